@@ -21,11 +21,11 @@ import train_digits
 import train_keywords
 from ds_cnn import Data
 from mote import frontends
-from mote.compress.quantize.normal import normal
 from mote.data.dataset import dataset
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
 from mote.passes import remove_dead_code
+from mote.passes.normal_form import normal
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"

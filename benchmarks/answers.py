@@ -16,8 +16,8 @@ from time import process_time
 
 import numpy as np
 
-from mote.compile.line import compile
-from mote.evaluate import score
+from mote.compiler.line import compile
+from mote.evaluation import score
 from mote.execute import batch, host_library
 from mote.execute.host_library import HostModel
 from mote.execute.reference import litert

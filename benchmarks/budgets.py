@@ -13,15 +13,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mote.compile.line import Settings, make_settings, plan_for
+from mote.compiler.line import plan_for
+from mote.compiler.settings import Settings, make_settings
 from mote.errors import BudgetError
 from mote.frontends import read, source_of
 from mote.graph import Graph
 from mote.passes import optimize
 from mote.plan.estimate import estimate
 from mote.plan.flash import flash
-from mote.plan.goal import silent
 from mote.plan.plan import Plan
+from mote.progress import silent
 
 
 def budgets(least: int, most: int, points: int) -> list[int]:

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import test_fuse_functions as chains
 
-from mote.compile import line
+from mote.compiler import line
 from mote.measure import run
 from mote.passes import pipeline
 from network import Net

@@ -17,7 +17,7 @@ import numpy as np
 
 from anchors import load
 from mote import compile, run
-from mote.compile.line import Compiled
+from mote.compiler.compiled import Compiled
 from mote.graph.tensor import Array
 from mote.plan import flash
 

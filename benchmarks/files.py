@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import MoteError, UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.frontends import load

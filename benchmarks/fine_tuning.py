@@ -23,12 +23,12 @@ import torch
 from torch import nn
 
 from mote import quantize
-from mote.compress.quantize.normal import normal
 from mote.data.dataset import Dataset, dataset
 from mote.execute.torch.exact.forward import forward, in_steps
 from mote.execute.torch.module import GraphModule, score_tensor
 from mote.frontends import load
 from mote.graph import Graph
+from mote.passes.normal_form import normal
 from mote.train.training import Recipe, chosen, stacked, train
 
 PRECISIONS = ("int8", "int4", "int16")

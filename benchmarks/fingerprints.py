@@ -19,8 +19,8 @@ from typing import Any
 
 import mcunet_v2
 import mlperf_tiny
-from mote.compile import line as compiler
-from mote.compile.shared import compile_shared
+from mote.compiler import line as compiler
+from mote.compiler.shared import compile_shared
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 

@@ -39,7 +39,8 @@ from numpy.typing import NDArray
 import mlperf_tiny
 from cost_layers import Layer, graph_of, models, streamed
 from mote import compile, profile, toolchain
-from mote.compile.line import Compiled, Settings, make_settings
+from mote.compiler.compiled import Compiled
+from mote.compiler.settings import Settings, make_settings
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, Project, generate
 from mote.errors import MoteError

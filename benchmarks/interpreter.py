@@ -19,12 +19,13 @@ from elftools.elf.elffile import ELFFile
 
 from anchors import TFLM, Anchor, load
 from mote import toolchain
-from mote.compile.packer import pack
-from mote.compile.runtime import runtime
-from mote.evaluate.images import LoadedImage, known_kernels, load_image, run_image
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile as compiled
+from mote.compiler.packer import pack
+from mote.compiler.runtime import runtime
+from mote.evaluation.images import LoadedImage, known_kernels, load_image, run_image
 from mote.files import temporary_folder
-from mote.measure.run import bench, run
-from mote.measure.run import compile as compiled
+from mote.measure.run import run
 from mote.toolchain import Mode
 
 TARGET = "cortex-m4"

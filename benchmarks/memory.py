@@ -26,7 +26,8 @@ from anchors import load  # first: it says where the models' scripts are
 # isort: split
 import mcunet_v2
 from mote import compile, run
-from mote.compile.line import Compiled, forget
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import forget
 from mote.plan import strategies
 from mote.plan.front import UNLIMITED
 from mote.plan.layout import Draft

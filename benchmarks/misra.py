@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import prove
-from mote.compile import line as compiler
+from mote.compiler import line as compiler
 from mote.emit.c.project import Project
 from mote.files import fill
 

@@ -30,7 +30,8 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends.source import Format, Source
 from mote.graph import Graph, Tensor

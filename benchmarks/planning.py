@@ -17,9 +17,10 @@ from typing import Any
 import mcunet_v2
 from mcunet_v2 import Block
 from mote import frontends
-from mote.compile import line
+from mote.compiler import line
+from mote.compiler.settings import make_settings
 from mote.passes import optimize
-from mote.plan.goal import silent
+from mote.progress import silent
 from network import Net
 from quantize import to_int8
 from random_net import start
@@ -124,7 +125,7 @@ MODELS: dict[str, Callable[[], bytes]] = {
 
 def work(model: bytes, **options: Any) -> int:
     """How many calls of functions, of Python's own too, planning a model takes."""
-    settings = line.make_settings(TARGET, **options)
+    settings = make_settings(TARGET, **options)
     graph, _ = optimize(frontends.load(model), io=settings.io, numerics=settings.numerics)
     counter = Profile()
     counter.runcall(line.plan_for, graph, "model.tflite", settings, silent)

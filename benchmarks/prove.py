@@ -31,8 +31,8 @@ import test_scatter
 
 import provable
 from built import compile_model
-from mote.compile import line as compiler
-from mote.compile.line import Compiled
+from mote.compiler import line as compiler
+from mote.compiler.compiled import Compiled
 from mote.emit.c.arenas import places
 from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs
 from mote.errors import MoteError

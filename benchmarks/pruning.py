@@ -22,17 +22,17 @@ import torch
 
 from compare import included
 from mote import prune
-from mote.compile.line import Settings, make_settings
+from mote.compiler.settings import Settings, make_settings
 from mote.compress.prune.costs import Costs, costs_of, obstacle
 from mote.compress.prune.pruner import split
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.pipeline import Methods, finished, prepared
 from mote.data.dataset import Dataset, dataset
-from mote.evaluate.score import score
+from mote.evaluation.score import score
 from mote.execute.torch.module import GraphModule
 from mote.frontends import load
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
+from mote.passes.normal_form import normal
 from mote.train.training import chosen, stacked
 from mote.train.tuning import Tuning, taught
 

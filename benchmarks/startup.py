@@ -28,7 +28,7 @@ def best(code: str) -> float:
 
 def main() -> None:
     print(f"import mote:           {best('import mote'):.3f} s")
-    print(f"import mote.compile.line:  {best('import mote.compile.line'):.3f} s")
+    print(f"import mote.compiler.line:  {best('import mote.compiler.line'):.3f} s")
     for path in sorted(MODELS.glob("*.tflite")):
         seconds = best(f"import mote; mote.compile({str(path)!r}, target='cortex-m4')")
         print(f"compile {path.name}: {seconds:.3f} s")

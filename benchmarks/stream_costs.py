@@ -20,7 +20,7 @@ from anchors import load  # first: it says where the models' scripts are
 
 # isort: split
 from mote import compile, run
-from mote.compile.line import OPTIMIZE
+from mote.compiler.settings import OPTIMIZE
 
 WAKE_WORDS = {
     "alexa": (170_400, 18_916),

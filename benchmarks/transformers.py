@@ -20,7 +20,8 @@ import anchors  # first: it says where the models' scripts are
 import transformer
 from memory import layer_by_layer
 from mote import compile, run
-from mote.compile.line import Compiled, forget
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import forget
 from mote.passes import pipeline
 from mote.plan.planner import Planner
 

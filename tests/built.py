@@ -11,7 +11,9 @@ from unittest.mock import patch
 import numpy as np
 
 from mote import frontends
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.frontends import Format, Source
 from mote.frontends.build import Builder, Value
 from mote.frontends.model import Layer, Model
@@ -19,7 +21,6 @@ from mote.graph import Graph, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.measure.run import bench
 from mote.toolchain import Mode
 
 NUMBERS = count()

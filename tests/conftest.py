@@ -21,7 +21,7 @@ from hypothesis import Phase, settings
 import case_costs
 import kernels_seen
 import operators_seen
-from mote.compile.line import forget
+from mote.compiler.line import forget
 
 if folder := os.environ.get(operators_seen.RECORD):
     operators_seen.record(Path(folder))

@@ -16,9 +16,11 @@ import pytest
 from hypothesis import strategies as st
 
 from mote import targets, toolchain
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.extras import version_of
@@ -27,7 +29,6 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
-from mote.measure.run import bench
 from mote.passes import optimize
 from mote.toolchain import Mode
 

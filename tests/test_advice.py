@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mote import cli
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from network import Net
 
 

@@ -10,9 +10,9 @@ import pytest
 import mote
 from mote import toolchain
 from mote.cli import main
-from mote.compile.line import compile
+from mote.compiler.code_size import code_size
+from mote.compiler.line import compile
 from mote.errors import BudgetError, MoteError
-from mote.measure.run import code_size
 from support import emulated
 
 MODELS = Path(__file__).parents[1] / "models"

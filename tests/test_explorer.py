@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import mote
-from mote.compile.options import UNLIMITED, point_settings
+from mote.compiler.options import UNLIMITED, point_settings
 from mote.errors import BudgetError, InternalError, MoteError
 from mote.kernels import library
 from mote.search.explorer import Front, Planned, _Found, _point

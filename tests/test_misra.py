@@ -9,7 +9,7 @@ import pytest
 
 import misra
 import prove
-from mote.compile.line import compile
+from mote.compiler.line import compile
 
 
 @pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is not installed")

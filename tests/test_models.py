@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import mlperf_tiny
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.measure.run import run
 from support import PUBLIC_MODELS, emulated, needs_litert, soaked
 

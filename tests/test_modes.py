@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import mcunet_v2
-from mote.compile.line import Compiled, compile
-from mote.evaluate.verify import verify
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from network import Net
 from support import emulated, needs_litert, soaked
 

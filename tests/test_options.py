@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mote
-from mote.compile.line import Settings, make_settings
-from mote.compile.options import UNLIMITED
+from mote.compiler.options import UNLIMITED
+from mote.compiler.settings import Settings, make_settings
 
 MODELS = Path(__file__).parents[1] / "models"
 DIGITS = MODELS / "digits.tflite"

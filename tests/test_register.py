@@ -13,9 +13,9 @@ import mote
 from flex import options as flex_options
 from mote.api.register import load_plugins
 from mote.cli import main
-from mote.compile.line import compile, forget
+from mote.compiler.line import compile, forget
 from mote.errors import MoteError, UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue, library
 from mote.ops.custom import DEFINITIONS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.emit.c.golden import FULL
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mote.cli import main
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.emit.c.c import Case, Comment, Define, Noted, Switch, printed
 from mote.emit.c.names import LONGEST, TAKEN, c_prefix
 from mote.errors import MoteError

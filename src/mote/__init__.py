@@ -16,23 +16,25 @@ from typing import TYPE_CHECKING, Any
 from mote.version import __version__
 
 if TYPE_CHECKING:
-    from mote.api.converter import Converted, convert
     from mote.api.register import register, register_kernel
-    from mote.compile.line import Compiled, Settings
-    from mote.compile.packer import Image, pack
-    from mote.compile.runtime import Runtime, runtime
-    from mote.compile.shared import Shared, compile_shared
+    from mote.compiler.compiled import Compiled
+    from mote.compiler.line import compile
+    from mote.compiler.packer import Image, pack
+    from mote.compiler.runtime import Runtime, runtime
+    from mote.compiler.settings import Settings
+    from mote.compiler.shared import Shared, compile_shared
     from mote.compress.prune.pruner import Pruned, prune
     from mote.compress.shrink import ShrinkResult, shrink
     from mote.data.dataset import Dataset, dataset
     from mote.errors import InternalError, MoteError
-    from mote.evaluate.evaluator import Evaluation, evaluate, score
-    from mote.evaluate.images import LoadedImage, load_image, profile_image, run_image, verify_image
-    from mote.evaluate.verify import VerifyResult, verify
+    from mote.evaluation.converter import Converted, convert
+    from mote.evaluation.evaluator import Evaluation, evaluate, score
+    from mote.evaluation.images import LoadedImage, load_image, profile_image, run_image, verify_image
+    from mote.evaluation.verify import VerifyResult, verify
     from mote.execute.interpreter import Interpreter
     from mote.frontends import load
     from mote.measure.profiler import Profile, profile, profile_elf
-    from mote.measure.run import RunResult, compile, run
+    from mote.measure.run import RunResult, run
     from mote.search.explorer import Front, Point, explore
 
 __all__ = [
@@ -81,47 +83,47 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Compiled": "compile.line",
-    "Converted": "api.converter",
+    "Compiled": "compiler.compiled",
+    "Converted": "evaluation.converter",
     "Dataset": "data.dataset",
-    "Evaluation": "evaluate.evaluator",
+    "Evaluation": "evaluation.evaluator",
     "Front": "search.explorer",
-    "Image": "compile.packer",
+    "Image": "compiler.packer",
     "InternalError": "errors",
     "Interpreter": "execute.interpreter",
-    "LoadedImage": "evaluate.images",
+    "LoadedImage": "evaluation.images",
     "MoteError": "errors",
     "Point": "search.explorer",
     "Profile": "measure.profiler",
     "Pruned": "compress.prune.pruner",
     "RunResult": "measure.run",
-    "Runtime": "compile.runtime",
-    "Settings": "compile.line",
-    "Shared": "compile.shared",
+    "Runtime": "compiler.runtime",
+    "Settings": "compiler.settings",
+    "Shared": "compiler.shared",
     "ShrinkResult": "compress.shrink",
-    "VerifyResult": "evaluate.verify",
-    "compile": "measure.run",
-    "compile_shared": "compile.shared",
-    "convert": "api.converter",
+    "VerifyResult": "evaluation.verify",
+    "compile": "compiler.line",
+    "compile_shared": "compiler.shared",
+    "convert": "evaluation.converter",
     "dataset": "data.dataset",
-    "evaluate": "evaluate.evaluator",
+    "evaluate": "evaluation.evaluator",
     "explore": "search.explorer",
     "load": "frontends",
-    "load_image": "evaluate.images",
-    "pack": "compile.packer",
+    "load_image": "evaluation.images",
+    "pack": "compiler.packer",
     "profile": "measure.profiler",
     "profile_elf": "measure.profiler",
-    "profile_image": "evaluate.images",
+    "profile_image": "evaluation.images",
     "prune": "compress.prune.pruner",
     "register": "api.register",
     "register_kernel": "api.register",
     "run": "measure.run",
-    "run_image": "evaluate.images",
-    "runtime": "compile.runtime",
-    "score": "evaluate.evaluator",
+    "run_image": "evaluation.images",
+    "runtime": "compiler.runtime",
+    "score": "evaluation.evaluator",
     "shrink": "compress.shrink",
-    "verify": "evaluate.verify",
-    "verify_image": "evaluate.images",
+    "verify": "evaluation.verify",
+    "verify_image": "evaluation.images",
 }
 
 

@@ -1,21 +1,25 @@
-"""How far long work is, and how much of it is left, in words."""
+"""Progress of long work: callbacks for text and counts, and how much is left, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
 
-from mote.plan.goal import Say
-
+Say = Callable[[str], None]
+"""A callback for a line of text that says how long work gets on."""
 Done = Callable[[int, int], None]
-"""Is told how many of how many pieces of work have been done."""
+"""A callback for how many of how many pieces of work have been done."""
 SOON, OFTEN = 2.0, 0.25
 """Seconds before anything is said of what is left, since sooner nobody knows, and until it is said again."""
 MINUTE, HOUR = 60, 3600
 
 
+def silent(_: str) -> None:
+    """The callback of who wants no text."""
+
+
 def nobody(done: int, of: int) -> None:
-    """Nobody wants to know how far it is."""
+    """The callback of who wants no count."""
 
 
 def counted(say: Say, what: str, clock: Callable[[], float] = monotonic) -> Done:

@@ -14,12 +14,12 @@ from test_ramcode import SLOW
 
 import mote
 from mote import frontends
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.data.dataset import Dataset, dataset
 from mote.data.samples import Stream
 from mote.errors import MoteError
-from mote.evaluate import runners
-from mote.evaluate.evaluator import evaluate
+from mote.evaluation import runners
+from mote.evaluation.evaluator import evaluate
 from network import Net
 from support import PUBLIC_DATA, PUBLIC_MODELS, emulated, needs_litert
 

@@ -11,9 +11,9 @@ import pytest
 from onnx import helper, numpy_helper
 
 from mote import frontends
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.data.dataset import dataset
-from mote.evaluate.score import outputs
+from mote.evaluation.score import outputs
 from mote.execute import host_library
 from mote.execute.host_library import HostModel
 from mote.execute.reference import litert

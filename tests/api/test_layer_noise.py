@@ -9,10 +9,10 @@ import pytest
 
 from mote import frontends
 from mote.compress.quantize.equalize import equalized
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.statistics import observe
-from mote.evaluate.layer_noise import comparable, layer_noise, matched, share
+from mote.evaluation.layer_noise import comparable, layer_noise, matched, share
 from mote.graph import Graph
+from mote.passes.normal_form import normal
 from network import Net
 
 

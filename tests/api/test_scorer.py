@@ -10,8 +10,8 @@ import pytest
 from mote import frontends
 from mote.data.dataset import dataset
 from mote.errors import MoteError
-from mote.evaluate import score as scorer
-from mote.evaluate.score import interpreted, outputs, score, suiting
+from mote.evaluation import score as scorer
+from mote.evaluation.score import interpreted, outputs, score, suiting
 from network import Net
 from support import PUBLIC_MODELS
 

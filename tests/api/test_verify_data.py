@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.compile.line import compile
-from mote.compile.packer import pack
+from mote.compiler.line import compile
+from mote.compiler.packer import pack
 from mote.data.samples import Dataset, Stream
 from mote.errors import MoteError
-from mote.evaluate import verify as verifier
-from mote.evaluate.images import load_image, verify_image
-from mote.evaluate.verify import verify
+from mote.evaluation import verify as verifier
+from mote.evaluation.images import load_image, verify_image
+from mote.evaluation.verify import verify
 from network import Net
 
 MODELS = Path(__file__).parents[2] / "models"

@@ -203,7 +203,7 @@ def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_verify_fails_on_a_difference(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from mote.evaluate import verify
+    from mote.evaluation import verify
     from mote.execute import stimuli
 
     def other(graph, case, *rest):  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ import pytest
 from test_project import DIGITS
 from test_steps import REQUIRE, program
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from network import Net
 
 MODES: dict[str, dict[str, Any]] = {

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.targets.flags import OPTIMIZATION
 from mote.toolchain import Compiler, Mode, builder

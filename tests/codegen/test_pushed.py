@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import MoteError
 from network import Net
 

@@ -13,12 +13,12 @@ import pytest
 import mote
 from mote import targets, toolchain
 from mote.cli import main
+from mote.compiler.firmware import bench
 from mote.emit.c.ramcode import hot_files, in_ram
 from mote.errors import BudgetError, MoteError
 from mote.files import temporary_folder
 from mote.kernels import library
 from mote.measure.profiler import steps
-from mote.measure.run import bench
 from mote.toolchain import Mode, decode
 from mote.toolchain.boards import board_of
 from mote.toolchain.code import read_code

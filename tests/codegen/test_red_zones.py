@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
-from mote.compile.line import RED_ZONE, Compiled, compile
-from mote.evaluate.verify import verify
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import RED_ZONE, compile
+from mote.evaluation.verify import verify
 from network import Net
 
 OK, BROKEN = 0, 6

@@ -14,7 +14,8 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mcunet_v2
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
 from mote.emit.c.checks import struct
 from mote.emit.c.golden import FULL, GENTLE, runs
 from mote.frontends import tflite

@@ -11,10 +11,10 @@ from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mote
 from mote.cli import main
-from mote.compile.line import compile
+from mote.compiler.code_size import code_size
+from mote.compiler.line import compile
 from mote.errors import BudgetError, MoteError
-from mote.evaluate.verify import verify
-from mote.measure.run import code_size
+from mote.evaluation.verify import verify
 from network import Net
 from support import needs_litert, soaked
 

@@ -14,10 +14,12 @@ import pytest
 from test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 
 import mcunet_v2
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.errors import MoteError
 from mote.execute.stimuli import stimuli
-from mote.measure.run import bench, with_step_bound
+from mote.measure.run import with_step_bound
 from mote.toolchain import Mode
 from network import Net
 from support import emulated, soaked

@@ -12,10 +12,11 @@ import pytest
 
 from mote import toolchain
 from mote.cli import BUG, main
-from mote.compile import line
-from mote.compile.line import Compiled, compile
+from mote.compiler import line
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
 from mote.errors import InternalError, MoteError, TooLargeError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.writer import Writer

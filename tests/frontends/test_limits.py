@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import MoteError
 from network import Net
 

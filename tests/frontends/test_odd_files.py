@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mote.cli import main
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import MoteError
 from mote.frontends import Format, Source, tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer

@@ -13,7 +13,7 @@ from fuzz.campaign import Campaign
 from fuzz.document import decode, encode
 from fuzz.mutants import MODES, Mutant, mutant
 from fuzz.trial import EVERY_RUN, Outcome, Verdict, attempt
-from mote.compile import line
+from mote.compiler import line
 from mote.errors import MoteError
 from support import needs_litert, soaked
 

@@ -15,16 +15,17 @@ import numpy as np
 import mote
 from fuzz.child import DiedError, TooSlowError, apart, within
 from fuzz.mutants import Mutant
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.format_references import runtime
 from mote.execute.stimuli import stimuli
 from mote.frontends import Format
 from mote.graph import Graph
 from mote.graph.tolerance import compare
-from mote.measure.run import bench
 from mote.ops.control import EndlessError
 from mote.toolchain import Mode
 

@@ -20,7 +20,7 @@ from typing import Any
 from c_runtime import CHECKED, built
 from handmade import every_form, pushed
 
-from mote.compile.packer import Image, pack
+from mote.compiler.packer import Image, pack
 from mote.emit.image.entries import Limits, entry_files
 from mote.emit.image.format import Feature
 from mote.emit.image.kernels import KernelRecord, merged

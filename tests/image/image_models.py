@@ -12,7 +12,7 @@ import test_batch_matmul
 
 from flow import Flow
 from mote import targets
-from mote.compile.packer import Image, pack
+from mote.compiler.packer import Image, pack
 from mote.targets import Memory, Target
 from network import Net
 from support import HOST_DSP

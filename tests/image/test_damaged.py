@@ -11,7 +11,7 @@ from c_runtime import CHECKED, INCLUDES, SOURCES, STRICT, built
 from damaged import HANDMADE, PROGRAM, program, tried
 from handmade import copying, patched
 
-from mote.compile.packer import pack
+from mote.compiler.packer import pack
 from mote.emit.image import format
 from mote.emit.image.stock import everything
 from network import Net

@@ -11,8 +11,8 @@ import pytest
 from image_models import DIGITS, MODES, image
 
 from mote import MoteError
-from mote.compile.line import make_settings
-from mote.compile.packer import pack
+from mote.compiler.packer import pack
+from mote.compiler.settings import make_settings
 from mote.emit.image.kernels import ANY
 from mote.execute.interpreter import Interpreter
 from mote.execute.stimuli import stimuli

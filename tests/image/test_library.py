@@ -14,14 +14,14 @@ from image_models import DIGITS
 
 from mote import MoteError, targets
 from mote.cli import main
-from mote.compile.packer import pack
-from mote.compile.runtime import runtime
+from mote.compiler.packer import pack
+from mote.compiler.runtime import runtime
 from mote.emit.image.entries import Limits, entry_files
 from mote.emit.image.kernels import KernelRecord
 from mote.emit.image.manifest import parse_manifest, read_manifest
 from mote.emit.image.sources import runtime_files
 from mote.emit.image.stock import everything, minimal, stock
-from mote.evaluate.images import load_image, run_image, verify_image
+from mote.evaluation.images import load_image, run_image, verify_image
 from mote.execute.interpreter import Interpreter
 from mote.kernels.contract import Call
 from support import emulated, needs, needs_litert

@@ -13,8 +13,8 @@ from c_harness import Case, Program
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mote.compile.line import compile
-from mote.evaluate.verify import verify
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph, Op

@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_variants import layers, planar
 
-from mote.compile.line import Compiled, compile
-from mote.evaluate.verify import verify
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed

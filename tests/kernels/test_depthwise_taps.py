@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_depthwise_planar import WEIGHTS, Layer, graph, model
 
-from mote.compile.line import compile
-from mote.evaluate.verify import verify
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from mote.kernels.contract import Refusal, View
 from mote.kernels.helium.depthwise import KERNELS
 from mote.ops.depthwise import DepthwiseConv2D

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from test_arithmetic import Quant
 from test_variants import layers
 
-from mote.compile.line import compile
-from mote.evaluate.verify import verify
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph

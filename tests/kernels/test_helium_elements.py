@@ -12,8 +12,8 @@ import test_quantize
 import test_unary
 from c_harness import Program
 
-from mote.compile.line import compile
-from mote.evaluate.verify import verify
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from offered import first
 from support import HOST_HELIUM, check, emulated, needs_litert

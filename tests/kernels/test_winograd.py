@@ -12,7 +12,7 @@ from c_harness import Program, rows_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph

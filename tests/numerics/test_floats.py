@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mlperf_tiny
-from mote.compile.line import compile
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
-from mote.measure.run import bench
 from mote.toolchain import Mode
 from support import needs_litert
 

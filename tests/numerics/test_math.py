@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import math_errors
-from mote.compile.line import compile
-from mote.evaluate.verify import verify
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from network import Net
 from support import emulated, needs, needs_litert
 

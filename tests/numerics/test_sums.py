@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.graph.fixedpoint import INT32_MAX, Ints, rescale_once
 from mote.graph.tensor import Array

@@ -12,8 +12,8 @@ import test_int16
 import test_projection
 
 import support
-from mote.compile.line import compile
-from mote.evaluate.verify import verify
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from network import Net
 from support import PUBLIC_MODELS, micro_agrees, tflite_micro
 

@@ -14,11 +14,11 @@ from c_harness import KERNELS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.emit.c.c import printed
 from mote.emit.c.values import Constants
 from mote.errors import UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mote
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.compress.quantize.post_training import post_training
 from mote.errors import MoteError, UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import batch
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from streams import handle
 
 from flow import BOOL, INT, Body, Flow
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite

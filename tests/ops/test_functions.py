@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mote import compile
 from mote.errors import MoteError, UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer

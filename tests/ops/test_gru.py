@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.frontends.tflite.writer import Writer
 from support import check, exact_on, needs_litert
 

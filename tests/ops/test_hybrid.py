@@ -11,9 +11,9 @@ import test_lstm
 import test_svdf
 from numpy.typing import ArrayLike
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite

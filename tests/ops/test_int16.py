@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from network import Net

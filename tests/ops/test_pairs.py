@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_arithmetic import ACTIVATIONS, Shapes, computed_alone, shape_pairs
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recurrent import check_over_time, inputs_over_time, numpy_over_time
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.ops.batch_matmul import HeadMatmul

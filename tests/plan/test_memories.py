@@ -12,10 +12,11 @@ import pytest
 
 import mlperf_tiny
 from mote import toolchain
-from mote.compile.line import check_budgets, compile
+from mote.compiler.budgets import check_budgets
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.errors import BudgetError
-from mote.evaluate.verify import verify
-from mote.measure.run import bench
+from mote.evaluation.verify import verify
 from mote.plan.check import PlanError, check
 from mote.plan.memories import spread
 from mote.plan.planner import draft

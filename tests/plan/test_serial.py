@@ -11,7 +11,7 @@ import pytest
 from test_plan import MODELS
 
 import mlperf_tiny
-from mote.compile.line import compile, golden
+from mote.compiler.line import compile, golden
 from mote.emit.c.project import Job, generate
 from mote.plan.check import check
 from mote.plan.plan import Plan

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.numbers import in_steps
 from mote.execute import reference
 from mote.execute.batch import evaluate
@@ -16,6 +15,7 @@ from mote.frontends.tflite.export import export
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.passes.normal_form import normal
 from network import Net
 
 Case = dict[int, Array]

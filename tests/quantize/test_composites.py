@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from mote import quantize
 from mote.compress.quantize.noise import signal_to_noise
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.pipeline import Result as Quantized
 from mote.compress.quantize.pipeline import finished, prepared
 from mote.compress.quantize.precision import Precision, Scheme
@@ -33,6 +32,7 @@ from mote.ops.part import Part
 from mote.ops.recurrent import LstmSequence, Result
 from mote.ops.standardize import RootMeanSquare, Standardize
 from mote.ops.svdf import Svdf
+from mote.passes.normal_form import normal
 from support import check, exact_on, examples, needs_litert
 
 

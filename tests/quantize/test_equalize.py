@@ -10,7 +10,6 @@ from float_nets import cases, graph
 
 from mote.compress.quantize.calibration import ranges
 from mote.compress.quantize.equalize import equalized, pairs
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.numbers import in_steps, real_numbers
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import quantized
@@ -20,6 +19,7 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.metrics import noise
+from mote.passes.normal_form import normal
 from network import Net
 
 CHAINS = [

@@ -15,7 +15,6 @@ from mote import quantize
 from mote.cli import main
 from mote.cli.quantize import heading
 from mote.compress.quantize.noise import given
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.pipeline import Methods, prepared
 from mote.compress.quantize.post_training import Quantized, spread
 from mote.errors import MoteError
@@ -23,6 +22,7 @@ from mote.frontends import tflite
 from mote.frontends.calibration import RANDOM
 from mote.frontends.tflite.writer import Writer
 from mote.graph.types import DType
+from mote.passes.normal_form import normal
 from network import Net
 from support import check, exact_on, needs_litert
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from float_nets import BLOCKS, model
 
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.precision import Precision
 from mote.compress.quantize.units import layers_of, units
 from mote.frontends import tflite
+from mote.passes.normal_form import normal
 from network import Net
 
 

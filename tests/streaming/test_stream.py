@@ -10,9 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mote.cli import main
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array

@@ -13,15 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flex import options
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.tensor import Array
-from mote.measure.run import bench
 from mote.ops.state import Assign, Window
 from mote.passes import optimize
 from mote.plan.plan import Plan

@@ -10,7 +10,7 @@ import pytest
 from test_pool import model
 
 from mote import targets
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.kernels import library
 from mote.targets import Target
 from mote.toolchain import builder

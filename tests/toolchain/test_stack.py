@@ -11,9 +11,10 @@ import pytest
 from test_toolchain import CASES, CORES, QUICK, compiler_for, emulator_for
 
 from mote import targets, toolchain
-from mote.compile.line import compile
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.measure.run import bench, stacks
+from mote.measure.run import stacks
 from mote.targets import Target
 from mote.toolchain import Compiler, Frame, Mode, worst_stack
 from mote.toolchain.code import read_code

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mote import compile, targets, verify
+from mote.compiler.firmware import bench
 from mote.errors import MoteError
 from mote.kernels import portable
-from mote.measure.run import bench
 from mote.targets import Target
 from mote.toolchain import Mode
 from mote.toolchain.code import read_code

@@ -9,7 +9,7 @@ from runpy import run_path
 from traceback import extract_tb
 from typing import Any
 
-from mote.compile.line import forget
+from mote.compiler.line import forget
 from mote.errors import MoteError
 from mote.graph.tensor import Array, Shape
 from mote.kernels import catalogue, library

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
-from mote.compile.line import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
+from mote.compiler.settings import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.compress.quantize.precision import Precision
 from mote.data.dataset import Dataset, dataset
 from mote.files import write_file

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Sequence
 
 from mote.cli.common import add_compile_options, bold, print_json, progress, settings
-from mote.compile import line
-from mote.compile.line import Compiled
-from mote.compile.shared import Shared, check_shared_code, compile_shared
+from mote.compiler import line
+from mote.compiler.code_size import CodeSize, checked_code
+from mote.compiler.compiled import Compiled
+from mote.compiler.shared import Shared, check_shared_code, compile_shared
 from mote.errors import MoteError
-from mote.measure import run as measure
-from mote.measure.run import CodeSize, checked_code, with_step_bound
+from mote.measure.run import with_step_bound
 from mote.plan.plan import Plan
 
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
             " their own, which link into one firmware",
         )
     with progress("compiling") as say:
-        compiled = measure.compile(arguments.model[0], settings(arguments), say=say)
+        compiled = line.compile(arguments.model[0], settings(arguments), say=say)
         code = checked_code(compiled)
         if compiled.settings.step:
             compiled = with_step_bound(compiled)

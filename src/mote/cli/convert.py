@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from mote.api.converter import Check, Converted, convert
 from mote.cli.common import add_json, add_model, green, print_json, progress, reading, red
 from mote.cli.verify import SHOWN, count
+from mote.evaluation.converter import Check, Converted, convert
 from mote.frontends import EDGES
 from mote.graph.tolerance import FLOAT_TOLERANCE
 

@@ -24,10 +24,10 @@ from mote.cli.common import (
     write_svg,
 )
 from mote.errors import MoteError
-from mote.evaluate.evaluator import evaluate
-from mote.evaluate.layer_noise import LayerNoise
-from mote.evaluate.result import Against, Answer, Evaluation
-from mote.evaluate.runners import THRESHOLD
+from mote.evaluation.evaluator import evaluate
+from mote.evaluation.layer_noise import LayerNoise
+from mote.evaluation.result import Against, Answer, Evaluation
+from mote.evaluation.runners import THRESHOLD
 from mote.metrics import METRICS, Score
 from mote.report.accuracy import Bar, confusion, noise
 

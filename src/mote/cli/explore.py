@@ -17,7 +17,7 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.compile.options import FASTEST, LEAST
+from mote.compiler.options import FASTEST, LEAST
 from mote.report.text import LETTERS, step_chart
 from mote.search.explorer import POINTS, Front, explore
 

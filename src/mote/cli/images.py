@@ -6,9 +6,9 @@ import argparse
 from dataclasses import fields
 
 from mote.cli.common import settings
-from mote.compile.line import Settings
+from mote.compiler.settings import Settings
 from mote.errors import MoteError
-from mote.evaluate.images import LoadedImage, is_image, load_image
+from mote.evaluation.images import LoadedImage, is_image, load_image
 
 STILL = ("target", "optimize", "aligned")
 """Options that mean something for what is planned already."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from mote import frontends
 from mote.cli.common import add_json, add_model, bold, print_json, reading, red, shortened, table
-from mote.compile import options
+from mote.compiler import options
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Op, Tensor
 from mote.graph.edges import model_shape

@@ -20,7 +20,7 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.compile.line import OPTIMIZE
+from mote.compiler.settings import OPTIMIZE
 from mote.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
 from mote.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, mix
 from mote.compress.quantize.pipeline import Methods

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from mote.cli.common import add_compile_options, bold, print_json, progress, settings
-from mote.compile.packer import Image, pack
+from mote.compiler.packer import Image, pack
 from mote.errors import MoteError
 from mote.files import write_folder
 

@@ -23,11 +23,10 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.compile.line import Compiled
+from mote.compiler import line
+from mote.compiler.compiled import Compiled, kernel_label
 from mote.graph import Op
 from mote.graph.ranges import Peak
-from mote.measure import run as measure
-from mote.measure.run import kernel_label
 from mote.ops.control import While
 from mote.plan.estimate import estimate
 from mote.plan.pins import one_layer
@@ -54,7 +53,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
-        compiled = measure.compile(arguments.model, settings(arguments), say=say)
+        compiled = line.compile(arguments.model, settings(arguments), say=say)
         memory = MemoryMap(compiled.plan)
     write_svg(arguments.svg, lambda: pictures.arena(memory, _title(compiled)))
     if arguments.json:
@@ -217,8 +216,8 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print()
     print(_operators(compiled))
     for op, (step, *_) in plan.works:
-        for line in _body_lines(_bodies(op, step), f"#{step.number} {op.kind}"):
-            print(line)
+        for text in _body_lines(_bodies(op, step), f"#{step.number} {op.kind}"):
+            print(text)
     print()
     print(_buffers(memory, steps))
     print()

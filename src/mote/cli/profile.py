@@ -16,10 +16,10 @@ from mote.cli.common import (
     table,
 )
 from mote.cli.images import add_runtime, image_of
+from mote.compiler import line
 from mote.data.inputs import read_inputs
 from mote.errors import MoteError
-from mote.evaluate.images import LoadedImage, profile_image
-from mote.measure import run as measure
+from mote.evaluation.images import LoadedImage, profile_image
 from mote.measure.profiler import Profile, profile, profile_elf
 from mote.report.text import bar
 
@@ -73,7 +73,7 @@ def _model(arguments: argparse.Namespace) -> Profile:
             remedy="give a model, or a program with --elf FILE --entry SYMBOL",
         )
     image = image_of(arguments)
-    model = image or measure.compile(arguments.model, settings(arguments))
+    model = image or line.compile(arguments.model, settings(arguments))
     graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
     inputs = read_inputs(graph, arguments.data) if arguments.data else None
     tools = {"compiler": arguments.compiler, "emulator": arguments.emulator}

@@ -19,7 +19,7 @@ from mote.cli.common import (
     shortened,
     table,
 )
-from mote.compile.line import OPTIMIZE
+from mote.compiler.settings import OPTIMIZE
 from mote.compress.prune.costs import TARGET
 from mote.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
 from mote.compress.prune.ways import KINDS

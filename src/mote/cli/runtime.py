@@ -6,8 +6,8 @@ import argparse
 from dataclasses import replace
 
 from mote.cli.common import add_json, print_json, progress
-from mote.compile.line import OPTIMIZE, make_settings
-from mote.compile.runtime import ALL, MINIMAL, runtime
+from mote.compiler.runtime import ALL, MINIMAL, runtime
+from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.package.adapters import NAMES, adapters_files
 
 

@@ -17,7 +17,7 @@ from mote.cli.common import (
     table,
 )
 from mote.cli.verify import count
-from mote.compile.line import IO, NUMERICS
+from mote.compiler.settings import IO, NUMERICS
 from mote.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
 
 

@@ -16,12 +16,12 @@ from mote.cli.common import (
     settings,
 )
 from mote.cli.images import add_runtime, image_of
+from mote.compiler import line
 from mote.errors import MoteError
-from mote.evaluate import verify
-from mote.evaluate.images import LoadedImage, verify_image
-from mote.evaluate.verify import VerifyResult
+from mote.evaluation import verify
+from mote.evaluation.images import LoadedImage, verify_image
+from mote.evaluation.verify import VerifyResult
 from mote.graph.tolerance import FLOAT_TOLERANCE
-from mote.measure import run as measure
 
 SHOWN = 10
 """How many mismatches are printed."""
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     image = image_of(arguments)
     if arguments.source and image is None:
         raise MoteError("is for images", where="option --source", remedy="make one with `mote pack`")
-    model = image or measure.compile(arguments.model, settings(arguments))
+    model = image or line.compile(arguments.model, settings(arguments))
     data = data_of(arguments, several=False) if arguments.data else None
     how = {"data": data, "seed": arguments.seed, "compiler": arguments.compiler, "emulator": arguments.emulator}
     with progress("running and comparing"):

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from mote import toolchain
-from mote.compile import line
-from mote.compile.line import Compiled, given_model, make_settings
-from mote.compile.options import check_at_least
+from mote.compiler import line
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import bench
+from mote.compiler.line import given_model
+from mote.compiler.options import check_at_least
+from mote.compiler.settings import make_settings
 from mote.errors import MoteError, explaining
 from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.measure.run import bench
 from mote.passes.removal import Removal
 from mote.passes.shrink import run as shrunk
 from mote.passes.shrink import totals, weight_bytes

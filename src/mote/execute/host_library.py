@@ -13,7 +13,7 @@ from time import monotonic
 
 import numpy as np
 
-from mote.compile.line import Compiled
+from mote.compiler.compiled import Compiled
 from mote.emit.c import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor

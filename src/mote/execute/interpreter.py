@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from mote import targets
-from mote.compile.line import Settings, make_settings
-from mote.compile.options import parsed
-from mote.compile.packer import pack
+from mote.compiler.options import parsed
+from mote.compiler.packer import pack
+from mote.compiler.settings import Settings, make_settings
 from mote.emit.image import format
 from mote.emit.image.about import TURNED
 from mote.emit.image.kernels import ANY, KernelRecord

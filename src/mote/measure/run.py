@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from math import isfinite
@@ -13,28 +12,20 @@ from typing import Any
 import numpy as np
 
 from mote import toolchain
-from mote.compile import line
-from mote.compile.line import Compiled, Settings, check_budgets
+from mote.compiler.budgets import check_budgets
+from mote.compiler.compiled import Compiled, kernel_label
+from mote.compiler.firmware import Firmware, bench, firmware
 from mote.data.inputs import Inputs, given_inputs
-from mote.emit.c import glue
 from mote.emit.c.golden import FULL
-from mote.emit.c.ramcode import hot_files
-from mote.errors import BudgetError, MoteError, explaining
+from mote.errors import MoteError, explaining
 from mote.execute.stimuli import stimuli
-from mote.files import fill, temporary_folder
+from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.edges import model_shape, to_model
 from mote.graph.tensor import Array
 from mote.ops.control import depends
-from mote.plan.goal import Say, silent
-from mote.targets import Target
-from mote.toolchain import Compiler, Emulator, Execution, Mode
+from mote.toolchain import Mode
 
-CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
-"""Bytes of code that a model is thought to take where it cannot be compiled: for itself, for each header of kernels and
-for each operator."""
-REPLANNED = 3
-"""How often a model is planned anew when its code takes RAM: another plan may have other code."""
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
 
@@ -124,113 +115,6 @@ def _plain(values: Array) -> Any:
     """An array as JSON has it, in which every number is finite: what is not is a string."""
     flat = [x if isfinite(x) else str(x) for x in values.reshape(-1).tolist()]
     return np.array(flat, object).reshape(values.shape).tolist()
-
-
-@dataclass(frozen=True)
-class Firmware:
-    """The C of a model, and what joins it to the harness."""
-
-    files: Mapping[str, str]
-    sources: Sequence[str]
-    target: Target
-    optimize: str
-    works: int
-    """How many layers traces tell apart."""
-    glue: Callable[[Mode], str]
-    flags: Callable[[Mode], Sequence[str]] = lambda mode: ()
-    """What the compiler is told beside what it always is."""
-
-
-def firmware(compiled: Compiled) -> Firmware:
-    """That of a compiled model."""
-    project, settings = compiled.project, compiled.settings
-    return Firmware(
-        project.files,
-        project.sources,
-        settings.target,
-        settings.optimize,
-        len(compiled.plan.works),
-        lambda mode: glue.text(compiled.plan, project.options),
-    )
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A model in a working folder, with the tools that build and run it."""
-
-    firmware: Firmware
-    compiler: Compiler
-    emulator: Emulator
-    folder: Path
-    sanitize: bool = False
-
-    @property
-    def target(self) -> Target:
-        return self.firmware.target
-
-    @property
-    def tools(self) -> tuple[str, str]:
-        """The emulator and the compiler, with their versions."""
-        emulator, compiler = (f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler))
-        return emulator, compiler
-
-    def elf(self, mode: Mode) -> Path:
-        project = self.folder / "project"
-        fill(project, self.firmware.files)
-        joint = self.folder / "glue.c"
-        joint.write_text(self.firmware.glue(mode), encoding="utf-8")
-        workdir = self.folder / mode
-        workdir.mkdir(exist_ok=True)
-        return toolchain.build(
-            project,
-            [project / s for s in self.firmware.sources],
-            joint,
-            self.target,
-            self.compiler,
-            mode=mode,
-            optimize=self.firmware.optimize,
-            workdir=workdir,
-            sanitize=self.sanitize,
-            extra_flags=self.firmware.flags(mode),
-        )
-
-    def execute(self, mode: Mode, inputs: list[list[bytes]]) -> Execution:
-        elf = self.elf(mode)
-        return toolchain.execute(elf, self.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode)
-
-
-def bench(
-    model: Compiled | Firmware,
-    folder: Path,
-    *,
-    compiler: str | None = None,
-    emulator: str | None = None,
-    sanitize: bool = False,
-) -> Bench:
-    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model."""
-    found = firmware(model) if isinstance(model, Compiled) else model
-    target = found.target
-    return Bench(
-        found,
-        toolchain.find_compiler(target, compiler),
-        toolchain.find_emulator(target, emulator),
-        folder,
-        sanitize,
-    )
-
-
-def missing_tools(
-    target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
-) -> MoteError | None:
-    """Why nothing can be measured, if so."""
-    if target.arch == "host":
-        return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
-    try:
-        toolchain.find_compiler(target, compiler)
-        toolchain.find_emulator(target, emulator)
-    except MoteError as error:
-        return error
-    return None
 
 
 @explaining()
@@ -382,89 +266,3 @@ def stacks(elf: Path, measured: int) -> tuple[int, int]:
             remedy="this is a bug of Mote",
         )
     return worst.size - glue, max(measured - glue, 0)
-
-
-@dataclass(frozen=True)
-class CodeSize:
-    """Bytes of a model's code: those of the linked firmware, or an estimate on the safe side and the reason for it."""
-
-    nbytes: int
-    estimated: str = ""
-    ram: int = 0
-    """Bytes of it that are copied to RAM."""
-
-    @property
-    def what(self) -> str:
-        """What it is called in messages."""
-        return "code, by an estimate on the safe side" if self.estimated else "code"
-
-
-def code_size(compiled: Compiled) -> CodeSize:
-    """Of the linked firmware without the harness, where there is a compiler for the core."""
-    target = compiled.settings.target
-    if target.arch == "host":
-        return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
-    in_ram = compiled.project.options.code_in_ram
-    try:
-        found = toolchain.find_compiler(target)
-    except MoteError as error:
-        hot = len(hot_files(compiled.plan)) if in_ram else 0
-        return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)
-    with temporary_folder() as folder:
-        elf = Bench(firmware(compiled), found, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
-        sizes = toolchain.sizes(elf, target)
-    assert sizes is not None
-    return CodeSize(sizes.code, ram=sizes.ram_code)
-
-
-def _estimate(compiled: Compiled) -> int:
-    """More than any model so far has taken on any core, with any optimization."""
-    plans = compiled.plan.all
-    files = {step.kernel.file for plan in plans for step in plan.steps}
-    return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * sum(len(plan.works) for plan in plans)
-
-
-def checked_code(compiled: Compiled) -> CodeSize:
-    """The size of the code, which is held against the flash together with the constants."""
-    code = code_size(compiled)
-    check_budgets(compiled, code.nbytes, what=code.what)
-    return code
-
-
-def compile(
-    model: Any,
-    settings: Any = None,
-    *,
-    example_inputs: Any = None,
-    say: Say = silent,
-    **options: Any,
-) -> Compiled:
-    """Compile a model: a file or its bytes, a module of PyTorch with `example_inputs` (which may stand in the place of
-    settings), or an object of Keras, ONNX, scikit-learn, XGBoost or LightGBM. Options are the fields of Settings;
-    `target` may be a name or a file. `say` is told how the search for a plan gets on. A flash budget holds for the code
-    as well, which is compiled for that."""
-    compiled = line.compile(model, settings, example_inputs=example_inputs, say=say, **options)
-    if compiled.settings.place_code == "ram":
-        compiled = _beside_code(compiled, lambda found: line.compile(compiled.model, found, say=say))
-    if compiled.settings.flash is not None:
-        checked_code(compiled)
-    return compiled
-
-
-def _beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
-    """A model whose code is in RAM, within what that leaves of a budget: planned again where it was too much."""
-    for _ in range(REPLANNED):
-        settings = replace(compiled.settings, ram_code=code_size(compiled).ram)
-        found = replace(compiled, settings=settings)
-        with suppress(BudgetError):
-            check_budgets(found, code=0)
-            return found
-        compiled = again(settings)
-    check_budgets(found, code=0)
-    return found
-
-
-def kernel_label(compiled: Compiled, step: int) -> str:
-    """The kernel's name, with the instruction set variant that the target gets."""
-    kernel = compiled.plan.works[step][1][0].kernel
-    return f"{kernel.name}/dsp" if kernel.tuned and "dsp" in compiled.settings.target.features else kernel.name

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from mote.kernels import cost
 from mote.kernels.cost import Costs
-
-Say = Callable[[str], None]
-"""Is told how the search for a plan gets on."""
-
-
-def silent(_: str) -> None:
-    """Says nothing."""
 
 
 @dataclass(frozen=True)

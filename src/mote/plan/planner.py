@@ -15,7 +15,7 @@ from mote.plan.control import with_bodies
 from mote.plan.estimate import estimate
 from mote.plan.flash import flash
 from mote.plan.front import UNLIMITED, Front, Lane, Limit, Sketch, rung_above, rung_below
-from mote.plan.goal import DoesNotFitError, Goal, Say, TooSlowError, silent
+from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.layout import Draft
 from mote.plan.lowering import Lowering, Policy
 from mote.plan.memories import plan_over
@@ -25,6 +25,7 @@ from mote.plan.recompute import Twice, candidates, rewrite
 from mote.plan.schedule import Scheduler
 from mote.plan.select import LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
 from mote.plan.strategies import NEAR, Side, with_room
+from mote.progress import Say, silent
 from mote.targets import Memory
 
 KNEE = 1.03

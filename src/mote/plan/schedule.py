@@ -21,9 +21,9 @@ from typing import NamedTuple
 from mote.kernels.cost import Costs
 from mote.plan.bound import Bound
 from mote.plan.estimate import extra_by_rows
-from mote.plan.goal import Say, silent
 from mote.plan.rows import Liveness, Node, RowGraph
 from mote.plan.search import Effort, Search
+from mote.progress import Say, silent
 
 
 class Pace(StrEnum):

@@ -7,12 +7,13 @@ from functools import cached_property, lru_cache
 
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Call, Packed
-from mote.plan.goal import Goal, Say
+from mote.plan.goal import Goal
 from mote.plan.layout import Draft, KernelOf, arrange
 from mote.plan.rows import TALL, Liveness, RowGraph, build
 from mote.plan.schedule import Run, Schedule, Scheduler
 from mote.plan.search import Effort
 from mote.plan.select import Selection
+from mote.progress import Say
 
 EFFORT, MOST_EFFORT = 250, 1_000_000
 """How many nodes the search for a lower peak may try: so many for each node that there is, and all in all."""

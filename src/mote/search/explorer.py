@@ -7,15 +7,18 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mote.compile.line import Compiled, Settings, chosen_settings, given_model, settings_and_examples
-from mote.compile.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import missing_tools
+from mote.compiler.line import compile, given_model
+from mote.compiler.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
+from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
-from mote.measure import run as measure
 from mote.measure.profiler.costs import check_cycles, profile
+from mote.measure.run import run
 from mote.plan.estimate import estimate
-from mote.plan.goal import Say, silent
 from mote.plan.plan import Runs
+from mote.progress import Say, silent
 from mote.report import pictures
 from mote.search import Runner, digest, front
 from mote.search.session import searching, sendable
@@ -172,7 +175,7 @@ def explore(
 
 def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> MoteError | None:
     """Why cycles cannot be counted, if so."""
-    missing = measure.missing_tools(target, compiler, emulator, what="cycles")
+    missing = missing_tools(target, compiler, emulator, what="cycles")
     try:
         check_cycles(target)
     except MoteError as error:
@@ -194,7 +197,7 @@ class Task:
 
     def compile(self, name: str) -> Compiled:
         if name not in self.compiled:
-            self.compiled[name] = measure.compile(self.model, replace(self.settings, **point_settings(name)))
+            self.compiled[name] = compile(self.model, replace(self.settings, **point_settings(name)))
         return self.compiled[name]
 
 
@@ -257,7 +260,7 @@ def measured(task: Task, name: str) -> Measured:
     # A budget is one of arena and static memory: the stack is no reason to refuse it.
     unbound = replace(compiled, settings=replace(compiled.settings, ram=None))
     tools: dict[str, Any] = {"compiler": task.compiler, "emulator": task.emulator, "layers": False}
-    costs = measure.run(unbound, **tools)
+    costs = run(unbound, **tools)
     return Measured(
         tools=f"{costs.emulator}, {costs.compiler}",
         stack=costs.ram.stack,

@@ -7,9 +7,9 @@ import pytest
 from onnx import GraphProto, TensorProto, helper, numpy_helper
 from onnx_support import agrees, graph_of, model_of
 
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import TooLargeError, UnsupportedError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.frontends.onnx import control, reader
 from mote.frontends.onnx.ops import PARSERS
 

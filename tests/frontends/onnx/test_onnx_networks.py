@@ -8,8 +8,9 @@ from onnx import TensorProto, helper, load_model_from_string
 from onnx_networks import NETWORKS, exported
 from onnx_support import graph_of, model_of, moved, worst
 
-from mote.compile.line import Compiled, compile
-from mote.evaluate.verify import verify
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from support import emulated
 
 STILL = ("mobilenet_v2", "mobilenet_v3", "ds_cnn", "cnn_1d", "u_net", "encoder", "shuffle", "lstm", "gru", "rnn")

@@ -12,9 +12,10 @@ import pytest
 from qonnx_models import GENERAL, MODES, Quantized, channels_last, forms, int16_forms, network
 
 from mote import frontends
-from mote.compile.line import Compiled, compile
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute.reference import as_in_file, numpy
 from mote.frontends import source_of
 from mote.frontends.onnx.reference import reference

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from mote.compile.line import Compiled, compile
-from mote.evaluate.verify import verify
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from mote.graph import Graph
 from onnx_models import Net, judge_of
 from support import exact_on_x86

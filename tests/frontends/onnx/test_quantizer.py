@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mote.compile.line import compile
-from mote.evaluate.verify import verify
+from mote.compiler.line import compile
+from mote.evaluation.verify import verify
 from mote.graph.types import Rounding
 from onnx_models import Net, judge_of, onnx, ort
 from support import emulated, exact_on_x86

@@ -15,6 +15,7 @@ from sklearn import ensemble, gaussian_process, linear_model, multioutput, neigh
 
 import classical_page as record
 import mote
+from mote.compiler.firmware import bench
 from mote.emit.c.values import quoted
 from mote.errors import MoteError
 from mote.files import temporary_folder
@@ -23,7 +24,6 @@ from mote.frontends.sklearn import forests
 from mote.frontends.sklearn.reader import COMPOSITIONS, PREDICTIONS, TRANSFORMS, known, model_of
 from mote.frontends.sklearn.reference import OUTPUTS
 from mote.graph import Graph
-from mote.measure.run import bench
 from mote.toolchain import Mode
 from support import emulated
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote import frontends
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import MoteError
 from mote.frontends import Format, Source, tflite
 from streaming.streams import sliding

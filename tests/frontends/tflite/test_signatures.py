@@ -9,9 +9,9 @@ import pytest
 
 import mote
 from mote.cli import main
-from mote.compile.line import compile
+from mote.compiler.line import compile
 from mote.errors import MoteError
-from mote.evaluate.verify import verify
+from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.frontends import read, source_of
 from mote.frontends.tflite.writer import Writer

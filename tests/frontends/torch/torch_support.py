@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import mote
-from mote.compile.line import Compiled
+from mote.compiler.compiled import Compiled
 from mote.extras import quiet
 from mote.frontends.model import Model
 from mote.frontends.source import Format, Source

@@ -17,8 +17,8 @@ import pytest
 
 from mote import targets, toolchain
 from mote.cli import main
-from mote.compile.packer import pack
-from mote.compile.runtime import runtime
+from mote.compiler.packer import pack
+from mote.compiler.runtime import runtime
 from mote.deploy import keys
 from mote.deploy.signature import split
 from mote.deploy.update.header import load_image

@@ -16,12 +16,12 @@ from mote.compress.prune.importance import distances, sensitivities
 from mote.compress.prune.layers import float_layers, grams, matrix, with_matrices
 from mote.compress.prune.reconstruct import refitted
 from mote.compress.prune.ways import WORTHS, ClusterWays
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.numbers import weight_scales, weight_steps
 from mote.execute import batch
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
+from mote.passes.normal_form import normal
 from network import Net
 
 TIED = ("conv", "pointwise", "depthwise", "residual", "gated", "joined", "padded", "average", "turned", "leaky")

@@ -12,9 +12,9 @@ import pytest
 import mote
 from mote.cli import main
 from mote.compress.prune.limits import Limit, limit_of, reached
-from mote.compress.quantize.normal import normal
 from mote.errors import MoteError
 from mote.graph.tensor import Array
+from mote.passes.normal_form import normal
 from network import Net
 from support import emulated
 

@@ -11,11 +11,11 @@ import mote
 from mote.compress.prune.groups import groups, without
 from mote.compress.prune.importance import distances
 from mote.compress.prune.layers import float_layers, matrix, with_matrices
-from mote.compress.quantize.normal import normal
 from mote.data.dataset import dataset
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
+from mote.passes.normal_form import normal
 from mote.train.augment import augmentation
 from mote.train.tuning import Tuning, fine_tuned, taught
 from network import Net

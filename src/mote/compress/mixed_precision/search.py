@@ -19,8 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mote.compile.line import chosen_settings
-from mote.compile.options import check_at_least
+from mote.compiler.firmware import missing_tools
+from mote.compiler.options import check_at_least
+from mote.compiler.settings import chosen_settings
 from mote.compress.mixed_precision.result import AXES, MIXED, Guarded, Mixed, MixedLayer, MixedPoint, Sensitivity, loss
 from mote.compress.mixed_precision.task import SEARCHED, Probe, Task, Trial, file_of, probed, ran, tried
 from mote.compress.quantize.pipeline import Methods
@@ -28,12 +29,10 @@ from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized
 from mote.compress.quantize.precision import Precision
 from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError, explaining, naming
-from mote.evaluate.score import score
+from mote.evaluation.score import score
 from mote.frontends import source_of
-from mote.measure.run import missing_tools
 from mote.metrics.score import HIGHER
-from mote.plan.goal import Say, silent
-from mote.progress import counted
+from mote.progress import Say, counted, silent
 from mote.search import Runner, digest, front
 from mote.search.choices import Choice, Option, Table, first_good, neighbours, path
 from mote.search.session import searching, sendable

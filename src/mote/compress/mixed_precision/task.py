@@ -10,7 +10,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from mote.compile.line import Settings, planned
+from mote.compiler.line import compile, planned
+from mote.compiler.settings import Settings
 from mote.compress.quantize.noise import given
 from mote.compress.quantize.numbers import real_numbers
 from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
@@ -21,12 +22,12 @@ from mote.compress.quantize.quantizer import Integers
 from mote.compress.quantize.units import Unit, layers_of, units
 from mote.data.samples import Dataset
 from mote.errors import BudgetError
-from mote.evaluate.score import rated, score
+from mote.evaluation.score import rated, score
 from mote.execute import batch
 from mote.frontends import Source, read
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.measure import run
+from mote.measure.run import run
 from mote.metrics import Score, noise
 from mote.ops.softmax import Softmax
 from mote.ops.unary import Logistic
@@ -230,8 +231,8 @@ def tried(task: Task, trial: Trial) -> Tried:
 def ran(task: Task, precisions: Choice) -> Ran:
     """What a model takes on the emulated target."""
     exact = set(precisions) == {Precision.FLOAT32}
-    compiled = run.compile(task.model if exact else file_of(task, precisions).source, task.settings)
-    found = run.run(compiled, compiler=task.compiler, emulator=task.emulator, layers=False)
+    compiled = compile(task.model if exact else file_of(task, precisions).source, task.settings)
+    found = run(compiled, compiler=task.compiler, emulator=task.emulator, layers=False)
     return {
         "tools": f"{found.emulator}, {found.compiler}",
         "instructions": found.instructions,

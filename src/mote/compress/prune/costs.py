@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mote.compile.line import Compiled, Settings, planned
+from mote.compiler.code_size import code_size
+from mote.compiler.firmware import missing_tools
+from mote.compiler.line import compile_graph, planned
+from mote.compiler.settings import Settings
 from mote.compress.quantize.pipeline import Prepared
 from mote.compress.quantize.quantizer import quantized
-from mote.frontends.tflite.export import export
 from mote.graph import Graph
 from mote.graph.chain import Chain
-from mote.measure import run as measure
+from mote.measure.run import run as run_model
 from mote.targets import Target
 
 TARGET = "cortex-m4"
@@ -30,24 +32,19 @@ class Costs:
     """Of one inference on the emulated core; None where it was not run."""
 
 
-def compiled_of(graph: Graph, settings: Settings) -> Compiled:
-    """A graph of integers, compiled."""
-    return measure.compile(export(graph, graph.name).data, settings)
-
-
 def costs_of(graph: Graph, settings: Settings, *, run: bool) -> Costs:
-    """What a graph of integers takes; `run`: on the emulated core as well."""
-    compiled = compiled_of(graph, settings)
+    """What an integer graph takes; `run`: on the emulated core as well."""
+    compiled = compile_graph(graph, settings)
     cycles = compiled.cost
     if run:
-        result = measure.run(compiled, layers=False)
+        result = run_model(compiled, layers=False)
         return Costs(result.flash.total, compiled.plan.ram, cycles, result.instructions)
-    return Costs(compiled.project.constants + measure.code_size(compiled).nbytes, compiled.plan.ram, cycles, None)
+    return Costs(compiled.project.constants + code_size(compiled).nbytes, compiled.plan.ram, cycles, None)
 
 
 def obstacle(target: Target) -> str:
     """Why nothing can be run on a target; empty where it can."""
-    missing = measure.missing_tools(target)
+    missing = missing_tools(target)
     return missing.reason if missing else ""
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from mote.compile.line import Compiled
+from mote.compiler.code_size import code_size
+from mote.compiler.compiled import Compiled
 from mote.errors import BudgetError, MoteError
-from mote.measure import run
 from mote.targets import parse_size
 
 UNITS = {"macs": "multiplications", "flash": "bytes of flash", "cycles": "cycles by the estimate"}
@@ -79,7 +79,7 @@ def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> 
             return inf
         if unit == "cycles":
             return compiled.cost
-        return compiled.project.constants + run.code_size(compiled).nbytes
+        return compiled.project.constants + code_size(compiled).nbytes
 
     return cost
 

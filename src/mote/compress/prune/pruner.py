@@ -11,19 +11,20 @@ from math import inf, log10
 from pathlib import Path
 from typing import Any
 
-from mote.compile.line import Compiled, Settings, given_model, make_settings
-from mote.compile.options import check_at_least, reading
-from mote.compress.prune.costs import TARGET, Costs, compiled_of, costs_of, obstacle, prices
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile_graph, given_model
+from mote.compiler.options import check_at_least, reading
+from mote.compiler.settings import Settings, make_settings
+from mote.compress.prune.costs import TARGET, Costs, costs_of, obstacle, prices
 from mote.compress.prune.importance import distances
 from mote.compress.prune.limits import Limit, compiled_cost, limit_of, reached
 from mote.compress.prune.ways import KINDS, Cases, Change, Prices, Ways
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
 from mote.compress.quantize.quantizer import quantized
 from mote.data.dataset import Dataset, dataset
 from mote.data.scale import scale_warnings
 from mote.errors import BudgetError, MoteError, explaining, naming
-from mote.evaluate.score import score
+from mote.evaluation.score import score
 from mote.extras import require
 from mote.files import write_file
 from mote.frontends import read
@@ -31,7 +32,8 @@ from mote.frontends.tflite.export import export
 from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.plan.goal import Say, silent
+from mote.passes.normal_form import normal
+from mote.progress import Say, silent
 from mote.search import run as searched
 
 SAMPLES = 256
@@ -280,7 +282,7 @@ def _search(job: _Job, limit: Limit, seen: Prepared, model: str, front: bool, sa
 
     def compiled(number: int, flash: int | None) -> Compiled:
         integer = quantized(ways.cut(number), seen.ranges, insides=seen.insides)
-        return compiled_of(integer, replace(job.settings, flash=flash))
+        return compile_graph(integer, replace(job.settings, flash=flash))
 
     by_compiling = compiled_cost(limit.unit, compiled)
 

@@ -63,7 +63,7 @@ class Rule(Enum):
     FIXED = auto()
     """The output has a scale that the operator gives it."""
     COMPOSITE = auto()
-    """The first input and the output have their own scales; what is inside is written by `compress.quantize.composites`."""
+    """The first input and the output have their own scales; what is inside is written by `composites/`."""
 
 
 @dataclass(frozen=True)

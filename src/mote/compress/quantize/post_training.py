@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from mote.api.converter import Edge, differences, edges_of
-from mote.compile.options import check_at_least, reading
+from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize.noise import signal_to_noise
-from mote.compress.quantize.normal import normal
 from mote.compress.quantize.pipeline import Methods, Result, finished, prepared
 from mote.compress.quantize.places import is_real
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.data.dataset import dataset
 from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
+from mote.evaluation.converter import Edge, differences, edges_of
 from mote.execute.batch import is_stream
 from mote.execute.stimuli import stimuli
 from mote.files import write_file
@@ -33,8 +32,8 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.blockwise import BlockwiseFullyConnected, BlockwiseLookup
-from mote.plan.goal import Say, silent
-from mote.progress import counted
+from mote.passes.normal_form import normal
+from mote.progress import Say, counted, silent
 from mote.text import did_you_mean
 
 MOST_SAMPLES = 512

@@ -63,7 +63,7 @@ class Rounded:
 @dataclass(frozen=True)
 class Scheme:
     """The precision of every layer: one for all, but for those that are named by their number (`Op.index`) in the
-    normal form (`mote.compress.quantize.normal`). Operators that only move elements and are not named follow the layer
+    normal form (`mote.passes.normal_form`). Operators that only move elements and are not named follow the layer
     before them."""
 
     default: Precision = Precision.INT8

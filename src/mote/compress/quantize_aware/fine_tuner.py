@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mote.api.converter import differences
-from mote.compile.options import check_at_least, reading
+from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize import pipeline
 from mote.compress.quantize.pipeline import Methods, Result
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
@@ -17,6 +16,7 @@ from mote.compress.quantize_aware.aware import AwareModule
 from mote.compress.quantize_aware.prepared import Prepared
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
+from mote.evaluation.converter import differences
 from mote.execute.torch.module import GraphModule
 from mote.frontends import EDGES, Source, read, source_of
 from mote.train import training

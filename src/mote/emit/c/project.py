@@ -1,4 +1,4 @@
-"""Plan -> files: the model's C, the kernels it uses, build files, an example and a self-test.
+"""Plan -> files: the model's C, the kernels it uses, an example and a self-test.
 
 The text depends on the model and the options only, so the same input gives byte-identical output.
 """
@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mote.emit.c import header, ramcode, selftest, source
+from mote.emit.c import example, header, ramcode, selftest, source
 from mote.emit.c.arenas import arenas, shared, shared_files
 from mote.emit.c.c import Definition, Include, Text, printed
 from mote.emit.c.golden import Run
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import ConstantArray, Constants
 from mote.kernels import library
-from mote.package import c_project
 from mote.plan.plan import Plan
 from mote.plan.rows import aligned
 from mote.targets import Memory
@@ -57,6 +56,11 @@ class Project:
         return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
 
     @property
+    def math(self) -> bool:
+        """Whether a kernel of the user's calls the math library of C; Mote's kernels do not."""
+        return any("#include <math.h>" in text for text in self.files.values())
+
+    @property
     def code(self) -> dict[str, str]:
         """The C files, without what builds them."""
         return {name: text for name, text in self.files.items() if name.endswith((".c", ".h"))}
@@ -86,9 +90,9 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
         for p in _projects(jobs)
     ]
     files = {file: text for p in alone for file, text in p.files.items()}
-    files |= c_project.shared_texts([(j.plan, j.options) for j in jobs], folder, _calls_math(files))
+    files[example.EXAMPLE] = example.shared_text([(j.plan, j.options) for j in jobs], folder)
     tests = [(j.plan, j.options, j.golden) for j in jobs]
-    files[c_project.SELFTEST] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
+    files[example.SELFTEST] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
     sources = (*(f"{name}.c" for name in names), "mote_arena.c")
     flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
     together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), flash)
@@ -128,17 +132,12 @@ def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
         project |= kernels
     if options.code_in_ram:
         project[f"{name}.c"] = ramcode.in_ram(project[f"{name}.c"], f"{name}_")
-    project |= c_project.texts(plan, options, _calls_math(project))
+    project[example.EXAMPLE] = example.text(plan, options)
     if job.golden:
-        project[c_project.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
+        project[example.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
     return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)
-
-
-def _calls_math(files: Mapping[str, str]) -> bool:
-    """Whether a file calls functions of the math library. It is then a kernel of the user's: Mote's have their own."""
-    return any("#include <math.h>" in text for text in files.values())
 
 
 def kernel_text(file: str) -> str:

@@ -29,6 +29,7 @@ from mote.emit.c.c import (
     printed,
     when,
 )
+from mote.emit.c.example import SELFTEST
 from mote.emit.c.golden import MIX, Run, real_codes
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs
@@ -39,7 +40,6 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.bounds import input_bounds
-from mote.package.c_project import SELFTEST
 from mote.plan.plan import Plan
 
 MOST = np.finfo(np.float64).max

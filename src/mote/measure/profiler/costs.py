@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote import toolchain
-from mote.compile.line import Compiled
+from mote.compiler.compiled import Compiled, kernel_label
+from mote.compiler.firmware import Bench, Firmware, bench, firmware
 from mote.data.inputs import Inputs
 from mote.errors import MoteError
 from mote.files import temporary_folder
-from mote.measure.run import Bench, Firmware, bench, firmware, kernel_label, stimulus
+from mote.measure.run import stimulus
 from mote.targets import Reads, Target
 from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode

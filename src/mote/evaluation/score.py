@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from mote import frontends
-from mote.compile.line import make_settings, planned
+from mote.compiler.line import planned
+from mote.compiler.settings import make_settings
 from mote.data.samples import Dataset
 from mote.emit.image.kernels import ANY, merged, record
 from mote.emit.image.writer import Details, write

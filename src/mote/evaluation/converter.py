@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mote.compile.options import check_at_least, reading
+from mote.compiler.options import check_at_least, reading
 from mote.errors import MoteError, explaining, naming
-from mote.evaluate.verify import Judge, Mismatch
+from mote.evaluation.verify import Judge, Mismatch
 from mote.execute import reference
 from mote.execute.format_references import runtime
 from mote.execute.stimuli import stimuli

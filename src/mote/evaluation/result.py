@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
-from mote.evaluate.layer_noise import LayerNoise
+from mote.evaluation.layer_noise import LayerNoise
 from mote.metrics import Score
 
 

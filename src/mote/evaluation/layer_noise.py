@@ -13,13 +13,13 @@ from math import isfinite
 
 import numpy as np
 
-from mote.compress.quantize.normal import normal
-from mote.evaluate.score import real
+from mote.evaluation.score import real
 from mote.execute import batch
 from mote.graph import Graph
 from mote.graph.tensor import Array, Tensor
 from mote.graph.tolerance import computes_floats
 from mote.metrics import noise
+from mote.passes.normal_form import normal
 
 EDGES = ("QUANTIZE", "DEQUANTIZE")
 """Operators that only one of the two may have: they compute nothing."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mote.data.samples import Dataset
-from mote.evaluate.result import Answer
-from mote.evaluate.score import by_class
+from mote.evaluation.result import Answer
+from mote.evaluation.score import by_class
 from mote.graph.tensor import Array
 from mote.metrics.arrays import class_labels
 from mote.metrics.numbers import reconstruction_error

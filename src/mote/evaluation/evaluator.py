@@ -5,22 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mote.compile.line import Compiled, Settings, chosen_settings, make_settings
-from mote.compile.options import check_at_least
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
+from mote.compiler.options import check_at_least
+from mote.compiler.settings import Settings, chosen_settings, make_settings
 from mote.data.dataset import dataset
 from mote.data.samples import Dataset
 from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
-from mote.evaluate.inferences import as_real, as_taken, channels_moved_to, posed
-from mote.evaluate.layer_noise import LayerNoise, comparable, layer_noise
-from mote.evaluate.result import Against, Evaluation
-from mote.evaluate.runners import THRESHOLD, How, answers_here, by_reference, on_core, rated_by, worst_of
-from mote.evaluate.score import real, score
-from mote.evaluate.worst_samples import agreement, most_different
+from mote.evaluation.inferences import as_real, as_taken, channels_moved_to, posed
+from mote.evaluation.layer_noise import LayerNoise, comparable, layer_noise
+from mote.evaluation.result import Against, Evaluation
+from mote.evaluation.runners import THRESHOLD, How, answers_here, by_reference, on_core, rated_by, worst_of
+from mote.evaluation.score import real, score
+from mote.evaluation.worst_samples import agreement, most_different
 from mote.graph.tensor import Array
-from mote.measure.run import compile
 from mote.metrics import noise
-from mote.plan.goal import Say, silent
+from mote.progress import Say, silent
 
 __all__ = ["Evaluation", "evaluate", "score"]
 

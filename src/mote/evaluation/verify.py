@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from mote.compile.line import Compiled, Settings
-from mote.compile.options import check_at_least
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import Bench, Firmware, bench, firmware
+from mote.compiler.options import check_at_least
+from mote.compiler.settings import Settings
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
-from mote.evaluate.inferences import posed
+from mote.evaluation.inferences import posed
 from mote.execute import reference
 from mote.execute.format_references import runtime
 from mote.execute.stimuli import stimuli
@@ -28,7 +30,6 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
 from mote.kernels.contract import Layout
-from mote.measure.run import Bench, Firmware, bench, firmware
 from mote.passes import control, tflm_numerics
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
@@ -122,7 +123,7 @@ def judged(compiled: Compiled) -> Judged:
         for i, (op, steps) in enumerate(plan.works)
         if not isinstance(op, Arrival)
     ]
-    return Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.model, works)
+    return Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.file, works)
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mote.compile.line import (
-    Compiled,
-    Settings,
-    check_flashes,
-    chosen_settings,
-    compile,
-    golden,
-    over_budget,
-)
+from mote.compiler.budgets import check_flashes, over_budget
+from mote.compiler.code_size import CodeSize, code_size
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile, golden
+from mote.compiler.settings import Settings, chosen_settings
 from mote.emit.c.arenas import shared
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, Project, generate_shared
 from mote.errors import MoteError
 from mote.files import write_folder
-from mote.measure.run import CodeSize, code_size
+from mote.package.packagers import packaged
 
 FOLDER = "mote_models"
 """The name of the folder's library; no model can have it."""
@@ -79,8 +75,8 @@ def compile_shared(models: Sequence[Any], settings: Settings | None = None, **op
         fused="fma" in settings.target.features,
     )
     alone, project = generate_shared(parts, folder)
-    members = tuple(replace(c, project=p) for c, p in zip(compiled, alone, strict=True))
-    found = Shared(members, project, settings)
+    members = tuple(replace(c, project=packaged(p)) for c, p in zip(compiled, alone, strict=True))
+    found = Shared(members, packaged(project), settings)
     check_shared_budgets(found, code=0)
     if settings.flash is not None:
         check_shared_code(found)

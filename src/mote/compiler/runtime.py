@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mote.compile.line import Settings, chosen_settings
-from mote.compile.packer import pack
+from mote.compiler.packer import pack
+from mote.compiler.settings import Settings, chosen_settings
 from mote.deploy.update.sources import update_files
 from mote.emit.image import manifest as manifests
 from mote.emit.image.entries import entry_files
@@ -21,8 +21,8 @@ from mote.files import write_folder
 from mote.kernels.catalogue import candidates
 from mote.kernels.contract import Packed, View
 from mote.package.runtime_project import build_files
-from mote.plan.goal import Say, silent
 from mote.plan.plan import Plan
+from mote.progress import Say, silent
 from mote.targets import ALIGNED
 from mote.targets.flags import optimization
 

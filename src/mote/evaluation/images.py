@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mote.compile.line import Settings, given_model, make_settings, prepared
+from mote.compiler.firmware import Firmware, bench
+from mote.compiler.line import given_model, prepared
+from mote.compiler.settings import Settings, make_settings
 from mote.data.dataset import dataset
 from mote.data.inputs import Inputs
 from mote.emit.c.names import c_prefix
@@ -23,7 +25,7 @@ from mote.emit.image.kernels import ANY, KernelRecord
 from mote.emit.image.manifest import Manifest, read_manifest
 from mote.emit.image.stock import limits_of, stock
 from mote.errors import MoteError, explaining, naming
-from mote.evaluate.verify import Case, Judge, Judged, VerifyResult, Work, cases_of, chosen_cases, compared
+from mote.evaluation.verify import Case, Judge, Judged, VerifyResult, Work, cases_of, chosen_cases, compared
 from mote.execute.interpreter import Interpreter, turned_ports
 from mote.files import temporary_folder
 from mote.frontends import SUFFIXES, Source, source_of
@@ -34,7 +36,7 @@ from mote.graph.tensor import Quantization
 from mote.graph.types import DType
 from mote.kernels.contract import Layout
 from mote.measure.profiler.costs import Known, Profile, Profiled, profiled
-from mote.measure.run import Firmware, LayerCost, RunResult, Subject, bench, measured, stimulus
+from mote.measure.run import LayerCost, RunResult, Subject, measured, stimulus
 from mote.package.runtime_project import WRAPPING
 from mote.targets import Target
 from mote.toolchain import Mode

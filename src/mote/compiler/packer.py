@@ -9,18 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mote.compile.advice import advice
-from mote.compile.line import (
-    Settings,
-    c_name,
-    chosen_settings,
-    given_model,
-    over_budget,
-    plan_for,
-    prepared,
-    settings_and_examples,
-)
-from mote.compile.options import check_at_least
+from mote.compiler.advice import advice
+from mote.compiler.budgets import over_budget
+from mote.compiler.line import c_name, given_model, plan_for, prepared
+from mote.compiler.options import check_at_least
+from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.emit.image import format
 from mote.emit.image.about import about
 from mote.emit.image.c_array import c_array
@@ -35,8 +28,8 @@ from mote.graph import Graph
 from mote.graph.tolerance import computes_floats
 from mote.lower.program import Program, program
 from mote.passes import Saving
-from mote.plan.goal import Say, silent
 from mote.plan.plan import Plan
+from mote.progress import Say, silent
 from mote.targets import ALIGNED
 
 ONLY_C = {

@@ -8,24 +8,23 @@ from time import monotonic
 
 import numpy as np
 
-from mote.compile.line import Compiled
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import Bench, bench
 from mote.errors import MoteError
-from mote.evaluate.inferences import Posed
-from mote.evaluate.result import Answer, ByReference, OnCore
-from mote.evaluate.score import by_class, inputs_of, rated, real
-from mote.evaluate.verify import judged, oracle, source_inputs
-from mote.evaluate.worst_samples import worst
+from mote.evaluation.inferences import Posed
+from mote.evaluation.result import Answer, ByReference, OnCore
+from mote.evaluation.score import by_class, inputs_of, rated, real
+from mote.evaluation.verify import judged, oracle, source_inputs
+from mote.evaluation.worst_samples import worst
 from mote.execute import reference
 from mote.execute.host_library import HostModel, as_in_model
 from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
-from mote.measure.run import Bench, bench
 from mote.metrics import Score
 from mote.metrics.events import events
-from mote.plan.goal import Say
-from mote.progress import counted
+from mote.progress import Say, counted
 from mote.toolchain import Mode
 
 THRESHOLD = 0.5

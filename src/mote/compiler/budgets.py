@@ -1,0 +1,62 @@
+"""Budgets: a model that does not fit a part or a limit of the user's is refused, with the numbers."""
+
+from __future__ import annotations
+
+from mote.compiler.compiled import Compiled
+from mote.compiler.settings import Planning
+from mote.emit.c.project import Project
+from mote.errors import BudgetError
+
+
+def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code") -> None:
+    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are known; `what` is what
+    the code is called. The part's RAM must hold the stack as well; a budget is for what is planned."""
+    s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
+    planned |= {"code in RAM": s.ram_beside}
+    if s.ram_code and not s.ram_beside:
+        memory = s.target.code_rams[0]
+        over_budget(memory.name, {"code": s.ram_code}, memory.size, s, compiled.path)
+    check_flashes(compiled.project, s, code, compiled.path)
+    over_budget("RAM", planned, s.ram, s, compiled.path)
+    over_budget("RAM", {**planned, "stack": stack}, s.target.ram, s, compiled.path)
+    over_budget("flash", {"constants": compiled.project.constants, what: code}, s.flash_limit, s, compiled.path)
+
+
+def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: Planning, path: str) -> None:
+    """Refuse parts that are more than a limit together."""
+    need = sum(parts.values())
+    if limit is not None and need > limit:
+        shown = " + ".join(f"{name} {nbytes}" for name, nbytes in parts.items() if nbytes)
+        raise BudgetError(
+            f"needs {need:,} bytes of {what} ({shown}), {need - limit:,} more than the {limit:,} that are there",
+            where=f"{path} on {settings.target.name}",
+            remedy=f"use a part with more {what}, a smaller model, or a larger --{what.lower()} budget",
+        )
+
+
+def check_flashes(project: Project, settings: Planning, code: int, path: str) -> None:
+    """Refuse constants that do not fit the flash memories that they were given; the code is in the fastest one."""
+    for i, memory in enumerate(settings.target.choice("flash")):
+        need = project.flash[memory.name] + (0 if i else code)
+        over = need - memory.size
+        if over > 0:
+            raise BudgetError(
+                f"needs {need:,} bytes of {memory.name}, {over:,} more than the {memory.size:,} that are there",
+                where=f"{path} on {settings.target.name}",
+                remedy=f"use a part with more {memory.name}, or a smaller model",
+            )
+
+
+def too_slow(settings: Planning, cycles: int, where: str) -> BudgetError:
+    """What is to be said of the fastest plan where that is too slow."""
+    limit, clock = settings.cycle_limit, settings.target.clock_hz
+    assert limit is not None
+    over = cycles - limit
+    time = f", {over / clock * 1e3:,.3g} ms at {clock / 1e6:g} MHz" if clock else ""
+    budgets = " within the budget of RAM or flash" if settings.ram is not None or settings.flash is not None else ""
+    return BudgetError(
+        f"takes about {cycles:,} cycles at least{budgets}, by the estimate, {over:,} ({over / limit:.1%}{time}) more"
+        f" than the {limit:,} that it may take",
+        where=f"{where} on {settings.target.name}",
+        remedy="use a faster part, a smaller model, or a larger --latency or --cycles budget",
+    )

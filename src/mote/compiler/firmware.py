@@ -1,0 +1,122 @@
+"""A model in the harness: its C, what joins it to that, and the tools that build and run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mote import toolchain
+from mote.compiler.compiled import Compiled
+from mote.emit.c import glue
+from mote.errors import MoteError
+from mote.files import fill
+from mote.targets import Target
+from mote.toolchain import Compiler, Emulator, Execution, Mode
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """The C of a model, and what joins it to the harness."""
+
+    files: Mapping[str, str]
+    sources: Sequence[str]
+    target: Target
+    optimize: str
+    works: int
+    """How many layers traces tell apart."""
+    glue: Callable[[Mode], str]
+    flags: Callable[[Mode], Sequence[str]] = lambda mode: ()
+    """What the compiler is told beside what it always is."""
+
+
+def firmware(compiled: Compiled) -> Firmware:
+    """That of a compiled model."""
+    project, settings = compiled.project, compiled.settings
+    return Firmware(
+        project.files,
+        project.sources,
+        settings.target,
+        settings.optimize,
+        len(compiled.plan.works),
+        lambda mode: glue.text(compiled.plan, project.options),
+    )
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A model in a working folder, with the tools that build and run it."""
+
+    firmware: Firmware
+    compiler: Compiler
+    emulator: Emulator
+    folder: Path
+    sanitize: bool = False
+
+    @property
+    def target(self) -> Target:
+        return self.firmware.target
+
+    @property
+    def tools(self) -> tuple[str, str]:
+        """The emulator and the compiler, with their versions."""
+        emulator, compiler = (f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler))
+        return emulator, compiler
+
+    def elf(self, mode: Mode) -> Path:
+        project = self.folder / "project"
+        fill(project, self.firmware.files)
+        joint = self.folder / "glue.c"
+        joint.write_text(self.firmware.glue(mode), encoding="utf-8")
+        workdir = self.folder / mode
+        workdir.mkdir(exist_ok=True)
+        return toolchain.build(
+            project,
+            [project / s for s in self.firmware.sources],
+            joint,
+            self.target,
+            self.compiler,
+            mode=mode,
+            optimize=self.firmware.optimize,
+            workdir=workdir,
+            sanitize=self.sanitize,
+            extra_flags=self.firmware.flags(mode),
+        )
+
+    def execute(self, mode: Mode, inputs: list[list[bytes]]) -> Execution:
+        elf = self.elf(mode)
+        return toolchain.execute(elf, self.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode)
+
+
+def bench(
+    model: Compiled | Firmware,
+    folder: Path,
+    *,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    sanitize: bool = False,
+) -> Bench:
+    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model."""
+    found = firmware(model) if isinstance(model, Compiled) else model
+    target = found.target
+    return Bench(
+        found,
+        toolchain.find_compiler(target, compiler),
+        toolchain.find_emulator(target, emulator),
+        folder,
+        sanitize,
+    )
+
+
+def missing_tools(
+    target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
+) -> MoteError | None:
+    """Why nothing can be measured, if so."""
+    if target.arch == "host":
+        return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
+    try:
+        toolchain.find_compiler(target, compiler)
+        toolchain.find_emulator(target, emulator)
+    except MoteError as error:
+        return error
+    return None

@@ -1,0 +1,287 @@
+"""The compiler as one readable line, one function for each arrow: Source -> Graph -> Graph -> Plan -> C project."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mote import frontends
+from mote.compiler.advice import advice
+from mote.compiler.budgets import check_budgets, too_slow
+from mote.compiler.code_size import beside_code, checked_code
+from mote.compiler.compiled import Compiled
+from mote.compiler.settings import (
+    NUMERICS,
+    Emission,
+    Passing,
+    Planning,
+    Settings,
+    chosen_settings,
+    settings_and_examples,
+)
+from mote.emit.c.golden import Run, runs
+from mote.emit.c.names import c_prefix
+from mote.emit.c.options import ProjectOptions
+from mote.emit.c.project import Job, generate
+from mote.errors import BudgetError, MoteError, explaining, naming
+from mote.frontends import Format, Source
+from mote.graph import Graph
+from mote.graph.edges import code_axis
+from mote.graph.rows import row_count
+from mote.package.packagers import packaged
+from mote.passes import Saving, optimize, stream
+from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
+from mote.plan.lowering import Lowering, Policy
+from mote.plan.memories import TooSmallError
+from mote.plan.plan import Plan
+from mote.plan.planner import plan
+from mote.progress import Say, silent
+from mote.text import printable
+
+USUAL_CODE = 4 << 10
+"""Bytes of flash that are left to code other than that of kernels when these are chosen: what most models need. Whether
+a model needs more is seen when its code has been measured."""
+CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
+"""What is to be said of a causal stream of a model that pads."""
+RED_ZONE = 16
+"""Bytes before and after every buffer in a debug build."""
+
+
+def compile(
+    model: Any,
+    settings: Any = None,
+    *,
+    example_inputs: Any = None,
+    say: Say = silent,
+    **options: Any,
+) -> Compiled:
+    """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
+    Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
+    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. Example
+    inputs of a module of PyTorch may stand in the place of settings. `say` is a callback for the progress of the search
+    for a plan. A flash budget holds for the code as well, which is built for that."""
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
+    settings = chosen_settings(settings, options)
+    source = given_model(model, settings, example_inputs)
+    with naming(source.where), explaining():
+        graph, warnings = _read(source)
+        return _compile(Subject(graph, source.where, source, warnings), settings, say)
+
+
+def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compiled:
+    """Compile a graph that a front end or the quantizer made, without a file."""
+    with explaining():
+        return _compile(Subject(graph, graph.name), settings, say)
+
+
+def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
+    """What a function of the API was given as a model, with what the settings say about reading it."""
+    source = frontends.source_of(
+        model,
+        shapes=settings.shapes,
+        edges=settings.edges,
+        example_inputs=example_inputs,
+        features=settings.features,
+        outputs=settings.outputs,
+        signature=settings.signature,
+        constants=settings.constants,
+    )
+    if source.format != Format.TFLITE and settings.numerics != NUMERICS[0]:
+        raise MoteError(
+            f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",
+            where="option numerics",
+            remedy="omit it",
+        )
+    return source
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is compiled: a graph, and the file that it was read from."""
+
+    graph: Graph
+    where: str
+    source: Source | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def _compile(subject: Subject, settings: Settings, say: Say) -> Compiled:
+    """Plan and emit; again where code in RAM leaves too little for the plan."""
+    compiled = _once(subject, settings, say)
+    if settings.place_code == "ram":
+        compiled = beside_code(compiled, lambda changed: _once(subject, changed, say))
+    if settings.flash is not None:
+        checked_code(compiled)
+    return compiled
+
+
+def _once(subject: Subject, settings: Settings, say: Say) -> Compiled:
+    graph, where, source = subject.graph, subject.where, subject.source
+    ready, savings = optimized(graph, settings)
+    chosen = plan_for(ready, where, settings, say)
+    name, renamed = c_name(settings, graph)
+    options = ProjectOptions(
+        name=name,
+        source=Path(where).name,
+        notes=subject.warnings,
+        target=settings.target.name,
+        optimize=settings.optimize,
+        core_flags=settings.target.gcc_flags,
+        cpu=settings.target.cpu,
+        fused="fma" in settings.target.features,
+        single_file=settings.single_file,
+        caller_arena=settings.caller_arena,
+        model=zlib.crc32(source.data if source else b""),
+        check_flash=settings.check_flash,
+        flashes=settings.target.choice("flash"),
+        code_in_ram=settings.place_code == "ram",
+    )
+    same = chosen.graph.tensors.keys() == ready.tensors.keys()
+    project = packaged(generate(Job(chosen, options, golden(ready if same else chosen.graph))))
+    settings = replace(settings, name=name)
+    warnings = (*subject.warnings, *advice(chosen, settings.target))
+    compiled = Compiled(graph, chosen, savings, project, settings, where, source, renamed, warnings)
+    check_budgets(compiled, code=0)
+    return compiled
+
+
+def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
+    """The model as it is in the file, what is odd about that, the model that is planned, and what passes did to it."""
+    graph, warnings = _read(source)
+    return graph, warnings, *optimized(graph, settings)
+
+
+def optimized(graph: Graph, settings: Passing) -> tuple[Graph, tuple[Saving, ...]]:
+    """The graph that is planned, and what passes did to it."""
+    after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
+    if settings.stream is None:
+        return after, savings
+    streamed, saving = _streamed(after, settings)
+    return streamed, (*savings, saving)
+
+
+def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent) -> Plan:
+    """The plan of a graph as a front end or the quantizer made it: what it takes on a target, without C or a file."""
+    return plan_for(optimized(graph, settings)[0], where or graph.name, settings, say)
+
+
+@lru_cache(maxsize=4)
+def _read(source: Source) -> tuple[Graph, tuple[str, ...]]:
+    """The model as it is in the file, and what is odd about that: read once for all targets and settings."""
+    model = frontends.read(source)
+    return model.graph(), model.warnings
+
+
+@lru_cache(maxsize=4)
+def _optimized(
+    graph: Graph, io: str, numerics: str, shrinking: bool, own_code: bool
+) -> tuple[Graph, tuple[Saving, ...]]:
+    """The model after the passes: the same for all targets and most settings, so that who compiles it in several ways
+    waits for that, and for packing its weights, once."""
+    after, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking, own_code=own_code)
+    return after, tuple(savings)
+
+
+def forget() -> None:
+    """Forget the models that were compiled: what is measured or changed is then measured or changed from the start."""
+    _read.cache_clear()
+    _optimized.cache_clear()
+    golden.cache_clear()
+
+
+def _streamed(graph: Graph, settings: Passing) -> tuple[Graph, Saving]:
+    streamed = stream.run(graph, _stream_axis(graph, settings), settings.hop, causal=settings.causal)
+    before, after = (sum(op.macs(g) for op in g.ops) for g in (graph, streamed))
+    kept = sum(state.initial.nbytes for state in streamed.states)
+    detail = f"{after:,} MACs each time instead of {before:,}, {kept:,} bytes kept in {len(streamed.states)} windows"
+    return streamed, Saving("stream", 0, detail, CAUSAL if settings.causal and _is_padded(graph, settings) else "")
+
+
+def _stream_axis(graph: Graph, settings: Passing) -> int:
+    """The axis of the code's input along which the window slides: settings say the model's."""
+    assert settings.stream is not None
+    return code_axis(graph.tensors[graph.inputs[0]], settings.stream) if graph.inputs else settings.stream
+
+
+def _is_padded(graph: Graph, settings: Passing) -> bool:
+    """Whether the model pads along the stream, so that only a causal one can be made of it."""
+    try:
+        stream.run(graph, _stream_axis(graph, settings), settings.hop)
+    except MoteError:
+        return True
+    return False
+
+
+def plan_for(graph: Graph, where: str, settings: Planning, say: Say) -> Plan:
+    """The plan of an optimized graph that settings ask for."""
+    goal = Goal(
+        ram=settings.ram_limit,
+        spend=settings.ram is not None,
+        flash=None if settings.flash_limit is None else max(settings.flash_limit - USUAL_CODE, 0),
+        most_cost=settings.cycle_limit,
+        least=settings.least_ram,
+        pushed=settings.input == "rows",
+        small_steps=settings.step == "row",
+        zone=RED_ZONE if settings.red_zones else 0,
+        recompute=settings.recompute,
+        pins=settings.kernels,
+        costs=settings.costs,
+    )
+    if goal.pushed:
+        _check_pushable(graph, where)
+    memories = () if goal.zone else settings.target.choice("ram")
+    try:
+        return plan(graph, _lowering(settings), goal, memories, say)
+    except TooSmallError as error:
+        raise BudgetError(
+            f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"
+            f" {error.need - error.memory.size:,} more than are there",
+            where=f"{where} on {settings.target.name}",
+            remedy=f"use a part with more {error.memory.name}, or a smaller model",
+        ) from None
+    except TooSlowError as error:
+        raise too_slow(settings, round(error.taken), where) from None
+    except DoesNotFitError as error:
+        assert goal.ram is not None
+        raise BudgetError(
+            f"needs {error.least:,} bytes of RAM at least, {error.least - goal.ram:,} more than the {goal.ram:,} that"
+            " are there",
+            where=f"{where} on {settings.target.name}",
+            remedy="use a part with more RAM, a smaller model, a larger --ram budget"
+            + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM"),
+        ) from None
+
+
+def _lowering(settings: Planning) -> Lowering:
+    return Lowering(settings.target.features, Policy(settings.optimize), fixed=settings.fixed)
+
+
+def _check_pushable(graph: Graph, where: str) -> None:
+    if len(graph.inputs) != 1:
+        raise MoteError(f"has {len(graph.inputs)} inputs; only a single one can come row by row", where=where)
+    shape = graph.tensors[graph.inputs[0]].shape
+    if row_count(shape) == 1:
+        raise MoteError(
+            f"the input {'x'.join(map(str, shape))} has one row only, so that it cannot come row by row",
+            where=where,
+            remedy="omit --input rows",
+        )
+
+
+@lru_cache(maxsize=4)
+def golden(graph: Graph) -> tuple[Run, ...]:
+    """What the reference computes in the self-test: the same for all plans of a graph."""
+    return runs(graph)
+
+
+def c_name(settings: Emission, graph: Graph) -> tuple[str, str]:
+    """The prefix of C symbols and files, and why it is not the name that was given; one that was asked for must do."""
+    given = settings.name or graph.name
+    usable, why = c_prefix(given)
+    said = f"'{printable(given)}' {why}" if why else ""
+    if settings.name and said:
+        raise MoteError(said, where="option name", remedy=f"use '{usable}'")
+    return usable, said
