@@ -19,8 +19,8 @@ from mote.errors import BudgetError
 from mote.frontends import read, source_of
 from mote.graph import Graph
 from mote.passes import optimize
+from mote.plan.code_size_model import flash
 from mote.plan.estimate import estimate
-from mote.plan.flash import flash
 from mote.plan.plan import Plan
 from mote.progress import silent
 

@@ -19,7 +19,7 @@ from anchors import load
 from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.graph.tensor import Array
-from mote.plan import flash
+from mote.plan import code_size_model
 
 HEAD = (
     "model",
@@ -50,7 +50,7 @@ def main() -> None:
 
 def row(name: str, model: Path | bytes, target: str) -> str:
     coded = compile(model, target=target, io="int8", optimize="size")
-    with patch.object(flash, "DECODER", NO_DECODER):
+    with patch.object(code_size_model, "DECODER", NO_DECODER):
         plain = compile(model, target=target, io="int8", optimize="size")
     weights = weights_of(plain)
     kernels = [steps[0].kernel for _, steps in coded.plan.works]

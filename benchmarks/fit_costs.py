@@ -52,12 +52,12 @@ from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
 from mote.measure.profiler import cycles, instructions
 from mote.measure.profiler.costs import steps
-from mote.ops.state import Window
+from mote.ops.control.state import Window
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
 from mote.plan.layout import arrange
-from mote.plan.lowering import Lowering, Policy
 from mote.plan.plan import Plan
+from mote.plan.request import Lowering, Policy
 from mote.plan.rows import build, operator
 from mote.plan.schedule import Run, Schedule
 from mote.plan.select import ROOMY, Offers, Selection

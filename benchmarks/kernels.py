@@ -26,7 +26,7 @@ import mlperf_tiny
 from kernels_seen import RECORD, seen
 from mote import frontends
 from mote.emit.image.kernels import KernelRecord, merged
-from mote.emit.image.stock import everything
+from mote.emit.image.stock_kernels import everything
 from mote.kernels.contract import Call, Instance
 from mote.kernels.structs import fields
 

@@ -29,10 +29,10 @@ from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import forget
 from mote.plan import strategies
-from mote.plan.front import UNLIMITED
+from mote.plan.frontier import UNLIMITED
 from mote.plan.layout import Draft
+from mote.plan.plan_bound import bound
 from mote.plan.planner import Planner
-from mote.plan.proof import bound
 from mote.plan.select import LEAN
 from mote.plan.strategies import Side
 

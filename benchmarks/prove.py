@@ -40,8 +40,8 @@ from mote.frontends.model import Model
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.kernels import portable
-from mote.ops.cast import Cast
-from mote.ops.quantize import Quantize
+from mote.ops.elementwise.cast import Cast
+from mote.ops.elementwise.quantize import Quantize
 from onnx_numbers import numbers
 
 BUNDLED = Path(__file__).parents[1] / "models"

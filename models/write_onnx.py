@@ -16,9 +16,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import mote
 from mote.graph import Graph, Op
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 MODELS = Path(__file__).parent
 OPSET, IR_VERSION = 21, 10

@@ -19,7 +19,7 @@ from mote.graph.chain import Numbers
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
 from mote.passes import optimize
-from mote.plan.lowering import Lowering
+from mote.plan.request import Lowering
 from mote.plan.select import Offers
 
 RECORD = "MOTE_RECORD_KERNELS"

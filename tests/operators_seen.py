@@ -17,7 +17,7 @@ from mote.frontends.tflite import variables
 from mote.graph import Graph, Op
 from mote.kernels import catalogue
 from mote.kernels.contract import View
-from mote.ops.constant import Constant
+from mote.ops.moves.constant import Constant
 
 RECORD = "MOTE_RECORD_OPERATORS"
 """The variable that names the folder for records."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -39,9 +40,15 @@ def _statements(body: Iterable[ast.AST], inside: bool = False) -> Iterator[tuple
 
 
 @cache
+def modules() -> dict[str, Path]:
+    """Every module of the package, and its file."""
+    return {".".join(p.relative_to(TOP.parent).with_suffix("").parts).removesuffix(".__init__"): p for p in _files()}
+
+
+@cache
 def imports() -> dict[str, set[str]]:
     """Every file of the package, and the files that it imports, anywhere in it."""
-    files = {".".join(p.relative_to(TOP.parent).with_suffix("").parts).removesuffix(".__init__"): p for p in _files()}
+    files = modules()
     found = {}
     for name, path in files.items():
         used: set[str] = set()
@@ -96,6 +103,25 @@ def test_modules_that_are_no_room_import_no_room() -> None:
 
 def room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
+
+
+def test_imports_are_absolute() -> None:
+    """The tests of this file see those only."""
+    assert not [
+        path for path in _files() for node, _ in _imports(path) if isinstance(node, ast.ImportFrom) and node.level
+    ]
+
+
+def test_imports_by_string_know_the_rooms() -> None:
+    """A module that is imported by its name obeys the order of rooms too; `mote.quantize` is a public door."""
+    place = {name: i for i, name in enumerate(ROOMS)}
+    wrong = [
+        f"{name} imports {module}"
+        for name, path in modules().items()
+        for module in re.findall(r'"mote\.(\w+)(?:\.\w+)+"', path.read_text(encoding="utf-8"))
+        if room(name) in place and place.get(module, -1) > place[room(name)]
+    ]
+    assert not wrong
 
 
 def test_imports_stand_at_the_top() -> None:

@@ -18,7 +18,7 @@ from mote.errors import MoteError, UnsupportedError
 from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue, library
-from mote.ops.custom import DEFINITIONS
+from mote.ops.control.custom import DEFINITIONS
 from network import Net
 from support import emulated, needs_litert
 

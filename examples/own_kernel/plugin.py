@@ -8,7 +8,7 @@ from pathlib import Path
 import mote
 from mote.kernels.contract import INT8, Call, Kernel, Packed, Refusal
 from mote.ops.common import Axis, int8_range
-from mote.ops.pool import MaxPool
+from mote.ops.windows.pool import MaxPool
 
 INSTRUCTIONS = 14
 """What an output takes, as measured with `mote run`: the planner compares that with its own kernels."""

@@ -16,7 +16,7 @@ import mote
 from mote import frontends
 from mote.compiler.line import compile
 from mote.data.dataset import Dataset, dataset
-from mote.data.samples import Stream
+from mote.data.dataset_type import Stream
 from mote.errors import MoteError
 from mote.evaluation import runners
 from mote.evaluation.evaluator import evaluate

@@ -9,7 +9,7 @@ import pytest
 
 from mote.compiler.line import compile
 from mote.compiler.packer import pack
-from mote.data.samples import Dataset, Stream
+from mote.data.dataset_type import Dataset, Stream
 from mote.errors import MoteError
 from mote.evaluation import verify as verifier
 from mote.evaluation.images import load_image, verify_image

@@ -21,8 +21,8 @@ from mote.kernels import library
 from mote.measure.profiler import steps
 from mote.toolchain import Mode, decode
 from mote.toolchain.boards import board_of
-from mote.toolchain.code import read_code
 from mote.toolchain.decode import Kind
+from mote.toolchain.machine_code import read_code
 from network import Net
 from support import emulated
 

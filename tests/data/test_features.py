@@ -16,7 +16,7 @@ from mote.errors import MoteError
 from mote.execute import reference
 from mote.frontends import tflite
 from mote.metrics import events, measure
-from mote.ops.quantize import dequantized
+from mote.ops.elementwise.quantize import dequantized
 from support import PUBLIC_DATA, PUBLIC_MODELS, needs_litert
 
 KEYWORDS = "peak,length=16000,mfcc"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.data import by_folder, folders
+from mote.data import folders, labelled_files
 from mote.data.dataset import dataset
 from mote.errors import MoteError, TooLargeError
 
@@ -161,7 +161,7 @@ def test_an_archive_that_lies_about_sizes(tmp_path: Path) -> None:
 
 
 def test_samples_that_take_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_folder, "MOST", 300)
+    monkeypatch.setattr(labelled_files, "MOST", 300)
     with pytest.raises(TooLargeError, match="the first 4 of 6 files take 320 bytes"):
         dataset(archive(tmp_path / "x.zip", WORDS))
 

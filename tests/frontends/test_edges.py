@@ -18,7 +18,7 @@ from mote.frontends import Format, Source
 from mote.frontends.build.builder import Builder
 from mote.frontends.build.windows import conv, window
 from mote.frontends.model import Model
-from mote.graph.edges import channels_moved, code_axis, model_shape, to_code, to_model
+from mote.graph.io_order import channels_moved, code_axis, model_shape, to_code, to_model
 from mote.graph.tensor import Array, Tensor
 from mote.graph.types import DType
 

@@ -22,7 +22,7 @@ from mote.frontends.tflite import schema
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.measure.run import run
-from mote.ops.softmax import Softmax
+from mote.ops.reductions.softmax import Softmax
 from mote.passes import pipeline
 from mote.version import __version__
 from network import Net

@@ -26,7 +26,7 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import Format
 from mote.graph import Graph
 from mote.graph.tolerance import compare
-from mote.ops.control import EndlessError
+from mote.ops.control.control_flow import EndlessError
 from mote.toolchain import Mode
 
 MOTE = Path(mote.__file__).parent

@@ -12,8 +12,8 @@ from mote.graph import Graph, Quantization, Tensor
 from mote.graph.tensor import Array
 from mote.graph.tolerance import FLOAT_TOLERANCE, Magnitudes, compare, computes_floats
 from mote.graph.types import DType, Rounding
-from mote.ops.arithmetic import Add, Mul
-from mote.ops.quantize import Quantize
+from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.elementwise.quantize import Quantize
 from network import Net
 
 N = 64

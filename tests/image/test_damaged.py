@@ -13,7 +13,7 @@ from handmade import copying, patched
 
 from mote.compiler.packer import pack
 from mote.emit.image import format
-from mote.emit.image.stock import everything
+from mote.emit.image.stock_kernels import everything
 from network import Net
 from support import examples, needs
 

@@ -20,7 +20,7 @@ from mote.emit.image.entries import Limits, entry_files
 from mote.emit.image.kernels import KernelRecord
 from mote.emit.image.manifest import parse_manifest, read_manifest
 from mote.emit.image.sources import runtime_files
-from mote.emit.image.stock import everything, minimal, stock
+from mote.emit.image.stock_kernels import everything, minimal, stock
 from mote.evaluation.images import load_image, run_image, verify_image
 from mote.execute.interpreter import Interpreter
 from mote.kernels.contract import Call

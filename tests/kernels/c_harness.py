@@ -23,7 +23,7 @@ from mote.kernels import library
 from mote.kernels.contract import Call, Layout, Packed
 from mote.kernels.structs import kernel_fields
 from mote.toolchain import Execution, Mode
-from mote.toolchain.code import read_code
+from mote.toolchain.machine_code import read_code
 
 KERNELS = [f"-I{folder}" for folder in library.FOLDERS]
 """Where the C compiler finds the kernels."""

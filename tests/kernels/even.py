@@ -11,11 +11,11 @@ from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType, Rounding
 from mote.ops.common import Axis
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.transpose_conv import TransposeConv
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.transpose_conv import TransposeConv
 
 
 def quantization(scale: Array | float, zero: int = 0, axis: int = 0, *, unsigned: bool = False) -> Quantization:

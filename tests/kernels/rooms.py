@@ -29,7 +29,7 @@ from mote.kernels.contract import Call, Layout, Packed, Structs, View
 from mote.kernels.structs import words
 from mote.lower.program import Form
 from mote.lower.row_access import Affine, affine
-from mote.ops.constant import Constant
+from mote.ops.moves.constant import Constant
 from mote.toolchain import cache
 
 HERE = Path(__file__).parent

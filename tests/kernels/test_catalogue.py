@@ -15,9 +15,9 @@ from mote.graph import Op
 from mote.kernels import catalogue
 from mote.kernels.contract import Kernel, Packed, Refusal, View
 from mote.kernels.library import FOLDERS
-from mote.ops.constant import Constant
-from mote.ops.control import Control
-from mote.ops.custom import Custom
+from mote.ops.control.control_flow import Control
+from mote.ops.control.custom import Custom
+from mote.ops.moves.constant import Constant
 from network import Net
 from offered import DSP, PORTABLE
 

@@ -23,7 +23,8 @@ from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.measure import run
-from mote.plan import flash, select
+from mote.plan import code_size_model as flash
+from mote.plan import select
 from mote.plan.select import Selection
 from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
 

@@ -17,7 +17,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import View
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from offered import named
 from support import batch, emulated, examples, soaked
 

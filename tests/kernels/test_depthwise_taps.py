@@ -13,7 +13,7 @@ from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.kernels.contract import Refusal, View
 from mote.kernels.helium.depthwise import KERNELS
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from offered import named
 from support import batch, emulated, examples, needs_litert, soaked
 

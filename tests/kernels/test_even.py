@@ -18,15 +18,15 @@ from mote.graph.fixedpoint import Ints, scale_even
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
 from mote.kernels.contract import Layout, View
-from mote.kernels.pack.even import single_scale
+from mote.kernels.pack.loose import loosened
 from mote.kernels.pack.mend import layer_sums_of, loose_channels
 from mote.kernels.pack.requantize import staircases
+from mote.kernels.pack.requantize_even import single_scale
 from mote.ops.common import Axis
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.loose import loosened
-from mote.ops.once import once_results, once_steps
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.round_once import once_results, once_steps
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from offered import DSP, PORTABLE, offered
 from support import FUZZ, emulated
 

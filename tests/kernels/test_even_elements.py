@@ -17,10 +17,10 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType, Rounding
 from mote.kernels.contract import Call
-from mote.ops.batch_matmul import BatchMatmul
 from mote.ops.common import Axis
-from mote.ops.even import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
-from mote.ops.quantize import Quantize
+from mote.ops.elementwise.quantize import Quantize
+from mote.ops.matrix.batch_matmul import BatchMatmul
+from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
 from offered import DSP, PORTABLE, offered
 from onnx_models import Operators
 from support import emulated, exact_on_x86

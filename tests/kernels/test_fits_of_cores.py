@@ -27,8 +27,8 @@ from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import Kernel, Layout, Refusal, View
 from mote.lower.program import Form
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from support import examples, fuzzed
 
 MUTANTS = examples(150)

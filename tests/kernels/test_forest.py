@@ -18,7 +18,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Packed
 from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Table, Width, keys_of, slots_of, table_of
-from mote.ops.forest import Forest, Trees
+from mote.ops.classical.forest import Forest, Trees
 from offered import offered
 from support import FUZZ, emulated, examples
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from test_narrow import around_thresholds, layers
 
 from mote.graph.fixedpoint import Ints
-from mote.kernels.pack.lanes import INT8_LIMITS, Lanes, Limits, lanes
-from mote.ops.sums import Sums
+from mote.kernels.pack.requantize_vector import INT8_LIMITS, Lanes, Limits, lanes
+from mote.ops.matrix.accumulators import Sums
 
 LIMITS = st.sampled_from([INT8_LIMITS, INT8_LIMITS, (-128, 90), (-5, 127), (0, 100), (3, 4)])
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
-from mote.kernels.pack.narrow import Narrow, narrow, shifts
-from mote.ops.steps import thresholds
-from mote.ops.sums import Sums
+from mote.graph.staircase import thresholds
+from mote.kernels.pack.requantize_dsp import Narrow, narrow, shifts
+from mote.ops.matrix.accumulators import Sums
 from support import examples
 
 

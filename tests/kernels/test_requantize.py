@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
+from mote.graph.staircase import thresholds
 from mote.kernels.pack.requantize import HALF_CHOOSING, Constants, Staircase, _least_factor, search, searched
-from mote.ops.once import once_multiplier
-from mote.ops.steps import thresholds
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.round_once import once_multiplier
 
 
 def outputs(found: Constants, factor: int, shift: int, sums: Ints) -> Ints:

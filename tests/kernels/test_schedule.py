@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mote.kernels.helium.gemm_code import Columns, Pixels
+from mote.kernels.helium.gemm_assembly import Columns, Pixels
 from mote.kernels.helium.schedule import Load, Product, scheduled
 
 

@@ -16,8 +16,8 @@ from cost_layers import Layer, graph_of
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.sparse import LEAST, MOST, paired, without_zeros
-from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import plan
+from mote.plan.request import Lowering, Policy
 from mote.plan.select import Selection
 from support import HOST_DSP, check, emulated, exact_on, needs_litert
 

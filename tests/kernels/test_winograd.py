@@ -21,7 +21,7 @@ from mote.graph.tensor import Array
 from mote.kernels.armv7em.winograd import FORMS
 from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
-from mote.ops.conv import Conv2D
+from mote.ops.windows.conv import Conv2D
 from network import Net
 from offered import DSP, named, offered
 from support import HOST_DSP, emulated, examples

@@ -17,7 +17,7 @@ from mote.graph.fixedpoint import INT32_MAX, Ints, rescale_once
 from mote.graph.tensor import Array
 from mote.kernels.contract import View
 from mote.kernels.portable.fully_connected import KERNELS
-from mote.ops.once import once_multiplier, once_results, once_steps, same_once
+from mote.ops.matrix.round_once import once_multiplier, once_results, once_steps, same_once
 from network import Net, Quant
 from support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, varied
 

@@ -10,7 +10,7 @@ from alone import Case, alone, check_alone
 from c_harness import Program
 
 from mote.kernels.portable.angles import FUNCTIONS
-from mote.ops.narrow import Format, Narrow
+from mote.ops.elementwise.round_to_format import Format, Narrow
 from support import emulated
 
 ml_dtypes = pytest.importorskip("ml_dtypes")

@@ -18,7 +18,7 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Blocks, Writer
 from mote.graph.tensor import Array
-from mote.ops.blockwise import UNKNOWN_BLOCKS, dequantized_blocks
+from mote.ops.matrix.blockwise import UNKNOWN_BLOCKS, dequantized_blocks
 from support import check, check_numpy, emulated, needs_litert
 
 LIMITS = {"int8": 127, "int4": 7, "int2": 1}

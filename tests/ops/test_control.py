@@ -24,7 +24,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR
 from mote.graph.tolerance import compare
 from mote.measure.run import with_step_bound
-from mote.ops.control import While, unbounded
+from mote.ops.control.control_flow import While, unbounded
 from mote.plan.check import PlanError
 from mote.plan.check import check as check_plan
 from mote.plan.plan import Bodied, Plan

@@ -19,7 +19,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.ops.unary import Table, Unary
+from mote.ops.elementwise.activations import Table, Unary
 from network import Net
 from support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert, tflite_micro
 

@@ -15,7 +15,7 @@ from mote.emit.c import golden
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from mote.ops.bounds import input_bounds
+from mote.ops.indexing.index_bounds import input_bounds
 from support import batch, check, check_numpy, examples, needs_litert
 
 pytestmark = needs_litert

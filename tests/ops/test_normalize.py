@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from mote.ops.normalize import logarithm
-from mote.ops.softmax import EXP_LINES
+from mote.ops.reductions.normalize import logarithm
+from mote.ops.reductions.softmax import EXP_LINES
 from network import FLOAT, Quant
 from support import batch, check, check_on, exact_on, examples, needs_litert
 

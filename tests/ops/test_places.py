@@ -10,10 +10,10 @@ import pytest
 from alone import Case, alone, check_alone
 from c_harness import Program
 
-from mote.ops.cast import BitCast
-from mote.ops.products import CumProd, Determinant
-from mote.ops.sample import GridSample, MaxRoiPool, Outside, RoiAlign, Sampling
-from mote.ops.update import Combine, Scatter
+from mote.ops.elementwise.cast import BitCast
+from mote.ops.indexing.scatter_onnx import Combine, Scatter
+from mote.ops.reductions.cumprod_det import CumProd, Determinant
+from mote.ops.windows.grid_roi_sampling import GridSample, MaxRoiPool, Outside, RoiAlign, Sampling
 from support import emulated
 
 

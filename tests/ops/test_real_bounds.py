@@ -12,7 +12,7 @@ import pytest
 from built import Network
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, recurrent
 from mote.graph.tensor import Array
-from mote.ops.recurrent import Result
+from mote.ops.recurrent.sequences import Result
 from support import HOST_FPU, emulated, soaked
 
 ULP = 2.0**-23

@@ -16,7 +16,7 @@ from mote.frontends.build import Builder, Value, recurrent
 from mote.frontends.build.recurrent import BLOCKS, Side
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.recurrent import Result
+from mote.ops.recurrent.sequences import Result
 
 TIME, BATCH, INPUTS, UNITS = 5, 2, 3, 6
 """Units that are no multiple of four, so that lines of weights are left."""

@@ -15,7 +15,7 @@ from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.kernels.contract import Call
-from mote.ops.reduce import Sum
+from mote.ops.reductions.reduce import Sum
 from network import Net, Quant
 from support import batch, check, check_on, exact_on, examples, micro_agrees, needs_litert
 

@@ -22,8 +22,8 @@ from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
-from mote.ops.fft import factors
-from mote.ops.signal import square_root
+from mote.ops.signal.audio_stateless import square_root
+from mote.ops.signal.fft import factors
 from support import emulated, examples, tflite_micro
 
 needs_micro = pytest.mark.skipif(bool(reference.micro_missing()), reason=reference.micro_missing())

@@ -14,7 +14,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from mote.ops.unary import Table, Unary
+from mote.ops.elementwise.activations import Table, Unary
 from offered import first
 from support import batch, check, check_numpy, examples, needs_litert
 

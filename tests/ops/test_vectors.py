@@ -8,7 +8,7 @@ from alone import Case, alone, check_alone
 from c_harness import Program
 
 from mote.graph.tensor import Array
-from mote.ops.vectors import Distances, Function, Metric, SupportVectors
+from mote.ops.classical.distances_svm import Distances, Function, Metric, SupportVectors
 from support import emulated
 
 RNG = np.random.default_rng(5)

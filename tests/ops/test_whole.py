@@ -8,7 +8,7 @@ from alone import Case, alone, check_alone
 from c_harness import Program
 
 from mote.graph.types import DType
-from mote.ops.whole import Function, Whole
+from mote.ops.elementwise.binary_integer import Function, Whole
 from support import emulated
 
 TYPES = sorted(Whole.types)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mote.compiler.line import compile
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from mote.ops.batch_matmul import HeadMatmul
-from mote.ops.move import Transpose
+from mote.ops.matrix.batch_matmul import HeadMatmul
+from mote.ops.moves.pad_concat_transpose import Transpose
 from mote.passes import optimize
 from support import batch, check, examples, needs_litert
 from transformer import Shape, decoder

@@ -15,9 +15,9 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.kernels.portable import formula
-from mote.ops.formula import PARTS
-from mote.ops.plain import Pow
-from mote.ops.unary import Clamp, LeakyRelu
+from mote.ops.elementwise.activations import Clamp, LeakyRelu
+from mote.ops.elementwise.binary_unscaled import Pow
+from mote.ops.elementwise.fused_elementwise import PARTS
 from mote.passes import optimize
 from network import FLOAT, SCALE, Net
 from support import check, exact_on, needs_litert

@@ -13,9 +13,9 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.passes import shrink
 from mote.passes.compose_requantization import COMPOSED
+from mote.passes.fold_by_range import CLAMP, CONSTANT, IDENTITY
 from mote.passes.merge_channels import COPIES
-from mote.passes.removal import Removal
-from mote.passes.settle import CLAMP, CONSTANT, IDENTITY
+from mote.passes.report import Removal
 from mote.passes.shrink_channels import SETTLED, SILENT, UNREAD
 from mote.passes.trim_kernels import TRIMMED
 from network import FLOAT, SCALE, Net

@@ -15,19 +15,19 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.kernels import catalogue
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View
-from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.mean import Mean
-from mote.ops.move import Concatenation, Pad, Transpose
-from mote.ops.pool import AveragePool, MaxPool
-from mote.ops.reshape import Reshape
-from mote.ops.resize import ResizeBilinear, ResizeNearest
-from mote.ops.slice import Slice
-from mote.ops.softmax import Softmax
-from mote.ops.unary import LeakyRelu, Logistic
+from mote.ops.elementwise.activations import LeakyRelu, Logistic
+from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pad, Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.pool import AveragePool, MaxPool
+from mote.ops.windows.resize import ResizeBilinear, ResizeNearest
 from network import SCALE, alive
 
 ZERO = 3

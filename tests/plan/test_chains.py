@@ -17,14 +17,14 @@ from mote.graph import Graph
 from mote.graph.chain import Chain, Numbers, can_join, joined
 from mote.graph.rows import OUTSIDE
 from mote.kernels.contract import OTHER, Call, Layout, Packed
-from mote.ops.arithmetic import Add
 from mote.ops.common import Axis
-from mote.ops.unary import LeakyRelu
+from mote.ops.elementwise.activations import LeakyRelu
+from mote.ops.elementwise.arithmetic import Add
 from mote.plan.check import check
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering, Policy
 from mote.plan.plan import Plan
 from mote.plan.planner import draft
+from mote.plan.request import Lowering, Policy
 from mote.plan.select import Offers
 from mote.report.memory import MemoryMap
 from support import examples

@@ -22,7 +22,7 @@ from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Packed
 from mote.kernels.cost import Costs
 from mote.plan.estimate import estimate
-from mote.plan.lowering import Lowering, Policy
+from mote.plan.request import Lowering, Policy
 from mote.plan.rows import Arrival, operator
 from mote.quantize import post_training
 from mote.targets import Reads

@@ -9,13 +9,13 @@ import pytest
 from test_plan import DSP, model
 
 from mote.plan.check import check
+from mote.plan.code_size_model import flash
 from mote.plan.estimate import estimate
-from mote.plan.flash import flash
-from mote.plan.front import UNLIMITED, rung_above, rung_below
+from mote.plan.frontier import UNLIMITED, rung_above, rung_below
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
-from mote.plan.lowering import Lowering, Policy
 from mote.plan.plan import Plan
 from mote.plan.planner import Planner, plan
+from mote.plan.request import Lowering, Policy
 from mote.plan.select import Offers, ordered
 
 MODELS = ("digits", "keywords", "ad")

@@ -12,10 +12,10 @@ from test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
 from mote import compile, verify
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
-from mote.ops.conv import Conv2D
+from mote.ops.windows.conv import Conv2D
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering, Policy
 from mote.plan.planner import Planner
+from mote.plan.request import Lowering, Policy
 from mote.plan.select import LEAN, Offers, Selection
 from network import Net
 from support import emulated

@@ -14,16 +14,16 @@ from graphs import AddingMean, AddingPool, GraphNet
 from mote.execute.stimuli import stimuli
 from mote.graph import Graph
 from mote.kernels.contract import Layout
-from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
-from mote.ops.mean import Mean
-from mote.ops.move import Concatenation
-from mote.ops.unary import LeakyRelu, Logistic
+from mote.ops.elementwise.activations import LeakyRelu, Logistic
+from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.moves.pad_concat_transpose import Concatenation
+from mote.ops.reductions.mean import Mean
 from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
 from mote.plan.plan import Buffer, Plan
 from mote.plan.planner import plan
+from mote.plan.request import Lowering
 
 SAME = Axis(3, 1, 1, 1, 1)
 TRIES = 90

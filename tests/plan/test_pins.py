@@ -15,10 +15,10 @@ from mote.frontends import tflite
 from mote.ops.common import Axis
 from mote.passes import optimize
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering, Policy
 from mote.plan.pins import pinned
 from mote.plan.plan import Plan
 from mote.plan.planner import draft, plan
+from mote.plan.request import Lowering, Policy
 from mote.plan.select import ROOMY, Offers, Selection, ordered
 from network import Net
 from support import emulated, soaked

@@ -19,20 +19,20 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.kernels.contract import Packed
-from mote.ops.arithmetic import Add, Mul
 from mote.ops.common import Axis
-from mote.ops.mean import Mean
-from mote.ops.unary import LeakyRelu, Logistic
+from mote.ops.elementwise.activations import LeakyRelu, Logistic
+from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.reductions.mean import Mean
 from mote.passes import optimize, strip_io
 from mote.plan.check import PlanError, check
 from mote.plan.goal import DoesNotFitError, Goal
-from mote.plan.lowering import Lowering, Policy
-from mote.plan.order import order
+from mote.plan.json_codec import same
+from mote.plan.op_order import order
 from mote.plan.plan import Cell, Plan
 from mote.plan.planner import WORTH, plan
+from mote.plan.request import Lowering, Policy
 from mote.plan.rows import Arrival
 from mote.plan.select import ROOMY, Selection, offers
-from mote.plan.serial import same
 from mote.targets import Memory
 from support import examples, soaked
 

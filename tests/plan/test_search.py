@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from mote.graph import Graph
 from mote.kernels import cost
-from mote.ops.arithmetic import Add
 from mote.ops.common import Axis
+from mote.ops.elementwise.arithmetic import Add
 from mote.plan.bound import lower_bound
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
+from mote.plan.request import Lowering
 from mote.plan.rows import RowGraph
 from mote.plan.schedule import Scheduler
 from mote.plan.search import Effort

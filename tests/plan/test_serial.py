@@ -14,9 +14,9 @@ import mlperf_tiny
 from mote.compiler.line import compile, golden
 from mote.emit.c.project import Job, generate
 from mote.plan.check import check
+from mote.plan.json_codec import SerialError, dump, load, same
 from mote.plan.plan import Plan
-from mote.plan.proof import bound
-from mote.plan.serial import SerialError, dump, load, same
+from mote.plan.plan_bound import bound
 
 MODES: dict[str, dict[str, Any]] = {
     "speed": {"optimize": "speed"},

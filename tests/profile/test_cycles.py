@@ -20,7 +20,7 @@ from mote.measure.profiler.cycles import CORES, core_of
 from mote.measure.profiler.instructions import Timed, disassemble
 from mote.measure.profiler.trace import trace
 from mote.toolchain.boards import board_of
-from mote.toolchain.code import read_code
+from mote.toolchain.machine_code import read_code
 from support import emulated
 
 pytest.importorskip("capstone")

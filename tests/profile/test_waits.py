@@ -15,8 +15,8 @@ from mote.measure.profiler.waits import Waits, Zone, lru_misses, simulate
 from mote.measure.profiler.zones import zones
 from mote.targets import Reads
 from mote.toolchain.boards import board_of
-from mote.toolchain.code import Code
 from mote.toolchain.decode import Instruction, Kind, thumb
+from mote.toolchain.machine_code import Code
 
 
 def straight(at: int, *sizes: int) -> list[Timed]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.compress.quantize.numbers import in_steps
+from mote.compress.quantize.encode import in_steps
 from mote.execute import reference
 from mote.execute.batch import evaluate
 from mote.frontends import tflite

@@ -18,20 +18,20 @@ from mote.compress.quantize.noise import signal_to_noise
 from mote.compress.quantize.pipeline import Result as Quantized
 from mote.compress.quantize.pipeline import finished, prepared
 from mote.compress.quantize.precision import Precision, Scheme
-from mote.compress.quantize.units import units
+from mote.compress.quantize.precision_units import units
 from mote.execute.batch import evaluate, is_stream
 from mote.frontends import tflite
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-from mote.ops.gates import Function, Gate
-from mote.ops.gru import Gru
-from mote.ops.lstm import Lstm
-from mote.ops.part import Part
-from mote.ops.recurrent import LstmSequence, Result
-from mote.ops.standardize import RootMeanSquare, Standardize
-from mote.ops.svdf import Svdf
+from mote.ops.moves.multi_output import Part
+from mote.ops.recurrent.gates import Function, Gate
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.lstm import Lstm
+from mote.ops.recurrent.sequences import LstmSequence, Result
+from mote.ops.recurrent.svdf import Svdf
+from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
 from mote.passes.normal_form import normal
 from support import check, exact_on, examples, needs_litert
 

@@ -9,8 +9,8 @@ import pytest
 from float_nets import cases, graph
 
 from mote.compress.quantize.calibration import ranges
+from mote.compress.quantize.encode import in_steps, real_numbers
 from mote.compress.quantize.equalize import equalized, pairs
-from mote.compress.quantize.numbers import in_steps, real_numbers
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import quantized
 from mote.compress.quantize.statistics import observe

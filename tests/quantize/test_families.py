@@ -9,42 +9,42 @@ import numpy as np
 import pytest
 from float_nets import cases, check_litert, extremes
 
-from mote.compress.quantize.families import FAMILIES, Rule
+from mote.compress.quantize.litert_rules import FAMILIES, Rule
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import integers
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-from mote.ops.along import ArgMax, ArgMin
-from mote.ops.arithmetic import Add, Mul, Sub
-from mote.ops.batch_matmul import BatchMatmul
 from mote.ops.common import Axis
-from mote.ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.division import Div
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.functions import Abs, Elu, Exp, Gelu, Log
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.lookup import DynamicSlice, EmbeddingLookup, Gather, GatherNd
-from mote.ops.mean import Mean
-from mote.ops.move import Concatenation, Pack, Pad, Transpose
-from mote.ops.normalize import L2Normalization, LogSoftmax
-from mote.ops.pick import MirrorPad, Pick
-from mote.ops.plain import Maximum, Minimum
-from mote.ops.pool import AveragePool, MaxPool
-from mote.ops.prelu import PRelu
-from mote.ops.reduce import ReduceMax, ReduceMin
-from mote.ops.reshape import Reshape
-from mote.ops.resize import ResizeBilinear, ResizeNearest
-from mote.ops.scatter import DynamicUpdateSlice, MatrixDiag
-from mote.ops.select import Select
-from mote.ops.slice import Slice
-from mote.ops.softmax import Softmax
-from mote.ops.squared_difference import SquaredDifference
-from mote.ops.transpose_conv import TransposeConv
-from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
-from mote.ops.walk import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ops.elementwise.activations import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
+from mote.ops.elementwise.arithmetic import Add, Mul, Sub
+from mote.ops.elementwise.binary_unscaled import Maximum, Minimum
+from mote.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from mote.ops.elementwise.division import Div
+from mote.ops.elementwise.prelu import PRelu
+from mote.ops.elementwise.select import Select
+from mote.ops.elementwise.squared_difference import SquaredDifference
+from mote.ops.elementwise.unary_math import Abs, Elu, Exp, Gelu, Log
+from mote.ops.indexing.gather import DynamicSlice, EmbeddingLookup, Gather, GatherNd
+from mote.ops.indexing.scatter import DynamicUpdateSlice, MatrixDiag
+from mote.ops.matrix.batch_matmul import BatchMatmul
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.gather_constant import MirrorPad, Pick
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ops.reductions.along_axis import ArgMax, ArgMin
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.normalize import L2Normalization, LogSoftmax
+from mote.ops.reductions.reduce import ReduceMax, ReduceMin
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import AveragePool, MaxPool
+from mote.ops.windows.resize import ResizeBilinear, ResizeNearest
+from mote.ops.windows.transpose_conv import TransposeConv
 from support import needs_litert
 
 IMAGE: Shape = (1, 4, 6, 4)

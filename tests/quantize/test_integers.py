@@ -9,7 +9,7 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from mote.compress.quantize.numbers import real_numbers
+from mote.compress.quantize.encode import real_numbers
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import integers, quantized
 from mote.execute import reference

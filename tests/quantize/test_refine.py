@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from float_nets import cases, check_litert, graph
 
+from mote.compress.quantize.as_matrix import Layer, as_weights, matrices, read
 from mote.compress.quantize.calibration import ranges
 from mote.compress.quantize.constants import Chosen
-from mote.compress.quantize.layers import Layer, as_weights, matrices, read
-from mote.compress.quantize.numbers import in_steps, real_numbers
+from mote.compress.quantize.encode import in_steps, real_numbers
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import Integers, integers
 from mote.compress.quantize.refine import refined

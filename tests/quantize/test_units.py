@@ -6,7 +6,7 @@ import pytest
 from float_nets import BLOCKS, model
 
 from mote.compress.quantize.precision import Precision
-from mote.compress.quantize.units import layers_of, units
+from mote.compress.quantize.precision_units import layers_of, units
 from mote.frontends import tflite
 from mote.passes.normal_form import normal
 from network import Net

@@ -23,7 +23,7 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.tensor import Array
-from mote.ops.state import Assign, Window
+from mote.ops.control.state import Assign, Window
 from mote.passes import optimize
 from mote.plan.plan import Plan
 from mote.toolchain import Mode

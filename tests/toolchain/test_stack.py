@@ -17,7 +17,7 @@ from mote.errors import MoteError
 from mote.measure.run import stacks
 from mote.targets import Target
 from mote.toolchain import Compiler, Frame, Mode, worst_stack
-from mote.toolchain.code import read_code
+from mote.toolchain.machine_code import read_code
 from mote.toolchain.stack import _Walk
 from support import soaked
 

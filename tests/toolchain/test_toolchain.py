@@ -21,7 +21,7 @@ from mote.stopping import StoppedError, stopping
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode, Sizes, builder, compilers
 from mote.toolchain.boards import BOARDS, WORD, Board
-from mote.toolchain.results import write_inputs
+from mote.toolchain.harness_protocol import write_inputs
 from mote.toolchain.unicorn_board import run_unicorn
 from support import soaked
 

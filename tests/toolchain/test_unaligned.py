@@ -15,7 +15,7 @@ from mote.errors import MoteError
 from mote.kernels import portable
 from mote.targets import Target
 from mote.toolchain import Mode
-from mote.toolchain.code import read_code
+from mote.toolchain.machine_code import read_code
 from network import Net
 from support import emulated
 

@@ -14,7 +14,7 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array, Shape
 from mote.kernels import catalogue, library
 from mote.kernels.contract import Kernel
-from mote.ops.custom import DEFINITIONS, Definition, Use
+from mote.ops.control.custom import DEFINITIONS, Definition, Use
 
 NAMES = "a file of kernels is called mote_NAME.h, and defines the type mote_NAME_t and the function mote_NAME"
 

@@ -11,7 +11,7 @@ from mote.cli.common import add_json, add_model, bold, print_json, reading, red,
 from mote.compiler import options
 from mote.frontends.model import Layer, Model
 from mote.graph import Graph, Op, Tensor
-from mote.graph.edges import model_shape
+from mote.graph.io_order import model_shape
 
 
 def add(p: argparse.ArgumentParser) -> None:

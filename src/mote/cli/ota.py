@@ -10,7 +10,7 @@ from typing import NoReturn
 from mote.cli import output
 from mote.cli.common import add_json, bold, green, print_json, progress
 from mote.deploy.update.header import load_image
-from mote.deploy.update.lines import Connecting, Line, Listening, LostError, Opened, Serial
+from mote.deploy.update.links import Connecting, Line, Listening, LostError, Opened, Serial
 from mote.deploy.update.session import Device, Outcome, Patience, Plan, Session, update
 from mote.errors import MoteError
 

@@ -27,7 +27,7 @@ from mote.compiler import line
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.graph import Op
 from mote.graph.ranges import Peak
-from mote.ops.control import While
+from mote.ops.control.control_flow import While
 from mote.plan.estimate import estimate
 from mote.plan.pins import one_layer
 from mote.plan.plan import Bodied, Option, Plan, Runs, Step

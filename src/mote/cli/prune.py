@@ -22,7 +22,7 @@ from mote.cli.common import (
 from mote.compiler.settings import OPTIMIZE
 from mote.compress.prune.costs import TARGET
 from mote.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
-from mote.compress.prune.ways import KINDS
+from mote.compress.prune.schedule import KINDS
 
 HELP = {
     "channels": "remove whole channels (default)",

@@ -13,7 +13,7 @@ from mote.errors import MoteError
 from mote.files import write_folder
 from mote.frontends import Source
 from mote.graph import Graph
-from mote.ops.control import unbounded
+from mote.ops.control.control_flow import unbounded
 from mote.package.packagers import packaged
 from mote.passes import Saving
 from mote.plan.estimate import estimate

@@ -29,15 +29,15 @@ from mote.emit.c.project import Job, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.frontends import Format, Source
 from mote.graph import Graph
-from mote.graph.edges import code_axis
+from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.package.packagers import packaged
 from mote.passes import Saving, optimize, stream
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
-from mote.plan.lowering import Lowering, Policy
-from mote.plan.memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
+from mote.plan.request import Lowering, Policy
+from mote.plan.several_memories import TooSmallError
 from mote.progress import Say, silent
 from mote.text import printable
 

@@ -15,11 +15,11 @@ from mote.compiler.line import c_name, given_model, plan_for, prepared
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.emit.image import format
-from mote.emit.image.about import about
 from mote.emit.image.c_array import c_array
 from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.emit.image.manifest import Manifest, read_manifest
-from mote.emit.image.stock import stock
+from mote.emit.image.metadata import about
+from mote.emit.image.stock_kernels import stock
 from mote.emit.image.writer import Details, write
 from mote.errors import MoteError, explaining, naming
 from mote.files import write_file

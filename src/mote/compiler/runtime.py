@@ -15,7 +15,7 @@ from mote.emit.image.entries import entry_files
 from mote.emit.image.kernels import ANY, merged, record
 from mote.emit.image.manifest import Manifest, manifest
 from mote.emit.image.sources import runtime_files
-from mote.emit.image.stock import limits_of, minimal, stock
+from mote.emit.image.stock_kernels import limits_of, minimal, stock
 from mote.errors import MoteError
 from mote.files import write_folder
 from mote.kernels.catalogue import candidates

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mote.data.dataset_type import Dataset
 from mote.data.inputs import described
-from mote.data.samples import Dataset
 from mote.errors import MoteError
 from mote.graph.tensor import Array
 

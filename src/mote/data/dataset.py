@@ -11,13 +11,13 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from mote.data.arrays import MOST, ONE, ZIP, load_arrays
-from mote.data.by_folder import read_folder, read_recording
 from mote.data.checks import NUMBERS, TEXTS, check, check_counts
+from mote.data.dataset_type import Dataset, Stream
 from mote.data.folders import address
-from mote.data.named import from_arrays, pair, stacked
+from mote.data.labelled_files import read_folder, read_recording
+from mote.data.npz import from_arrays, pair, stacked
 from mote.data.preprocessing import Function, Preprocessing, preprocessing
 from mote.data.sample import Sample
-from mote.data.samples import Dataset, Stream
 from mote.data.sounds import RIFF
 from mote.data.tables import read_table
 from mote.errors import MoteError, TooLargeError

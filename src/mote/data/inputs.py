@@ -11,10 +11,10 @@ import numpy as np
 from mote.data.arrays import ONE, load_arrays
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape, to_code
+from mote.graph.io_order import model_shape, to_code
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.quantize import QUANTIZED, quantized
+from mote.ops.elementwise.quantize import QUANTIZED, quantized
 
 Arrays = Mapping[int, Array] | Mapping[str, Array]
 Inputs = Array | Arrays | Sequence[Arrays]

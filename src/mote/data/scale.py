@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.data.samples import Dataset
+from mote.data.dataset_type import Dataset
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array
-from mote.ops.quantize import QUANTIZED, dequantized
+from mote.ops.elementwise.quantize import QUANTIZED, dequantized
 
 MOST_SAMPLES = 256
 """Samples, from all over the data, that the range is taken of."""

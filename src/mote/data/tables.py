@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from mote.data.arrays import MOST, ONE
-from mote.data.named import LABELS, pair
-from mote.data.samples import Dataset
+from mote.data.dataset_type import Dataset
+from mote.data.npz import LABELS, pair
 from mote.errors import MoteError, TooLargeError
 from mote.graph.tensor import Array
 from mote.text import did_you_mean, printable

@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from mote.errors import MoteError
 from mote.graph import Tensor
-from mote.graph.edges import model_shape
+from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array
 
 

@@ -21,8 +21,8 @@ from mote.frontends.tflite.export import Exported, export
 from mote.frontends.tflite.rounding import as_litert_rounds
 from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape
 from mote.graph.graph import ABSENT
+from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
 from mote.graph.types import DType

@@ -10,7 +10,7 @@ from mote.compiler.line import compile
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings, chosen_settings, make_settings
 from mote.data.dataset import dataset
-from mote.data.samples import Dataset
+from mote.data.dataset_type import Dataset
 from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation.inferences import as_real, as_taken, channels_moved_to, posed

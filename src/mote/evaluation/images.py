@@ -23,15 +23,15 @@ from mote.emit.image import format, reader
 from mote.emit.image.entries import Limits
 from mote.emit.image.kernels import ANY, KernelRecord
 from mote.emit.image.manifest import Manifest, read_manifest
-from mote.emit.image.stock import limits_of, stock
+from mote.emit.image.stock_kernels import limits_of, stock
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation.verify import Case, Judge, Judged, VerifyResult, Work, cases_of, chosen_cases, compared
 from mote.execute.interpreter import Interpreter, turned_ports
 from mote.files import temporary_folder
 from mote.frontends import SUFFIXES, Source, source_of
 from mote.graph import Graph, Tensor
-from mote.graph.arrangement import Arrangement
-from mote.graph.edges import channels_moved, to_model
+from mote.graph.element_order import Arrangement
+from mote.graph.io_order import channels_moved, to_model
 from mote.graph.tensor import Quantization
 from mote.graph.types import DType
 from mote.kernels.contract import Layout

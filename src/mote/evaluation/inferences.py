@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.data.samples import Dataset, Stream
+from mote.data.dataset_type import Dataset, Stream
 from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape
+from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array, Shape
-from mote.ops.quantize import QUANTIZED, dequantized, quantized
+from mote.ops.elementwise.quantize import QUANTIZED, dequantized, quantized
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 from mote import frontends
 from mote.compiler.line import planned
 from mote.compiler.settings import make_settings
-from mote.data.samples import Dataset
+from mote.data.dataset_type import Dataset
 from mote.emit.image.kernels import ANY, merged, record
 from mote.emit.image.writer import Details, write
 from mote.errors import MoteError, naming
@@ -31,7 +31,7 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import computes_floats
 from mote.lower.program import program
 from mote.metrics import Score, measure
-from mote.ops.quantize import QUANTIZED, dequantized
+from mote.ops.elementwise.quantize import QUANTIZED, dequantized
 
 FEW = 128
 """Inferences that are not worth a plan, and threads."""

@@ -25,12 +25,12 @@ from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
 from mote.frontends import Format, Source
 from mote.graph import Graph, Tensor
-from mote.graph.edges import code_axis
+from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
 from mote.kernels.contract import Layout
-from mote.passes import control, tflm_numerics
+from mote.passes import simplify_control, tflm_numerics
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
 
@@ -379,7 +379,7 @@ def _mistakes(source: Graph) -> str:
 
 
 def _with_numerics(judged: Judged) -> Graph:
-    return control.everywhere(tflm_numerics.run)(judged.source)
+    return simplify_control.everywhere(tflm_numerics.run)(judged.source)
 
 
 def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:

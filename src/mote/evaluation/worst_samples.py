@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.data.samples import Dataset
+from mote.data.dataset_type import Dataset
 from mote.evaluation.result import Answer
 from mote.evaluation.score import by_class
 from mote.graph.tensor import Array

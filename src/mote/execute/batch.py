@@ -19,26 +19,26 @@ from mote.execute import batch_float
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
-from mote.ops import lstm_operands
-from mote.ops.arithmetic import Binary
-from mote.ops.blockwise import BlockwiseFullyConnected
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.lstm import Lstm, LstmLayer
-from mote.ops.move import Concatenation, Pack, Pad, Transpose
-from mote.ops.normalize import Normalization
-from mote.ops.pool import Pool
-from mote.ops.quantize import Dequantize, Quantize, Rescale
-from mote.ops.recurrent import LENGTHS, Recurrent
-from mote.ops.reduce import Reduction
-from mote.ops.reshape import Reshape
-from mote.ops.resize import Resize
-from mote.ops.rnn import Rnn
-from mote.ops.softmax import Softmax
-from mote.ops.svdf import Svdf
-from mote.ops.unary import Unary
+from mote.ops.elementwise.activations import Unary
+from mote.ops.elementwise.arithmetic import Binary
+from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
+from mote.ops.matrix.blockwise import BlockwiseFullyConnected
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.recurrent import lstm_operands
+from mote.ops.recurrent.lstm import Lstm, LstmLayer
+from mote.ops.recurrent.rnn import Rnn
+from mote.ops.recurrent.sequences import LENGTHS, Recurrent
+from mote.ops.recurrent.svdf import Svdf
+from mote.ops.reductions.normalize import Normalization
+from mote.ops.reductions.reduce import Reduction
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import Pool
+from mote.ops.windows.resize import Resize
 
 MOST_BYTES = 1 << 25
 """Of all tensors of a batch, about: fewer samples are evaluated at once where they are large."""

@@ -12,9 +12,9 @@ from mote.graph import Graph, Op
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import WindowOp, float_bias
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 Layer = Conv2D | DepthwiseConv2D | FullyConnected
 Reals = NDArray[np.float32]

@@ -11,7 +11,7 @@ from mote.execute.reference import Reference, as_in_file
 from mote.execute.reference import numpy as numpy_reference
 from mote.frontends import Format, Source
 from mote.graph import Graph, Tensor
-from mote.graph.edges import to_model
+from mote.graph.io_order import to_model
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 

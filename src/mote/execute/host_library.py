@@ -17,7 +17,7 @@ from mote.compiler.compiled import Compiled
 from mote.emit.c import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor
-from mote.graph.edges import to_model
+from mote.graph.io_order import to_model
 from mote.graph.tensor import Array
 from mote.progress import Done, nobody
 from mote.toolchain import host

@@ -15,11 +15,11 @@ from mote.compiler.options import parsed
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, make_settings
 from mote.emit.image import format
-from mote.emit.image.about import TURNED
 from mote.emit.image.kernels import ANY, KernelRecord
 from mote.emit.image.manifest import read_manifest
+from mote.emit.image.metadata import TURNED
 from mote.emit.image.reader import Description, is_image, read
-from mote.emit.image.stock import stock
+from mote.emit.image.stock_kernels import stock
 from mote.errors import MoteError, naming
 from mote.execute import host_runtime
 from mote.files import read_file

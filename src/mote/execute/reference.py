@@ -18,9 +18,9 @@ from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import Magnitudes, computes_floats
 from mote.graph.types import DType
-from mote.ops.part import Part
-from mote.ops.signal import MicroOp
-from mote.ops.svdf import BIAS, Svdf
+from mote.ops.moves.multi_output import Part
+from mote.ops.recurrent.svdf import BIAS, Svdf
+from mote.ops.signal.audio_stateless import MicroOp
 from mote.text import printable
 
 LITTERS = 2

@@ -12,8 +12,8 @@ from mote.emit.c.golden import Pattern
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.bounds import Bounds, input_bounds
-from mote.ops.control import EndlessError, unbounded
+from mote.ops.control.control_flow import EndlessError, unbounded
+from mote.ops.indexing.index_bounds import Bounds, input_bounds
 
 Limits = tuple[float, float]
 Stimulus = Callable[[Tensor, Limits, np.random.Generator], Array]

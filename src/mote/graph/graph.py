@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mote.errors import working_on
 from mote.graph.attributes import Attributes
-from mote.graph.flow import Flow
 from mote.graph.ranges import RANGED, Peak, Range, anything, between
+from mote.graph.streaming import Flow
 from mote.graph.tensor import Array, Shape, Tensor
 from mote.graph.types import DType
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.arrangement import Arrangement
+from mote.graph.element_order import Arrangement
 from mote.graph.types import DType
 
 Array = NDArray[Any]

@@ -15,7 +15,7 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.kernels.contract import Call, Packed
 from mote.lower.row_access import Reading, RowsOf, added, affine, aligned_row, counter_of, view, window, windows
-from mote.ops.control import Control, If, While
+from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Plan, Step
 from mote.plan.rows import Arrival

@@ -21,9 +21,9 @@ from mote.errors import MoteError, explaining
 from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape, to_model
+from mote.graph.io_order import model_shape, to_model
 from mote.graph.tensor import Array
-from mote.ops.control import depends
+from mote.ops.control.control_flow import depends
 from mote.toolchain import Mode
 
 STEP_INPUTS = 3

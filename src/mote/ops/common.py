@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import quantize_multiplier
-from mote.graph.flow import Flow, PaddingError, StrideError
 from mote.graph.graph import Increment
 from mote.graph.rows import OUTSIDE, inside
+from mote.graph.streaming import Flow, PaddingError, StrideError
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 

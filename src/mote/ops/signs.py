@@ -4,9 +4,9 @@ LiteRT stops with an error at roots of negative numbers and where it divides by 
 from __future__ import annotations
 
 from mote.graph import Graph, Tensor
-from mote.ops.arithmetic import Add, Mul
-from mote.ops.mean import Mean
-from mote.ops.plain import Maximum
+from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.elementwise.binary_unscaled import Maximum
+from mote.ops.reductions.mean import Mean
 
 
 def nonnegative(g: Graph, t: Tensor) -> bool:

@@ -7,14 +7,14 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
+from mote.graph.staircase import thresholds
 from mote.graph.types import Activation, DType
 from mote.ops.common import int8_range
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.steps import thresholds
-from mote.ops.sums import Sums
-from mote.passes.removal import Kind, Removal
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.report import Kind, Removal
 
 Summing = Conv2D | DepthwiseConv2D | FullyConnected
 

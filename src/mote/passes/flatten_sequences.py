@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Shape
-from mote.ops.analysis import Pointwise
-from mote.ops.arithmetic import Binary
-from mote.ops.batch_matmul import BatchMatmul, HeadMatmul
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.lookup import Gather
-from mote.ops.reduce import Reduction
-from mote.ops.reshape import Reshape
-from mote.ops.softmax import Softmax
+from mote.ops.elementwise.arithmetic import Binary
+from mote.ops.indexing.gather import Gather
+from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.reshape import Reshape
+from mote.ops.pointwise import Pointwise
+from mote.ops.reductions.reduce import Reduction
+from mote.ops.reductions.softmax import Softmax
 from mote.passes import remove_identities
 
 AXES = 3

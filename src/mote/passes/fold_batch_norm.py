@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.types import Activation, DType
-from mote.ops.conv import Conv2D
-from mote.ops.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.grouped import GroupedConv2D
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
 
 Layer = Conv2D | GroupedConv2D | DepthwiseConv2D | FullyConnected | Conv3D | Conv3DTranspose
 CHANNELS: dict[type[Op], int] = {DepthwiseConv2D: 3, Conv3D: 4, Conv3DTranspose: 3}

@@ -15,12 +15,12 @@ import numpy as np
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Shape
-from mote.ops.analysis import Pointwise
-from mote.ops.arithmetic import Binary
-from mote.ops.batch_matmul import BatchMatmul, HeadMatmul
-from mote.ops.move import Transpose
-from mote.ops.reshape import Reshape
-from mote.ops.softmax import Softmax
+from mote.ops.elementwise.arithmetic import Binary
+from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul
+from mote.ops.moves.pad_concat_transpose import Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.pointwise import Pointwise
+from mote.ops.reductions.softmax import Softmax
 from mote.passes import remove_identities
 
 TO_HEADS, TO_TURNED_HEADS = (1, 0, 2), (1, 2, 0)

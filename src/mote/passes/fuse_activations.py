@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mote.graph import Graph, Op
 from mote.graph.types import Activation, DType
-from mote.ops.unary import Clamp
+from mote.ops.elementwise.activations import Clamp
 
 
 def run(graph: Graph) -> Graph:

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from mote.graph import Graph, Op, Tensor
 from mote.ops.common import Axis
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.move import Pad, same_steps
-from mote.ops.reshape import Reshape
-from mote.ops.slice import Slice
-from mote.ops.walk import BatchToSpace, SpaceToBatch
+from mote.ops.moves.pad_concat_transpose import Pad, same_steps
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import BatchToSpace, SpaceToBatch
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 Edges = tuple[int, int]
 T = TypeVar("T")

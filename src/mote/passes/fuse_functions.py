@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.ops.formula import Formula, is_part
-from mote.passes.regions import by_elements, regions
+from mote.ops.elementwise.fused_elementwise import Formula, is_part
+from mote.passes.single_source_regions import by_elements, regions
 
 
 def run(graph: Graph) -> Graph:

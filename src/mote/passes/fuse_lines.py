@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import partial
 
 from mote.graph import Graph
-from mote.ops.lines import TYPES, Lines, of_lines
-from mote.ops.mean import Mean
-from mote.ops.reduce import Sum
-from mote.passes.regions import Region, regions
+from mote.ops.reductions.fused_last_axis import TYPES, Lines, of_lines
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.reduce import Sum
+from mote.passes.single_source_regions import Region, regions
 
 LEAST_SIZE = 16
 """Of shorter lines the calls for each would take more than they spare."""

@@ -16,13 +16,13 @@ import numpy as np
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Shape
-from mote.ops.move import Concatenation, Transpose, same_steps
-from mote.ops.pick import Pick
-from mote.ops.reshape import Reshape
-from mote.ops.resize import ResizeNearest
-from mote.ops.slice import Slice
-from mote.ops.walk import BroadcastTo, DepthToSpace, Reverse, SpaceToDepth, Tile
-from mote.passes.regions import Region, regions
+from mote.ops.moves.gather_constant import Pick
+from mote.ops.moves.pad_concat_transpose import Concatenation, Transpose, same_steps
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import BroadcastTo, DepthToSpace, Reverse, SpaceToDepth, Tile
+from mote.ops.windows.resize import ResizeNearest
+from mote.passes.single_source_regions import Region, regions
 
 MOVES = (
     *(Concatenation, Slice, Transpose, Reshape, ResizeNearest),

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from mote.graph import Graph, Op
 from mote.ops.common import Axis
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.move import Pad
+from mote.ops.moves.pad_concat_transpose import Pad
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
 
 Padded = Conv2D | GroupedConv2D | DepthwiseConv2D
 """Layers that can pad their inputs themselves."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.ops.formula import elementwise
-from mote.ops.unary import Table
-from mote.passes.regions import Region, by_elements, regions
+from mote.ops.elementwise.activations import Table
+from mote.ops.elementwise.fused_elementwise import elementwise
+from mote.passes.single_source_regions import Region, by_elements, regions
 
 BYTES = (DType.INT8, DType.UINT8)
 INT8 = np.arange(-128, 128).astype(np.int8)

@@ -14,9 +14,9 @@ from mote.graph import Graph, Op, Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import Axis, bias_values, float_bias
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.move import Concatenation
-from mote.ops.slice import Slice
+from mote.ops.moves.pad_concat_transpose import Concatenation
+from mote.ops.moves.slice import Slice
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes import remove_dead_code
 
 MOST_WORK = 2.0

@@ -12,8 +12,8 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.passes.channels import Layer, Reader, layers, removable, remove, taps_of
-from mote.passes.removal import Kind, Removal
+from mote.passes.removable_channels import Layer, Reader, layers, removable, remove, taps_of
+from mote.passes.report import Kind, Removal
 
 COPIES = Kind(
     "channels that are copies",

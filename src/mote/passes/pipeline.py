@@ -10,7 +10,6 @@ from operator import or_
 
 from mote.graph import Graph
 from mote.passes import (
-    control,
     flatten_sequences,
     fold_batch_norm,
     fold_constants,
@@ -28,13 +27,14 @@ from mote.passes import (
     remove_dead_code,
     remove_identities,
     shrink,
+    simplify_control,
     slide_windows,
     split_recurrent_results,
     strip_io,
     tflm_numerics,
     update_states,
 )
-from mote.passes.control import everywhere
+from mote.passes.simplify_control import everywhere
 
 
 class Stage(Flag):
@@ -94,7 +94,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("TFLite Micro numerics", everywhere(tflm_numerics.run), Stage.TFLM),
     Pass("strip float edges", strip_io.run, Stage.INT8_IO),
     Pass("fold constants", everywhere(fold_constants.run), BOTH),
-    Pass("simplify control flow", control.run, BOTH),
+    Pass("simplify control flow", simplify_control.run, BOTH),
     Pass("remove dead code", everywhere(remove_dead_code.run), BOTH),
     Pass("remove identities", everywhere(remove_identities.run), BOTH),
     Pass("fuse moves", everywhere(fuse_moves.run)),

@@ -6,8 +6,8 @@ from __future__ import annotations
 from mote.graph import Graph, Op
 from mote.graph.types import Activation
 from mote.ops.common import Axis
-from mote.ops.mean import Mean
-from mote.ops.pool import AveragePool
+from mote.ops.reductions.mean import Mean
+from mote.ops.windows.pool import AveragePool
 
 
 def run(graph: Graph) -> Graph:

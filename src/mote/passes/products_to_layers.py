@@ -8,8 +8,8 @@ import numpy as np
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.types import DType
-from mote.ops.batch_matmul import BatchMatmul
-from mote.ops.fully_connected import FullyConnected
+from mote.ops.matrix.batch_matmul import BatchMatmul
+from mote.ops.matrix.fully_connected import FullyConnected
 
 
 def run(graph: Graph) -> Graph:

@@ -6,7 +6,7 @@ What is left of a reshape costs nothing: the planner makes it a second name for 
 from __future__ import annotations
 
 from mote.graph import Graph
-from mote.passes.rewrite import redirect
+from mote.passes.redirect import redirect
 
 
 def run(graph: Graph) -> Graph:

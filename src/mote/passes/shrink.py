@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from mote.graph import Graph, Op
-from mote.ops.control import Control
-from mote.passes import compose_requantization, merge_channels, settle, shrink_channels, trim_kernels
-from mote.passes.removal import Kind, Removal
+from mote.ops.control.control_flow import Control
+from mote.passes import compose_requantization, fold_by_range, merge_channels, shrink_channels, trim_kernels
+from mote.passes.report import Kind, Removal
 
 Shrinking = Callable[[Graph], tuple[Graph, list[Removal]]]
 
 PASSES: tuple[Shrinking, ...] = (
-    settle.run,
+    fold_by_range.run,
     compose_requantization.run,
     shrink_channels.run,
     merge_channels.run,

@@ -15,11 +15,11 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import INT32_MAX, Ints
 from mote.graph.rows import OUTSIDE
 from mote.ops.common import bias_values
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.passes.channels import Layer, Mask, Reader, Readers, layers, removable, remove, taps_of
-from mote.passes.removal import Kind, Removal
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.removable_channels import Layer, Mask, Reader, Readers, layers, removable, remove, taps_of
+from mote.passes.report import Kind, Removal
 
 UNREAD = Kind("unread channels", "the layers that read them have no weights but zeros for them")
 SILENT = Kind(

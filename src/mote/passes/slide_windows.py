@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from mote.graph import Graph, State
-from mote.ops.move import Concatenation
-from mote.ops.slice import Slice
-from mote.ops.state import Assign, Window
+from mote.ops.control.state import Assign, Window
+from mote.ops.moves.pad_concat_transpose import Concatenation
+from mote.ops.moves.slice import Slice
 
 
 def run(graph: Graph) -> Graph:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.ops.part import Part
-from mote.ops.recurrent import LENGTHS, Recurrent, Result
-from mote.ops.slice import Slice
+from mote.ops.moves.multi_output import Part
+from mote.ops.moves.slice import Slice
+from mote.ops.recurrent.sequences import LENGTHS, Recurrent, Result
 
 BOTH = (Result.SEQUENCE, Result.HIDDEN)
 

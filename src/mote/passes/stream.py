@@ -14,10 +14,10 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op, State, Tensor
-from mote.graph.flow import Flow, PaddingError, StrideError
 from mote.graph.graph import Increment
-from mote.ops.slice import Slice
-from mote.ops.state import Window
+from mote.graph.streaming import Flow, PaddingError, StrideError
+from mote.ops.control.state import Window
+from mote.ops.moves.slice import Slice
 
 
 def run(graph: Graph, axis: int, hop: int = 0, *, causal: bool = False) -> Graph:

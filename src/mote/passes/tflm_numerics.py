@@ -25,10 +25,10 @@ from mote.graph.fixedpoint import (
 )
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import int8_range
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.projection import Projection
-from mote.ops.svdf import Svdf
-from mote.ops.unary import Table
+from mote.ops.elementwise.activations import Table
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected_dynamic import Projection
+from mote.ops.recurrent.svdf import Svdf
 
 INPUT_BITS = 4
 """Bits before the point in the argument of both functions."""

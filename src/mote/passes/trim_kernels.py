@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op, Tensor
 from mote.graph.types import DType
 from mote.ops.common import Axis
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.passes.removal import Kind, Removal
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.report import Kind, Removal
 
 TRIMMED = Kind(
     "rows and columns of kernels", "their weights are all zero, or they never lie inside the image: they add nothing"

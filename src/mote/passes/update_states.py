@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mote.graph import Graph, State
-from mote.ops.scatter import DynamicUpdateSlice, StateUpdate
-from mote.ops.state import Assign
+from mote.ops.control.state import Assign
+from mote.ops.indexing.scatter import DynamicUpdateSlice, StateUpdate
 
 
 def run(graph: Graph) -> Graph:

@@ -14,7 +14,7 @@ from functools import cached_property
 from heapq import nsmallest
 from itertools import accumulate
 
-from mote.plan.flow import FOREVER, Flow
+from mote.plan.max_flow import FOREVER, Flow
 from mote.plan.rows import Node, RowGraph
 
 MOMENTS = 400

@@ -12,11 +12,11 @@ from dataclasses import replace
 from mote.graph import Graph
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Layout, Packed
-from mote.ops.control import Control, If, While
+from mote.ops.control.control_flow import Control, If, While
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
 from mote.plan.plan import Bodied, Copy, Plan
+from mote.plan.request import Lowering
 from mote.plan.rows import aligned, alignment_of, roots
 from mote.plan.select import Offers
 

@@ -10,8 +10,8 @@ from mote.graph.chain import Numbers
 from mote.kernels.contract import Call, Packed
 from mote.plan.arena import Item, Overlays, Piece, padding, place
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
+from mote.plan.request import Lowering
 from mote.plan.rows import RowGraph, Store, aligned, alignment_of
 from mote.plan.schedule import Run, Schedule
 

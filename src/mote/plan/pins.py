@@ -9,7 +9,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
-from mote.plan.lowering import Lowering
+from mote.plan.request import Lowering
 from mote.plan.rows import is_alias
 from mote.plan.select import Offers
 from mote.text import did_you_mean

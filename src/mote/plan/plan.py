@@ -10,9 +10,10 @@ from functools import cached_property
 from mote.graph import Graph, Op, Rows
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Call, Layout, Packed
-from mote.ops.state import Window
+from mote.ops.control.state import Window
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering
+from mote.plan.json_codec import dump, load, same
+from mote.plan.request import Lowering
 from mote.plan.rows import (
     ALIGNMENT,
     KEPT,
@@ -24,7 +25,6 @@ from mote.plan.rows import (
     operator,
     outside_places,
 )
-from mote.plan.serial import dump, load, same
 from mote.targets import Memory
 
 __all__ = ["ALIGNMENT", "KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]

@@ -11,19 +11,19 @@ from itertools import count
 
 from mote.graph import Graph
 from mote.plan.check import check
+from mote.plan.code_size_model import flash
 from mote.plan.control import with_bodies
 from mote.plan.estimate import estimate
-from mote.plan.flash import flash
-from mote.plan.front import UNLIMITED, Front, Lane, Limit, Sketch, rung_above, rung_below
+from mote.plan.frontier import UNLIMITED, Front, Lane, Limit, Sketch, rung_above, rung_below
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.layout import Draft
-from mote.plan.lowering import Lowering, Policy
-from mote.plan.memories import plan_over
 from mote.plan.pins import pinned
 from mote.plan.plan import Plan
 from mote.plan.recompute import Twice, candidates, rewrite
+from mote.plan.request import Lowering, Policy
 from mote.plan.schedule import Scheduler
 from mote.plan.select import LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
+from mote.plan.several_memories import plan_over
 from mote.plan.strategies import NEAR, Side, with_room
 from mote.progress import Say, silent
 from mote.targets import Memory

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from mote.plan.flow import FOREVER, Flow
+from mote.plan.max_flow import FOREVER, Flow
 from mote.plan.rows import Liveness, Node, RowGraph
 
 AHEAD = (1, 2, 4)

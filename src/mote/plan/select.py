@@ -18,11 +18,11 @@ from mote.graph.rows import row_count
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Layout, Packed, Refusal, View
 from mote.kernels.cost import Costs
-from mote.plan.flash import code, flash, smallest
+from mote.plan.code_size_model import code, flash, smallest
 from mote.plan.goal import Goal
-from mote.plan.lowering import Lowering, Policy
-from mote.plan.order import order
+from mote.plan.op_order import order
 from mote.plan.plan import Option, Plan, Step
+from mote.plan.request import Lowering, Policy
 from mote.plan.rows import Arrival, aligned, is_alias, lacks_rows, operator, takes_rows
 
 RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}

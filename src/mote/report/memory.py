@@ -9,7 +9,7 @@ from functools import cached_property
 
 from mote.plan.arena import most_live
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
-from mote.plan.proof import bound
+from mote.plan.plan_bound import bound
 
 
 class Held(StrEnum):

@@ -6,11 +6,11 @@ how much stack.
 """
 
 from mote.toolchain.builder import Mode, build
-from mote.toolchain.checkup import Finding, doctor
 from mote.toolchain.compilers import Compiler, find_compiler
+from mote.toolchain.doctor import Finding, doctor
 from mote.toolchain.elf import Sizes, sizes
 from mote.toolchain.emulators import Emulator, execute, find_emulator
-from mote.toolchain.results import Execution
+from mote.toolchain.harness_protocol import Execution
 from mote.toolchain.stack import Frame, Stack, worst_stack
 
 __all__ = [

@@ -12,11 +12,10 @@ from string import Template
 from mote.errors import BudgetError, MoteError
 from mote.targets import Memory, Target
 from mote.targets.flags import OPTIMIZATION, optimization
-
-from . import cache
-from .boards import Board, board_of
-from .compilers import Compiler, compile_or_raise
-from .elf import memory_section
+from mote.toolchain import cache
+from mote.toolchain.boards import Board, board_of
+from mote.toolchain.compilers import Compiler, compile_or_raise
+from mote.toolchain.elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
 

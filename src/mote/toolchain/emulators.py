@@ -13,13 +13,12 @@ from pathlib import Path
 
 from mote.errors import MoteError
 from mote.targets import Target
-
-from .boards import board_of
-from .builder import Mode
-from .code import read_code
-from .compilers import version_of
-from .results import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
-from .unicorn_board import run_unicorn
+from mote.toolchain.boards import board_of
+from mote.toolchain.builder import Mode
+from mote.toolchain.compilers import version_of
+from mote.toolchain.harness_protocol import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
+from mote.toolchain.machine_code import read_code
+from mote.toolchain.unicorn_board import run_unicorn
 
 QEMU = {"arm": "qemu-system-arm", "riscv": "qemu-system-riscv32"}
 PACKAGES = {"arm": "qemu-system-arm", "riscv": "qemu-system-misc"}

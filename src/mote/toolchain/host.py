@@ -12,9 +12,8 @@ from mote import targets
 from mote.errors import MoteError
 from mote.files import fill, temporary_folder
 from mote.targets.flags import optimization
-
-from . import cache
-from .compilers import compile_or_raise, find_compiler
+from mote.toolchain import cache
+from mote.toolchain.compilers import compile_or_raise, find_compiler
 
 _FLAGS = ("-std=c99", "-fwrapv", "-fPIC", "-shared")
 """Sums in kernels may wrap."""

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mote.errors import MoteError
-
-from .code import Code, read_code
-from .decode import Instruction, Kind, Known
+from mote.toolchain.decode import Instruction, Kind, Known
+from mote.toolchain.machine_code import Code, read_code
 
 # What fills the space between a table or a jump and what comes next: nop, mov r8, r8, movs r0, r0, both halves of
 # nop.w; RISC-V's nop.

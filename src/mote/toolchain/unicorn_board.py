@@ -16,10 +16,9 @@ from typing import Any, BinaryIO
 from mote.errors import MoteError
 from mote.stopping import undisturbed
 from mote.targets import Target
-
-from .boards import WORD, Board, board_of
-from .code import read_code
-from .elf import segments
+from mote.toolchain.boards import WORD, Board, board_of
+from mote.toolchain.elf import segments
+from mote.toolchain.machine_code import read_code
 
 _PAGE = 0x1000
 _ARM_SYSTEM = 0xE000E000

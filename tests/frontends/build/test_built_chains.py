@@ -17,7 +17,7 @@ from built import Network, close
 from mote.files import temporary_folder
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, reductions, windows
 from mote.graph import Graph
-from mote.graph.arrangement import Arrangement
+from mote.graph.element_order import Arrangement
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from support import examples

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from onnx_support import graph_of
 
 import mote
-from mote.ops.forest import Forest
+from mote.ops.classical.forest import Forest
 from support import ON_ARM
 
 ort = pytest.importorskip("onnxruntime")

@@ -34,19 +34,19 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
 from mote.graph.types import Activation, DType
-from mote.ops.along import TopK
-from mote.ops.angles import Acos, Atan, Log1p, Sinh, Tan
+from mote.ops.classical.distances_svm import Distances, Function, Metric, SupportVectors
 from mote.ops.common import Axis
-from mote.ops.conv import Conv2D
-from mote.ops.gru import Gru
-from mote.ops.pick import Pick
-from mote.ops.pool import AveragePool, MaxPool
-from mote.ops.recurrent import LstmSequence, Recurrent, Result, RnnSequence
-from mote.ops.reshape import Reshape
-from mote.ops.slice import Slice
-from mote.ops.standardize import RootMeanSquare, Standardize
-from mote.ops.transpose_conv import TransposeConv
-from mote.ops.vectors import Distances, Function, Metric, SupportVectors
+from mote.ops.elementwise.float_math import Acos, Atan, Log1p, Sinh, Tan
+from mote.ops.moves.gather_constant import Pick
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.sequences import LstmSequence, Recurrent, Result, RnnSequence
+from mote.ops.reductions.along_axis import TopK
+from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.pool import AveragePool, MaxPool
+from mote.ops.windows.transpose_conv import TransposeConv
 from support import needs_litert, soaked
 
 MODELS = Path(__file__).parents[3] / "models"

@@ -10,7 +10,7 @@ import pytest
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from mote.ops.pick import Pick
+from mote.ops.moves.gather_constant import Pick
 from support import check, needs_litert
 
 

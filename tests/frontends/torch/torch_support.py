@@ -18,7 +18,7 @@ from mote.frontends.source import Format, Source
 from mote.frontends.torch import read
 from mote.frontends.torch.reference import reference
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape
+from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array
 
 torch.set_num_threads(1)

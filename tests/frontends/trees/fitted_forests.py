@@ -9,7 +9,7 @@ import numpy as np
 
 from mote import frontends
 from mote.graph import Graph
-from mote.ops.forest import Forest, Trees
+from mote.ops.classical.forest import Forest, Trees
 
 Array = np.ndarray[Any, Any]
 FEATURES = 5

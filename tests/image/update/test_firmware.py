@@ -22,7 +22,7 @@ from mote.compiler.runtime import runtime
 from mote.deploy import keys
 from mote.deploy.signature import split
 from mote.deploy.update.header import load_image
-from mote.deploy.update.lines import LostError, Opened, Serial
+from mote.deploy.update.links import LostError, Opened, Serial
 from mote.deploy.update.session import Patience, Plan, Session, update
 from mote.emit.image.format import CHECKED_FROM, HEADER
 from mote.files import fill

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from update_bench import HERE, MODULE, built, image, pair, sources, stand_in_signed
 
 from mote.cli import main
-from mote.deploy.update import lines
+from mote.deploy.update import links
 from mote.deploy.update.frames import ANSWER, Message, Reader, Type
 from mote.deploy.update.header import read_header
-from mote.deploy.update.lines import Connecting, Listening, LostError, Opened
+from mote.deploy.update.links import Connecting, Listening, LostError, Opened
 from mote.deploy.update.session import Patience, Plan, Session, update
 from mote.errors import MoteError
 from support import examples
@@ -346,7 +346,7 @@ def test_a_device_that_answers_oddly(device: Odd, reason: str) -> None:
 
 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lines, "OPENING_S", 0.1)
+    monkeypatch.setattr(links, "OPENING_S", 0.1)
     assert main(["ota", "--connect", "127.0.0.1:1", "--json"]) == 1
     assert "cannot be connected to" in json.loads(capsys.readouterr().out)["error"]["reason"]
     session = Session(Silent(), Patience(answer_s=0.01, tries=2))

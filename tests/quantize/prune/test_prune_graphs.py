@@ -15,8 +15,8 @@ from mote.compress.prune.groups import Groups, groups, without
 from mote.compress.prune.importance import distances, sensitivities
 from mote.compress.prune.layers import float_layers, grams, matrix, with_matrices
 from mote.compress.prune.reconstruct import refitted
-from mote.compress.prune.ways import WORTHS, ClusterWays
-from mote.compress.quantize.numbers import weight_scales, weight_steps
+from mote.compress.prune.schedule import WORTHS, ClusterWays
+from mote.compress.quantize.encode import weight_scales, weight_steps
 from mote.execute import batch
 from mote.frontends import tflite
 from mote.graph import Graph

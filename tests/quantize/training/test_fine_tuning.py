@@ -23,7 +23,7 @@ from mote.execute.host_library import HostModel
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.quantize import quantized
+from mote.ops.elementwise.quantize import quantized
 from support import needs_litert, soaked
 
 PAGE = Path(__file__).parents[3] / "docs" / "fine-tuning.md"

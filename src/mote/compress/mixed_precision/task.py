@@ -12,15 +12,15 @@ import numpy as np
 
 from mote.compiler.line import compile, planned
 from mote.compiler.settings import Settings
+from mote.compress.quantize.encode import real_numbers
 from mote.compress.quantize.noise import given
-from mote.compress.quantize.numbers import real_numbers
 from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
-from mote.compress.quantize.places import is_real
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, post_training, spread
 from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.precision_units import Unit, layers_of, units
 from mote.compress.quantize.quantizer import Integers
-from mote.compress.quantize.units import Unit, layers_of, units
-from mote.data.samples import Dataset
+from mote.compress.quantize.type_assignment import is_real
+from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError
 from mote.evaluation.score import rated, score
 from mote.execute import batch
@@ -29,10 +29,10 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.measure.run import run
 from mote.metrics import Score, noise
-from mote.ops.softmax import Softmax
-from mote.ops.unary import Logistic
+from mote.ops.elementwise.activations import Logistic
+from mote.ops.reductions.softmax import Softmax
+from mote.plan.code_size_model import flash
 from mote.plan.estimate import estimate
-from mote.plan.flash import flash
 from mote.search import digest
 from mote.search.choices import Choice
 

@@ -16,9 +16,9 @@ import numpy as np
 from mote.compress.prune.layers import BIAS, Gram, Reals, float_layers, matrix
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
-from mote.ops.conv import Conv2D
-from mote.ops.transpose_conv import TransposeConv
-from mote.passes.channels import Layer, Mask
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.transpose_conv import TransposeConv
+from mote.passes.removable_channels import Layer, Mask
 
 CONVOLUTION, VECTOR = (2, 4), (4, 8)
 """Outputs and inputs of a block."""

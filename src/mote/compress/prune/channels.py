@@ -18,7 +18,7 @@ from mote.compress.prune.groups import STAYS, Groups
 from mote.compress.prune.layers import Gram, Reals, float_layers, matrix
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
-from mote.passes.channels import Layer, Mask
+from mote.passes.removable_channels import Layer, Mask
 
 FOURS = 4
 """Channels that kernels read and write at once: a number of channels that they divide stays one."""

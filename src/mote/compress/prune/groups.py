@@ -15,7 +15,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
 from mote.passes import remove_dead_code
-from mote.passes.channels import Layer, Reader, Readers, dispensable, remove
+from mote.passes.removable_channels import Layer, Reader, Readers, dispensable, remove
 
 STAYS = -1
 """The group of channels that cannot be removed."""

@@ -16,10 +16,10 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import float_bias
-from mote.ops.conv import Conv2D
-from mote.ops.transpose_conv import TransposeConv
-from mote.passes.channels import Layer
-from mote.passes.channels import layers as layers_with_columns
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.transpose_conv import TransposeConv
+from mote.passes.removable_channels import Layer
+from mote.passes.removable_channels import layers as layers_with_columns
 
 Reals = NDArray[np.floating[Any]]
 

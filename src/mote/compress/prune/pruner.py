@@ -18,7 +18,7 @@ from mote.compiler.settings import Settings, make_settings
 from mote.compress.prune.costs import TARGET, Costs, costs_of, obstacle, prices
 from mote.compress.prune.importance import distances
 from mote.compress.prune.limits import Limit, compiled_cost, limit_of, reached
-from mote.compress.prune.ways import KINDS, Cases, Change, Prices, Ways
+from mote.compress.prune.schedule import KINDS, Cases, Change, Prices, Ways
 from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
 from mote.compress.quantize.quantizer import quantized
 from mote.data.dataset import Dataset, dataset

@@ -13,8 +13,8 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
-from mote.ops.transpose_conv import TransposeConv
-from mote.passes.channels import Layer
+from mote.ops.windows.transpose_conv import TransposeConv
+from mote.passes.removable_channels import Layer
 
 RIDGE = 0.05
 """How strongly weights are held where they were: by this share of their inputs' energy."""

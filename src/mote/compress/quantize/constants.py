@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.compress.quantize.families import FAMILIES
-from mote.compress.quantize.numbers import bias_steps, weight_scales, weight_steps
+from mote.compress.quantize.encode import bias_steps, weight_scales, weight_steps
+from mote.compress.quantize.litert_rules import FAMILIES
 from mote.compress.quantize.precision import Precision, Rounded
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.graph import ABSENT

@@ -26,16 +26,16 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import Activation, DType
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.mean import Mean
-from mote.ops.move import Pad
-from mote.ops.pool import AveragePool, MaxPool
-from mote.ops.reduce import ReduceMax
-from mote.ops.reshape import Reshape
-from mote.ops.resize import ResizeBilinear, ResizeNearest
-from mote.ops.unary import LeakyRelu, Relu
+from mote.ops.elementwise.activations import LeakyRelu, Relu
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.pad_concat_transpose import Pad
+from mote.ops.moves.reshape import Reshape
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.reduce import ReduceMax
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.pool import AveragePool, MaxPool
+from mote.ops.windows.resize import ResizeBilinear, ResizeNearest
 
 Layer = Conv2D | DepthwiseConv2D | FullyConnected
 BETWEEN = (Relu, LeakyRelu, MaxPool, AveragePool, Mean, ReduceMax, Pad, Reshape, ResizeNearest, ResizeBilinear)

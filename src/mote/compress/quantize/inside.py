@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from mote.compress.quantize.composites import COMPOSITES
-from mote.compress.quantize.numbers import Range
+from mote.compress.quantize.encode import Range
 from mote.execute.batch import samples_of
 from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mote.compress.quantize.numbers import in_steps, real_numbers
+from mote.compress.quantize.encode import in_steps, real_numbers
 from mote.execute.batch import evaluate
 from mote.graph import Graph
 from mote.graph.tensor import Array

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mote.compress.quantize.attention_masks import softened
 from mote.compress.quantize.calibration import ranges
 from mote.compress.quantize.constants import Chosen
+from mote.compress.quantize.encode import Range
 from mote.compress.quantize.equalize import equalized
 from mote.compress.quantize.inside import Insides, followed
-from mote.compress.quantize.masks import softened
-from mote.compress.quantize.numbers import Range
-from mote.compress.quantize.places import Ranges
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import IO, Integers, integers
 from mote.compress.quantize.refine import refined
 from mote.compress.quantize.statistics import observed
+from mote.compress.quantize.type_assignment import Ranges
 from mote.errors import MoteError
 from mote.execute.batch import evaluate
 from mote.graph import Graph

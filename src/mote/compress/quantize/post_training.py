@@ -14,8 +14,8 @@ import numpy as np
 from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize.noise import signal_to_noise
 from mote.compress.quantize.pipeline import Methods, Result, finished, prepared
-from mote.compress.quantize.places import is_real
 from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.type_assignment import is_real
 from mote.data.dataset import dataset
 from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
@@ -31,7 +31,7 @@ from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.blockwise import BlockwiseFullyConnected, BlockwiseLookup
+from mote.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 from mote.passes.normal_form import normal
 from mote.progress import Say, counted, silent
 from mote.text import did_you_mean

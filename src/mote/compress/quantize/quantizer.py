@@ -15,19 +15,19 @@ import numpy as np
 from mote.compress.quantize.composites import COMPOSITES
 from mote.compress.quantize.composites.scope import Scope
 from mote.compress.quantize.constants import Chosen, halved, layer_constants
-from mote.compress.quantize.families import FAMILIES, Rule, has_weights
+from mote.compress.quantize.encode import in_steps
 from mote.compress.quantize.inside import Insides
-from mote.compress.quantize.numbers import in_steps
-from mote.compress.quantize.places import Held, Place, Ranges, held, is_real
+from mote.compress.quantize.litert_rules import FAMILIES, Rule, has_weights
 from mote.compress.quantize.precision import Precision, Rounded, Scheme
+from mote.compress.quantize.type_assignment import Held, Place, Ranges, held, is_real
 from mote.errors import MoteError
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.move import Pad
-from mote.ops.quantize import Dequantize, Quantize, Rescale
-from mote.ops.unary import Requantize
+from mote.ops.elementwise.activations import Requantize
+from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
+from mote.ops.moves.pad_concat_transpose import Pad
 
 IO = ("int8", "float32")
 """What a model takes and gives: integers as its layers have them, or real numbers."""

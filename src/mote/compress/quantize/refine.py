@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.compress.quantize.as_matrix import Layer, as_weights, matrices, read
 from mote.compress.quantize.constants import Chosen
-from mote.compress.quantize.families import FAMILIES
-from mote.compress.quantize.layers import Layer, as_weights, matrices, read
-from mote.compress.quantize.numbers import in_steps, real_numbers, weight_scales
+from mote.compress.quantize.encode import in_steps, real_numbers, weight_scales
+from mote.compress.quantize.litert_rules import FAMILIES
 from mote.compress.quantize.precision import Rounded
 from mote.compress.quantize.quantizer import Integers
 from mote.compress.quantize.rounding import adaptive, best_scales, damped, nearest
@@ -31,7 +31,7 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import float_bias
-from mote.ops.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected import FullyConnected
 
 MOST_SAMPLES, LEAST_SAMPLES = 256, 32
 """How much of the calibration data is walked over: all live tensors of all samples are in memory at once."""

@@ -17,11 +17,11 @@ import torch
 from numpy.typing import NDArray
 
 from mote.compress.quantize.constants import Chosen, layer_constants
-from mote.compress.quantize.families import FAMILIES, Rule
-from mote.compress.quantize.numbers import in_steps, weight_scales, weight_steps
-from mote.compress.quantize.places import Ranges
+from mote.compress.quantize.encode import in_steps, weight_scales, weight_steps
+from mote.compress.quantize.litert_rules import FAMILIES, Rule
 from mote.compress.quantize.precision import Precision, Rounded, Scheme
 from mote.compress.quantize.quantizer import IO, Integers, integers
+from mote.compress.quantize.type_assignment import Ranges
 from mote.errors import working_on
 from mote.execute.torch.exact import forward
 from mote.execute.torch.float32 import twin

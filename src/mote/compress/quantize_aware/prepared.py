@@ -9,7 +9,7 @@ from mote.compress.quantize_aware.aware import AwareModule
 from mote.errors import MoteError
 from mote.execute.torch.float32.common import Value
 from mote.graph import Graph, Tensor
-from mote.graph.edges import model_shape
+from mote.graph.io_order import model_shape
 
 
 class Prepared(nn.Module):

@@ -16,7 +16,7 @@ from zlib import crc32
 from mote.deploy.update import delta
 from mote.deploy.update.frames import ANSWER, PROTOCOL, BeginFlag, Message, Reader, Type
 from mote.deploy.update.header import ImageHeader
-from mote.deploy.update.lines import Line, LostError
+from mote.deploy.update.links import Line, LostError
 from mote.errors import MoteError
 
 STATES = ("idle", "receiving", "trial")

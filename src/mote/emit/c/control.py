@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mote.emit.c.arenas import Given, lent_places
 from mote.emit.c.c import Compound, Expression, Formula, Statement, call, loop, when
 from mote.graph import Graph
-from mote.ops.control import Control, If, While
+from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.plan import Bodied, Copy, Plan
 

@@ -39,10 +39,10 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Packed
 from mote.lower.row_access import Affine, Reading, RowsOf, added, affine, aligned_row, counter_of, view, window, windows
-from mote.ops.control import Control
-from mote.plan.memories import constant_reads
+from mote.ops.control.control_flow import Control
 from mote.plan.plan import ALIGNMENT, Bodied, Buffer, Plan, Step
 from mote.plan.rows import Arrival
+from mote.plan.several_memories import constant_reads
 
 N = Name("n")
 """How often the operator has run in this inference."""

@@ -13,8 +13,8 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import REALS, Magnitudes, allowed_difference
 from mote.graph.types import DType
-from mote.ops.bounds import input_bounds
-from mote.ops.control import EndlessError
+from mote.ops.control.control_flow import EndlessError
+from mote.ops.indexing.index_bounds import input_bounds
 
 STEPS = 5
 """Runs of a model that keeps a state, at least."""

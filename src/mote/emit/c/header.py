@@ -11,10 +11,10 @@ from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs, p
 from mote.emit.c.states import saved_bytes
 from mote.emit.c.values import brief, quoted
 from mote.graph import Tensor
-from mote.graph.edges import model_shape
+from mote.graph.io_order import model_shape
 from mote.graph.rows import row_count
 from mote.graph.types import DType
-from mote.ops.control import unbounded
+from mote.ops.control.control_flow import unbounded
 from mote.plan.plan import Plan
 from mote.targets import ALIGNED
 from mote.text import printable

@@ -39,7 +39,7 @@ from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.bounds import input_bounds
+from mote.ops.indexing.index_bounds import input_bounds
 from mote.plan.plan import Plan
 
 MOST = np.finfo(np.float64).max

@@ -34,9 +34,9 @@ from mote.graph import Op
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import Packed
 from mote.kernels.structs import Field, kernel_fields
-from mote.plan.memories import constant_reads
 from mote.plan.plan import ALIGNMENT, Bodied, Plan
 from mote.plan.rows import Arrival
+from mote.plan.several_memories import constant_reads
 from mote.targets import ALIGNED
 
 

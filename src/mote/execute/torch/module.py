@@ -18,11 +18,11 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import hybrid, real_constant
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.even import EvenSoftmax
-from mote.ops.normalize import LogSoftmax
-from mote.ops.softmax import Softmax
-from mote.ops.unary import Logistic
+from mote.ops.elementwise.activations import Logistic
+from mote.ops.onnxruntime_rounding import EvenSoftmax
+from mote.ops.reductions.normalize import LogSoftmax
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 CONFIDENCES = (Softmax, EvenSoftmax, LogSoftmax, Logistic)
 """Layers that make confidences of scores, after which losses for classes are badly conditioned."""

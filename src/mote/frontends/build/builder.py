@@ -15,13 +15,13 @@ from mote.frontends import limits
 from mote.frontends.model import Layer, Model, checked
 from mote.frontends.source import EDGES, FixedInput
 from mote.graph import Graph, Op, Quantization, State, Tensor
-from mote.graph.arrangement import Arrangement, Atom
+from mote.graph.element_order import Arrangement, Atom
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.move import Transpose
-from mote.ops.reshape import Reshape
-from mote.ops.state import Assign
+from mote.ops.control.state import Assign
+from mote.ops.moves.pad_concat_transpose import Transpose
+from mote.ops.moves.reshape import Reshape
 
 NARROWED = {DType.FLOAT64: DType.FLOAT32, DType.FLOAT16: DType.FLOAT32, DType.BFLOAT16: DType.FLOAT32}
 """Types of files that are computed in another one."""

@@ -16,17 +16,27 @@ from mote.frontends.build.orders import together
 from mote.graph import Op
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops import angles, functions
-from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul, Sub
-from mote.ops.cast import Cast
-from mote.ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
-from mote.ops.division import Div, FloorDiv, FloorMod
-from mote.ops.plain import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow
-from mote.ops.prelu import PRelu
-from mote.ops.select import Select
-from mote.ops.squared_difference import SquaredDifference
-from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh, Unary
-from mote.ops.whole import Function as Whole
+from mote.ops.elementwise import float_math, unary_math
+from mote.ops.elementwise.activations import (
+    HardSwish,
+    LeakyRelu,
+    Logistic,
+    Relu,
+    Relu0To1,
+    Relu6,
+    ReluN1To1,
+    Tanh,
+    Unary,
+)
+from mote.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub
+from mote.ops.elementwise.binary_integer import Function as Whole
+from mote.ops.elementwise.binary_unscaled import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow
+from mote.ops.elementwise.cast import Cast
+from mote.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from mote.ops.elementwise.division import Div, FloorDiv, FloorMod
+from mote.ops.elementwise.prelu import PRelu
+from mote.ops.elementwise.select import Select
+from mote.ops.elementwise.squared_difference import SquaredDifference
 
 Function = Callable[[Builder, Value], Value]
 Pair = Callable[[Builder, Value, Value], Value]
@@ -93,15 +103,17 @@ def _function(kind: type[Unary], whole: Function | None = None) -> Function:
 
 
 relu, relu6, relu_0_to_1, relu_n1_to_1 = map(_function, (Relu, Relu6, Relu0To1, ReluN1To1))
-sigmoid, tanh, hard_swish, elu = map(_function, (Logistic, Tanh, HardSwish, functions.Elu))
-exp, log, sqrt, rsqrt = map(_function, (functions.Exp, functions.Log, functions.Sqrt, functions.Rsqrt))
-abs_, neg = _function(functions.Abs, integers.absolute), _function(functions.Neg, integers.negative)
-sign, logical_not = _function(functions.Sign, integers.sign), _function(functions.LogicalNot)
-ceil, floor, round_ = map(_function, (functions.Ceil, functions.Floor, functions.Round))
-sin, cos, square = map(_function, (functions.Sin, functions.Cos, functions.Square))
-tan, asin, acos, atan = map(_function, (angles.Tan, angles.Asin, angles.Acos, angles.Atan))
-sinh, cosh, asinh, acosh, atanh = map(_function, (angles.Sinh, angles.Cosh, angles.Asinh, angles.Acosh, angles.Atanh))
-erf, log1p = map(_function, (angles.Erf, angles.Log1p))
+sigmoid, tanh, hard_swish, elu = map(_function, (Logistic, Tanh, HardSwish, unary_math.Elu))
+exp, log, sqrt, rsqrt = map(_function, (unary_math.Exp, unary_math.Log, unary_math.Sqrt, unary_math.Rsqrt))
+abs_, neg = _function(unary_math.Abs, integers.absolute), _function(unary_math.Neg, integers.negative)
+sign, logical_not = _function(unary_math.Sign, integers.sign), _function(unary_math.LogicalNot)
+ceil, floor, round_ = map(_function, (unary_math.Ceil, unary_math.Floor, unary_math.Round))
+sin, cos, square = map(_function, (unary_math.Sin, unary_math.Cos, unary_math.Square))
+tan, asin, acos, atan = map(_function, (float_math.Tan, float_math.Asin, float_math.Acos, float_math.Atan))
+sinh, cosh, asinh, acosh, atanh = map(
+    _function, (float_math.Sinh, float_math.Cosh, float_math.Asinh, float_math.Acosh, float_math.Atanh)
+)
+erf, log1p = map(_function, (float_math.Erf, float_math.Log1p))
 
 
 def cast(b: Builder, x: Value, dtype: DType) -> Value:
@@ -163,7 +175,7 @@ def prelu(b: Builder, x: Value, slope: Value) -> Value:
 
 
 def gelu(b: Builder, x: Value, *, approximate: bool = False) -> Value:
-    return unary(b, functions.Gelu, x, approximate=approximate)
+    return unary(b, unary_math.Gelu, x, approximate=approximate)
 
 
 def silu(b: Builder, x: Value, alpha: float = 1.0) -> Value:

@@ -14,13 +14,13 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import gathered
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.lookup import Gather, GatherNd
-from mote.ops.move import steps
-from mote.ops.scatter import OneHot, ReverseSequence
-from mote.ops.update import Combine, Scatter
+from mote.ops.indexing.gather import Gather, GatherNd
+from mote.ops.indexing.scatter import OneHot, ReverseSequence
+from mote.ops.indexing.scatter_onnx import Combine, Scatter
+from mote.ops.moves.pad_concat_transpose import steps
 
 INDICES = (DType.INT32, DType.INT64)
 

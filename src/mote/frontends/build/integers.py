@@ -9,9 +9,9 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import together
 from mote.graph.types import DType
-from mote.ops.arithmetic import QUANTIZED, Binary
-from mote.ops.unary import Unary
-from mote.ops.whole import Function, Whole
+from mote.ops.elementwise.activations import Unary
+from mote.ops.elementwise.arithmetic import QUANTIZED, Binary
+from mote.ops.elementwise.binary_integer import Function, Whole
 
 SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
 

@@ -14,10 +14,10 @@ from mote.frontends.build import elementwise, moves, reductions
 from mote.frontends.build.builder import Builder, Value, ordered, places
 from mote.frontends.build.codes import Codes
 from mote.frontends.build.orders import broadcast, with_last
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.tensor import Array, Shape
-from mote.ops.batch_matmul import BatchMatmul
-from mote.ops.fully_connected import FullyConnected
+from mote.ops.matrix.batch_matmul import BatchMatmul
+from mote.ops.matrix.fully_connected import FullyConnected
 
 
 def linear(

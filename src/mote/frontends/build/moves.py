@@ -12,13 +12,13 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value, ordered
 from mote.frontends.build.orders import broadcast, common_order, gathered, sizes_of, stored_axes
-from mote.graph.arrangement import Arrangement, Atom
+from mote.graph.element_order import Arrangement, Atom
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.move import INPUTS, Concatenation, Pad
-from mote.ops.pick import Pick
-from mote.ops.slice import Slice
-from mote.ops.walk import BroadcastTo
+from mote.ops.moves.gather_constant import Pick
+from mote.ops.moves.pad_concat_transpose import INPUTS, Concatenation, Pad
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import BroadcastTo
 
 Pairs = Sequence[tuple[int, int]]
 

@@ -16,9 +16,9 @@ from mote.graph import Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.normalize import LogSoftmax
-from mote.ops.softmax import Softmax
-from mote.ops.standardize import RootMeanSquare, Standardize
+from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
+from mote.ops.reductions.normalize import LogSoftmax
+from mote.ops.reductions.softmax import Softmax
 
 TINIEST = 1e-37
 """Lengths of vectors are taken for at least that, so that nothing is divided by zero."""

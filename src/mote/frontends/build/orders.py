@@ -11,7 +11,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.tensor import Shape
 
 

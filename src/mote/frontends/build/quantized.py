@@ -22,9 +22,9 @@ from mote.graph import Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import Axis
-from mote.ops.even import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
-from mote.ops.quantize import Dequantize, Quantize
-from mote.ops.unary import Flip, Table
+from mote.ops.elementwise.activations import Flip, Table
+from mote.ops.elementwise.quantize import Dequantize, Quantize
+from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
 
 OFFSET = 128
 """What uint8 values are more than the int8 ones that stand for them."""

@@ -13,14 +13,14 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value, ordered
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.gates import HYPERBOLIC, SIGMOID, Function, Gate
-from mote.ops.gru import Gru
-from mote.ops.part import Part
-from mote.ops.recurrent import LstmSequence, Recurrent, Result, RnnSequence
+from mote.ops.moves.multi_output import Part
+from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID, Function, Gate
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.sequences import LstmSequence, Recurrent, Result, RnnSequence
 
 GATES = {"RNN": (HYPERBOLIC,), "LSTM": (SIGMOID, HYPERBOLIC, HYPERBOLIC), "GRU": (SIGMOID, HYPERBOLIC)}
 """The kinds of layers, and the functions that each has unless told."""

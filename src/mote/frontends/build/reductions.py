@@ -13,11 +13,11 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import gathered, stored_groups, with_last
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.types import DType
-from mote.ops.along import ArgMax, ArgMin, CumSum, TopK
-from mote.ops.mean import Mean
-from mote.ops.reduce import Extreme, ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Reduction, Sum
+from mote.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, TopK
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.reduce import Extreme, ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Reduction, Sum
 
 Reduce = Callable[[Builder, Value, Sequence[int] | None, bool], Value]
 

@@ -13,9 +13,9 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.graph import Op
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.types import DType
-from mote.ops.resize import ResizeBilinear, ResizeNearest, real_positions
+from mote.ops.windows.resize import ResizeBilinear, ResizeNearest, real_positions
 
 Floats = NDArray[np.float64]
 MOST_TAPS = 4

@@ -15,16 +15,16 @@ from mote.frontends.build import elementwise, moves, reductions
 from mote.frontends.build.builder import Builder, Value, places
 from mote.frontends.build.codes import Codes
 from mote.graph import Op
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import FLOAT_MAX, Axis, WindowOp
-from mote.ops.conv import Conv2D
-from mote.ops.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.pool import AveragePool, MaxPool, Pool
-from mote.ops.transpose_conv import TransposeConv
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import AveragePool, MaxPool, Pool
+from mote.ops.windows.transpose_conv import TransposeConv
 
 Pads = Sequence[tuple[int, int]]
 """Elements before and after, for each axis of the window."""

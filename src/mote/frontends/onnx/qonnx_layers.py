@@ -27,9 +27,9 @@ from mote.graph import Quantization
 from mote.graph.fixedpoint import INT32_MAX, quantize_multiplier
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.affine_layer import FRACTION_BITS, snapped
 from mote.ops.common import Axis
-from mote.ops.unary import Table
+from mote.ops.elementwise.activations import Table
+from mote.ops.matrix.affine_layer import FRACTION_BITS, snapped
 
 Reals = NDArray[np.float64]
 Found = Mapping[str, Value | None]

@@ -23,8 +23,8 @@ from mote.frontends.sklearn.found import (
 )
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.lookup import Gather
-from mote.ops.vectors import Metric
+from mote.ops.classical.distances_svm import Metric
+from mote.ops.indexing.gather import Gather
 
 METRICS = {
     "euclidean": Metric.EUCLIDEAN,

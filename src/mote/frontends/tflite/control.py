@@ -19,8 +19,8 @@ from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.variables import Key, Variables
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.types import DType
-from mote.ops.control import Control, If, While
-from mote.ops.reshape import Reshape
+from mote.ops.control.control_flow import Control, If, While
+from mote.ops.moves.reshape import Reshape
 from mote.text import printable
 
 OPERATORS = ("IF", "WHILE", "CALL", "STABLEHLO_COMPOSITE")

@@ -16,9 +16,9 @@ from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph, Op, State
 from mote.graph.types import DType
-from mote.ops.move import Concatenation
-from mote.ops.state import Assign
-from mote.ops.unary import Flip, Rescale
+from mote.ops.control.state import Assign
+from mote.ops.elementwise.activations import Flip, Rescale
+from mote.ops.moves.pad_concat_transpose import Concatenation
 
 SIGNATURE = "serving_default"
 """The name under which TensorFlow's converters write a model that has one signature."""

@@ -16,7 +16,7 @@ from mote.frontends import limits
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.types import DType
-from mote.ops.constant import Constant
+from mote.ops.moves.constant import Constant
 
 MOST_FOLDED = 1 << 12
 """Elements of a tensor that is computed while a file is read. What is larger is no shape, and waits for the pass that

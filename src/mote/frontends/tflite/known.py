@@ -11,7 +11,7 @@ from mote.frontends.tflite.node import Node
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.quantize import QUANTIZED, dequantized
+from mote.ops.elementwise.quantize import QUANTIZED, dequantized
 
 AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0}
 """Layers whose weights, input 1, may be int8 although they compute float32, and the axis that may have scales."""

@@ -32,7 +32,7 @@ from mote.frontends.tflite.variables import Call, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.reshape import Reshape
+from mote.ops.moves.reshape import Reshape
 from mote.text import printable
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.types import DType, Rounding
-from mote.ops.arithmetic import Add, Mul
-from mote.ops.even import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
-from mote.ops.mean import Mean
-from mote.ops.pool import AveragePool
-from mote.ops.quantize import Dequantize, Quantize
-from mote.ops.softmax import Softmax
-from mote.ops.unary import Relu, Relu6, Requantize, Table, Unary
+from mote.ops.elementwise.activations import Relu, Relu6, Requantize, Table, Unary
+from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.elementwise.quantize import Dequantize, Quantize
+from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.windows.pool import AveragePool
 
 TWINS: Mapping[type[Op], type[Op]] = {
     EvenAdd: Add,

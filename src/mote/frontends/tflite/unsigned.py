@@ -15,8 +15,8 @@ import numpy as np
 from mote.frontends.tflite.variables import Call
 from mote.graph import Op, Quantization, State, Tensor
 from mote.graph.types import DType
-from mote.ops.move import same_steps
-from mote.ops.unary import Flip
+from mote.ops.elementwise.activations import Flip
+from mote.ops.moves.pad_concat_transpose import same_steps
 
 WEIGHTED = {"CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 1}
 """Operators with weights, and the position of those."""

@@ -15,7 +15,7 @@ from mote.frontends.tflite.record import Record
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.state import Assign
+from mote.ops.control.state import Assign
 from mote.text import printable
 
 OPERANDS = {"VAR_HANDLE": (0, 1), "CALL_ONCE": (0, 0), "READ_VARIABLE": (1, 1), "ASSIGN_VARIABLE": (2, 0)}

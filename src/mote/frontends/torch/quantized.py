@@ -18,8 +18,8 @@ from mote.frontends.torch.ops.windows import conv_window, pool_window
 from mote.graph import Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
-from mote.ops.quantize import Quantize
-from mote.ops.unary import Table
+from mote.ops.elementwise.activations import Table
+from mote.ops.elementwise.quantize import Quantize
 
 CODES = np.arange(-128, 128)
 """int8 codes; those of uint8 are 128 more."""

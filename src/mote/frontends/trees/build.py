@@ -12,7 +12,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms
 from mote.frontends.trees.forest import Forest, Grown, Link, grow, rounded_down
 from mote.graph.types import DType
-from mote.ops.forest import Forest as Trees
+from mote.ops.classical.forest import Forest as Trees
 
 
 @dataclass(frozen=True)

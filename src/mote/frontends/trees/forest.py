@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.forest import LARGEST, Trees
+from mote.ops.classical.forest import LARGEST, Trees
 
 EXACT = 1 << 24
 """Up to this all whole numbers are float32 numbers."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, Kernel, Packed, Refusal, View
-from mote.kernels.pack.affine import Precision
 from mote.kernels.pack.arithmetic import elementwise, one_step, product_params, product_scale
-from mote.ops.arithmetic import Add, Mul
+from mote.kernels.pack.requantize_add import Precision
 from mote.ops.common import int8_range
+from mote.ops.elementwise.arithmetic import Add, Mul
 
 FOUR = Precision(16, dropped=8)
 """How `mote_add4_s8.h` adds."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mote.kernels.armv7em.records import Channels, Weights, stream
 from mote.kernels.contract import Instance, Params, View
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 
 @dataclass(frozen=True)

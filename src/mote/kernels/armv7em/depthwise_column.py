@@ -9,10 +9,10 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
 from mote.kernels.armv7em.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
-from mote.kernels.pack.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.params import channel_structs, window_params
+from mote.kernels.pack.requantize_even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, int8_range
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 
 def _refused(view: View) -> Refusal | None:

@@ -12,17 +12,17 @@ from mote.kernels.armv7em import depthwise_planar, gemm4x2
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise_planar import channels_once, planar_layout
 from mote.kernels.armv7em.depthwise_two import ROWS
+from mote.kernels.armv7em.depthwise_two_assembly import ONE, TWO, Inputs, Outputs, Shape, code
 from mote.kernels.armv7em.gemm import PACKERS, Form, bias_of, matrix_of, out_row, outputs_of
 from mote.kernels.armv7em.gemm import Weights as Matrix
 from mote.kernels.armv7em.gemm4x2 import DUAL
 from mote.kernels.armv7em.gemm_assembly import Source, Target
 from mote.kernels.armv7em.gemm_assembly import code as gemm_code
 from mote.kernels.armv7em.records import Channels, Weights
-from mote.kernels.armv7em.two_rows import ONE, TWO, Inputs, Outputs, Shape, code
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
 from mote.kernels.portable.conv import sums_of
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 BLOCK = 4
 """Pixels that are computed at once."""

@@ -14,7 +14,7 @@ from mote.kernels.armv7em.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.records import WEIGHTS, Channels, Weights, channels_of
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
 from mote.kernels.pack.params import window_params
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 
 def planar_layout(view: View) -> Layout | None:

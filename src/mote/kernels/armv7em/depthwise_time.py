@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mote.kernels.armv7em.assembly import Block, Product, add, scale
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
+from mote.kernels.armv7em.depthwise_wide_assembly import Block, Product, add, scale
 from mote.kernels.armv7em.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_TAPS = 31
 SIZES = (6, 4, 2)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from mote.graph.rows import OUTSIDE
-from mote.kernels.armv7em.assembly import MOST_OFFSET, MOST_OUTPUTS, Block, code, row_bytes
+from mote.kernels.armv7em.depthwise_wide_assembly import MOST_OFFSET, MOST_OUTPUTS, Block, code, row_bytes
 from mote.kernels.armv7em.records import Channels, Weights, stream
 from mote.kernels.contract import Instance, Params, View
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_COLUMNS = 7
 MOST_ROWS = 7

@@ -14,15 +14,15 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Shape
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
-from mote.kernels.pack.narrow import narrow, widest
 from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize import HALF_CHOOSING, searched
+from mote.kernels.pack.requantize_dsp import narrow, widest
 from mote.kernels.pack.sparse import paired, without_zeros
 from mote.kernels.portable.coded import coded
 from mote.kernels.portable.conv import patch_params, sums_of
 from mote.ops.common import bias_values, int8_range
-from mote.ops.conv import Conv2D
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.windows.conv import Conv2D
 
 Weights = Literal["wide", "pair"]
 """Two bytes a weight, or one: see the header."""

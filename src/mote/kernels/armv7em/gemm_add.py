@@ -11,10 +11,10 @@ import numpy as np
 from mote.graph.chain import Chain, joined
 from mote.kernels.armv7em import gemm, gemm4x2
 from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
-from mote.kernels.pack.affine import ONE_STEP
 from mote.kernels.pack.arithmetic import affine_params
-from mote.ops.arithmetic import Add
-from mote.ops.conv import Conv2D
+from mote.kernels.pack.requantize_add import ONE_STEP
+from mote.ops.elementwise.arithmetic import Add
+from mote.ops.windows.conv import Conv2D
 
 COSTS = "gemm3_add"
 """The name of what the addition takes in the tables of costs."""

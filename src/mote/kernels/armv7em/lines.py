@@ -7,7 +7,7 @@ from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, OTHER, Kernel, Packed, Refusal, View
 from mote.kernels.pack.lines import lines_kernel
 from mote.kernels.portable.lines import STEPS
-from mote.ops.lines import Lines
+from mote.ops.reductions.fused_last_axis import Lines
 
 
 def _lines(view: View) -> Packed | Refusal:

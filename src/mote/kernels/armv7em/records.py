@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import View
-from mote.kernels.pack.narrow import Narrow, narrow, shifts
 from mote.kernels.pack.params import pad_to
+from mote.kernels.pack.requantize_dsp import Narrow, narrow, shifts
 from mote.ops.common import bias_values, int8_range
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 Weights = Literal["w16", "w8"]
 """Two bytes a weight, scaled as its channel needs, or one: these are scaled by 256, and unpacked for each row."""

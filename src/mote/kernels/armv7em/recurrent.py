@@ -14,9 +14,9 @@ from mote.kernels.contract import INT8, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.lstm import lstm, lstm_begin, lstm_cells, lstm_matrices
 from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.svdf import svdf, svdf_filters, svdf_state8
-from mote.ops.lstm import Lstm, StatelessLstm
-from mote.ops.lstm_operands import PROJECTION
-from mote.ops.svdf import Svdf
+from mote.ops.recurrent.lstm import Lstm, StatelessLstm
+from mote.ops.recurrent.lstm_operands import PROJECTION
+from mote.ops.recurrent.svdf import Svdf
 
 TOO_LARGE = Refusal("sums of two rows do not fit one register")
 

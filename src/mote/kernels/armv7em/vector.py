@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View, units_of
-from mote.kernels.pack.narrow import widest
 from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.requantize_dsp import widest
 from mote.kernels.pack.sparse import without_zeros
 from mote.kernels.portable.conv import gemm_params, sums_of
 from mote.kernels.portable.fully_connected import channels_of
 from mote.kernels.portable.fully_connected import sums_of as vector_sums
 from mote.ops.common import int8_range
-from mote.ops.conv import Conv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
 
 DEPTH = 8
 """So many inputs are multiplied at a time."""

@@ -13,7 +13,7 @@ from mote.kernels.armv7em.vector_assembly import code
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, units_of
 from mote.kernels.pack.params import pad_to
 from mote.ops.common import int8_range
-from mote.ops.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected import FullyConnected
 
 NAME, COMPACT = "fully_connected8_pairs", "_compact"
 OUTPUTS, DEPTH = 8, 4

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
-from mote.kernels.pack.narrow import narrow
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize import searched
+from mote.kernels.pack.requantize_dsp import narrow
 from mote.kernels.portable.conv import sums_of
 from mote.ops.common import bias_values, int8_range
-from mote.ops.conv import Conv2D
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.windows.conv import Conv2D
 
 LANES = 4
 """Tiles that are computed at once."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mote.kernels.contract import INT8, Kernel, Packed, Refusal, View
 from mote.kernels.helium.common import HELIUM
-from mote.kernels.pack.affine import ONE_STEP
 from mote.kernels.pack.arithmetic import one_step
-from mote.ops.arithmetic import Add
+from mote.kernels.pack.requantize_add import ONE_STEP
+from mote.ops.elementwise.arithmetic import Add
 
 
 def _add(view: View) -> Packed | Refusal:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
+from mote.kernels.helium.depthwise_assembly import VECTOR, WORD, Taps, Window, code, columns_code, ways
 from mote.kernels.helium.requantize import Requantize
-from mote.kernels.helium.taps import VECTOR, WORD, Taps, Window, code, columns_code, ways
-from mote.kernels.pack.lanes import COUNT, lanes, lanes_params
 from mote.kernels.pack.params import window_params
+from mote.kernels.pack.requantize_vector import COUNT, lanes, lanes_params
 from mote.ops.common import Axis, bias_values, int8_range
-from mote.ops.depthwise import DepthwiseConv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 SINGLE = "depthwise_taps_single"
 """The name in the tables of costs of single outputs, with much less to do for each channel."""

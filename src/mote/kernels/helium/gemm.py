@@ -13,14 +13,14 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Shape
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
-from mote.kernels.helium.gemm_code import Columns, Pixels, code, gemm, slide
+from mote.kernels.helium.gemm_assembly import Columns, Pixels, code, gemm, slide
 from mote.kernels.helium.requantize import Requantize
-from mote.kernels.helium.windows_code import Windows
-from mote.kernels.pack.lanes import COUNT, Lanes, lanes, lanes_params
+from mote.kernels.helium.windows_assembly import Windows
 from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.requantize_vector import COUNT, Lanes, lanes, lanes_params
 from mote.kernels.portable.conv import sums_of
 from mote.ops.common import bias_values, int8_range
-from mote.ops.conv import Conv2D
+from mote.ops.windows.conv import Conv2D
 
 VECTOR = 16
 """Inputs that are multiplied at once."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mote.kernels.contract import INT8, Kernel, Packed, Refusal, View
 from mote.kernels.helium.common import HELIUM
 from mote.kernels.portable.pool import pool_rows
-from mote.ops.pool import AveragePool, MaxPool, Pool
+from mote.ops.windows.pool import AveragePool, MaxPool, Pool
 
 VECTOR = 16
 MOST_PIXELS = 256

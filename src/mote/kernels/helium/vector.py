@@ -12,16 +12,16 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.requantize import Requantize
-from mote.kernels.helium.vector_code import fully_connected
-from mote.kernels.pack.lanes import Lanes, Limits, lanes, lanes_params
+from mote.kernels.helium.vector_assembly import fully_connected
 from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.requantize_vector import Lanes, Limits, lanes, lanes_params
 from mote.kernels.portable.conv import sums_of
 from mote.kernels.portable.fully_connected import sums_of as vector_sums
 from mote.kernels.portable.fully_connected import vectors
 from mote.ops.common import bias_values, int8_range
-from mote.ops.conv import Conv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
 
 VECTOR, OUTPUTS = 16, 8
 ORDER = (0, 2, 4, 6, 1, 3, 5, 7)

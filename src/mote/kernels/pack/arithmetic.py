@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mote.kernels.contract import OTHER_F32, Call, Packed, Params, Refusal, View
-from mote.kernels.pack.affine import Precision, affine
 from mote.kernels.pack.broadcast import broadcast
-from mote.ops.arithmetic import INT8, Add, Mul
+from mote.kernels.pack.requantize_add import Precision, affine
 from mote.ops.common import int8_range
+from mote.ops.elementwise.arithmetic import INT8, Add, Mul
 
 Order = tuple[int, int]
 """Which of the operator's inputs are the kernel's `a` and `b`."""

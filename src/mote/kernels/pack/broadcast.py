@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.graph.tensor import Shape
 from mote.kernels.contract import Params, Structs
-from mote.ops.arithmetic import operand_steps
+from mote.ops.elementwise.arithmetic import operand_steps
 
 
 def broadcast(shape: Shape, a: Shape, b: Shape) -> tuple[tuple[int, int], Params]:

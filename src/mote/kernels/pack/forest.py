@@ -13,7 +13,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Refusal
-from mote.ops.forest import Trees
+from mote.ops.classical.forest import Trees
 
 Key = tuple[int, bool]
 """A feature, and whether it counts as nothing where it is no number."""

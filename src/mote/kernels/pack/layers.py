@@ -11,8 +11,9 @@ from mote.graph.fixedpoint import INT32_MAX, reduced
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import Instance, Params, Refusal, Structs, View
-from mote.kernels.pack.even import even_finish, rounds_to_even
 from mote.kernels.pack.params import channel_structs, output_params
+from mote.kernels.pack.requantize_even import even_finish, rounds_to_even
+from mote.kernels.pack.round_once_s16 import Exact, exact_scale
 from mote.ops.common import (
     bias_values,
     channel_scales,
@@ -22,14 +23,13 @@ from mote.ops.common import (
     real_scales,
     wide_sums,
 )
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.once_wide import Exact, exact_scale
-from mote.ops.projection import Projection
-from mote.ops.sums import wide_parts
-from mote.ops.transpose_conv import TransposeConv
+from mote.ops.matrix.accumulators import wide_parts
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected_dynamic import Projection
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.transpose_conv import TransposeConv
 
 WORD = 0xFFFFFFFF
 HIGH = 16

@@ -10,7 +10,7 @@ from mote.graph import Graph, Op
 from mote.graph.rows import row_count
 from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
 from mote.kernels.pack.elements import CTYPES
-from mote.ops.lines import Lines
+from mote.ops.reductions.fused_last_axis import Lines
 
 
 def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] = ()) -> Packed | Refusal:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from mote.kernels.contract import Packed, Params, View
 from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.params import scale_params
-from mote.ops.lstm import LstmLayer
-from mote.ops.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION
+from mote.ops.recurrent.lstm import LstmLayer
+from mote.ops.recurrent.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION
 
 OPERANDS = (0, HIDDEN, MEMORY)
 """The positions of the sequence and of the states, which kernels take as pointers."""

@@ -11,15 +11,15 @@ import numpy as np
 from mote.graph import Op
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
-from mote.kernels.pack.even import NOT_TO_EVEN, rounds_to_even, single_scale
+from mote.kernels.pack.loose import LooseConv2D, LooseDepthwiseConv2D, LooseFullyConnected, loosened
 from mote.kernels.pack.params import output_params, window_params
 from mote.kernels.pack.requantize import CHOOSING, best_multiplier, room_of, staircases
+from mote.kernels.pack.requantize_even import NOT_TO_EVEN, rounds_to_even, single_scale
 from mote.ops.common import bias_values
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.loose import LooseConv2D, LooseDepthwiseConv2D, LooseFullyConnected, loosened
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 FACTOR, MORE = 256, 7
 """Constants are looked for with sums that come so many times as large, and are shifted so much further."""

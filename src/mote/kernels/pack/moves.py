@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.graph.tensor import Array, Shape
 from mote.kernels.contract import Params, Refusal, Structs
-from mote.ops.move import Loop, merge, steps
+from mote.ops.moves.pad_concat_transpose import Loop, merge, steps
 
 BY_ROWS = Refusal("it can be done by rows")
 

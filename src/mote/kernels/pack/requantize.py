@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mote.graph.fixedpoint import Ints
-from mote.ops.steps import NEAR, reached
-from mote.ops.sums import Sums
+from mote.graph.staircase import NEAR, reached
+from mote.ops.matrix.accumulators import Sums
 
 REGISTER = 1 << 31
 """Sums as they arrive, and multipliers, are below this."""

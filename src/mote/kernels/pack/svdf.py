@@ -8,7 +8,7 @@ from mote.graph.tensor import Array
 from mote.kernels.contract import Packed, Params, Refusal, View
 from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.params import scale_params
-from mote.ops.svdf import STATE, Svdf
+from mote.ops.recurrent.svdf import STATE, Svdf
 
 
 def svdf_sizes(view: View) -> Params:

@@ -25,7 +25,6 @@ from mote.kernels.portable import (
     mean,
     move,
     narrow,
-    offset,
     pairs,
     pick,
     pool,
@@ -49,6 +48,7 @@ from mote.kernels.portable import (
     update,
     vectors,
     walk,
+    weights9bit,
     whole,
 )
 from mote.kernels.portable.coded import coded
@@ -82,7 +82,7 @@ KERNELS = (
     *transpose_conv.KERNELS,
     *svdf.KERNELS,
     *lstm.KERNELS,
-    *offset.KERNELS,
+    *weights9bit.KERNELS,
     *hybrid.KERNELS,
     *custom.KERNELS,
     *batch_matmul.KERNELS,

@@ -8,7 +8,7 @@ from mote.graph.types import DType
 from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Signature, Structs, View, units_of
 from mote.kernels.pack.layers import CTYPE_SUFFIXES, CTYPES
 from mote.kernels.pack.params import window_params
-from mote.ops.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected, AffineLayer
+from mote.ops.matrix.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected, AffineLayer
 
 INTEGERS = frozenset({DType.INT8, DType.INT16})
 TYPES = Signature(INTEGERS, INTEGERS, INTEGERS)

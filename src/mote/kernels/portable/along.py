@@ -25,8 +25,8 @@ from mote.kernels.contract import (
     View,
     units_of,
 )
-from mote.ops.along import INDEX_TYPES, ArgExtreme, CumSum, SegmentSum, TopK
-from mote.ops.reduce import outer_axes
+from mote.ops.reductions.along_axis import INDEX_TYPES, ArgExtreme, CumSum, SegmentSum, TopK
+from mote.ops.reductions.reduce import outer_axes
 
 ELEMENTS = {
     DType.INT8: ("s8", "int8_t"),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Kernel, Packed, View
-from mote.ops import angles
+from mote.ops.elementwise import float_math
 
-FUNCTIONS: tuple[type[angles.DoublePrecision], ...] = (
-    *(angles.Tan, angles.Asin, angles.Acos, angles.Atan),
-    *(angles.Sinh, angles.Cosh, angles.Asinh, angles.Acosh, angles.Atanh),
-    *(angles.Log1p, angles.Erf),
+FUNCTIONS: tuple[type[float_math.DoublePrecision], ...] = (
+    *(float_math.Tan, float_math.Asin, float_math.Acos, float_math.Atan),
+    *(float_math.Sinh, float_math.Cosh, float_math.Asinh, float_math.Acosh, float_math.Atanh),
+    *(float_math.Log1p, float_math.Erf),
 )
 
 
-def _function(op: type[angles.DoublePrecision]) -> Kernel:
+def _function(op: type[float_math.DoublePrecision]) -> Kernel:
     """The kernel is named as the operator."""
     name = f"{op.kind.lower()}_f32"
 

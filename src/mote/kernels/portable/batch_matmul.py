@@ -23,9 +23,9 @@ from mote.kernels.contract import (
     View,
     signature,
 )
-from mote.kernels.pack.even import NOT_TO_EVEN, TO_EVEN, even_channels, even_sums, rounds_to_even
 from mote.kernels.pack.params import channel_structs, output_params
-from mote.ops.batch_matmul import BatchMatmul, HeadMatmul, Product
+from mote.kernels.pack.requantize_even import NOT_TO_EVEN, TO_EVEN, even_channels, even_sums, rounds_to_even
+from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, Product
 
 TURNED, LINES = "_turned", "_lines"
 """What the names of kernels end with that have a function for one line of a product."""

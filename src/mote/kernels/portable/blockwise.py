@@ -9,8 +9,8 @@ from mote.graph.types import DType
 from mote.kernels.contract import OTHER_F32, Call, Kernel, Packed, Params, Refusal, View, signature
 from mote.kernels.portable.fully_connected import vectors
 from mote.kernels.portable.hybrid import HYBRID
-from mote.ops.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 from mote.ops.common import float_bias, float_range
+from mote.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 
 LOOKUP = signature(DType.INT32, DType.FLOAT32)
 SMALL = Refusal("its integers fit 4 bits")

@@ -6,7 +6,7 @@ import numpy as np
 
 from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Params, View
 from mote.ops.common import float_bias, float_range
-from mote.ops.conv3d import Conv3D, Conv3DTranspose, Volume
+from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose, Volume
 
 
 def _spans(view: View) -> dict[str, Params]:

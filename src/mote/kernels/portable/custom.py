@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mote.graph.graph import ABSENT
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View, aligned
-from mote.ops.custom import Custom
+from mote.ops.control.custom import Custom
 
 
 def _own(view: View) -> Packed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER_F32, Instance, Kernel, Packed, Params, Signature, View
-from mote.ops.detection import BOXES, SCORES, Detection
-from mote.ops.part import Part
-from mote.ops.suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
+from mote.ops.classical.detection import BOXES, SCORES, Detection
+from mote.ops.classical.non_max_suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
+from mote.ops.moves.multi_output import Part
 
 REALS = frozenset({DType.FLOAT32})
 TYPES = {DType.FLOAT32: ("f32", "float"), DType.INT8: ("s8", "int8_t"), DType.UINT8: ("u8", "uint8_t")}

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from mote.kernels.contract import INT8, Call, Kernel, Packed, Params, Refusal, View, units_of
-from mote.kernels.pack.even import NOT_TO_EVEN, even_finish, rounds_to_even
+from mote.kernels.pack.requantize_even import NOT_TO_EVEN, even_finish, rounds_to_even
 from mote.kernels.portable import conv, depthwise, fully_connected
 from mote.ops.common import bias_values
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 
 def _gemm(view: View) -> Params:

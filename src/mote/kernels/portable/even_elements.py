@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from mote.graph.fixedpoint import Ints
+from mote.graph.staircase import thresholds
 from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import (
     INT8,
@@ -26,15 +27,14 @@ from mote.kernels.contract import (
     units_of,
 )
 from mote.kernels.pack.arithmetic import Order, elementwise
-from mote.kernels.pack.even import even_channels, even_sums
 from mote.kernels.pack.params import output_params, window_params
 from mote.kernels.pack.requantize import HALF_CHOOSING, REGISTER, Staircase, best_multiplier, room_of
+from mote.kernels.pack.requantize_even import even_channels, even_sums
 from mote.kernels.portable.mean import walk_params
 from mote.kernels.portable.quantize import NAMES, NOT_EVEN
-from mote.ops.arithmetic import INT8 as CODES
-from mote.ops.even import OFFSET, EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax, saturated
-from mote.ops.quantize import QUANTIZED, Quantize
-from mote.ops.steps import thresholds
+from mote.ops.elementwise.arithmetic import INT8 as CODES
+from mote.ops.elementwise.quantize import QUANTIZED, Quantize
+from mote.ops.onnxruntime_rounding import OFFSET, EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax, saturated
 
 MOST_LEFT, MOST_RIGHT = 14, 22
 """Shifts of a product before and after it is multiplied: further left it would not fit, further right zero points."""

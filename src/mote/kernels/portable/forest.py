@@ -14,7 +14,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Signature, View
 from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Slots, Table, plain_slots, plain_type, slots_of, table_of
-from mote.ops.forest import FEATURE_TYPES, SUM_TYPES, Forest, Trees
+from mote.ops.classical.forest import FEATURE_TYPES, SUM_TYPES, Forest, Trees
 
 TYPES = {
     DType.FLOAT32: ("f32", "float"),

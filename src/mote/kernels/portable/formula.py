@@ -9,14 +9,14 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Instance, Kernel, Packed, View
-from mote.ops import functions
-from mote.ops.arithmetic import Add, Arithmetic, Mul, Sub
 from mote.ops.common import float_range
-from mote.ops.division import Div
-from mote.ops.formula import Formula
-from mote.ops.plain import Maximum, Minimum, Pow
-from mote.ops.squared_difference import SquaredDifference
-from mote.ops.unary import Clamp, HardSwish, LeakyRelu, Logistic, Tanh
+from mote.ops.elementwise import unary_math
+from mote.ops.elementwise.activations import Clamp, HardSwish, LeakyRelu, Logistic, Tanh
+from mote.ops.elementwise.arithmetic import Add, Arithmetic, Mul, Sub
+from mote.ops.elementwise.binary_unscaled import Maximum, Minimum, Pow
+from mote.ops.elementwise.division import Div
+from mote.ops.elementwise.fused_elementwise import Formula
+from mote.ops.elementwise.squared_difference import SquaredDifference
 
 SIGNS: dict[type[Op], str] = {Add: "+", Sub: "-", Mul: "*", Div: "/"}
 
@@ -24,13 +24,13 @@ EXPRESSIONS: dict[type[Op], Callable[[str], str]] = {
     Logistic: "mote_logisticf({})".format,
     Tanh: "mote_tanhf({})".format,
     HardSwish: "mote_formula_hard_swish({})".format,
-    functions.Abs: "mote_fabsf({})".format,
-    functions.Exp: "mote_expf({})".format,
-    functions.Log: "mote_logf({})".format,
-    functions.Neg: "-{}".format,
-    functions.Rsqrt: "1.0f / mote_sqrtf({})".format,
-    functions.Sqrt: "mote_sqrtf({})".format,
-    functions.Square: "{0} * {0}".format,
+    unary_math.Abs: "mote_fabsf({})".format,
+    unary_math.Exp: "mote_expf({})".format,
+    unary_math.Log: "mote_logf({})".format,
+    unary_math.Neg: "-{}".format,
+    unary_math.Rsqrt: "1.0f / mote_sqrtf({})".format,
+    unary_math.Sqrt: "mote_sqrtf({})".format,
+    unary_math.Square: "{0} * {0}".format,
 }
 
 PAIRS: dict[type[Op], Callable[[str, str], str]] = {

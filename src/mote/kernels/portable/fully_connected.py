@@ -9,12 +9,12 @@ from mote.graph.fixedpoint import INT32_MAX, Ints, wrap32
 from mote.graph.types import Rounding
 from mote.kernels.contract import FLOAT32, INT8, Call, Coding, Kernel, Packed, Params, Refusal, Structs, View, units_of
 from mote.kernels.pack.coding import encode
-from mote.kernels.pack.even import TO_EVEN
 from mote.kernels.pack.params import channel_structs, interleave, output_params
+from mote.kernels.pack.requantize_even import TO_EVEN
 from mote.ops.common import bias_values, float_bias, float_range
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.once import VALUES, once_results, once_steps
-from mote.ops.sums import Sums
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.round_once import VALUES, once_results, once_steps
 
 FINE = Refusal("no multipliers of 31 bits give the reference's results")
 STEPS = 256

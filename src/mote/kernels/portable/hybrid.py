@@ -12,12 +12,12 @@ from mote.kernels.pack.params import window_params
 from mote.kernels.pack.svdf import svdf_sizes
 from mote.kernels.portable.fully_connected import vectors
 from mote.ops.common import FLOAT_MAX, float_bias, float_range, real_constant
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.lstm import Lstm
-from mote.ops.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
-from mote.ops.svdf import BIAS, STATE, Svdf
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.recurrent.lstm import Lstm
+from mote.ops.recurrent.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
+from mote.ops.recurrent.svdf import BIAS, STATE, Svdf
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 HYBRID = Signature(frozenset({DType.FLOAT32}), frozenset({DType.FLOAT32}), frozenset({DType.INT8}))
 

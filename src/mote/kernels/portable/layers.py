@@ -8,16 +8,16 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View, signature, units_of
-from mote.kernels.pack.even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
 from mote.kernels.pack.layers import form, projection, quads
 from mote.kernels.pack.params import window_params
-from mote.kernels.portable.offset import WIDE
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.projection import Projection
-from mote.ops.transpose_conv import TransposeConv
+from mote.kernels.pack.requantize_even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
+from mote.kernels.portable.weights9bit import WIDE
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected_dynamic import Projection
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.transpose_conv import TransposeConv
 
 INT16 = signature(DType.INT16, DType.INT16)
 INTEGER_COSTS = "conv2d_s16"

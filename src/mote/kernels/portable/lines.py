@@ -5,7 +5,7 @@ from __future__ import annotations
 from mote.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Kernel, Packed, Refusal, View
 from mote.kernels.pack.lines import lines_kernel
 from mote.kernels.portable import arithmetic, formula, mean, pairs, reduce, unary
-from mote.ops.lines import Lines
+from mote.ops.reductions.fused_last_axis import Lines
 
 STEPS = (*arithmetic.KERNELS, *mean.KERNELS, *reduce.KERNELS, *unary.KERNELS, *formula.KERNELS, *pairs.KERNELS)
 

@@ -7,8 +7,8 @@ import numpy as np
 from mote.graph.types import DType
 from mote.kernels.contract import ANY_TYPE, OTHER, OTHER_F32, Kernel, Packed, Params, Refusal, View, signature
 from mote.kernels.pack.moves import begins, indexed, move_params
-from mote.ops.lookup import DynamicSlice, Gather, GatherNd, ScaledLookup
-from mote.ops.move import steps
+from mote.ops.indexing.gather import DynamicSlice, Gather, GatherNd, ScaledLookup
+from mote.ops.moves.pad_concat_transpose import steps
 
 
 def _index_width(view: View, position: int = 1) -> int:

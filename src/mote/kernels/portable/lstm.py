@@ -5,8 +5,8 @@ from __future__ import annotations
 from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.lstm import OPERANDS, lstm, lstm_begin, lstm_cells, lstm_matrices, lstm_sizes
 from mote.ops.common import FLOAT_MAX, float_bias
-from mote.ops.lstm import Lstm, StatelessLstm
-from mote.ops.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
+from mote.ops.recurrent.lstm import Lstm, StatelessLstm
+from mote.ops.recurrent.lstm_operands import NAMES, PEEPHOLES, PROJECTION, PROJECTION_BIAS
 
 
 def _lstm_f32(view: View) -> Packed:

@@ -11,8 +11,8 @@ from mote.graph.rows import row_count
 from mote.graph.types import Activation
 from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.params import output_params
-from mote.ops.mean import Mean
-from mote.ops.reduce import LOOPS, RowReduction, ScaledSum, Sum
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.reduce import LOOPS, RowReduction, ScaledSum, Sum
 
 
 def walk_params(view: View) -> Params:

@@ -12,8 +12,8 @@ import numpy as np
 from mote.graph import Tensor
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.moves import BY_ROWS, fill_params, move_params
-from mote.ops.move import Join, Pad, RowCopy, Span, Transpose, merge, span_loops, steps
-from mote.ops.slice import Slice
+from mote.ops.moves.pad_concat_transpose import Join, Pad, RowCopy, Span, Transpose, merge, span_loops, steps
+from mote.ops.moves.slice import Slice
 
 
 def _width(t: Tensor) -> int:

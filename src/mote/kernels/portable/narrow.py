@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Kernel, Packed, Params, View
-from mote.ops.narrow import Narrow
+from mote.ops.elementwise.round_to_format import Narrow
 
 FLOAT32_DIGITS = 23
 FLOAT32_LEAST = -126

@@ -8,12 +8,21 @@ from mote.graph.types import Activation, DType
 from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Kernel, Packed, Params, Refusal, Signature, View
 from mote.kernels.pack.elements import CTYPES
 from mote.kernels.pack.pairs import pair_kernel, plain_kernel, result_params, term_params
-from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul
 from mote.ops.common import quantized_range, whole_range
-from mote.ops.comparison import Comparison, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
-from mote.ops.division import Div, FloorDiv, FloorMod
-from mote.ops.plain import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow, RightShift
-from mote.ops.squared_difference import PLACES, SquaredDifference
+from mote.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul
+from mote.ops.elementwise.binary_unscaled import (
+    Atan2,
+    BitwiseXor,
+    LogicalAnd,
+    LogicalOr,
+    Maximum,
+    Minimum,
+    Pow,
+    RightShift,
+)
+from mote.ops.elementwise.comparison import Comparison, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from mote.ops.elementwise.division import Div, FloorDiv, FloorMod
+from mote.ops.elementwise.squared_difference import PLACES, SquaredDifference
 
 Pack = Callable[[View], Packed | Refusal]
 INTEGERS = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64})

@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Params, Structs, View
-from mote.ops.move import steps
-from mote.ops.pick import Pick, row_axes
+from mote.ops.moves.gather_constant import Pick, row_axes
+from mote.ops.moves.pad_concat_transpose import steps
 
 EVEN = -1
 """Where the places of an axis without a list begin."""

@@ -22,7 +22,7 @@ from mote.kernels.contract import (
 )
 from mote.kernels.pack.params import adds_rows, window_params
 from mote.ops.common import float_range, quantized_range
-from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
+from mote.ops.windows.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
 
 INT16 = signature(DType.INT16, DType.INT16)
 

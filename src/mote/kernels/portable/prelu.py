@@ -18,7 +18,7 @@ from mote.kernels.contract import (
 )
 from mote.kernels.pack.broadcast import broadcast
 from mote.kernels.pack.pairs import plain_kernel, result_params
-from mote.ops.prelu import PRelu
+from mote.ops.elementwise.prelu import PRelu
 
 
 def _packed(view: View, name: str, params: Params) -> Packed:

@@ -7,7 +7,7 @@ from math import prod
 from mote.graph.types import DType
 from mote.kernels.contract import FLOAT32, OTHER, OTHER_F32, Call, Instance, Kernel, Packed, View, signature, units_of
 from mote.kernels.pack.elements import CTYPES, SUFFIXES
-from mote.ops.products import CumProd, Determinant
+from mote.ops.reductions.cumprod_det import CumProd, Determinant
 
 PRODUCTS = {DType.INT32: "uint32_t", DType.INT64: "uint64_t", DType.FLOAT32: "float"}
 """What elements are multiplied in."""

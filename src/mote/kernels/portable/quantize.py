@@ -18,8 +18,8 @@ from mote.kernels.contract import (
     signature,
 )
 from mote.kernels.pack.params import scale_params
-from mote.ops.cast import TYPES, BitCast, Cast
-from mote.ops.quantize import Dequantize, Quantize, Rescale
+from mote.ops.elementwise.cast import TYPES, BitCast, Cast
+from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
 
 NAMES = {
     DType.BOOL: ("bool", "uint8_t"),

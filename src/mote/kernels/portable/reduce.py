@@ -29,8 +29,8 @@ from mote.kernels.contract import (
     View,
     units_of,
 )
-from mote.ops.mean import Mean
-from mote.ops.reduce import (
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.reduce import (
     LOOPS,
     QUANTIZED,
     Extreme,

@@ -24,7 +24,7 @@ from mote.kernels.contract import (
     View,
     signature,
 )
-from mote.ops.resize import ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
+from mote.ops.windows.resize import ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
 
 
 def _nearest(view: View) -> Packed:

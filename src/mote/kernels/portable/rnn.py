@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mote.kernels.contract import FLOAT32, Kernel, Packed, Params, View
 from mote.ops.common import float_range
-from mote.ops.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
+from mote.ops.recurrent.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
 
 
 def _rnn(view: View) -> Packed:

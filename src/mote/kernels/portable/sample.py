@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from mote.kernels.contract import FLOAT32, OTHER_F32, Kernel, Packed, Params, Structs, View
-from mote.ops.move import steps
-from mote.ops.sample import GridSample, MaxRoiPool, Outside, RoiAlign
+from mote.ops.moves.pad_concat_transpose import steps
+from mote.ops.windows.grid_roi_sampling import GridSample, MaxRoiPool, Outside, RoiAlign
 
 OUTSIDE = (Outside.ZEROS, Outside.BORDER, Outside.REFLECTION)
 

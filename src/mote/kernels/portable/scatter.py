@@ -19,8 +19,7 @@ from mote.kernels.contract import (
     signature,
 )
 from mote.kernels.pack.moves import begins, fill_params, indexed, move_params
-from mote.ops.move import steps
-from mote.ops.scatter import (
+from mote.ops.indexing.scatter import (
     DynamicUpdateSlice,
     MatrixDiag,
     MatrixSetDiag,
@@ -29,6 +28,7 @@ from mote.ops.scatter import (
     ScatterNd,
     SparseToDense,
 )
+from mote.ops.moves.pad_concat_transpose import steps
 
 SUMS = {
     DType.INT8: ("s8", "int8_t", "MOTE_SUM"),

@@ -21,8 +21,8 @@ from mote.kernels.contract import (
 from mote.kernels.pack.broadcast import runs_of
 from mote.kernels.pack.elements import CTYPES, SUFFIXES
 from mote.kernels.pack.params import output_params, scale_params
-from mote.ops.add_n import AddN
-from mote.ops.select import Select
+from mote.ops.elementwise.add_n import AddN
+from mote.ops.elementwise.select import Select
 
 
 def _select(view: View) -> Packed:

@@ -19,8 +19,7 @@ from mote.kernels.contract import (
     signature,
     units_of,
 )
-from mote.ops.fft import Irfft, Rfft, factors, fixed_twiddles, twiddles
-from mote.ops.frames import (
+from mote.ops.signal.audio_stateful import (
     Delay,
     FrameCount,
     Framer,
@@ -31,7 +30,7 @@ from mote.ops.frames import (
     StackCount,
     Stacker,
 )
-from mote.ops.signal import (
+from mote.ops.signal.audio_stateless import (
     ScaleBits,
     Scaled,
     SignalEnergy,
@@ -42,6 +41,7 @@ from mote.ops.signal import (
     SignalWindow,
     log_table,
 )
+from mote.ops.signal.fft import Irfft, Rfft, factors, fixed_twiddles, twiddles
 
 CTYPES = {DType.INT16: ("s16", "int16_t"), DType.INT32: ("s32", "int32_t"), DType.FLOAT32: ("f32", "float")}
 SAMPLES = signature(DType.INT16, DType.INT16)

@@ -25,9 +25,9 @@ from mote.kernels.contract import (
     units_of,
 )
 from mote.kernels.pack.params import scale_params
-from mote.ops.normalize import ONE_OVER_128, L2Normalization, LocalResponseNormalization, LogSoftmax
-from mote.ops.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax, exponentials
-from mote.ops.standardize import BIAS, SCALE, RootMeanSquare, Standardize
+from mote.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
+from mote.ops.reductions.normalize import ONE_OVER_128, L2Normalization, LocalResponseNormalization, LogSoftmax
+from mote.ops.reductions.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax, exponentials
 
 MAX_SHIFT = 30
 """C has no larger left shift of 32 bits. Beyond it only zeros are shifted, the distances of the largest elements."""

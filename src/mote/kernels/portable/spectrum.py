@@ -8,8 +8,8 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER_F32, Call, Instance, Kernel, Packed, Params, View, signature
-from mote.ops.fft import factors, twiddles
-from mote.ops.spectrum import ComplexAbs, Imag, Real, Rfft2d
+from mote.ops.signal.fft import factors, twiddles
+from mote.ops.signal.rfft2d import ComplexAbs, Imag, Real, Rfft2d
 
 OF_COMPLEX = signature(DType.COMPLEX64, DType.FLOAT32)
 

@@ -6,8 +6,8 @@ from math import prod
 
 from mote.graph.tensor import Shape
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Refusal, View
-from mote.ops.reshape import Reshape
-from mote.ops.state import Assign, Window
+from mote.ops.control.state import Assign, Window
+from mote.ops.moves.reshape import Reshape
 
 NEW = 1
 """The position of what is new among the inputs of an operator that updates a state."""

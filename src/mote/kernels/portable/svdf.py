@@ -5,7 +5,7 @@ from __future__ import annotations
 from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.svdf import svdf, svdf_filters, svdf_sizes, svdf_state8
 from mote.ops.common import float_bias, float_range
-from mote.ops.svdf import BIAS, STATE, Svdf
+from mote.ops.recurrent.svdf import BIAS, STATE, Svdf
 
 
 def _svdf_f32(view: View) -> Packed:

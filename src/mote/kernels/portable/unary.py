@@ -28,9 +28,21 @@ from mote.kernels.contract import (
     signature,
 )
 from mote.kernels.pack.params import scale_params
-from mote.ops import functions
 from mote.ops.common import FLOAT_MAX, quantized_range
-from mote.ops.unary import Clamp, Flip, HardSwish, Interpolated, LeakyRelu, Logistic, Relu, Relu6, Sigmoid, Tanh, Unary
+from mote.ops.elementwise import unary_math
+from mote.ops.elementwise.activations import (
+    Clamp,
+    Flip,
+    HardSwish,
+    Interpolated,
+    LeakyRelu,
+    Logistic,
+    Relu,
+    Relu6,
+    Sigmoid,
+    Tanh,
+    Unary,
+)
 
 INT16 = signature(DType.INT16, DType.INT16)
 BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
@@ -81,7 +93,7 @@ def _elements(view: View, name: str, params: Params, *instances: Instance) -> Pa
 
 
 def _gelu(view: View) -> Packed:
-    name = "gelu_tanh_f32" if view.the(functions.Gelu).approximate else "gelu_f32"
+    name = "gelu_tanh_f32" if view.the(unary_math.Gelu).approximate else "gelu_f32"
     return _elements(view, name, {"unused": 0})
 
 
@@ -110,7 +122,7 @@ def _leaky_relu(view: View) -> Packed:
 
 
 def _abs(view: View) -> Packed | Refusal:
-    op = view.the(functions.Abs)
+    op = view.the(unary_math.Abs)
     if not op.rescales(view.input):
         return Refusal("the numbers are not quantized")
     return _elements(view, "abs_s16", scale_params(*op.scales(view.input, view.output)[0]))
@@ -132,7 +144,7 @@ def _plain(macro: str, name: str, op: type[Op], *types: DType) -> Kernel:
     """A function of integers that stand for themselves."""
 
     def pack(view: View) -> Packed | Refusal:
-        if isinstance(view.op, functions.Abs) and view.op.rescales(view.input):
+        if isinstance(view.op, unary_math.Abs) and view.op.rescales(view.input):
             return Refusal("the numbers are quantized")
         suffix, ctype, word = WORDS[view.input.dtype]
         made = f"{name}_plain_{suffix}"
@@ -154,33 +166,33 @@ KERNELS = (
     _real("relu_f32", Clamp, _limits),
     _real("leaky_relu_f32", LeakyRelu, _slope),
     _real("hard_swish_f32", HardSwish, _nothing),
-    _function("exp", functions.Exp),
-    _function("log", functions.Log),
-    _function("sqrt", functions.Sqrt),
-    _function("rsqrt", functions.Rsqrt),
-    _function("sin", functions.Sin),
-    _function("cos", functions.Cos),
-    _function("square", functions.Square),
-    _function("abs", functions.Abs),
-    _function("neg", functions.Neg),
-    _function("sign", functions.Sign),
-    _function("ceil", functions.Ceil),
-    _function("floor", functions.Floor),
-    _function("round", functions.Round),
-    _function("elu", functions.Elu),
-    Kernel("gelu_f32", (functions.Gelu,), FLOAT32, _gelu, header="functions_f32", costs=OTHER_F32),
+    _function("exp", unary_math.Exp),
+    _function("log", unary_math.Log),
+    _function("sqrt", unary_math.Sqrt),
+    _function("rsqrt", unary_math.Rsqrt),
+    _function("sin", unary_math.Sin),
+    _function("cos", unary_math.Cos),
+    _function("square", unary_math.Square),
+    _function("abs", unary_math.Abs),
+    _function("neg", unary_math.Neg),
+    _function("sign", unary_math.Sign),
+    _function("ceil", unary_math.Ceil),
+    _function("floor", unary_math.Floor),
+    _function("round", unary_math.Round),
+    _function("elu", unary_math.Elu),
+    Kernel("gelu_f32", (unary_math.Gelu,), FLOAT32, _gelu, header="functions_f32", costs=OTHER_F32),
     Kernel("lut_s16", (Interpolated,), INT16, _interpolated, costs=OTHER_S16),
     Kernel("sigmoid_s16", (Sigmoid,), INT16, _sigmoid, header="sigmoid_s16", costs=OTHER_S16),
     *(Kernel("relu_s16", (op,), INT16, _relu, header="linear_s16", costs=OTHER_S16) for op in (Relu, Relu6)),
     Kernel("leaky_relu_s16", (LeakyRelu,), INT16, _leaky_relu, header="linear_s16", costs=OTHER_S16),
-    Kernel("abs_s16", (functions.Abs,), INT16, _abs, header="linear_s16", costs=OTHER_S16),
-    Kernel("sqrt_s16", (functions.Sqrt,), INT16, _sqrt, costs=OTHER_S16),
-    _plain("MOTE_ABS", "abs", functions.Abs, DType.INT16, DType.INT32),
-    _plain("MOTE_NEG", "neg", functions.Neg, DType.INT16, DType.INT32, DType.INT64),
-    _plain("MOTE_SIGN", "sign", functions.Sign, DType.INT32),
+    Kernel("abs_s16", (unary_math.Abs,), INT16, _abs, header="linear_s16", costs=OTHER_S16),
+    Kernel("sqrt_s16", (unary_math.Sqrt,), INT16, _sqrt, costs=OTHER_S16),
+    _plain("MOTE_ABS", "abs", unary_math.Abs, DType.INT16, DType.INT32),
+    _plain("MOTE_NEG", "neg", unary_math.Neg, DType.INT16, DType.INT32, DType.INT64),
+    _plain("MOTE_SIGN", "sign", unary_math.Sign, DType.INT32),
     Kernel(
         "logical_not",
-        (functions.LogicalNot,),
+        (unary_math.LogicalNot,),
         signature(DType.BOOL, DType.BOOL),
         _logical_not,
         header="integers",

@@ -7,7 +7,7 @@ from math import prod
 from mote.kernels.contract import ANY_TYPE, OTHER, Instance, Kernel, Packed, Params, View
 from mote.kernels.pack.elements import CTYPES, SUFFIXES
 from mote.kernels.pack.moves import indexed
-from mote.ops.update import Combine, Scatter
+from mote.ops.indexing.scatter_onnx import Combine, Scatter
 
 COMBINED = {
     Combine.PUT: "y",

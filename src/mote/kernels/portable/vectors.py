@@ -7,7 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Params, Refusal, View, units_of
-from mote.ops.vectors import COEFFICIENTS, INTERCEPTS, VECTORS, WEIGHTS, Distances, Function, Metric, SupportVectors
+from mote.ops.classical.distances_svm import (
+    COEFFICIENTS,
+    INTERCEPTS,
+    VECTORS,
+    WEIGHTS,
+    Distances,
+    Function,
+    Metric,
+    SupportVectors,
+)
 
 LIKE = "fully_connected_f32"
 """What costs as much."""

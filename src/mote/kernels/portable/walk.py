@@ -10,7 +10,7 @@ import numpy as np
 
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.moves import BY_ROWS, move_params
-from mote.ops.walk import Digit, RowWalk, Walk
+from mote.ops.moves.strided import Digit, RowWalk, Walk
 
 
 def _walk(view: View) -> Packed | Refusal:

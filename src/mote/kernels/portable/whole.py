@@ -6,7 +6,7 @@ from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Kernel, Packed, Signature, View
 from mote.kernels.pack.elements import CTYPES
 from mote.kernels.pack.pairs import pair_kernel
-from mote.ops.whole import Function, Whole
+from mote.ops.elementwise.binary_integer import Function, Whole
 
 EXPRESSIONS = {
     Function.ADD: "a + b",

@@ -19,21 +19,20 @@ from mote.compiler.firmware import Bench, Firmware, bench, firmware
 from mote.data.inputs import Inputs
 from mote.errors import MoteError
 from mote.files import temporary_folder
+from mote.measure.profiler.cycles import Core, core_of, join_cycles
+from mote.measure.profiler.instructions import Timed, check_disassembler, disassemble
+from mote.measure.profiler.trace import Trace, calls, cut, trace
+from mote.measure.profiler.waits import Waits, simulate
+from mote.measure.profiler.zones import zones
 from mote.measure.run import stimulus
 from mote.targets import Reads, Target
 from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.boards import Board, board_of
-from mote.toolchain.code import Code, machine_of, read_code
 from mote.toolchain.elf import extents
 from mote.toolchain.emulators import check
-from mote.toolchain.results import write_inputs
-
-from .cycles import Core, core_of, join_cycles
-from .instructions import Timed, check_disassembler, disassemble
-from .trace import Trace, calls, cut, trace
-from .waits import Waits, simulate
-from .zones import zones
+from mote.toolchain.harness_protocol import write_inputs
+from mote.toolchain.machine_code import Code, machine_of, read_code
 
 ENTRY = "harness_run"
 TIMEOUT_S = 300.0

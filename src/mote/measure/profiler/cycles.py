@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from mote.errors import MoteError
+from mote.measure.profiler.instructions import Task, Timed
 from mote.targets import Target
-
-from .instructions import Task, Timed
 
 Block = Sequence[Timed]
 

@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from mote.errors import MoteError
-from mote.toolchain.code import Code
 from mote.toolchain.decode import Instruction, Kind
+from mote.toolchain.machine_code import Code
 
 
 class Task(Enum):

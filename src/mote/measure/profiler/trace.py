@@ -26,14 +26,13 @@ from numpy.typing import NDArray
 
 from mote.errors import MoteError
 from mote.files import temporary_folder
+from mote.measure.profiler.plugin import plugin
 from mote.targets import Target
 from mote.toolchain import Emulator
 from mote.toolchain.boards import board_of
-from mote.toolchain.code import Code
 from mote.toolchain.emulators import command, timed_out
+from mote.toolchain.machine_code import Code
 from mote.toolchain.unicorn_board import run_unicorn
-
-from .plugin import plugin
 
 CHUNK = 1 << 22
 _ENTERED = re.compile(rb"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/")

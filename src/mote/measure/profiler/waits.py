@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.measure.profiler.instructions import Timed
+from mote.measure.profiler.trace import Loads
 from mote.targets import Reads
-
-from .instructions import Timed
-from .trace import Loads
 
 Whole = NDArray[np.int64]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+from mote.measure.profiler.waits import Zone
 from mote.targets import Memory, Reads, Target
 from mote.toolchain.boards import Board
-from mote.toolchain.code import Code
 from mote.toolchain.elf import memory_section
-
-from .waits import Zone
+from mote.toolchain.machine_code import Code
 
 
 def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:

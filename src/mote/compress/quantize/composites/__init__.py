@@ -12,11 +12,11 @@ from mote.compress.quantize.composites.scope import Inside, Scope, See
 from mote.graph import Graph, Op, Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.gru import Gru
-from mote.ops.lstm import Lstm
-from mote.ops.recurrent import LstmSequence
-from mote.ops.standardize import RootMeanSquare, Standardize
-from mote.ops.svdf import Svdf
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.lstm import Lstm
+from mote.ops.recurrent.sequences import LstmSequence
+from mote.ops.recurrent.svdf import Svdf
+from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
 
 Given = Mapping[int, tuple[DType, Quantization | None]]
 """By the positions of inputs beside the first: the type in which a layer reads them, and the scale; None: that of its

@@ -12,24 +12,24 @@ import numpy as np
 
 from mote.compress.quantize.composites.scope import Inside, Scope, See
 from mote.compress.quantize.composites.sequence import by_time, in_order, states_of
-from mote.compress.quantize.numbers import bias_steps, one_scale, steps, weight_scales, weight_steps
+from mote.compress.quantize.encode import bias_steps, one_scale, steps, weight_scales, weight_steps
 from mote.graph import Graph, Quantization, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.arithmetic import Add, Mul, Sub
-from mote.ops.comparison import GreaterEqual, Less
-from mote.ops.control import While
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.gates import HYPERBOLIC, SIGMOID
-from mote.ops.gru import Gru
-from mote.ops.lookup import Gather
-from mote.ops.quantize import Rescale
-from mote.ops.recurrent import BIAS, HIDDEN, RECURRENT, WEIGHTS, Result
-from mote.ops.reshape import Reshape
-from mote.ops.scatter import DynamicUpdateSlice
-from mote.ops.slice import Slice
-from mote.ops.unary import Logistic, Requantize, Tanh
+from mote.ops.control.control_flow import While
+from mote.ops.elementwise.activations import Logistic, Requantize, Tanh
+from mote.ops.elementwise.arithmetic import Add, Mul, Sub
+from mote.ops.elementwise.comparison import GreaterEqual, Less
+from mote.ops.elementwise.quantize import Rescale
+from mote.ops.indexing.gather import Gather
+from mote.ops.indexing.scatter import DynamicUpdateSlice
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.sequences import BIAS, HIDDEN, RECURRENT, WEIGHTS, Result
 from mote.passes.split_recurrent_results import whole
 
 SHARE = one_scale(1 / 32768, 0)

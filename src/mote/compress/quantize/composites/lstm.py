@@ -10,15 +10,17 @@ import numpy as np
 
 from mote.compress.quantize.composites.scope import Inside, Scope, See
 from mote.compress.quantize.composites.sequence import by_time, in_order, states_of
-from mote.compress.quantize.numbers import one_scale, weight_scales
+from mote.compress.quantize.encode import one_scale, weight_scales
 from mote.graph import Graph, Quantization, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops import recurrent
-from mote.ops.gates import HYPERBOLIC, SIGMOID
-from mote.ops.lstm import Lstm, StatelessLstm
-from mote.ops.lstm_operands import (
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import Reverse
+from mote.ops.recurrent import sequences
+from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID
+from mote.ops.recurrent.lstm import Lstm, StatelessLstm
+from mote.ops.recurrent.lstm_operands import (
     CELL,
     FORGET,
     GATES,
@@ -31,9 +33,7 @@ from mote.ops.lstm_operands import (
     PROJECTION,
     PROJECTION_BIAS,
 )
-from mote.ops.recurrent import LstmSequence, Result
-from mote.ops.slice import Slice
-from mote.ops.walk import Reverse
+from mote.ops.recurrent.sequences import LstmSequence, Result
 from mote.passes.split_recurrent_results import last_step, whole
 
 MOST_BITS = 6
@@ -61,7 +61,7 @@ def sequence_problem(graph: Graph, op: LstmSequence) -> str | None:
 
 def sequence_given(graph: Graph, op: LstmSequence, inside: Inside) -> dict[int, tuple[DType, Quantization | None]]:
     """States that a sequence begins with: the last output, with the scale of outputs, and the cells."""
-    found = {recurrent.HIDDEN: (DType.INT8, None), recurrent.CELL: (DType.INT16, cell_scale(inside))}
+    found = {sequences.HIDDEN: (DType.INT8, None), sequences.CELL: (DType.INT16, cell_scale(inside))}
     return {p: how for p, how in found.items() if op.tensor(graph, p) is not None}
 
 
@@ -83,13 +83,13 @@ def write_sequence(scope: Scope, op: LstmSequence) -> None:
     gates = [gate for gate in GATES if gate != INPUT or not op.coupled]
     reals: dict[int, Array] = {}
     for gate in gates:
-        for position, source in ((1, recurrent.WEIGHTS), (5, recurrent.RECURRENT), (12, recurrent.BIAS)):
+        for position, source in ((1, sequences.WEIGHTS), (5, sequences.RECURRENT), (12, sequences.BIAS)):
             reals[position + gate] = sign[gate] * scope.data(source)[rows[gate]]
-        if gate in PEEPHOLES and op.tensor(scope.graph, recurrent.PEEPHOLES) is not None:
-            reals[PEEPHOLES[gate]] = sign[gate] * scope.data(recurrent.PEEPHOLES)[rows[gate]]
+        if gate in PEEPHOLES and op.tensor(scope.graph, sequences.PEEPHOLES) is not None:
+            reals[PEEPHOLES[gate]] = sign[gate] * scope.data(sequences.PEEPHOLES)[rows[gate]]
     inputs = _constants(scope, reals, normalized=False)
-    inputs[HIDDEN] = _begin(scope, op, recurrent.HIDDEN, DType.INT8, y.quant)
-    inputs[MEMORY] = _begin(scope, op, recurrent.CELL, DType.INT16, cell_scale(scope.inside))
+    inputs[HIDDEN] = _begin(scope, op, sequences.HIDDEN, DType.INT8, y.quant)
+    inputs[MEMORY] = _begin(scope, op, sequences.CELL, DType.INT16, cell_scale(scope.inside))
     axis = 0 if op.time_major else 1
     x = scope.x
     if op.backward:

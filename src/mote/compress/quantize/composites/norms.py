@@ -12,17 +12,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.compress.quantize.composites.scope import Scope, See
-from mote.compress.quantize.numbers import in_steps, one_scale, steps
+from mote.compress.quantize.encode import in_steps, one_scale, steps
 from mote.graph import Graph, Quantization, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.arithmetic import Add, Mul, Sub
-from mote.ops.division import Div
-from mote.ops.functions import Sqrt
-from mote.ops.mean import Mean
-from mote.ops.plain import Maximum
-from mote.ops.quantize import Rescale
-from mote.ops.standardize import BIAS, SCALE, RootMeanSquare, Standardize
+from mote.ops.elementwise.arithmetic import Add, Mul, Sub
+from mote.ops.elementwise.binary_unscaled import Maximum
+from mote.ops.elementwise.division import Div
+from mote.ops.elementwise.quantize import Rescale
+from mote.ops.elementwise.unary_math import Sqrt
+from mote.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
+from mote.ops.reductions.mean import Mean
 
 MOST_APART = 1024.0
 """How many times as large as the least deviation that counts the largest one is, at most."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.compress.quantize.numbers import Range, bias_steps, in_steps, one_scale, steps, weight_scales
+from mote.compress.quantize.encode import Range, bias_steps, in_steps, one_scale, steps, weight_scales
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType

@@ -8,8 +8,8 @@ import numpy as np
 
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.ops.lstm import LstmLayer
-from mote.ops.recurrent import Floats, Recurrent
+from mote.ops.recurrent.lstm import LstmLayer
+from mote.ops.recurrent.sequences import Floats, Recurrent
 
 
 def by_time(graph: Graph, op: Recurrent | LstmLayer, values: Sequence[Array | None], samples: int) -> Floats:

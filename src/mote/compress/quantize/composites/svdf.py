@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.compress.quantize.composites.scope import Scope, See
-from mote.compress.quantize.numbers import steps
+from mote.compress.quantize.encode import steps
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.svdf import BIAS, STATE, Svdf
+from mote.ops.recurrent.svdf import BIAS, STATE, Svdf
 
 MOST_SUM = 32767
 """Of the weights over time of a unit, without their signs: the sums of their products with 16 bits fit 31 bits."""

@@ -14,7 +14,7 @@ from mote.execute.torch.float32.common import Operands, Value, given
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.types import DType, Rounding
-from mote.ops.quantize import Dequantize, Quantize
+from mote.ops.elementwise.quantize import Dequantize, Quantize
 
 
 def in_steps(x: Value, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Ints:

@@ -28,20 +28,20 @@ from mote.execute.torch.float32.common import Operands, Value, aligned, given, o
 from mote.execute.torch.float32.matrix import laid, operands, vector_sums
 from mote.graph import Graph, Op, Tensor
 from mote.graph.types import Activation, DType, Rounding
-from mote.ops.arithmetic import HEADROOM, Add, Mul, Sub
-from mote.ops.batch_matmul import Product
 from mote.ops.common import channel_scales, even_scales, quantized_range, real_scales, wide_sums
-from mote.ops.conv import Conv2D
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.mean import Mean
-from mote.ops.plain import Maximum, Minimum
-from mote.ops.pool import AveragePool, MaxPool
-from mote.ops.quantize import Rescale
-from mote.ops.resize import ONE, ResizeBilinear, ResizeNearest
-from mote.ops.transpose_conv import TransposeConv
-from mote.ops.unary import Clamp, Unary
+from mote.ops.elementwise.activations import Clamp, Unary
+from mote.ops.elementwise.arithmetic import HEADROOM, Add, Mul, Sub
+from mote.ops.elementwise.binary_unscaled import Maximum, Minimum
+from mote.ops.elementwise.quantize import Rescale
+from mote.ops.matrix.batch_matmul import Product
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.reductions.mean import Mean
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import AveragePool, MaxPool
+from mote.ops.windows.resize import ONE, ResizeBilinear, ResizeNearest
+from mote.ops.windows.transpose_conv import TransposeConv
 
 Exact = Callable[[Graph, Any, Operands], Ints | tuple[Ints, ...]]
 """From integers to integers, both of int64 whatever the tensors are."""

@@ -10,54 +10,55 @@ from torch.nn import functional
 from mote.execute.torch.float32.common import Operands, Twin, Value, activated, aligned, given
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.ops import angles, comparison, functions, plain, reduce, unary
-from mote.ops.add_n import AddN
-from mote.ops.along import CumSum, TopK
-from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul, Sub
-from mote.ops.cast import Cast
-from mote.ops.division import Div, FloorMod
-from mote.ops.even import EvenMean, EvenMul
-from mote.ops.mean import Mean
-from mote.ops.prelu import PRelu
-from mote.ops.quantize import Dequantize, Quantize, Rescale
-from mote.ops.squared_difference import SquaredDifference
+from mote.ops.elementwise import activations, binary_unscaled, comparison, float_math, unary_math
+from mote.ops.elementwise.add_n import AddN
+from mote.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub
+from mote.ops.elementwise.cast import Cast
+from mote.ops.elementwise.division import Div, FloorMod
+from mote.ops.elementwise.prelu import PRelu
+from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
+from mote.ops.elementwise.squared_difference import SquaredDifference
+from mote.ops.onnxruntime_rounding import EvenMean, EvenMul
+from mote.ops.reductions import reduce
+from mote.ops.reductions.along_axis import CumSum, TopK
+from mote.ops.reductions.mean import Mean
 
 UNARY: dict[type, Callable[[Value], Value]] = {
-    unary.Logistic: torch.sigmoid,
-    unary.Tanh: torch.tanh,
-    unary.Relu: functional.relu,
-    unary.Relu6: functional.relu6,
-    unary.Relu0To1: lambda x: torch.clamp(x, 0.0, 1.0),
-    unary.ReluN1To1: lambda x: torch.clamp(x, -1.0, 1.0),
-    unary.HardSwish: functional.hardswish,
-    unary.Requantize: lambda x: x,
-    unary.Rescale: lambda x: x,
-    functions.Exp: torch.exp,
-    functions.Log: torch.log,
-    functions.Rsqrt: torch.rsqrt,
-    functions.Sqrt: torch.sqrt,
-    functions.Elu: functional.elu,
-    functions.Abs: torch.abs,
-    functions.Neg: torch.neg,
-    functions.Sign: torch.sign,
-    functions.LogicalNot: torch.logical_not,
-    functions.Sin: torch.sin,
-    functions.Cos: torch.cos,
-    functions.Square: torch.square,
-    functions.Ceil: torch.ceil,
-    functions.Floor: torch.floor,
-    functions.Round: torch.round,
-    angles.Tan: torch.tan,
-    angles.Asin: torch.asin,
-    angles.Acos: torch.acos,
-    angles.Atan: torch.atan,
-    angles.Sinh: torch.sinh,
-    angles.Cosh: torch.cosh,
-    angles.Asinh: torch.asinh,
-    angles.Acosh: torch.acosh,
-    angles.Atanh: torch.atanh,
-    angles.Log1p: torch.log1p,
-    angles.Erf: torch.erf,
+    activations.Logistic: torch.sigmoid,
+    activations.Tanh: torch.tanh,
+    activations.Relu: functional.relu,
+    activations.Relu6: functional.relu6,
+    activations.Relu0To1: lambda x: torch.clamp(x, 0.0, 1.0),
+    activations.ReluN1To1: lambda x: torch.clamp(x, -1.0, 1.0),
+    activations.HardSwish: functional.hardswish,
+    activations.Requantize: lambda x: x,
+    activations.Rescale: lambda x: x,
+    unary_math.Exp: torch.exp,
+    unary_math.Log: torch.log,
+    unary_math.Rsqrt: torch.rsqrt,
+    unary_math.Sqrt: torch.sqrt,
+    unary_math.Elu: functional.elu,
+    unary_math.Abs: torch.abs,
+    unary_math.Neg: torch.neg,
+    unary_math.Sign: torch.sign,
+    unary_math.LogicalNot: torch.logical_not,
+    unary_math.Sin: torch.sin,
+    unary_math.Cos: torch.cos,
+    unary_math.Square: torch.square,
+    unary_math.Ceil: torch.ceil,
+    unary_math.Floor: torch.floor,
+    unary_math.Round: torch.round,
+    float_math.Tan: torch.tan,
+    float_math.Asin: torch.asin,
+    float_math.Acos: torch.acos,
+    float_math.Atan: torch.atan,
+    float_math.Sinh: torch.sinh,
+    float_math.Cosh: torch.cosh,
+    float_math.Asinh: torch.asinh,
+    float_math.Acosh: torch.acosh,
+    float_math.Atanh: torch.atanh,
+    float_math.Log1p: torch.log1p,
+    float_math.Erf: torch.erf,
     Quantize: lambda x: x,
     Dequantize: lambda x: x,
     Rescale: lambda x: x,
@@ -70,13 +71,13 @@ BINARY: dict[type, Callable[[Value, Value], Value]] = {
     Mul: torch.mul,
     EvenMul: torch.mul,
     Div: lambda a, b: torch.div(a, b) if a.is_floating_point() else torch.div(a, b, rounding_mode="trunc"),
-    plain.Maximum: torch.maximum,
-    plain.Minimum: torch.minimum,
-    plain.Pow: torch.pow,
-    plain.Atan2: torch.atan2,
+    binary_unscaled.Maximum: torch.maximum,
+    binary_unscaled.Minimum: torch.minimum,
+    binary_unscaled.Pow: torch.pow,
+    binary_unscaled.Atan2: torch.atan2,
     FloorMod: lambda a, b: remainder(a, b),
-    plain.LogicalAnd: torch.logical_and,
-    plain.LogicalOr: torch.logical_or,
+    binary_unscaled.LogicalAnd: torch.logical_and,
+    binary_unscaled.LogicalOr: torch.logical_or,
     comparison.Equal: torch.eq,
     comparison.NotEqual: torch.ne,
     comparison.Greater: torch.gt,
@@ -111,11 +112,11 @@ def two(function: Callable[[Value, Value], Value]) -> Twin:
     return twin
 
 
-def leaky(g: Graph, op: unary.LeakyRelu, values: Operands) -> Value:
+def leaky(g: Graph, op: activations.LeakyRelu, values: Operands) -> Value:
     return functional.leaky_relu(given(values, 0), op.alpha)
 
 
-def gelu(g: Graph, op: functions.Gelu, values: Operands) -> Value:
+def gelu(g: Graph, op: unary_math.Gelu, values: Operands) -> Value:
     return functional.gelu(given(values, 0), approximate="tanh" if op.approximate else "none")
 
 
@@ -168,8 +169,8 @@ def _product(x: Value, axes: list[int]) -> Value:
 TWINS: dict[type, Twin] = {
     **{kind: one(function) for kind, function in UNARY.items()},
     **{kind: two(function) for kind, function in BINARY.items()},
-    unary.LeakyRelu: leaky,
-    functions.Gelu: gelu,
+    activations.LeakyRelu: leaky,
+    unary_math.Gelu: gelu,
     AddN: total,
     Cast: cast,
     CumSum: running_sum,

@@ -7,13 +7,13 @@ from torch.nn import functional
 
 from mote.execute.torch.float32.common import Operands, Twin, Value, activated, aligned, given, optional
 from mote.graph import Graph
-from mote.ops.batch_matmul import BatchMatmul, HeadMatmul, Product
-from mote.ops.even import EvenSoftmax
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.normalize import EPSILON, L2Normalization, LogSoftmax
-from mote.ops.projection import Projection
-from mote.ops.softmax import Softmax
-from mote.ops.standardize import BIAS, SCALE, RootMeanSquare, Standardize
+from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, Product
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected_dynamic import Projection
+from mote.ops.onnxruntime_rounding import EvenSoftmax
+from mote.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
+from mote.ops.reductions.normalize import EPSILON, L2Normalization, LogSoftmax
+from mote.ops.reductions.softmax import Softmax
 
 
 def vector_sums(x: Value, w: Value) -> Value:

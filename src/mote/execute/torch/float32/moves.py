@@ -9,15 +9,15 @@ from torch.nn import functional
 
 from mote.execute.torch.float32.common import Operands, Twin, Value, aligned, given
 from mote.graph import Graph, Op
-from mote.ops.lookup import Gather
-from mote.ops.move import Concatenation, Pack, Pad, Transpose
-from mote.ops.part import Part
-from mote.ops.pick import Pick
-from mote.ops.reshape import Reshape
-from mote.ops.select import Select
-from mote.ops.slice import Slice
-from mote.ops.state import Assign, Window
-from mote.ops.walk import Walk
+from mote.ops.control.state import Assign, Window
+from mote.ops.elementwise.select import Select
+from mote.ops.indexing.gather import Gather
+from mote.ops.moves.gather_constant import Pick
+from mote.ops.moves.multi_output import Part
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import Walk
 
 _SOURCES: WeakKeyDictionary[Graph, dict[Op, Value]] = WeakKeyDictionary()
 """Which element each one of an output is, for operators of a graph, as long as there is the graph."""

@@ -10,12 +10,22 @@ from torch.nn import functional
 from mote.errors import MoteError
 from mote.execute.torch.float32.common import Operands, Twin, Value, given, optional
 from mote.graph import Graph
-from mote.ops.gates import Function, Gate
-from mote.ops.gru import Gru
-from mote.ops.lstm import Lstm
-from mote.ops.lstm_operands import CELL, FORGET, HIDDEN, INPUT, MEMORY, OUTPUT, PEEPHOLES, PROJECTION, PROJECTION_BIAS
-from mote.ops.recurrent import BIAS, LENGTHS, RECURRENT, WEIGHTS, LstmSequence, Recurrent, Result, RnnSequence
-from mote.ops.recurrent import PEEPHOLES as SEEN
+from mote.ops.recurrent.gates import Function, Gate
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.lstm import Lstm
+from mote.ops.recurrent.lstm_operands import (
+    CELL,
+    FORGET,
+    HIDDEN,
+    INPUT,
+    MEMORY,
+    OUTPUT,
+    PEEPHOLES,
+    PROJECTION,
+    PROJECTION_BIAS,
+)
+from mote.ops.recurrent.sequences import BIAS, LENGTHS, RECURRENT, WEIGHTS, LstmSequence, Recurrent, Result, RnnSequence
+from mote.ops.recurrent.sequences import PEEPHOLES as SEEN
 
 GATES: dict[Function, Callable[[Value, Gate], Value]] = {
     Function.LOGISTIC: lambda x, gate: torch.sigmoid(x),

@@ -27,13 +27,13 @@ from mote.graph import Graph
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array
 from mote.ops.common import WindowOp
-from mote.ops.conv import Conv2D
-from mote.ops.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.pool import Average, L2Pool, MaxPool
-from mote.ops.resize import EXACT, ONE, ResizeBilinear, ResizeNearest
-from mote.ops.transpose_conv import TransposeConv
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import Average, L2Pool, MaxPool
+from mote.ops.windows.resize import EXACT, ONE, ResizeBilinear, ResizeNearest
+from mote.ops.windows.transpose_conv import TransposeConv
 
 Layer = Conv2D | GroupedConv2D | DepthwiseConv2D | TransposeConv
 

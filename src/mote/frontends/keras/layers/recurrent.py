@@ -20,8 +20,8 @@ from mote.frontends.keras.masks import as_numbers
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import Axis
-from mote.ops.gates import Gate
-from mote.ops.recurrent import Result
+from mote.ops.recurrent.gates import Gate
+from mote.ops.recurrent.sequences import Result
 
 CELLS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "RNN"}
 """The cells, and what the builder calls layers of them."""

@@ -15,9 +15,9 @@ from mote.frontends.build import Builder, Value, elementwise, integers
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.tensors import held_type
 from mote.graph.types import DType
-from mote.ops.cast import BitCast
-from mote.ops.narrow import Format, Narrow
-from mote.ops.whole import Function
+from mote.ops.elementwise.binary_integer import Function
+from mote.ops.elementwise.cast import BitCast
+from mote.ops.elementwise.round_to_format import Format, Narrow
 
 FORMATS = {
     10: Format.FLOAT16,

@@ -14,7 +14,7 @@ from mote.frontends.build import Value, classical, elementwise, indexing, moves,
 from mote.frontends.onnx.node import MICROSOFT, ML, Key, Node, Parser
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.vectors import Metric
+from mote.ops.classical.distances_svm import Metric
 
 KERNELS = {"LINEAR": "linear", "POLY": "poly", "RBF": "rbf", "SIGMOID": "sigmoid"}
 """What both have for kernels of support vectors."""

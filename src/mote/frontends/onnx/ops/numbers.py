@@ -11,10 +11,10 @@ from mote.frontends.build import Builder, Value, elementwise, integers, reductio
 from mote.frontends.build.orders import gathered
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.tensors import held_type
-from mote.graph.arrangement import Atom
+from mote.graph.element_order import Atom
 from mote.graph.types import DType
-from mote.ops.products import CumProd, Determinant
-from mote.ops.whole import Function
+from mote.ops.elementwise.binary_integer import Function
+from mote.ops.reductions.cumprod_det import CumProd, Determinant
 
 LARGEST = float(np.finfo(np.float32).max)
 

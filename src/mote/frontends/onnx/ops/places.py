@@ -13,10 +13,10 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, indexing, integers, moves, reductions
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.graph.types import DType
-from mote.ops.cast import BitCast
 from mote.ops.common import Axis
-from mote.ops.update import Combine
-from mote.ops.whole import Function
+from mote.ops.elementwise.binary_integer import Function
+from mote.ops.elementwise.cast import BitCast
+from mote.ops.indexing.scatter_onnx import Combine
 
 REDUCTIONS = {
     "none": Combine.PUT,

@@ -10,8 +10,8 @@ from mote.frontends.build import Value, recurrent
 from mote.frontends.build.recurrent import GATES, Side
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.graph.tensor import Array
-from mote.ops.gates import Gate
-from mote.ops.recurrent import Result
+from mote.ops.recurrent.gates import Gate
+from mote.ops.recurrent.sequences import Result
 
 _USUAL = {"RNN": ("Tanh",), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
 _RESULTS = (Result.SEQUENCE, Result.HIDDEN, Result.CELL)

@@ -12,7 +12,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, moves, windows
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.windows import pairs
-from mote.ops.sample import GridSample, MaxRoiPool, Outside, RoiAlign, Sampling
+from mote.ops.windows.grid_roi_sampling import GridSample, MaxRoiPool, Outside, RoiAlign, Sampling
 
 SAMPLINGS = {
     "nearest": Sampling.NEAREST,

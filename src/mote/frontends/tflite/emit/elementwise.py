@@ -8,18 +8,18 @@ from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.writer import Blocks
 from mote.graph import Op
 from mote.graph.types import DType
-from mote.ops.arithmetic import Add, Arithmetic
-from mote.ops.batch_matmul import BatchMatmul
-from mote.ops.blockwise import BlockwiseFullyConnected, BlockwiseLookup
-from mote.ops.cast import Cast
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.functions import Gelu
-from mote.ops.lookup import Gather
-from mote.ops.normalize import L2Normalization, LocalResponseNormalization
-from mote.ops.projection import Projection
-from mote.ops.select import Select
-from mote.ops.softmax import Softmax
-from mote.ops.unary import LeakyRelu, Table
+from mote.ops.elementwise.activations import LeakyRelu, Table
+from mote.ops.elementwise.arithmetic import Add, Arithmetic
+from mote.ops.elementwise.cast import Cast
+from mote.ops.elementwise.select import Select
+from mote.ops.elementwise.unary_math import Gelu
+from mote.ops.indexing.gather import Gather
+from mote.ops.matrix.batch_matmul import BatchMatmul
+from mote.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected_dynamic import Projection
+from mote.ops.reductions.normalize import L2Normalization, LocalResponseNormalization
+from mote.ops.reductions.softmax import Softmax
 
 
 def plain(e: Emitter, op: Op) -> None:

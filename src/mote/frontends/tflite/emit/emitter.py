@@ -15,7 +15,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-from mote.ops.quantize import dequantized
+from mote.ops.elementwise.quantize import dequantized
 
 
 class UnsaidError(Exception):

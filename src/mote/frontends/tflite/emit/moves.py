@@ -12,19 +12,19 @@ from mote.graph import Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from mote.ops.along import ArgExtreme, CumSum, SegmentSum, TopK
-from mote.ops.constant import Constant
-from mote.ops.lookup import DynamicSlice
-from mote.ops.move import Concatenation, Pack, Pad, Transpose
-from mote.ops.part import Part
-from mote.ops.pick import MirrorPad, Pick, Places
-from mote.ops.reduce import Reduction
-from mote.ops.reshape import Reshape
-from mote.ops.scatter import OneHot, ReverseSequence, ScatterNd, SparseToDense
-from mote.ops.slice import Slice
-from mote.ops.spectrum import Rfft2d
-from mote.ops.suppression import Suppression
-from mote.ops.walk import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ops.classical.non_max_suppression import Suppression
+from mote.ops.indexing.gather import DynamicSlice
+from mote.ops.indexing.scatter import OneHot, ReverseSequence, ScatterNd, SparseToDense
+from mote.ops.moves.constant import Constant
+from mote.ops.moves.gather_constant import MirrorPad, Pick, Places
+from mote.ops.moves.multi_output import Part
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ops.reductions.along_axis import ArgExtreme, CumSum, SegmentSum, TopK
+from mote.ops.reductions.reduce import Reduction
+from mote.ops.signal.rfft2d import Rfft2d
 
 
 def _with(e: Emitter, op: Op, kind: str, *constants: int, **options: object) -> None:

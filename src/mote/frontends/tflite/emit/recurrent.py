@@ -9,10 +9,10 @@ from typing import Any
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.graph import Op
 from mote.graph.types import DType
-from mote.ops.lstm import Lstm, LstmLayer, StatelessLstm
-from mote.ops.lstm_operands import HIDDEN, MEMORY
-from mote.ops.rnn import Rnn
-from mote.ops.svdf import Svdf
+from mote.ops.recurrent.lstm import Lstm, LstmLayer, StatelessLstm
+from mote.ops.recurrent.lstm_operands import HIDDEN, MEMORY
+from mote.ops.recurrent.rnn import Rnn
+from mote.ops.recurrent.svdf import Svdf
 
 STATES = (HIDDEN, MEMORY)
 

@@ -11,9 +11,9 @@ from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.emit.steps import Steps
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
-from mote.ops.gates import Function, Gate
-from mote.ops.gru import Gru
-from mote.ops.recurrent import (
+from mote.ops.recurrent.gates import Function, Gate
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.sequences import (
     BIAS,
     LENGTHS,
     PEEPHOLES,

@@ -17,13 +17,13 @@ from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
 from mote.ops.common import FLOAT_MAX, Axis
-from mote.ops.conv import Conv2D
-from mote.ops.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.pool import MaxPool, Pool
-from mote.ops.resize import Resize
-from mote.ops.transpose_conv import TransposeConv
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import MaxPool, Pool
+from mote.ops.windows.resize import Resize
+from mote.ops.windows.transpose_conv import TransposeConv
 
 NAMES = {2: "hw", 3: "dhw"}
 """The letters that options have for the axes of a window."""

@@ -10,11 +10,20 @@ from mote.frontends.tflite.emit.steps import Steps
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.angles import DoublePrecision
-from mote.ops.standardize import BIAS, SCALE, RootMeanSquare, Standardize
-from mote.ops.vectors import COEFFICIENTS, INTERCEPTS, VECTORS, WEIGHTS, Distances, Function, Metric, SupportVectors
-from mote.ops.whole import Function as WholeFunction
-from mote.ops.whole import Whole
+from mote.ops.classical.distances_svm import (
+    COEFFICIENTS,
+    INTERCEPTS,
+    VECTORS,
+    WEIGHTS,
+    Distances,
+    Function,
+    Metric,
+    SupportVectors,
+)
+from mote.ops.elementwise.binary_integer import Function as WholeFunction
+from mote.ops.elementwise.binary_integer import Whole
+from mote.ops.elementwise.float_math import DoublePrecision
+from mote.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
 
 WHOLE = {
     WholeFunction.ADD: "ADD",

@@ -24,9 +24,9 @@ from mote.frontends.tflite.ops import (
     windows,
 )
 from mote.graph import Op
-from mote.ops.mean import Mean
-from mote.ops.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Sum
-from mote.ops.spectrum import ComplexAbs, Imag, Real
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Sum
+from mote.ops.signal.rfft2d import ComplexAbs, Imag, Real
 
 Parser = Callable[[Node], Op | list[Op]]
 

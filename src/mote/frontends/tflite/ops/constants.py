@@ -9,7 +9,7 @@ from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.graph import Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.constant import Constant
+from mote.ops.moves.constant import Constant
 
 MOST_RANGE = 1 << 20
 """Elements of a range."""

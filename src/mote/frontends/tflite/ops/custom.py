@@ -11,7 +11,7 @@ from mote.frontends.tflite import flexbuffer
 from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.node import Node
 from mote.graph.types import DType
-from mote.ops.custom import DEFINITIONS, Custom
+from mote.ops.control.custom import DEFINITIONS, Custom
 
 C_NAMES = {DType.FLOAT32: "float", DType.BOOL: "uint8_t"}
 """The types of C that are not called as the elements are."""

@@ -8,9 +8,9 @@ from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from mote.ops.detection import ANCHORS, BOXES, SCORES, Detection, finite
-from mote.ops.part import Part
-from mote.ops.suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
+from mote.ops.classical.detection import ANCHORS, BOXES, SCORES, Detection, finite
+from mote.ops.classical.non_max_suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
+from mote.ops.moves.multi_output import Part
 
 MOST = 1 << 16
 """Detections, and classes of each, that a file may ask for."""

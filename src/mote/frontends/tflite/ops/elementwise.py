@@ -7,10 +7,20 @@ from collections.abc import Callable
 from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.graph.types import DType
-from mote.ops import functions
-from mote.ops.cast import Cast
-from mote.ops.quantize import Dequantize, Quantize, Rescale
-from mote.ops.unary import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Requantize, Tanh
+from mote.ops.elementwise import unary_math
+from mote.ops.elementwise.activations import (
+    HardSwish,
+    LeakyRelu,
+    Logistic,
+    Relu,
+    Relu0To1,
+    Relu6,
+    ReluN1To1,
+    Requantize,
+    Tanh,
+)
+from mote.ops.elementwise.cast import Cast
+from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
 
 
 def _unary(kind: type[Op]) -> Callable[[Node], Op]:
@@ -24,12 +34,17 @@ def _unary(kind: type[Op]) -> Callable[[Node], Op]:
 
 
 relu, relu6, relu_n1_to_1, relu_0_to_1 = _unary(Relu), _unary(Relu6), _unary(ReluN1To1), _unary(Relu0To1)
-logistic, tanh, hard_swish, elu = _unary(Logistic), _unary(Tanh), _unary(HardSwish), _unary(functions.Elu)
-exp, log, sqrt, rsqrt = _unary(functions.Exp), _unary(functions.Log), _unary(functions.Sqrt), _unary(functions.Rsqrt)
-ceil, floor, round_ = _unary(functions.Ceil), _unary(functions.Floor), _unary(functions.Round)
-sin, cos, square = _unary(functions.Sin), _unary(functions.Cos), _unary(functions.Square)
+logistic, tanh, hard_swish, elu = _unary(Logistic), _unary(Tanh), _unary(HardSwish), _unary(unary_math.Elu)
+exp, log, sqrt, rsqrt = (
+    _unary(unary_math.Exp),
+    _unary(unary_math.Log),
+    _unary(unary_math.Sqrt),
+    _unary(unary_math.Rsqrt),
+)
+ceil, floor, round_ = _unary(unary_math.Ceil), _unary(unary_math.Floor), _unary(unary_math.Round)
+sin, cos, square = _unary(unary_math.Sin), _unary(unary_math.Cos), _unary(unary_math.Square)
 abs_, neg, sign, logical_not = (
-    _unary(kind) for kind in (functions.Abs, functions.Neg, functions.Sign, functions.LogicalNot)
+    _unary(kind) for kind in (unary_math.Abs, unary_math.Neg, unary_math.Sign, unary_math.LogicalNot)
 )
 dequantize, cast = _unary(Dequantize), _unary(Cast)
 
@@ -41,7 +56,7 @@ def leaky_relu(node: Node) -> Op:
 
 def gelu(node: Node) -> Op:
     node.arity(1)
-    return functions.Gelu(**node.same(), approximate=node.options.flag("approximate"))
+    return unary_math.Gelu(**node.same(), approximate=node.options.flag("approximate"))
 
 
 def quantize(node: Node) -> Op:

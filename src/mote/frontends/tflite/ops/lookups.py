@@ -12,10 +12,10 @@ from mote.frontends.tflite.ops.moves import reshaped
 from mote.graph import Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
-from mote.ops.blockwise import BlockwiseLookup
-from mote.ops.lookup import EmbeddingLookup, Gather, GatherNd, ScaledLookup
-from mote.ops.pick import MirrorPad, Pick
-from mote.ops.slice import Slice
+from mote.ops.indexing.gather import EmbeddingLookup, Gather, GatherNd, ScaledLookup
+from mote.ops.matrix.blockwise import BlockwiseLookup
+from mote.ops.moves.gather_constant import MirrorPad, Pick
+from mote.ops.moves.slice import Slice
 
 MIRRORED = {"REFLECT": 1, "SYMMETRIC": 0}
 """How many elements at an edge are not repeated."""

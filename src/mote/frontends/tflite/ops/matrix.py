@@ -12,12 +12,12 @@ from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.types import Activation, DType
-from mote.ops.batch_matmul import AXES, BatchMatmul
-from mote.ops.blockwise import BlockwiseFullyConnected
-from mote.ops.fully_connected import FullyConnected
-from mote.ops.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
-from mote.ops.projection import Projection
-from mote.ops.softmax import Softmax
+from mote.ops.matrix.batch_matmul import AXES, BatchMatmul
+from mote.ops.matrix.blockwise import BlockwiseFullyConnected
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.fully_connected_dynamic import Projection
+from mote.ops.reductions.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
+from mote.ops.reductions.softmax import Softmax
 
 
 def fully_connected(node: Node) -> Op:

@@ -13,9 +13,9 @@ from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
 from mote.graph.types import Activation, DType
-from mote.ops.move import Concatenation, Pack, Pad, Transpose, same_steps
-from mote.ops.reshape import Reshape
-from mote.ops.unary import Rescale
+from mote.ops.elementwise.activations import Rescale
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose, same_steps
+from mote.ops.moves.reshape import Reshape
 
 MANY = 1 << 16
 """As many inputs as there may be."""

@@ -8,14 +8,23 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.graph.tensor import Shape
-from mote.ops.add_n import AddN
-from mote.ops.arithmetic import Add, Arithmetic, Binary, Mul, Sub, power_shifts
-from mote.ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
-from mote.ops.division import Div, FloorDiv, FloorMod
-from mote.ops.plain import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow, RightShift
-from mote.ops.prelu import PRelu
-from mote.ops.select import Select
-from mote.ops.squared_difference import SquaredDifference
+from mote.ops.elementwise.add_n import AddN
+from mote.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub, power_shifts
+from mote.ops.elementwise.binary_unscaled import (
+    Atan2,
+    BitwiseXor,
+    LogicalAnd,
+    LogicalOr,
+    Maximum,
+    Minimum,
+    Pow,
+    RightShift,
+)
+from mote.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from mote.ops.elementwise.division import Div, FloorDiv, FloorMod
+from mote.ops.elementwise.prelu import PRelu
+from mote.ops.elementwise.select import Select
+from mote.ops.elementwise.squared_difference import SquaredDifference
 
 
 def _binary(kind: type[Binary]) -> Callable[[Node], Op]:

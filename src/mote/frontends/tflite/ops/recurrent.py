@@ -9,8 +9,8 @@ from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from mote.ops.lstm import Lstm, LstmLayer, StatelessLstm
-from mote.ops.lstm_operands import (
+from mote.ops.recurrent.lstm import Lstm, LstmLayer, StatelessLstm
+from mote.ops.recurrent.lstm_operands import (
     FORGET,
     GATES,
     HIDDEN,
@@ -21,7 +21,7 @@ from mote.ops.lstm_operands import (
     PROJECTION,
     PROJECTION_BIAS,
 )
-from mote.ops.svdf import BIAS, STATE, Svdf
+from mote.ops.recurrent.svdf import BIAS, STATE, Svdf
 
 
 def svdf(node: Node) -> Op:

@@ -8,8 +8,8 @@ from typing import Any
 from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op
-from mote.ops.along import ArgMax, ArgMin, CumSum, SegmentSum, TopK
-from mote.ops.reduce import Reduction
+from mote.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, SegmentSum, TopK
+from mote.ops.reductions.reduce import Reduction
 
 
 def reduction(kind: type[Reduction]) -> Callable[[Node], Op]:

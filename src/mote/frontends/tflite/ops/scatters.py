@@ -8,7 +8,7 @@ from math import prod
 from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op
-from mote.ops.scatter import (
+from mote.ops.indexing.scatter import (
     DynamicUpdateSlice,
     MatrixDiag,
     MatrixSetDiag,

@@ -13,9 +13,9 @@ from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.recurrent import lstm
 from mote.graph import Op
 from mote.graph.types import Activation, DType
-from mote.ops.lstm_operands import FORGET, GATES, INPUT
-from mote.ops.move import Concatenation
-from mote.ops.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
+from mote.ops.moves.pad_concat_transpose import Concatenation
+from mote.ops.recurrent.lstm_operands import FORGET, GATES, INPUT
+from mote.ops.recurrent.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
 
 STATES_OF_LSTM, AUXILIARY, CELLS = 35, 39, 17
 """Among the inputs of a bidirectional LSTM: where the states begin, the auxiliary input, and how many weights and

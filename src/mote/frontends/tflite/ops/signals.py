@@ -11,8 +11,8 @@ from mote.frontends.tflite.schema import TENSOR_TYPES
 from mote.graph import Op
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from mote.ops.fft import LENGTHS, Irfft, Rfft, factors
-from mote.ops.frames import (
+from mote.ops.moves.reshape import Reshape
+from mote.ops.signal.audio_stateful import (
     COUNTERS,
     Delay,
     FrameCount,
@@ -24,8 +24,7 @@ from mote.ops.frames import (
     StackCount,
     Stacker,
 )
-from mote.ops.reshape import Reshape
-from mote.ops.signal import (
+from mote.ops.signal.audio_stateless import (
     PCAN_TABLE,
     ScaleBits,
     Scaled,
@@ -36,6 +35,7 @@ from mote.ops.signal import (
     SignalPcan,
     SignalWindow,
 )
+from mote.ops.signal.fft import LENGTHS, Irfft, Rfft, factors
 
 MOST = 1 << 24
 """Elements that an option may ask for: more than any tensor has."""

@@ -10,9 +10,9 @@ from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.graph import Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Shape
-from mote.ops.lookup import DynamicSlice
-from mote.ops.reshape import Reshape
-from mote.ops.slice import Slice
+from mote.ops.indexing.gather import DynamicSlice
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
 
 
 @dataclass(frozen=True)

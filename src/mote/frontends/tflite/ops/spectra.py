@@ -7,8 +7,8 @@ from collections.abc import Callable
 from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op
-from mote.ops.fft import LENGTHS
-from mote.ops.spectrum import OfComplex, Rfft2d
+from mote.ops.signal.fft import LENGTHS
+from mote.ops.signal.rfft2d import OfComplex, Rfft2d
 
 
 def rfft2d(node: Node) -> Op:

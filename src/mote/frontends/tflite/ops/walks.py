@@ -11,9 +11,9 @@ from mote.frontends.tflite.ops.moves import reshaped
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from mote.ops.move import Pad
-from mote.ops.slice import Slice
-from mote.ops.walk import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ops.moves.pad_concat_transpose import Pad
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
 
 
 def broadcast_to(node: Node) -> Op:

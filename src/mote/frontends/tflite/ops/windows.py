@@ -13,14 +13,14 @@ from mote.graph import Op
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
 from mote.ops.common import Axis, wide_weights
-from mote.ops.conv import Conv2D
-from mote.ops.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.depthwise import DepthwiseConv2D
-from mote.ops.grouped import GroupedConv2D
-from mote.ops.move import Concatenation
-from mote.ops.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
-from mote.ops.resize import Resize, ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
-from mote.ops.transpose_conv import TransposeConv
+from mote.ops.moves.pad_concat_transpose import Concatenation
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
+from mote.ops.windows.resize import Resize, ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
+from mote.ops.windows.transpose_conv import TransposeConv
 
 MOST_EXTENT = 1 << 23
 """No tensor has so many elements on an axis."""

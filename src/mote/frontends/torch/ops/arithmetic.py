@@ -12,7 +12,7 @@ from mote.frontends.build.elementwise import Function, Pair
 from mote.frontends.build.integers import whole
 from mote.frontends.torch.node import Node, Parser
 from mote.graph.types import DType
-from mote.ops.whole import Function as Whole
+from mote.ops.elementwise.binary_integer import Function as Whole
 
 
 def _pair(function: Pair) -> Parser:

@@ -11,7 +11,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import moves, recurrent
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
-from mote.ops.recurrent import Result
+from mote.ops.recurrent.sequences import Result
 
 
 def _recurrent(kind: str, *functions: str) -> Parser:

@@ -17,8 +17,8 @@ from mote.frontends.build import elementwise, matrix, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
 from mote.graph.types import DType
-from mote.ops.fft import LENGTHS
-from mote.ops.spectrum import ComplexAbs, Imag, OfComplex, Real, Rfft2d
+from mote.ops.signal.fft import LENGTHS
+from mote.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, Real, Rfft2d
 
 TRANSFORM = "aten._fft_r2c.default"
 MOVES = frozenset(

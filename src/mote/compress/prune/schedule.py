@@ -1,0 +1,227 @@
+"""Ways to prune a model: from none at all, number 0, to the most that can be done, each cheaper than the one before.
+
+What is cut is known for every number at once, so that a search for one that is cheap enough costs little; the weights
+that are left are refitted for the one that is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from mote.compress.prune import blocks, channels, clusters
+from mote.compress.prune.groups import Groups, groups, without
+from mote.compress.prune.importance import sensitivities
+from mote.compress.prune.layers import Gram, Reals, float_layers, grams, matrix, with_matrices
+from mote.compress.prune.reconstruct import refitted
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.passes.removable_channels import Mask
+
+Cases = Sequence[Mapping[int, Array]]
+Prices = Mapping[int, float]
+"""What operators cost, by their outputs."""
+
+WORTHS = tuple(float(worth) for worth in np.geomspace(0.01, 30.0, 25))
+"""What a share of all bits may cost of the model's signal, from hardly anything to more than a model survives."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What pruning did to a layer: a number of what is left of another one."""
+
+    index: int
+    op: str
+    name: str
+    before: int
+    after: int
+
+
+class Ways(Protocol):
+    """Ways to prune one model."""
+
+    @property
+    def graph(self) -> Graph:
+        """The model that is pruned."""
+
+    @property
+    def counts(self) -> str:
+        """What the numbers of `changes` count."""
+
+    def __len__(self) -> int: ...
+
+    def cut(self, number: int) -> Graph:
+        """The graph of a way, with weights that are not refitted."""
+
+    def macs(self, number: int) -> int:
+        """The multiplications that are left."""
+
+    def refit(self, number: int, cases: Cases) -> Graph:
+        """The graph of a way, refitted to calibration data."""
+
+    def kept(self, number: int) -> Mapping[int, Mask]:
+        """Weights that are not zero for good, as masks of matrices by the layers' outputs."""
+
+    def changes(self, number: int) -> list[Change]:
+        """What becomes of layers."""
+
+
+def macs_of(graph: Graph) -> dict[int, float]:
+    return {op.outputs[0]: float(op.macs(graph)) for op in graph.ops}
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelWays:
+    """Whole channels, really removed."""
+
+    graph: Graph
+    groups: Groups
+    steps: tuple[channels.Step, ...]
+    counts = "channels"
+
+    @classmethod
+    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ChannelWays:
+        found = groups(graph)
+        seen = grams(graph, cases)
+        steps = channels.order(graph, found, seen, sensitivities(graph, seen, cases), prices) if found.families else []
+        return cls(graph, found, tuple(steps))
+
+    def __len__(self) -> int:
+        return len(self.steps) + 1
+
+    def cut(self, number: int) -> Graph:
+        return without(self.graph, self.groups, [group for step in self.steps[:number] for group in step.groups])
+
+    def macs(self, number: int) -> int:
+        return round(sum(macs_of(self.cut(number)).values()))
+
+    def refit(self, number: int, cases: Cases) -> Graph:
+        return refitted(self.graph, self.cut(number), cases) if number else self.graph
+
+    def kept(self, number: int) -> Mapping[int, Mask]:
+        return {}
+
+    def changes(self, number: int) -> list[Change]:
+        after = self.cut(number)
+        layers = [op for op in float_layers(self.graph) if op.outputs[0] in after.tensors]
+        return [
+            Change(op.index, op.kind, op.name, op.output(self.graph).channels, op.output(after).channels)
+            for op in layers
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockWays:
+    """Blocks of weights that are zero."""
+
+    graph: Graph
+    drops: tuple[blocks.Drop, ...]
+    counts = "weights"
+
+    @classmethod
+    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> BlockWays:
+        seen = grams(graph, cases)
+        return cls(graph, tuple(blocks.order(graph, seen, sensitivities(graph, seen, cases), prices)))
+
+    def __len__(self) -> int:
+        return len(self.drops) + 1
+
+    def cut(self, number: int) -> Graph:
+        layers = {op.outputs[0]: op for op in float_layers(self.graph)}
+        kept = self.kept(number)
+        return with_matrices(self.graph, {y: matrix(self.graph, layers[y]).weights * mask for y, mask in kept.items()})
+
+    def macs(self, number: int) -> int:
+        return round(blocks.price_left(macs_of(self.graph), self.kept(number)))
+
+    def refit(self, number: int, cases: Cases) -> Graph:
+        return refitted(self.graph, self.cut(number), cases, self.kept(number)) if number else self.graph
+
+    def kept(self, number: int) -> Mapping[int, Mask]:
+        return blocks.masks(self.graph, self.drops[:number])
+
+    def changes(self, number: int) -> list[Change]:
+        kept = self.kept(number)
+        found = []
+        for op in float_layers(self.graph):
+            size, mask = op.input(self.graph, 1).size, kept.get(op.outputs[0])
+            left = size if mask is None else int(mask[:, :-1].sum())
+            found.append(Change(op.index, op.kind, op.name, size, left))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterWays:
+    """Few distinct values of weights. What is cut is refitted at once: every layer makes up for the rounding of those
+    before it."""
+
+    graph: Graph
+    cases: Cases
+    grams: Mapping[int, Gram]
+    sensitivities: Mapping[int, float]
+    counts = "distinct weights"
+
+    @classmethod
+    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ClusterWays:
+        seen = grams(graph, cases)
+        return cls(graph, cases, seen, sensitivities(graph, seen, cases))
+
+    def __len__(self) -> int:
+        return len(WORTHS) + 1 if clusters.clusterable(self.graph) else 1
+
+    def cut(self, number: int) -> Graph:
+        return self._clustered(number)[0]
+
+    def macs(self, number: int) -> int:
+        return round(sum(macs_of(self.graph).values()))
+
+    def refit(self, number: int, cases: Cases) -> Graph:
+        return self.cut(number)
+
+    def kept(self, number: int) -> Mapping[int, Mask]:
+        return {}
+
+    def changes(self, number: int) -> list[Change]:
+        found = self._clustered(number)[1]
+        return [
+            Change(op.index, op.kind, op.name, _distinct(self.graph, op.outputs[0]), found[op.outputs[0]].distinct)
+            for op in clusters.clusterable(self.graph)
+            if op.outputs[0] in found
+        ]
+
+    @lru_cache(maxsize=32)  # noqa: B019 - a search asks for the same number again and again
+    def _clustered(self, number: int) -> tuple[Graph, dict[int, clusters.Clustered]]:
+        found: dict[int, clusters.Clustered] = {}
+        if not number:
+            return self.graph, found
+        prices = clusters.prices(self.graph, self.grams, self.sensitivities, WORTHS[number - 1])
+
+        def shape(y: int, gram: Gram, weights: Reals) -> Reals:
+            if y not in prices:
+                return weights
+            found[y] = clusters.layer(weights, gram, prices[y])
+            return found[y].matrix
+
+        return refitted(self.graph, self.graph, self.cases, shape=shape), found
+
+
+def _distinct(graph: Graph, y: int) -> int:
+    """Distinct integers of a layer's weights when they are quantized as they are."""
+    w = graph.producers[y].input(graph, 1)
+    assert w.data is not None
+    flat = w.data.reshape(w.shape[0], -1)
+    largest = np.abs(flat).max(axis=1, keepdims=True)
+    steps = np.where(largest > 0.0, largest / clusters.MOST, 1.0)
+    return len(np.unique(np.rint(flat / steps)))
+
+
+KINDS: Mapping[str, type[ChannelWays] | type[BlockWays] | type[ClusterWays]] = {
+    "channels": ChannelWays,
+    "blocks": BlockWays,
+    "clusters": ClusterWays,
+}
+"""What can be pruned."""

@@ -1,0 +1,118 @@
+"""What LiteRT asks of the scales of operators that compute with integers: one table for all of them.
+
+An operator that is not in it has no integer form that LiteRT computes, or none that is worth having (the int8 roots and
+sums of LiteRT's reference kernels are wrong or refuse numbers): it stays one of real numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from mote.graph import Graph, Op
+from mote.graph.types import DType
+from mote.ops.elementwise.activations import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
+from mote.ops.elementwise.arithmetic import Add, Mul, Sub
+from mote.ops.elementwise.binary_unscaled import Maximum, Minimum
+from mote.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from mote.ops.elementwise.division import Div
+from mote.ops.elementwise.prelu import PRelu
+from mote.ops.elementwise.select import Select
+from mote.ops.elementwise.squared_difference import SquaredDifference
+from mote.ops.elementwise.unary_math import Abs, Elu, Exp, Gelu, Log
+from mote.ops.indexing.gather import DynamicSlice, EmbeddingLookup, Gather, GatherNd
+from mote.ops.indexing.scatter import DynamicUpdateSlice, MatrixDiag
+from mote.ops.matrix.batch_matmul import BatchMatmul
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.gather_constant import MirrorPad, Pick
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
+from mote.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ops.recurrent.gru import Gru
+from mote.ops.recurrent.lstm import Lstm
+from mote.ops.recurrent.sequences import LstmSequence
+from mote.ops.recurrent.svdf import Svdf
+from mote.ops.reductions.along_axis import ArgMax, ArgMin
+from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.normalize import L2Normalization, LogSoftmax
+from mote.ops.reductions.reduce import ReduceMax, ReduceMin
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ops.windows.pool import AveragePool, MaxPool
+from mote.ops.windows.resize import ResizeBilinear, ResizeNearest
+from mote.ops.windows.transpose_conv import TransposeConv
+
+Step = tuple[float, int]
+"""A scale and a zero point."""
+
+
+class Rule(Enum):
+    """How the scales of what an operator reads and makes hang together."""
+
+    LAYER = auto()
+    """Weights (input 1) with scales of their own, a bias (input 2) in steps of products, everything else free."""
+    FREE = auto()
+    """Each tensor has its own scale."""
+    SAME = auto()
+    """All that it reads and makes have one scale."""
+    FIXED = auto()
+    """The output has a scale that the operator gives it."""
+    COMPOSITE = auto()
+    """The first input and the output have their own scales; what is inside is written by `composites/`."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Operators with one rule, and the types of activations that LiteRT's reference computes them with."""
+
+    rule: Rule
+    types: tuple[DType, ...] = (DType.INT8, DType.INT16)
+    fixed: Mapping[DType, Step] = field(default_factory=dict)
+    channel_axis: int = 0
+    """The axis of weights that has the output's channels."""
+    four_bits: bool = False
+    """LiteRT takes weights of 4 bits."""
+
+
+_BYTES = (DType.INT8,)
+_LAYER = Family(Rule.LAYER, four_bits=True)
+_FREE, _FREE_BYTES = Family(Rule.FREE), Family(Rule.FREE, _BYTES)
+_SAME, _SAME_BYTES = Family(Rule.SAME), Family(Rule.SAME, _BYTES)
+_SHARE = {DType.INT8: (1 / 256, -128), DType.INT16: (1 / 32768, 0)}
+
+FAMILIES: Mapping[type[Op], Family] = {
+    Conv2D: _LAYER,
+    GroupedConv2D: _LAYER,
+    FullyConnected: _LAYER,
+    DepthwiseConv2D: Family(Rule.LAYER, channel_axis=3, four_bits=True),
+    TransposeConv: Family(Rule.LAYER),
+    **dict.fromkeys((Add, Sub, Mul, Div, Mean, BatchMatmul, LeakyRelu, Relu, Relu6, Abs), _FREE),
+    **dict.fromkeys((SquaredDifference, PRelu, HardSwish, Relu0To1, ReluN1To1, Exp, Log, Gelu, Elu), _FREE_BYTES),
+    **dict.fromkeys((Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual), _FREE),
+    **dict.fromkeys((ArgMax, ArgMin), _FREE_BYTES),
+    **dict.fromkeys((DepthToSpace, SpaceToDepth), _SAME_BYTES),
+    **dict.fromkeys((Reshape, Transpose, Concatenation, Pack, Pad, Slice, DynamicSlice, Pick, MirrorPad), _SAME),
+    **dict.fromkeys((AveragePool, MaxPool, ResizeBilinear, ResizeNearest, Gather, GatherNd, ReduceMax), _SAME),
+    **dict.fromkeys((Maximum, Minimum, Select, Tile, Reverse, BroadcastTo), _SAME),
+    **dict.fromkeys((BatchToSpace, SpaceToBatch, ReduceMin, EmbeddingLookup, DynamicUpdateSlice, MatrixDiag), _SAME),
+    **dict.fromkeys((LstmSequence, Lstm, Svdf), Family(Rule.COMPOSITE, _BYTES)),
+    **dict.fromkeys((Gru, Standardize, RootMeanSquare), Family(Rule.COMPOSITE)),
+    Softmax: Family(Rule.FIXED, fixed=_SHARE),
+    Logistic: Family(Rule.FIXED, fixed=_SHARE),
+    Tanh: Family(Rule.FIXED, fixed={DType.INT8: (1 / 128, 0), DType.INT16: (1 / 32768, 0)}),
+    LogSoftmax: Family(Rule.FIXED, _BYTES, {DType.INT8: (16 / 256, 127)}),
+    L2Normalization: Family(Rule.FIXED, _BYTES, {DType.INT8: (1 / 128, 0)}),
+}
+
+
+def has_weights(graph: Graph, op: Op) -> bool:
+    """Whether an operator that may compute with integers has weights of its own."""
+    family = FAMILIES.get(type(op))
+    if family is None:
+        return False
+    return family.rule is Rule.LAYER or (family.rule is Rule.COMPOSITE and op.macs(graph) > 0)

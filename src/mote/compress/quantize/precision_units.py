@@ -1,0 +1,51 @@
+"""What of a graph is quantized as one: a layer with weights, and the operators behind it that have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mote.compress.quantize.litert_rules import has_weights
+from mote.compress.quantize.precision import Precision
+from mote.compress.quantize.type_assignment import is_real
+from mote.graph import Graph, Op
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A layer, by its number in the normal form, with the operators that compute as precisely as it does."""
+
+    layer: int
+    name: str
+    op: str
+    operators: tuple[int, ...]
+    """All of them, by their numbers."""
+
+
+def units(graph: Graph) -> list[Unit]:
+    """The units of a float graph in normal form, in the order of their layers. An operator without weights belongs to
+    the last layer that it depends on; what comes before all layers belongs to the first."""
+    home: dict[int, int] = {}
+    members: dict[int, list[int]] = {}
+    ops = {op.index: op for op in graph.ops}
+    for op in graph.ops:
+        if not any(is_real(graph, t) for t in (*op.inputs, *op.outputs)):
+            continue
+        before = [home[t] for _, t in op.computed(graph) if t in home]
+        unit = op.index if has_weights(graph, op) else max(before, default=-1)
+        members.setdefault(unit, []).append(op.index)
+        home |= dict.fromkeys(op.outputs, unit)
+    early = members.pop(-1, [])
+    found = [Unit(i, _name(graph, ops[i]), ops[i].kind, tuple(own)) for i, own in sorted(members.items())]
+    if early and found:
+        first = found[0]
+        found[0] = Unit(first.layer, first.name, first.op, (*early, *first.operators))
+    return found
+
+
+def layers_of(own: list[Unit], precisions: tuple[str, ...]) -> dict[int, Precision]:
+    """The precision of every operator, by its number, where those of the units are given."""
+    return {op: Precision(p) for unit, p in zip(own, precisions, strict=True) for op in unit.operators}
+
+
+def _name(graph: Graph, op: Op) -> str:
+    return op.name or graph.tensors[op.outputs[0]].name

@@ -1,0 +1,196 @@
+"""Where the operators of a float graph find and leave real numbers once some compute with integers: in which types
+tensors are held, and with which scales.
+
+Operators that only move numbers join what they read and make to a group with one scale. What is joined are places, not
+tensors: a tensor may be held more than once, in types that different readers want.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from mote.compress.quantize.composites import COMPOSITES
+from mote.compress.quantize.encode import Range, one_scale, steps
+from mote.compress.quantize.inside import Insides
+from mote.compress.quantize.litert_rules import FAMILIES, Rule
+from mote.compress.quantize.precision import Precision
+from mote.errors import MoteError
+from mote.graph import Graph, Op, Quantization
+from mote.graph.graph import ABSENT
+from mote.graph.types import DType
+
+EVERYONE = -1
+"""The reader of a place that all operators may read."""
+
+Ranges = Mapping[int, Range]
+"""The least and the largest value of tensors by their ids."""
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A tensor of the float graph as it is held in a type: for all its readers, or for one operator, by its number."""
+
+    tensor: int
+    dtype: DType
+    reader: int = EVERYONE
+
+
+Operands = tuple[Place | None, ...]
+"""Where an operator finds what it reads; None for what is no real number, and for weights and biases."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Places by who writes and who reads them."""
+
+    written: Mapping[int, Place]
+    """Where each tensor of real numbers is held first: as the model is given it, or as an operator makes it."""
+    read: Mapping[int, Operands]
+    """By the numbers of operators."""
+    scales: Mapping[Place, Quantization]
+    """Of every place that holds integers."""
+
+
+@dataclass
+class Groups:
+    """Places with one scale each."""
+
+    parents: dict[Place, Place] = field(default_factory=dict)
+    fixed: dict[Place, Quantization] = field(default_factory=dict)
+    """The scales that operators give their outputs, by the first place of a group."""
+
+    def first(self, place: Place) -> Place:
+        """The place that stands for a group."""
+        while place in self.parents:
+            place = self.parents[place]
+        return place
+
+    def join(self, a: Place, b: Place) -> None:
+        """Of two groups at most one has a fixed scale, or both the same one."""
+        a, b = self.first(a), self.first(b)
+        if a == b:
+            return
+        given = self.fixed.pop(b, None)
+        if given is not None:
+            self.fixed[a] = given
+        self.parents[b] = a
+
+    def agree(self, places: Iterable[Place]) -> bool:
+        """Whether all have one fixed scale, or none has one."""
+        given = [self.fixed.get(self.first(p)) for p in places]
+        return all(x is given[0] or (x is not None and x.same_as(given[0])) for x in given)
+
+    def scales(self, places: Iterable[Place], ranges: Mapping[Place, Range]) -> dict[Place, Quantization]:
+        """The scale of each place: the group's fixed one, or that of the range of all its places that have one."""
+        members: dict[Place, list[Place]] = {}
+        for place in places:
+            members.setdefault(self.first(place), []).append(place)
+        found: dict[Place, Quantization] = {}
+        for first, group in members.items():
+            known = [ranges[p] for p in group if p in ranges]
+            low, high = min((r[0] for r in known), default=0.0), max((r[1] for r in known), default=0.0)
+            found |= dict.fromkeys(group, self.fixed.get(first) or steps(low, high, first.dtype))
+        return found
+
+
+def is_real(graph: Graph, tensor: int) -> bool:
+    return tensor != ABSENT and graph.tensors[tensor].dtype == DType.FLOAT32
+
+
+def held(
+    graph: Graph,
+    ranges: Mapping[DType, Ranges],
+    precisions: Mapping[int, Precision],
+    insides: Insides,
+    *,
+    real_edges: bool,
+) -> Held:
+    """Where real numbers are held, if operators compute as `precisions` says by their numbers; with `real_edges` the
+    model takes and gives real numbers. `ranges` are those of tensors that are held in a type, `insides` those of values
+    inside layers."""
+
+    def dtype(op: Op) -> DType:
+        return precisions[op.index].activations if op.index in precisions else DType.FLOAT32
+
+    def given(tensor: int) -> DType:
+        """The type of an input: the widest integers that a reader wants."""
+        wanted = {dtype(op) for op in graph.consumers.get(tensor, [])}
+        usable = [] if real_edges else [t for t in (DType.INT16, DType.INT8) if t in wanted]
+        return usable[0] if usable else DType.FLOAT32
+
+    written = {s.before: Place(s.before, DType.FLOAT32) for s in graph.states if is_real(graph, s.before)}
+    written |= {t: Place(t, given(t)) for t in graph.inputs if is_real(graph, t)}
+    read: dict[int, Operands] = {}
+    groups = Groups()
+    for op in graph.ops:
+        composite = dtype(op) != DType.FLOAT32 and type(op) in COMPOSITES
+        made = {t: Place(t, dtype(op)) for t in op.outputs[: 1 if composite else None] if is_real(graph, t)}
+        if composite:
+            read[op.index] = _composite(graph, op, insides, made[op.outputs[0]], groups)
+        else:
+            read[op.index] = _operands(graph, op, dtype(op), groups)
+        if dtype(op) != DType.FLOAT32 and not composite:
+            _join(op, [p for p in read[op.index] if p is not None], list(made.values()), groups)
+        written |= made
+    places = {*written.values(), *(p for operands in read.values() for p in operands if p is not None)}
+    whole = sorted(p for p in places if p.dtype != DType.FLOAT32)
+    known = {p: r for p in whole if (r := _range(graph, ranges[p.dtype], p)) is not None}
+    return Held(written, read, groups.scales(whole, known))
+
+
+def _operands(graph: Graph, op: Op, dtype: DType, groups: Groups) -> Operands:
+    """Operands of one scale are the operator's own where they are constants, or have fixed scales and others do not."""
+    found = [Place(t, dtype) if is_real(graph, t) else None for t in op.inputs]
+    if dtype == DType.FLOAT32:
+        return tuple(found)
+    rule = FAMILIES[type(op)].rule
+    if rule is Rule.LAYER:
+        return (found[0], *[None] * (len(found) - 1))
+    if rule is not Rule.SAME:
+        return tuple(found)
+    computed = [p for p in found if p is not None and graph.tensors[p.tensor].data is None]
+    shared = computed if groups.agree(computed) else [p for p in computed if groups.first(p) not in groups.fixed]
+    return tuple(p if p is None or p in shared or not computed else replace(p, reader=op.index) for p in found)
+
+
+def _composite(graph: Graph, op: Op, insides: Insides, made: Place, groups: Groups) -> Operands:
+    """The first operand, and copies of others that the layer alone reads, with scales that it gives them."""
+    own = COMPOSITES[type(op)].given(graph, op, insides[op.outputs[0]])
+    found: list[Place | None] = [Place(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
+    for position, (dtype, quant) in own.items():
+        place = Place(op.inputs[position], dtype, op.index)
+        found[position] = place
+        if quant is None:
+            groups.join(place, made)
+        else:
+            groups.fixed[place] = quant
+    return tuple(found)
+
+
+def _join(op: Op, operands: list[Place], made: list[Place], groups: Groups) -> None:
+    """What an operator that computes with integers says of the scales of what it reads and makes."""
+    family = FAMILIES[type(op)]
+    if family.rule is Rule.SAME:
+        first, *others = [*operands, *made]
+        for place in others:
+            groups.join(first, place)
+    elif family.rule is Rule.FIXED:
+        for place in made:
+            groups.fixed[place] = one_scale(*family.fixed[place.dtype])
+
+
+def _range(graph: Graph, ranges: Ranges, place: Place) -> Range | None:
+    """The values of a tensor; None of a constant that has the scale of what it is put beside, and is clamped to it."""
+    t = graph.tensors[place.tensor]
+    if t.data is None and t.id not in ranges:
+        kept = t.id in {state.before for state in graph.states}
+        raise MoteError(
+            f"calibration data shows nothing of the values of tensor '{t.name}'"
+            + (", which the model keeps from one inference to the next" if kept else ""),
+            where=graph.name,
+            remedy="quantize the model over a whole window, and compile that with --stream" if kept else "",
+        )
+    if t.data is None:
+        return ranges[t.id]
+    return (float(t.data.min(initial=0.0)), float(t.data.max(initial=0.0))) if place.reader == EVERYONE else None

@@ -1,0 +1,139 @@
+"""Samples with labels: what every reader of data makes, and what is made of it: the inputs of inferences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from mote.data.inputs import described, inferences
+from mote.data.windows import windows
+from mote.errors import MoteError
+from mote.graph import Graph, Tensor
+from mote.graph.io_order import code_axis, model_shape
+from mote.graph.tensor import Array
+from mote.text import did_you_mean, printable
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What is known of a recording whose samples follow one another in time."""
+
+    first: float
+    """The second at which the first sample has ended."""
+    period: float
+    """Seconds from the end of a sample to that of the next."""
+    duration: float
+    """Seconds of the whole recording."""
+    events: Array | None = None
+    """[events, 2]: from which second to which one there is something to be heard; None: nobody said."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples along the first axis of every array, and labels along the first axis of theirs."""
+
+    where: str
+    """How messages call it: a file, a folder or an option."""
+    inputs: Mapping[str, Array]
+    """Arrays [samples, ...] by name."""
+    labels: Array | None = None
+    """[samples] whole numbers are classes, [samples] or [samples, k] real ones are to be computed."""
+    names: tuple[str, ...] = ()
+    """Of the samples, where they have some: files."""
+    classes: tuple[str, ...] = ()
+    """What the labels 0, 1, .. are called, where that is known."""
+    columns: tuple[str, ...] = ()
+    """What the elements of a sample are called, where the data is a table whose columns have names."""
+    stream: Stream | None = None
+    """Where the samples are one recording: frames of it in the order of time."""
+
+    def __len__(self) -> int:
+        return len(next(iter(self.inputs.values())))
+
+    def name(self, index: int) -> str:
+        """What messages call a sample."""
+        return self.names[index] if self.names else f"sample {index}"
+
+    def take(self, indices: Sequence[int] | Array | slice) -> Dataset:
+        """Some of the samples, in this order."""
+        chosen = np.arange(len(self))[indices]
+        return replace(
+            self,
+            inputs={name: array[chosen] for name, array in self.inputs.items()},
+            labels=None if self.labels is None else self.labels[chosen],
+            names=tuple(self.names[i] for i in chosen) if self.names else (),
+            stream=None if self.stream is None else self._part(self.stream, chosen),
+        )
+
+    def _windows(self, tensor: Tensor) -> Dataset:
+        """What a model with this input takes of a recording, as samples of their own."""
+        ((name, frames),) = self.inputs.items()
+        new = [axis for axis in range(len(tensor.shape)) if code_axis(tensor, axis) == tensor.newest]
+        return Dataset(self.where, {name: windows(tensor, frames, self.where, new[0] if new else None)})
+
+    def _by_feature(self, tensor: Tensor) -> Dataset:
+        """The columns of a table in the order in which a model has its features, where these have names too."""
+        ((name, rows),) = self.inputs.items()
+        wanted = tensor.labels if rows.shape[1:] == (len(self.columns),) else ()
+        missing = [feature for feature in wanted if feature not in self.columns]
+        if missing:
+            raise MoteError(
+                f"has no column '{printable(missing[0])}', which is a feature of the model; it has"
+                f" {', '.join(map(printable, self.columns[:20]))}",
+                where=self.where,
+                remedy=f"{did_you_mean(missing[0], self.columns)}name the columns as in training, or leave out the line"
+                " of names where they are in the model's order",
+            )
+        order = [self.columns.index(feature) for feature in wanted] or slice(None)
+        return replace(self, inputs={name: rows[:, order]}, columns=())
+
+    def _part(self, stream: Stream, chosen: Array) -> Stream:
+        """What is known of a piece of the recording."""
+        if not len(chosen) or (np.diff(chosen) != 1).any():
+            raise MoteError(
+                "is a recording, of which only one piece can be taken",
+                where=self.where,
+                remedy="take samples that follow one another",
+            )
+        return replace(stream, first=stream.first + int(chosen[0]) * stream.period)
+
+    def cases(self, graph: Graph) -> list[dict[int, Array]]:
+        """The inputs of one inference after another by the ids of the model's inputs, one for each sample, in the types
+        that the model has: real numbers are quantized where an input is. Of a recording: one for each window of as many
+        frames as the model takes, or where it keeps what it has heard, one for each piece."""
+        if self.stream is not None and len(graph.inputs) == 1:
+            return self._windows(graph.tensors[graph.inputs[0]]).cases(graph)
+        if self.columns and len(graph.inputs) == 1:
+            return self._by_feature(graph.tensors[graph.inputs[0]]).cases(graph)
+        laid = {name: _laid(name, array, graph) for name, array in self.inputs.items()}
+        found = inferences(graph, laid, self.where, self.inputs)
+        if len(found) != len(self):
+            raise MoteError(
+                f"has {len(self):,} samples of which {len(found):,} inferences would be made: "
+                + ", ".join(f"'{name}' is {described(array)}" for name, array in self.inputs.items()),
+                where=self.where,
+                remedy="let the first axis count the samples, also where there is one only",
+            )
+        return found
+
+
+def _laid(name: str, array: Array, graph: Graph) -> Array:
+    """Samples in the shape of the input that has their name, or of the first that they can be meant for: one of as many
+    values, where the samples are rows of values, or differ only in axes of one."""
+    tensors = [graph.tensors[t] for t in graph.inputs]
+    sample = array.shape[1:]
+    for tensor in [t for t in tensors if t.name == name] or tensors:
+        shape = model_shape(tensor)
+        if sample in (shape, shape[1:] if shape[:1] == (1,) else shape):
+            return array
+        if prod(sample) == tensor.size and (len(sample) == 1 or _plain(sample) == _plain(shape)):
+            return array.reshape(len(array), *shape)
+    return array
+
+
+def _plain(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without axes of one."""
+    return tuple(n for n in shape if n != 1)

@@ -1,0 +1,53 @@
+"""Layers of which a few results may be off by one in some channels: kernels compute those, and mend them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mote.graph import Graph
+from mote.graph.ranges import Range
+from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.matrix.round_once import once_multiplier
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+
+
+class LooseConv2D(Conv2D):
+    """A convolution whose results in these channels are rounded once instead of to even."""
+
+    loose: tuple[int, ...] = ()
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        return loosened(super().sums(g, inputs), self.loose)
+
+
+class LooseFullyConnected(FullyConnected):
+    """The same of a fully connected layer."""
+
+    loose: tuple[int, ...] = ()
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        return loosened(super().sums(g, inputs), self.loose)
+
+
+class LooseDepthwiseConv2D(DepthwiseConv2D):
+    """The same of a depthwise convolution."""
+
+    loose: tuple[int, ...] = ()
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        return loosened(super().sums(g, inputs), self.loose)
+
+
+def loosened(sums: Sums, loose: tuple[int, ...]) -> Sums:
+    """Sums of which some channels are rounded once, with multipliers for that."""
+    assert sums.real is not None
+    limit = int(np.maximum(np.abs(sums.low), np.abs(sums.high)).max())
+    mult, shift, mask = sums.mult.copy(), sums.shift.copy(), np.zeros(len(sums.mult), np.bool_)
+    for channel in loose:
+        mask[channel] = True
+        mult[channel], shift[channel] = once_multiplier(float(sums.real[channel]), sums.zero, limit)
+    return replace(sums, mult=mult, shift=shift, loose=mask)

@@ -1,0 +1,1 @@
+"""Classical machine learning: decision trees, nearest neighbours, support vectors, box detection."""

@@ -1,0 +1,1 @@
+"""Control flow, states that a model keeps, and custom operators of users."""

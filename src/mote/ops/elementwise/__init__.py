@@ -1,0 +1,1 @@
+"""Element-wise operators: arithmetic, activations, comparisons, conversions of types."""

@@ -1,0 +1,1 @@
+"""Operators with indices that are computed at run time: gather and scatter."""

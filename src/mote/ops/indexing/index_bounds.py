@@ -1,0 +1,31 @@
+"""Which values of a model's inputs mean something: those that become indices must lie inside of what they index."""
+
+from __future__ import annotations
+
+from mote.graph import Graph, Op
+from mote.ops.elementwise.select import Select
+from mote.ops.moves.gather_constant import Pick
+from mote.ops.moves.pad_concat_transpose import Join, Transpose
+from mote.ops.moves.strided import Walk
+
+Bounds = tuple[int, int]
+"""The least and the largest value."""
+
+
+def input_bounds(graph: Graph) -> dict[int, Bounds]:
+    """The bounds of the inputs that have some. LiteRT refuses what lies outside of them."""
+    found: dict[int, Bounds] = {}
+    for op in reversed(graph.ops):
+        for position, i in op.computed(graph):
+            through = found.get(op.outputs[0]) if _passes_on(op, position) else None
+            for bounds in (op.bounds(graph, position), through):
+                if bounds is not None:
+                    low, high = found.get(i, bounds)
+                    found[i] = max(low, bounds[0]), min(high, bounds[1])
+    return {t: (low, max(low, high)) for t, (low, high) in found.items() if t in graph.inputs}
+
+
+def _passes_on(op: Op, position: int) -> bool:
+    """Whether the values of the output are those of an input; what chooses between others has its condition first."""
+    chooses = isinstance(op, Select) and position > 0
+    return op.is_view or chooses or isinstance(op, Join | Transpose | Walk | Pick) or op.kind == "CAST"

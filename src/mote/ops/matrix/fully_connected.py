@@ -1,0 +1,124 @@
+"""FULLY_CONNECTED."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from mote.graph import Graph, Op
+from mote.graph.fixedpoint import INT32_MAX, Ints
+from mote.graph.graph import Increment
+from mote.graph.ranges import LEAST, Peak, Range
+from mote.graph.streaming import Flow
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import Activation, DType, Rounding
+from mote.ops.common import (
+    absolute_weights,
+    bias_values,
+    real_scales,
+    real_weights,
+    rounded_inputs,
+    weight_problem,
+    wide_sums,
+)
+from mote.ops.matrix.accumulators import (
+    Sums,
+    layer_peak,
+    layer_range,
+    layer_sums,
+    narrow_peak,
+    parts,
+    products,
+    wide_parts,
+)
+from mote.ops.pointwise import pointwise
+from mote.ops.windows.conv import finish
+
+
+class FullyConnected(Op):
+    """[.., depth] x [channels, depth]: LiteRT rounds the result once, TensorFlow Lite Micro twice, ONNX Runtime to
+    even."""
+
+    activation: Activation = Activation.NONE
+    keep_dims: bool = False
+    rounding: Rounding = Rounding.ONCE
+    product: bool = False
+    """The file has it as BATCH_MATMUL with a constant matrix."""
+    kind = "FULLY_CONNECTED"
+    weights = 1
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        x, (channels, depth) = self.input(g).shape, self.input(g, 1).shape
+        if self.keep_dims:
+            return [(*x[:-1], channels)]
+        return [(prod(x) // depth, channels)]
+
+    def macs(self, g: Graph) -> int:
+        return self.output(g).size * self.input(g, 1).shape[1]
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
+
+    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+        """Vectors of a stream, where the axis is still one of the output."""
+        flow, x = flows[0], self.input(g).shape
+        if flow.axis == len(x) - 1 or x[-1] != self.input(g, 1).shape[1]:
+            return None
+        if self.keep_dims or len(x) == 2:
+            return pointwise(self, flows)
+        return Increment(self, flow.on(0), {0: flow.fresh}) if prod(x[:-1]) == flow.size else None
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := weight_problem(g, self):
+            return problem
+        return self._once_problem(g) if self.input(g).dtype.integer and self.rounding is Rounding.ONCE else None
+
+    def _once_problem(self, g: Graph) -> str | None:
+        """Why LiteRT has no result to follow: beyond 32 bits it is whatever a processor makes of a real number."""
+        x, w, y, bias = self.input(g), self.input(g, 1), self.output(g), self.tensor(g, 2)
+        assert w.data is not None
+        most = float(real_scales(x, w, y, w.shape[0]).max())
+        values = bias_values(bias, w.shape[0])
+        largest = wide_parts(w.data, 0, values) if x.dtype == DType.INT16 else parts(w.data, 0, x.zero_point, values)
+        if not wide_sums(g, self):
+            largest = min(largest, INT32_MAX + 1)
+        if largest * most < INT32_MAX + LEAST:
+            return None
+        return f"sums of up to {largest:,} times {most:g} leave 32 bits: the output's scale {y.scale:g} is too small"
+
+    def columns(self, g: Graph) -> Ints | None:
+        """The input's channel that each column of the weights belongs to; None where columns are no whole pixels."""
+        channels, depth = self.input(g).channels, self.input(g, 1).shape[1]
+        return None if depth % channels else np.arange(depth) % channels
+
+    def sums(self, g: Graph, inputs: Range) -> Sums:
+        x, w, columns = self.input(g), self.input(g, 1), self.columns(g)
+        assert w.data is not None
+        if columns is None:
+            columns, inputs = np.zeros(w.shape[1], np.int64), inputs.hull
+        ends = products(w.data, inputs.low[columns] - x.zero_point, inputs.high[columns] - x.zero_point)
+        return layer_sums(g, self, ends, self.rounding)
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        return layer_peak(g, self, self.sums(g, inputs[0])) if inputs[0] else narrow_peak(g, self)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, w = values[0], values[1]
+        assert x is not None and w is not None
+        vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
+        sums = vectors @ real_weights(g, self, w).T
+        return [finish(g, self, sums, self.activation, self.rounding)]
+
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
+
+    def misjudged(self, g: Graph) -> str | None:
+        w = self.input(g, 1)
+        if self.product and w.quant is not None and w.quant.per_channel:
+            return "LiteRT's BATCH_MATMUL takes the scales of channels for 0"
+        return rounded_inputs(g, self)

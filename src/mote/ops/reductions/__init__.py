@@ -1,0 +1,1 @@
+"""Reductions, softmax, normalizations, and what is computed along one axis."""

@@ -1,0 +1,55 @@
+"""LAYER_NORMALIZATION and RMS_NORMALIZATION: vectors along the last axis over their standard deviation, or their root
+mean square. ONNX, PyTorch and Keras have them as layers; TFLite writes them out (see `mote.passes.fuse_lines`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.common import activation_type
+from mote.ops.reductions.normalize import Normalization
+
+SCALE, BIAS = 1, 2
+"""The positions of constants for each element of a vector, which may be absent."""
+
+
+class Standardize(Normalization):
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
+
+    epsilon: float
+    kind = "LAYER_NORMALIZATION"
+
+    def work(self, g: Graph) -> int:
+        return 4 * self.input(g).size
+
+    def unsupported(self, g: Graph) -> str | None:
+        for position in (SCALE, BIAS):
+            t = self.tensor(g, position)
+            if t is not None and (t.data is None or t.shape != (self.input(g).channels,) or t.dtype != DType.FLOAT32):
+                return f"a scale or bias of {t.dtype} {t.shape} is not supported (only a constant for each channel)"
+        return activation_type(g, self, dtypes=(DType.FLOAT32,))
+
+    def centered(self, x: Array) -> Array:
+        return np.asarray(x - x.mean(axis=-1, keepdims=True))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x = values[0]
+        assert x is not None
+        z = self.centered(x.astype(np.float64))
+        found = z / np.sqrt(np.square(z).mean(axis=-1, keepdims=True) + np.float32(self.epsilon))
+        scale, bias = (values[p] if len(values) > p else None for p in (SCALE, BIAS))
+        found = found if scale is None else found * scale
+        return [(found if bias is None else found + bias).astype(np.float32)]
+
+
+class RootMeanSquare(Standardize):
+    """x / sqrt(mean square + epsilon) * scale + bias."""
+
+    kind = "RMS_NORMALIZATION"
+
+    def centered(self, x: Array) -> Array:
+        return x

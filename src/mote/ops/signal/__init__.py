@@ -1,0 +1,1 @@
+"""Fourier transforms, and the audio operators of TFLite Micro."""

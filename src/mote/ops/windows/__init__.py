@@ -1,0 +1,1 @@
+"""Operators with sliding windows over images and volumes: convolutions, pooling, resizing, sampling."""

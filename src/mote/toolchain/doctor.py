@@ -1,0 +1,91 @@
+"""`mote doctor`: which of the tools that Mote can use are here, and how to get the others."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from mote.extras import TORCH_REMEDY, installing
+from mote.toolchain.compilers import ZIG_REMEDY, first_line
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One tool: what it is for, where it is, or how to get it."""
+
+    name: str
+    purpose: str
+    found: bool
+    detail: str
+    remedy: str
+
+
+_PROGRAMS = (
+    ("arm-none-eabi-gcc", "compile for Cortex-M", "apt install gcc-arm-none-eabi libnewlib-arm-none-eabi"),
+    ("qemu-system-arm", "emulate Cortex-M", "apt install qemu-system-arm"),
+    (
+        "riscv64-unknown-elf-gcc",
+        "compile for RISC-V",
+        "apt install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    ),
+    ("qemu-system-riscv32", "emulate RISC-V", "apt install qemu-system-misc"),
+    ("cc", "compile for this computer", "apt install gcc"),
+    ("clang", "a second compiler for this computer", "apt install clang"),
+)
+
+
+def _wheels() -> Sequence[tuple[str, str, str, str]]:
+    """Packages: name, module, what for, how to install it."""
+    return (
+        (
+            "ziglang",
+            "ziglang",
+            "compile for all targets, without root",
+            ZIG_REMEDY,
+        ),
+        ("unicorn", "unicorn", "emulate all cores but Cortex-M55, without root", "pip install unicorn"),
+        ("capstone", "capstone", "disassemble, for the cycles of `mote profile`", "pip install capstone"),
+        (
+            "ai-edge-litert",
+            "ai_edge_litert",
+            "the reference that results are compared with",
+            "pip install ai-edge-litert",
+        ),
+        ("tflite-micro", "tflite_micro", "TFLite Micro, for comparison", "pip install --pre tflite-micro"),
+        ("onnx", "onnx", "read ONNX models", installing("onnx")),
+        ("onnxruntime", "onnxruntime", "the reference of ONNX models", installing("onnx")),
+        ("torch", "torch", "read PyTorch models, and their reference", TORCH_REMEDY),
+        ("torchao", "torchao", "models that PyTorch has quantized", installing("torch")),
+        ("h5py", "h5py", "read Keras models", installing("keras")),
+        ("keras", "keras", "the reference of Keras models", "pip install keras, and torch, jax or tensorflow"),
+        ("scikit-learn", "sklearn", "models of scikit-learn, which are objects", "pip install scikit-learn"),
+        ("xgboost", "xgboost", "the reference of XGBoost models", "pip install xgboost"),
+        ("lightgbm", "lightgbm", "the reference of LightGBM models", "pip install lightgbm"),
+    )
+
+
+def doctor() -> list[Finding]:
+    """Every tool that Mote can use, found or not."""
+    found = [_program(*row) for row in _PROGRAMS]
+    return found + [_wheel(*row) for row in _wheels()]
+
+
+def _program(name: str, purpose: str, remedy: str) -> Finding:
+    path = shutil.which(name)
+    detail = f"{path}: {first_line((path, '--version'))}" if path else ""
+    return Finding(name, purpose, path is not None, detail, remedy)
+
+
+def _wheel(name: str, module: str, purpose: str, remedy: str) -> Finding:
+    spec = importlib.util.find_spec(module)
+    if spec is None:
+        return Finding(name, purpose, False, "", remedy)
+    try:
+        number = version(name)
+    except PackageNotFoundError:
+        number = "version unknown"
+    where = (spec.submodule_search_locations or [spec.origin or ""])[0]
+    return Finding(name, purpose, True, f"{where}: {number}", remedy)
