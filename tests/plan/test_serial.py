@@ -13,6 +13,7 @@ from test_plan import MODELS
 import mlperf_tiny
 from mote.compiler.line import compile, golden
 from mote.emit.c.project import Job, generate
+from mote.package.packagers import packaged
 from mote.plan.check import check
 from mote.plan.json_codec import SerialError, dump, load, same
 from mote.plan.plan import Plan
@@ -41,7 +42,7 @@ def test_every_mode(mode: str) -> None:
     again = Plan.from_json(written)
     assert again == compiled.plan and again.to_json() == written
     check(again)
-    project = generate(Job(again, compiled.project.options, golden(again.graph)))
+    project = packaged(generate(Job(again, compiled.project.options, golden(again.graph))))
     assert project.files == compiled.project.files
 
 
