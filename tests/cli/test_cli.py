@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.cli import COMMANDS, main
+from mote.cli import BLAS_THREADS, COMMANDS, main
 from mote.frontends.tflite.writer import Writer
 from mote.graph import tolerance
 from network import Net
@@ -281,6 +281,16 @@ def test_a_command_is_imported_when_it_is_called() -> None:
         found = set(done.stderr.split())
         assert {name for name in ("common", *COMMANDS) if f"mote.cli.{name}" in found} == allowed
         assert ("numpy" in found) == bool(allowed)
+
+
+@pytest.mark.parametrize(("command", "threads"), [("inspect", "1"), ("evaluate", None)])
+def test_commands_without_data_sets_have_one_thread_of_blas(
+    command: str, threads: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(BLAS_THREADS, "")
+    monkeypatch.delenv(BLAS_THREADS)
+    assert main([command, "no-such-file.tflite"]) != 0
+    assert os.environ.get(BLAS_THREADS) == threads
 
 
 def test_mote_is_a_module_to_run() -> None:

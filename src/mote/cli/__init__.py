@@ -41,6 +41,10 @@ COMMANDS = {
     "doctor": "check compilers, emulators and packages",
 }
 """Every command with its line of `mote --help`, which imports none of them."""
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+MANY_SAMPLES = {"quantize", "prune", "evaluate"}
+"""Commands that multiply matrices large enough for several threads of BLAS. In others two threads wait for one another
+for longer than they compute."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,6 +85,8 @@ def _guarded(given: Sequence[str]) -> int:
 
 
 def _run(given: Sequence[str]) -> int:
+    if MANY_SAMPLES.isdisjoint(given[:1]):
+        os.environ.setdefault(BLAS_THREADS, "1")
     try:
         arguments = parser(given[0] if given else "").parse_args(given)
     except SystemExit as done:  # the help or the version was printed

@@ -8,7 +8,6 @@ as kernels do. `scale_even` is what ONNX Runtime does, in single precision. `res
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
@@ -23,17 +22,21 @@ OVERFLOW = 1 << 10
 def quantize_multiplier(real: float) -> tuple[int, int]:
     """`real` as (mantissa, shift): real ~ mantissa / 2^31 * 2^shift, mantissa in [2^30, 2^31). What is no finite number
     has a shift that no operator takes."""
-    if real == 0.0:
-        return 0, 0
-    if not math.isfinite(real):
-        return 1 << 30, OVERFLOW
-    fraction, shift = math.frexp(real)
-    mantissa = math.floor(abs(fraction) * (1 << 31) + 0.5)
-    mantissa = mantissa if fraction > 0 else -mantissa
-    if abs(mantissa) == 1 << 31:
-        mantissa //= 2
-        shift += 1
-    return (mantissa, shift) if shift >= -31 else (0, 0)
+    (mantissa,), (shift,) = quantize_multipliers(np.array([real]))
+    return int(mantissa), int(shift)
+
+
+def quantize_multipliers(real: NDArray[np.float64]) -> tuple[Ints, Ints]:
+    """The mantissas and shifts of many numbers."""
+    finite = np.isfinite(real)
+    fraction, exponent = np.frexp(np.where(finite, real, 0.0))
+    size = np.floor(np.abs(fraction) * (1 << 31) + 0.5).astype(np.int64)
+    carry = size == 1 << 31
+    shift = exponent + carry.astype(np.int64)
+    size = np.where(shift >= -31, size >> carry, 0)
+    mantissa = np.where(fraction > 0, size, -size)
+    shift = np.where(mantissa == 0, 0, shift)
+    return np.where(finite, mantissa, 1 << 30), np.where(finite, shift, OVERFLOW)
 
 
 def high_mul(a: Ints, b: Ints | int) -> Ints:
@@ -45,9 +48,9 @@ def rounding_shift_right(x: Ints, bits: Ints | int) -> Ints:
     """x / 2^bits, halves away from zero."""
     x = np.asarray(x, np.int64)
     bits = np.asarray(bits, np.int64)
-    nudge = np.where(bits > 0, (1 << bits) >> 1, 0) - np.where((bits > 0) & (x < 0), 1, 0)
-    rounded: Ints = (x + nudge) >> bits
-    return rounded
+    rounded: Ints = x + ((1 << bits) >> 1)
+    rounded -= (x < 0) & (bits > 0)
+    return rounded >> bits
 
 
 def wrap32(x: Ints) -> Ints:

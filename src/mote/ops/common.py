@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import quantize_multiplier
+from mote.graph.fixedpoint import quantize_multiplier, quantize_multipliers
 from mote.graph.graph import Increment
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.streaming import Flow, PaddingError, StrideError
@@ -207,9 +207,7 @@ def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDAr
     real = real_scales(x, w, y, channels)
     if w.quant is not None and w.quant.unsigned:
         real = np.full(channels, float(np.float32(x.scale) * w.quant.scale[0]) / y.scale)
-    pairs = map(quantize_multiplier, real.tolist())
-    mult, shift = zip(*pairs, strict=True)
-    return np.array(mult, np.int64), np.array(shift, np.int64)
+    return quantize_multipliers(real)
 
 
 def even_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.float64]:

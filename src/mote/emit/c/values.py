@@ -44,6 +44,8 @@ _LEAST = (-(1 << 31), -(1 << 63))
 
 _MOST = (1 << 63) - 1
 """Larger numbers have no sign, which C wants to be told."""
+_BYTES = {np.dtype(t): np.arange(256).astype(np.uint8).view(t).astype(str).tolist() for t in (np.int8, np.uint8)}
+"""The literals of whole numbers of one byte, by the byte."""
 _INFINITE = {"inf": "MOTE_INFINITY", "-inf": "-MOTE_INFINITY"}
 
 
@@ -167,6 +169,8 @@ def floats(values: Array) -> list[str]:
 
 def integers(values: Array) -> list[str]:
     """The C literals of whole numbers."""
+    if values.dtype in _BYTES:
+        return list(map(_BYTES[values.dtype].__getitem__, values.tobytes()))
     plain = values.size == 0 or (values.min() > -(1 << 31) and values.max() <= _MOST)
     wide = np.uint64 if values.dtype == np.uint64 else np.int64
     return list(map(str if plain else number, values.reshape(-1).astype(wide).tolist()))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import INT32_MAX, Ints, quantize_multiplier, rescale_affine, wrap32
+from mote.graph.fixedpoint import INT32_MAX, Ints, quantize_multipliers, rescale_affine, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import FLOAT_TOLERANCE
@@ -106,7 +106,7 @@ class AffineLayer(Op):
         """The multipliers, the shifts, and what is added to products, of all channels."""
         y = self.output(g)
         real = snapped(real_scales(self.input(g), self.input(g, 1), y, y.channels))
-        mult, shift = np.array([quantize_multiplier(scale) for scale in real.tolist()], np.int64).T
+        mult, shift = quantize_multipliers(real)
         return mult, shift, bias_values(self.input(g, FRACTION), len(mult)) * mult >> FRACTION_BITS
 
     def layer_sums(self, g: Graph, ends: Ends) -> AffineSums:

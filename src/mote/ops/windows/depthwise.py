@@ -68,8 +68,9 @@ class DepthwiseConv2D(WindowOp):
         weights = real_weights(g, self, w, axis=3)[0]
         sums = []
         for patches in self.windows(x, zero):
-            patches = np.repeat(patches.astype(np.float64) - zero, self.multiplier, axis=3)
-            sums.append(np.einsum("nyxckl,klc->nyxc", patches, weights, optimize=True))
+            patches = np.repeat(patches, self.multiplier, axis=3) if self.multiplier > 1 else patches
+            taps = np.ndindex(weights.shape[:2])
+            sums.append(sum(((patches[(..., *at)] - float(zero)) * weights[at] for at in taps), np.zeros(())))
         return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
