@@ -1,5 +1,5 @@
 """Packages that only some formats need: they are loaded when a file of that format comes, and named where they are
-missing."""
+missing. Parts of the standard library that few commands need are loaded late as well: they take a while."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from io import StringIO
 from typing import Any
 from urllib.parse import urlparse
-from urllib.request import url2pathname
 
 from mote.errors import MoteError
 
@@ -30,23 +28,26 @@ def installed(package: str) -> bool:
 
 def version_of(distribution: str) -> str:
     """The version of a package; nothing where it is not installed, or does not tell."""
+    metadata = import_module("importlib.metadata")
     try:
-        return version(distribution)
-    except PackageNotFoundError:
+        return str(metadata.version(distribution))
+    except metadata.PackageNotFoundError:
         return ""
 
 
 def installing(extra: str) -> str:
     """The command that installs an extra of Mote's: from the clone, where Mote was installed from one."""
+    metadata = import_module("importlib.metadata")
     try:
-        text = distribution(PROJECT).read_text("direct_url.json")
-    except PackageNotFoundError:
+        text = metadata.distribution(PROJECT).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
         return f"pip install '.[{extra}]' in the clone of Mote"
     origin = urlparse(json.loads(text)["url"]) if text else None
     if origin is None or origin.scheme != "file":
         return f"pip install '{PROJECT}[{extra}]'"
     editable = "--editable " if json.loads(text or "{}").get("dir_info", {}).get("editable") else ""
-    return f"pip install {editable}'{url2pathname(origin.path)}[{extra}]'"
+    folder = import_module("urllib.request").url2pathname(origin.path)
+    return f"pip install {editable}'{folder}[{extra}]'"
 
 
 def require(package: str, *, extra: str = "", what: str = "this") -> Any:

@@ -283,6 +283,15 @@ def test_a_command_is_imported_when_it_is_called() -> None:
         assert ("numpy" in found) == bool(allowed)
 
 
+def test_compiling_loads_what_it_needs(tmp_path: Path) -> None:
+    """Front ends of other formats, and parts of the standard library and of NumPy that take long to import."""
+    arguments = ["compile", DIGITS, "--output", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=True)
+    slow = {"urllib.request", "email", "ssl", "importlib.metadata", "numpy.ma"}
+    others = {"mote.frontends.build", "mote.frontends.onnx", "mote.frontends.torch.reader", "mote.quantize"}
+    assert not set(done.stderr.split()) & (slow | others)
+
+
 @pytest.mark.parametrize(("command", "threads"), [("inspect", "1"), ("evaluate", None)])
 def test_commands_without_data_sets_have_one_thread_of_blas(
     command: str, threads: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

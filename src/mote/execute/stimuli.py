@@ -16,7 +16,7 @@ from mote.ops.control.control_flow import EndlessError, unbounded
 from mote.ops.indexing.index_bounds import Bounds, input_bounds
 
 Limits = tuple[float, float]
-Stimulus = Callable[[Tensor, Limits, np.random.Generator], Array]
+Stimulus = Callable[[Tensor, Limits, "np.random.Generator"], Array]
 
 
 def _limits(graph: Graph, t: Tensor) -> Limits:

@@ -21,7 +21,7 @@ __all__ = ["EDGES", "FEATURES", "SUFFIXES", "Format", "Source", "load", "parse",
 READERS = {
     Format.TFLITE: "tflite",
     Format.ONNX: "onnx",
-    Format.TORCH: "torch",
+    Format.TORCH: "torch.reader",
     Format.KERAS: "keras",
     Format.SKLEARN: "sklearn",
     Format.XGBOOST: "trees.xgboost",

@@ -113,7 +113,8 @@ class Axis:
 
     def present(self, size: int) -> NDArray[np.int64]:
         """Which taps lie inside an image of `size`, 1 or 0: a row for each way that occurs."""
-        return np.unique((self.positions(size) != OUTSIDE).astype(np.int64), axis=0)
+        ways = {tuple(row) for row in (self.positions(size) != OUTSIDE).tolist()}
+        return np.array(sorted(ways), np.int64).reshape(-1, self.kernel)
 
     def __str__(self) -> str:
         parts = [str(self.kernel)]

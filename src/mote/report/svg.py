@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from colorsys import hls_to_rgb
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 SVG = b"<svg"
 """What a picture begins with."""
@@ -35,6 +35,7 @@ text { font: 11px system-ui, sans-serif; fill: #1f2328 }
 }
 """
 
+_SPACES = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 _CONTROL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -94,7 +95,7 @@ class Canvas:
 
 def clean(text: str) -> str:
     """Text for XML: escaped, without the characters that XML cannot hold."""
-    return escape(_CONTROL.sub("\ufffd", text))
+    return escape(_CONTROL.sub("\ufffd", text), quote=False)
 
 
 def colour(index: int) -> str:
@@ -124,7 +125,8 @@ def ticks(lo: float, hi: float, most: int) -> Iterator[int]:
 
 def _attributes(**values: object) -> str:
     def text(value: object) -> str:
-        return quoteattr(_number(value) if isinstance(value, (int, float)) else _CONTROL.sub("\ufffd", str(value)))
+        text = _number(value) if isinstance(value, (int, float)) else _CONTROL.sub("\ufffd", str(value))
+        return f'"{escape(text).translate(_SPACES)}"'
 
     return "".join(f" {key.rstrip('_').replace('_', '-')}={text(value)}" for key, value in values.items())
 

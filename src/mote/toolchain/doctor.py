@@ -6,9 +6,8 @@ import importlib.util
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
-from mote.extras import TORCH_REMEDY, installing
+from mote.extras import TORCH_REMEDY, installing, version_of
 from mote.toolchain.compilers import ZIG_REMEDY, first_line
 
 
@@ -83,9 +82,6 @@ def _wheel(name: str, module: str, purpose: str, remedy: str) -> Finding:
     spec = importlib.util.find_spec(module)
     if spec is None:
         return Finding(name, purpose, False, "", remedy)
-    try:
-        number = version(name)
-    except PackageNotFoundError:
-        number = "version unknown"
+    number = version_of(name) or "version unknown"
     where = (spec.submodule_search_locations or [spec.origin or ""])[0]
     return Finding(name, purpose, True, f"{where}: {number}", remedy)

@@ -8,10 +8,10 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mote.errors import MoteError
+from mote.extras import version_of as package_version
 from mote.targets import Target
 from mote.toolchain.boards import board_of
 from mote.toolchain.builder import Mode
@@ -65,7 +65,7 @@ def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
     if prefer != "unicorn" and target.qemu_machine and shutil.which(qemu):
         return Emulator("qemu", (qemu,), version_of((qemu, "--version")))
     if prefer != "qemu" and target.unicorn_cpu and importlib.util.find_spec("unicorn"):
-        return Emulator("unicorn", (), _version("unicorn"))
+        return Emulator("unicorn", (), package_version("unicorn") or "of unknown version")
     remedies = []
     if prefer != "unicorn":
         remedies.append(f"apt install {PACKAGES[target.arch]}")
@@ -73,13 +73,6 @@ def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
         remedies.append(UNICORN_REMEDY)
     why = "" if target.unicorn_cpu or prefer == "qemu" else f" (unicorn does not know the {target.cpu})"
     raise MoteError(f"no emulator for target '{target.name}' was found{why}", remedy=", or ".join(remedies))
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "of unknown version"
 
 
 def execute(

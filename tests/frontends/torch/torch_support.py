@@ -15,7 +15,7 @@ from mote.compiler.compiled import Compiled
 from mote.extras import quiet
 from mote.frontends.model import Model
 from mote.frontends.source import Format, Source
-from mote.frontends.torch import read
+from mote.frontends.torch.reader import read
 from mote.frontends.torch.reference import reference
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape

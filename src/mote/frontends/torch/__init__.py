@@ -1,5 +1,1 @@
 """Programs of PyTorch, as `torch.export` saves them."""
-
-from mote.frontends.torch.reader import read
-
-__all__ = ["read"]
