@@ -16,6 +16,7 @@ from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.emit.image import format
 from mote.emit.image.c_array import c_array
+from mote.emit.image.flatten import flattened
 from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.emit.image.manifest import Manifest, read_manifest
 from mote.emit.image.metadata import about
@@ -121,7 +122,7 @@ def pack(
         planned = plan_for(optimized, where, settings, say)
         name, _ = c_name(settings, graph)
         settings = replace(settings, name=name)
-        found = program(planned)
+        found = flattened(program(planned))
         details = Details(
             hashlib.sha256(model.data).digest(),
             version,

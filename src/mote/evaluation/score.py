@@ -20,6 +20,7 @@ from mote import frontends
 from mote.compiler.line import planned
 from mote.compiler.settings import make_settings
 from mote.data.dataset_type import Dataset
+from mote.emit.image.flatten import flattened
 from mote.emit.image.kernels import ANY, merged, record
 from mote.emit.image.writer import Details, write
 from mote.errors import MoteError, naming
@@ -60,7 +61,7 @@ def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Arra
     settings = replace(make_settings(), fixed=ANY)
     with naming(graph.name):
         plan = planned(graph, settings)
-    made = program(plan)
+    made = flattened(program(plan))
     image, kernels = write(made, Details(strip=True)), merged(map(record, made.kernels))
     threads = min(cores(), len(cases))
     parts = [cases[i * len(cases) // threads : (i + 1) * len(cases) // threads] for i in range(threads)]

@@ -1,36 +1,39 @@
-"""A plan as instructions for one small machine, in which there are no operators any more: what an image holds.
+"""A plan as instructions for one small machine, in which there are no operators any more: what back ends print.
 
-Every address is known: bodies of control flow lie where the step has its working memory, what they are lent lies where
-it lies outside of them, and branches and loops are jumps in one schedule.
+Every address is known. A body of control flow is a program of its own: its arena is the working memory of the
+instruction that runs it, and what it is lent lies where it lies outside of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from mote.graph import Op, Tensor
+from mote.graph import Op, Rows, Tensor
 from mote.graph.rows import OUTSIDE, row_count
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
 from mote.kernels.contract import Call, Packed
-from mote.lower.row_access import Reading, RowsOf, added, affine, aligned_row, counter_of, view, window, windows
+from mote.lower.row_access import Reading, RowsOf, added, affine, aligned_row, view, window, windows
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Plan, Step
 from mote.plan.rows import Arrival
+from mote.plan.several_memories import constant_reads
 
 STATES = 0x10
 """The memory of what is kept from one inference to the next."""
 IMAGE = 0x11
 """The memory of constants."""
+NO_ROWS = Rows(0, 0)
 
 
 class Form(IntEnum):
     """How an instruction calls its kernel, or what it does without one."""
 
     WHOLE = 0
-    """The kernel's own function over tensors in one piece."""
+    """The kernel's own function over contiguous tensors."""
     ROW = 1
     """Its row function, from pointers to rows."""
     EACH = 2
@@ -66,7 +69,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """An array in the image."""
+    """An array in flash."""
 
     data: Array
 
@@ -78,25 +81,38 @@ class Place:
     row_bytes: int
     rows: int
     memory: int
+    """The number of an arena, STATES, IMAGE, or, of what a body is lent, LENT and below."""
     at: int = 0
     """Where row 0 is, in bytes; of a constant, from where that begins."""
     kind: Kind = Kind.STRIP
     ring: int = 0
-    offsets: tuple[int, ...] = ()
-    """Of a table: of each row, in bytes."""
+    offsets: tuple[int | None, ...] = ()
+    """Of a table: of each row, in bytes; None for rows that nobody needs."""
     constant: Constant | None = None
+    dtype: DType = field(default=DType.INT8, compare=False)
+    tensors: tuple[int, ...] = field(default=(), compare=False)
+    """The tensors of the plan that lie there, which are views of one another."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows * self.row_bytes
 
     @property
     def end(self) -> int:
         """Behind its last byte."""
-        last = max(self.offsets) if self.kind is Kind.TABLE else self.at + (self.rows - 1) * self.row_bytes
-        return last + self.row_bytes
+        if self.kind is Kind.TABLE:
+            return max((o for o in self.offsets if o is not None), default=0) + self.row_bytes
+        return self.at + self.nbytes
+
+    def begins_with(self, other: Place) -> bool:
+        """Whether both begin at the same byte."""
+        return (self.memory, self.at, self.constant) == (other.memory, other.at, other.constant)
 
 
 @dataclass(frozen=True)
 class Operand:
     """What an instruction reads: the rows start + y * step + k * spread of a place for `taps` values of k, or those
-    that are listed."""
+    that are listed; all of it where there are no taps."""
 
     place: Place
     taps: int = 0
@@ -142,6 +158,80 @@ class Instruction:
     """How many rows are computed in a turn."""
     last: int = 0
     """Behind the last row that there is to compute."""
+    rows: Rows = NO_ROWS
+    """Of WHOLE: those that are computed."""
+    kind: str = ""
+    shape: Shape = ()
+    """Of the operator and its output, for comments."""
+    reads: int = 0
+    """About how many bytes of its constants an inference reads."""
+    control: Branches | Loop | None = None
+
+    @property
+    def begins(self) -> list[int]:
+        """The first row (or tap) of each turn."""
+        return list(self.listed) or [self.first + n * self.step for n in range(self.times)]
+
+    @property
+    def computed(self) -> list[int]:
+        """The rows of all turns."""
+        if self.group == 1:
+            return self.begins
+        return [y for begin in self.begins for y in range(begin, min(begin + self.group, self.last))]
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.control.bodies if self.control else ()
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A tensor that is copied whole."""
+
+    source: Place
+    target: Place
+    by_way: Place | None = None
+    """Where it is moved before anything is copied: where it lies, something else is copied to."""
+
+
+@dataclass(frozen=True)
+class Lent:
+    """Memory of the program around a body that the body uses."""
+
+    place: Place
+    written: bool
+    output: int | None = None
+    """The output of the operator that is copied there when the body has run."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body of control flow. Its memory 0 is the working memory of the instruction, LENT - k is `lent[k]`."""
+
+    program: Program
+    lent: tuple[Lent, ...]
+    copies: tuple[Transfer, ...]
+    """Between its own memories, when it has run."""
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The first body where the byte at operand 0 is not zero, else the second one."""
+
+    bodies: tuple[Body, ...]
+    made: tuple[Place, ...]
+    """The outputs that traces show."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The last body again and again: `trips` times, or as long as the first output of the first body is not zero."""
+
+    bodies: tuple[Body, ...]
+    made: tuple[Place, ...]
+    """The outputs that traces show."""
+    begin: tuple[Transfer, ...]
+    trips: int | None
 
 
 @dataclass(frozen=True)
@@ -162,8 +252,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Program:
-    """What a plan does. The instructions of its own operators come first and have their numbers in `Plan.works`; those
-    of bodies, jumps and copies follow."""
+    """What a plan does: an instruction for each of `Plan.works`, and the order in which they have their turns."""
 
     instructions: tuple[Instruction, ...]
     schedule: tuple[int, ...]
@@ -176,10 +265,19 @@ class Program:
     warm_up: int
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    zone: int = 0
+    """Bytes around every buffer that nobody else has."""
+    mixed: bool = False
+    """Memory is used for elements of several types, bytes aside, which C lets nobody confuse."""
 
     @property
     def pushed(self) -> bool:
         return any(port.place is None for port in self.inputs)
+
+    @property
+    def straight(self) -> bool:
+        """One instruction after another, each with one turn."""
+        return self.schedule == tuple(range(len(self.instructions)))
 
     @property
     def jumps(self) -> bool:
@@ -187,139 +285,97 @@ class Program:
         return any(i.form >= Form.COPY for i in self.instructions)
 
     @property
+    def all(self) -> list[Program]:
+        """This program, and those of the bodies of control flow in it."""
+        return [self, *(p for i in self.instructions for body in i.bodies for p in body.program.all)]
+
+    @property
+    def turns(self) -> list[Instruction]:
+        """The instruction of each turn."""
+        return [self.instructions[number] for number in self.schedule]
+
+    @property
     def kernels(self) -> list[Packed]:
         """Those that are called, in order."""
-        return [i.kernel for i in self.instructions if i.kernel is not None]
+        return [i.kernel for program in self.all for i in program.instructions if i.kernel is not None]
 
 
 def program(plan: Plan) -> Program:
     """What a plan does, as instructions."""
-    return _Machine(plan).program()
-
-
-@dataclass(frozen=True)
-class _Base:
-    """Where a memory of a plan begins: that of a body is somewhere in the memories of the plan around it."""
-
-    memory: int
-    at: int = 0
-    constant: Constant | None = None
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """A plan, or that of a body, with where its memories are and what its operators' numbers and counters begin
-    with."""
-
-    plan: Plan
-    bases: Mapping[int, _Base]
-    number: int
-    counter: int
-    sizes: Mapping[int, int] = field(default_factory=dict)
-    """Bytes of the memories that places may not go beyond."""
+    return _Lowered(plan, {}).program()
 
 
 @dataclass
-class _Machine:
-    """What is made of a plan so far."""
+class _Lowered:
+    """What is made of a plan, or of that of a body."""
 
     plan: Plan
-    instructions: list[Instruction] = field(default_factory=list)
-    schedule: list[int] = field(default_factory=list)
-    counters: int = 0
-    constants: dict[int, Constant] = field(default_factory=dict)
+    constants: dict[int, Constant]
     """By the identity of the array, which the plan keeps alive."""
 
     def program(self) -> Program:
-        plan, arenas = self.plan, dict(enumerate(self.plan.arenas))
-        bases = {m: _Base(m) for m in arenas} | {KEPT: _Base(STATES)}
-        scope = self._scope(plan, bases, arenas | {STATES: plan.state_bytes})
-        self._run(scope)
-        states = tuple(Initial(plan.place[s.before].offset, s.initial) for s in plan.graph.states)
-        inputs = (Port(t, None if plan.pushed else self._tensor(scope, t)) for t in self._tensors(plan.graph.inputs))
-        outputs = (Port(t, self._tensor(scope, t)) for t in self._tensors(plan.graph.outputs))
+        plan, graph, counters = self.plan, self.plan.graph, 0
+        instructions = []
+        for op, steps in plan.works:
+            instructions.append(self._instruction(op, steps, counters))
+            counters += len(steps) > 1
+        tensors = [[graph.tensors[t] for t in ids] for ids in (graph.inputs, graph.outputs)]
         return Program(
-            tuple(self.instructions),
-            tuple(self.schedule),
-            self._arenas(),
+            tuple(instructions),
+            tuple(plan.numbers[step.ops] for step in plan.steps),
+            plan.arenas,
             plan.state_bytes,
-            states,
+            tuple(Initial(plan.place[s.before].offset, s.initial) for s in graph.states),
             plan.rings,
-            self.counters,
-            plan.graph.warm_up,
-            tuple(inputs),
-            tuple(outputs),
+            counters,
+            graph.warm_up,
+            tuple(Port(t, None if plan.pushed else self._tensor(t)) for t in tensors[0]),
+            tuple(Port(t, self._tensor(t)) for t in tensors[1]),
+            plan.zone,
+            _mixed(plan),
         )
 
-    def _tensors(self, ids: Sequence[int]) -> list[Tensor]:
-        return [self.plan.graph.tensors[t] for t in ids]
-
-    def _arenas(self) -> tuple[int, ...]:
-        """Bytes of the memories: those of the plan, and of rows of tensors in one piece that nobody needs, whose
-        kernels are called for all of it."""
-        ends = list(self.plan.arenas)
-        places = (p for i in self.instructions for p in (i.out, *(o.place for o in i.operands)) if p is not None)
-        for place in places:
-            if place.memory < len(ends):
-                ends[place.memory] = max(ends[place.memory], place.end)
-        return tuple(ends)
-
-    def _scope(self, plan: Plan, bases: Mapping[int, _Base], sizes: Mapping[int, int]) -> _Scope:
-        """A plan with places for its instructions and counters behind those that there are."""
-        found = _Scope(plan, bases, len(self.instructions), self.counters, sizes)
-        self.counters += plan.counters
-        self.instructions += [_NOTHING] * len(plan.works)
-        return found
-
-    def _run(self, scope: _Scope) -> None:
-        """The instructions of a plan, and its schedule behind what there is."""
-        for i, (op, steps) in enumerate(scope.plan.works):
-            if not isinstance(steps[0].kernel, Bodied):
-                self.instructions[scope.number + i] = self._instruction(scope, i, op, steps)
-        for step in scope.plan.steps:
-            if isinstance(step.kernel, Bodied):
-                self._control(scope, step, step.kernel)
-            self.schedule.append(scope.number + scope.plan.numbers[step.ops])
-
-    def _instruction(self, scope: _Scope, i: int, op: Op, steps: tuple[Step, ...]) -> Instruction:
-        step, kernel = steps[0], steps[0].kernel
-        counter = scope.counter + counter_of(scope.plan, i) if len(steps) > 1 else None
-        out = scope.plan.place[op.outputs[0]]
+    def _instruction(self, op: Op, steps: tuple[Step, ...], counter: int) -> Instruction:
+        step, kernel, graph = steps[0], steps[0].kernel, self.plan.graph
+        output = op.output(graph)
         begun = Instruction(
             op.name,
             Form.WHOLE,
             None if isinstance(op, Arrival) else kernel,
-            out=self._place(scope, out),
-            scratch=_room(scope, step.scratch_memory, step.scratch, kernel.scratch),
-            sums=_room(scope, step.sums_memory, step.sums, kernel.sums),
-            counter=counter,
+            out=self._place(self.plan.place[output.id], output.dtype),
+            scratch=_room(step.scratch_memory, step.scratch, kernel.scratch),
+            sums=_room(step.sums_memory, step.sums, kernel.sums),
+            counter=counter if len(steps) > 1 else None,
             times=len(steps),
+            kind=op.kind,
+            shape=output.shape,
+            reads=constant_reads(graph, op),
         )
         if isinstance(op, Arrival):
             return _turning(replace(begun, form=Form.ARRIVAL), [s.rows.lo for s in steps])
+        if isinstance(kernel, Bodied):
+            assert isinstance(op, Control)
+            return self._control(op, begun, kernel)
         if kernel.call is Call.ADDS:
-            taps, read = added(scope.plan, op, steps)
-            operand = self._operand(scope, read, read.flat)
-            return _turning(replace(begun, form=Form.SUMS, operands=(operand,)), taps)
+            taps, read = added(self.plan, op, steps)
+            return _turning(replace(begun, form=Form.SUMS, operands=(self._operand(read, read.flat),)), taps)
         if kernel.call is Call.RING:
-            new = Operand(self._tensor(scope, op.input(scope.plan.graph, 1)))
-            return replace(begun, form=Form.RING, operands=(new,))
-        return self._whole(scope, op, begun, step) if step.whole else self._rows(scope, op, begun, RowsOf(steps))
+            return replace(begun, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
+        return self._whole(op, begun, step) if step.whole else self._rows(op, begun, RowsOf(steps))
 
-    def _whole(self, scope: _Scope, op: Op, begun: Instruction, step: Step) -> Instruction:
-        graph, kernel = scope.plan.graph, step.kernel
-        operands = tuple(Operand(self._tensor(scope, op.input(graph, p))) for p in kernel.operands)
+    def _whole(self, op: Op, begun: Instruction, step: Step) -> Instruction:
+        graph, kernel = self.plan.graph, step.kernel
+        operands = tuple(Operand(self._tensor(op.input(graph, p))) for p in kernel.operands)
         ranges = {Call.FLAT: (0, kernel.units), Call.ROWS: (step.rows.lo, step.rows.hi)}
         lo, hi = ranges.get(kernel.call, (0, 0))
-        out = self._tensor(scope, op.output(graph))
-        return replace(begun, operands=operands, out=out, lo=lo, hi=hi)
+        return replace(begun, operands=operands, out=self._tensor(op.output(graph)), lo=lo, hi=hi, rows=step.rows)
 
-    def _rows(self, scope: _Scope, op: Op, begun: Instruction, rows: RowsOf) -> Instruction:
-        plan, kernel = scope.plan, rows.steps[0].kernel
+    def _rows(self, op: Op, begun: Instruction, rows: RowsOf) -> Instruction:
+        plan, kernel = self.plan, rows.steps[0].kernel
         begun = _turning(replace(begun, group=rows.group, last=max(rows.ys) + 1), rows.begins)
         if kernel.rows and kernel.group > 1:
             read = windows(plan, op, rows)
-            return replace(begun, form=Form.ROWS, operands=(self._operand(scope, read),), hi=kernel.group)
+            return replace(begun, form=Form.ROWS, operands=(self._operand(read),), hi=kernel.group)
         if kernel.row:
             found = [window(plan, op, position, rows) for position in kernel.operands]
             form, hi = Form.ROW, 0
@@ -327,148 +383,92 @@ class _Machine:
             found = [aligned_row(plan, op, position, rows) for position in kernel.operands]
             units = kernel.units // row_count(op.output(plan.graph).shape)
             form, hi = Form.EACH, units if kernel.call is Call.FLAT else 1
-        operands = tuple(self._operand(scope, read, _listed(read, rows)) for read in found)
+        operands = tuple(self._operand(read, _listed(read, rows)) for read in found)
         return replace(begun, form=form, operands=operands, hi=hi)
 
-    def _operand(self, scope: _Scope, read: Reading, listed: Sequence[int] = ()) -> Operand:
-        place = self._tensor_rows(scope, read.tensor)
+    def _operand(self, read: Reading, listed: Sequence[int] = ()) -> Operand:
+        tensor = read.tensor
+        place = self._place(view(self.plan, tensor), tensor.dtype) if tensor.data is None else self._constant(tensor)
         if read.formula is None:
             return Operand(place, read.count, listed=tuple(listed))
         return Operand(place, read.count, read.formula.start, read.formula.step, read.formula.spread)
 
-    def _tensor_rows(self, scope: _Scope, tensor: Tensor) -> Place:
-        """The rows of a tensor, one by one."""
+    def _tensor(self, tensor: Tensor) -> Place:
+        """A contiguous tensor, all of it."""
         if tensor.data is not None:
             return self._constant(tensor)
-        return self._place(scope, view(scope.plan, tensor))
-
-    def _tensor(self, scope: _Scope, tensor: Tensor) -> Place:
-        """A tensor in one piece, all of it: also of rows that nobody needs its memory must be there."""
-        if tensor.data is not None:
-            return self._constant(tensor)
-        buffer = scope.plan.place[tensor.id]
-        return replace(self._place(scope, buffer), rows=len(buffer.offsets))
+        buffer = self.plan.place[tensor.id]
+        found = self._place(buffer, tensor.dtype)
+        return replace(found, kind=Kind.STRIP, at=buffer.offset, offsets=()) if found.kind is Kind.TABLE else found
 
     def _constant(self, tensor: Tensor) -> Place:
         assert tensor.data is not None
         constant = self.constants.setdefault(id(tensor.data), Constant(tensor.data))
         rows = row_count(tensor.shape)
-        return Place(tensor.nbytes // rows, rows, IMAGE, constant=constant)
+        return Place(tensor.nbytes // rows, rows, IMAGE, constant=constant, dtype=tensor.dtype)
 
-    def _place(self, scope: _Scope, buffer: Buffer) -> Place:
-        """Where the rows of a buffer lie. Behind those that are needed there may be no memory."""
-        base, count = scope.bases[buffer.memory], len(buffer.offsets)
-        if buffer.base is None and buffer.ring is None and any(o is not None for o in buffer.offsets):
-            offsets = tuple(base.at + (o or 0) for o in buffer.offsets)
-            return Place(buffer.row_bytes, count, base.memory, 0, Kind.TABLE, offsets=offsets, constant=base.constant)
-        at = base.at + buffer.offset
+    def _place(self, buffer: Buffer, dtype: DType) -> Place:
+        """Where the rows of a buffer lie."""
+        memory = STATES if buffer.memory == KEPT else buffer.memory
+        found = Place(buffer.row_bytes, len(buffer.offsets), memory, dtype=dtype, tensors=buffer.tensors)
         if buffer.ring is not None:
-            return Place(buffer.row_bytes, count, base.memory, at, Kind.RING, buffer.ring)
-        needed = max((y + 1 for y, o in enumerate(buffer.offsets) if o is not None), default=1)
-        room = (scope.sizes[base.memory] - at) // buffer.row_bytes if base.memory in scope.sizes else count
-        return Place(buffer.row_bytes, min(count, max(needed, room)), base.memory, at, constant=base.constant)
+            return replace(found, at=buffer.offset, kind=Kind.RING, ring=buffer.ring)
+        if buffer.base is None:
+            return replace(found, kind=Kind.TABLE, offsets=buffer.offsets)
+        return replace(found, at=buffer.base)
 
-    def _control(self, scope: _Scope, step: Step, kernel: Bodied) -> None:
-        """An operator with bodies: their instructions in the schedule, with jumps, and at last one that does nothing,
-        which stands for the operator."""
-        op = scope.plan.op(step)
-        assert isinstance(op, Control)
-        bodies = [self._body(scope, op, step, plan, n) for n, plan in enumerate(kernel.plans)]
-        if isinstance(op, If):
-            self._branches(scope, op, bodies, kernel)
-        else:
-            assert isinstance(op, While)
-            self._loop(scope, op, bodies, kernel)
-        out = self._tensor(scope, op.output(scope.plan.graph))
-        end = Instruction(op.name, Form.COPY, operands=(Operand(out),), out=out)
-        self.instructions[scope.number + scope.plan.numbers[step.ops]] = end
+    def _control(self, op: Control, begun: Instruction, kernel: Bodied) -> Instruction:
+        """An operator with bodies."""
+        tensors = self.plan.graph.tensors
+        parts = zip(kernel.plans, kernel.copies, strict=True)
+        bodies = tuple(self._body(op, n, plan, copies) for n, (plan, copies) in enumerate(parts))
+        shown = tuple(self._tensor(tensors[t]) for t in self.plan.shown(op))
+        control: Branches | Loop = Branches(bodies, shown)
+        if isinstance(op, While):
+            pairs = zip(op.given, op.made, strict=False)
+            begin = tuple(Transfer(self._tensor(tensors[a]), self._tensor(tensors[b])) for a, b in pairs)
+            control = Loop(bodies, shown, begin, op.trips)
+        operands = tuple(Operand(self._tensor(tensors[t])) for t in op.inputs)
+        out = self._tensor(op.output(self.plan.graph))
+        return replace(begun, form=Form.COPY, kernel=None, operands=operands, out=out, control=control)
 
-    def _body(self, scope: _Scope, op: Control, step: Step, plan: Plan, number: int) -> _Scope:
-        """A body with its memories: its arena is the step's working memory, and what it is lent lies outside."""
-        around = scope.bases[step.scratch_memory]
-        bases = {0: _Base(around.memory, around.at + (step.scratch or 0))}
-        known = outside(op, plan, number)
-        for k, t in enumerate(plan.goal.lent):
-            place = self._tensor(scope, scope.plan.graph.tensors[known[t]])
-            bases[LENT - k] = _Base(place.memory, place.at, place.constant)
-        return self._scope(plan, bases, scope.sizes)
-
-    def _branches(self, scope: _Scope, op: If, bodies: Sequence[_Scope], kernel: Bodied) -> None:
-        condition = self._tensor(scope, op.input(scope.plan.graph))
-        branch = self._add(Instruction(op.name, Form.BRANCH, operands=(Operand(condition),)))
-        ends = []
-        for number, (body, copies) in enumerate(zip(bodies, kernel.copies, strict=True)):
-            if number:
-                ends.append(self._add(Instruction(op.name, Form.JUMP)))
-                self._aim(branch)
-            self._run(body)
-            outputs = [self._tensor(scope, scope.plan.graph.tensors[op.made[c.output]]) for c in copies]
-            self._copy_out(op, body, copies, outputs)
-        for jump in ends:
-            self._aim(jump)
-
-    def _loop(self, scope: _Scope, op: While, bodies: Sequence[_Scope], kernel: Bodied) -> None:
-        graph, body = scope.plan.graph, bodies[-1]
-        for given, made in zip(op.given, op.made, strict=False):
-            self._copy(op, self._tensor(scope, graph.tensors[given]), self._tensor(scope, graph.tensors[made]))
-        if op.trips == 0:
-            return
-        begin, leave = len(self.schedule), None
-        if op.trips is None:
-            asked = bodies[0].plan.graph
-            self._run(bodies[0])
-            condition = self._tensor(bodies[0], asked.tensors[asked.outputs[0]])
-            leave = self._add(Instruction(op.name, Form.BRANCH, operands=(Operand(condition),)))
-        self._run(body)
-        copies = kernel.copies[-1]
-        inner = body.plan.graph
-        self._copy_out(op, body, copies, [self._tensor(body, inner.tensors[inner.inputs[c.output]]) for c in copies])
-        if op.trips is None:
-            self._add(Instruction(op.name, Form.JUMP, lo=begin))
-        else:
-            self._add(Instruction(op.name, Form.REPEAT, counter=self.counters, times=op.trips, lo=begin))
-            self.counters += 1
-        if leave is not None:
-            self._aim(leave)
-
-    def _copy_out(self, op: Control, body: _Scope, copies: Sequence[Copy], targets: Sequence[Place]) -> None:
-        """Outputs of a body to where they belong, those first out of the way that lie where others are copied to."""
-        sources = [self._tensor(body, body.plan.graph.tensors[c.tensor]) for c in copies]
-        for k, copy in enumerate(copies):
-            if copy.by_way is not None:
-                base = body.bases[0]
-                aside = replace(sources[k], memory=base.memory, at=base.at + copy.by_way, constant=None)
-                self._copy(op, sources[k], aside)
-                sources[k] = aside
-        for source, target in zip(sources, targets, strict=True):
-            self._copy(op, source, target)
-
-    def _copy(self, op: Control, source: Place, target: Place) -> None:
-        """All of a tensor to another place, if it is another one."""
-        if (source.memory, source.at, source.constant) != (target.memory, target.at, target.constant):
-            nbytes = target.rows * target.row_bytes
-            self._add(Instruction(op.name, Form.COPY, operands=(Operand(source),), out=target, hi=nbytes))
-
-    def _add(self, instruction: Instruction) -> int:
-        """One more instruction, which is next in the schedule; its number."""
-        self.instructions.append(instruction)
-        self.schedule.append(len(self.instructions) - 1)
-        return len(self.instructions) - 1
-
-    def _aim(self, jump: int) -> None:
-        """A jump to what comes next."""
-        self.instructions[jump] = replace(self.instructions[jump], lo=len(self.schedule))
+    def _body(self, op: Control, number: int, plan: Plan, copies: Sequence[Copy]) -> Body:
+        """A body with the memory that it uses outside: what it is lent, and the outputs of a branch that are copied."""
+        inner, graph, tensors = _Lowered(plan, self.constants), plan.graph, self.plan.graph.tensors
+        known, written = outside(op, plan, number), _written(op, number, plan)
+        lent = [Lent(self._tensor(tensors[known[t]]), t in written) for t in plan.goal.lent]
+        done = []
+        for copy in copies:
+            source = inner._tensor(graph.tensors[copy.tensor])
+            if isinstance(op, If):
+                made = self._tensor(tensors[op.made[copy.output]])
+                target = replace(made, memory=LENT - len(lent), at=0)
+                lent.append(Lent(made, True, copy.output))
+            else:
+                target = inner._tensor(graph.tensors[graph.inputs[copy.output]])
+            aside = None if copy.by_way is None else replace(source, memory=0, at=copy.by_way, constant=None)
+            done.append(Transfer(source, target, aside))
+        return Body(inner.program(), tuple(lent), tuple(done))
 
 
-_NOTHING = Instruction("", Form.COPY)
-"""What stands where an instruction is still to come."""
+def _written(op: Control, number: int, plan: Plan) -> tuple[int, ...]:
+    """The tensors that a body is lent and writes to: states, outputs of a branch, and what goes round in a loop."""
+    graph = plan.graph
+    kept = tuple(s.before for s in graph.states)
+    if isinstance(op, If):
+        return (*kept, *(t for t in plan.goal.lent if t not in graph.inputs))
+    return (*kept, *graph.inputs[: len(op.made)]) if number == len(op.bodies) - 1 else kept
 
 
-def _room(scope: _Scope, memory: int, at: int | None, nbytes: int | None) -> Room | None:
-    if at is None:
-        return None
-    base = scope.bases[memory]
-    return Room(base.memory, base.at + at, nbytes or 0)
+def _mixed(plan: Plan) -> bool:
+    used = {t.dtype for p in plan.all for t in p.graph.tensors.values() if t.data is None}
+    wide = {dtype for dtype in used if dtype.itemsize > 1}
+    works = any(step.scratch is not None or step.sums is not None for p in plan.all for step in p.steps)
+    return len(wide) > 1 or bool(wide and works and used - wide) or (works and bool(wide - {DType.FLOAT32}))
+
+
+def _room(memory: int, at: int | None, nbytes: int | None) -> Room | None:
+    return None if at is None else Room(memory, at, nbytes or 0)
 
 
 def _turning(begun: Instruction, values: Sequence[int]) -> Instruction:

@@ -362,7 +362,7 @@ class _Writer:
 
 def _table(place: Place) -> tuple[int, ...]:
     """The entries of a place in the table of rows."""
-    return tuple(offset // ALIGNMENT for offset in place.offsets)
+    return tuple((offset or 0) // ALIGNMENT for offset in place.offsets)
 
 
 def _pointers(i: Instruction) -> int:
