@@ -42,21 +42,20 @@ test-costs: $(VENV)/test tools
 	$(BIN)/python tests/case_costs.py build/costs
 
 # What tests and benchmarks import from each other.
-FOLDERS := models tests $(wildcard tests/*/) $(wildcard tests/frontends/*/) benchmarks
-CHECKER := PYTHONPATH=$(subst $() ,:,$(FOLDERS)) $(BIN)/python
+CHECKER := PYTHONPATH=.:models:benchmarks $(BIN)/python
 
-# Mutants of models (see tests/fuzz) and of images (tests/image/damaged.py), then the property tests on other random
+# Mutants of models (see tests/fuzz) and of images (tests/emit/image/damaged.py), then the property tests on other random
 # examples than those of `make test`.
 FUZZ ?= --minutes 20 --jobs 2
 MUTANTS ?= 2000
 DAMAGED ?= --minutes 10
 fuzz: $(VENV)/test tools
-	$(CHECKER) -m fuzz $(FUZZ)
-	$(CHECKER) -m fuzz --format onnx $(FUZZ)
-	$(CHECKER) -m rooms_seen --mutants $(MUTANTS)
-	$(CHECKER) -m damaged $(DAMAGED)
+	$(CHECKER) -m tests.fuzz $(FUZZ)
+	$(CHECKER) -m tests.fuzz --format onnx $(FUZZ)
+	$(CHECKER) -m tests.kernels.rooms_seen --mutants $(MUTANTS)
+	$(CHECKER) -m tests.emit.image.damaged $(DAMAGED)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \
-		tests/image/update tests/data tests/metrics tests/numerics tests/passes tests/streaming
+		tests/deploy/update tests/data tests/metrics tests/numerics tests/passes tests/streaming
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/assurance.md.
 PROOF := $(CHECKER) benchmarks/prove.py

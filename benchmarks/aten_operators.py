@@ -1,7 +1,7 @@
 """The table of operators in docs/pytorch.md: what the reader knows, and tests/frontends/torch compare with PyTorch.
 
-PYTHONPATH=models:tests python benchmarks/aten_operators.py           # print it
-PYTHONPATH=models:tests python benchmarks/aten_operators.py --write   # write the page
+PYTHONPATH=models:. python benchmarks/aten_operators.py           # print it
+PYTHONPATH=models:. python benchmarks/aten_operators.py --write   # write the page
 """
 
 from __future__ import annotations

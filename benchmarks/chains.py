@@ -1,6 +1,6 @@
 """What it saves to make one operator of those that converters write for one idea: instructions and memory on a core.
 
-PYTHONPATH=src:models:tests:tests/passes python benchmarks/chains.py          # prints the table of docs/kernels.md
+PYTHONPATH=src:models:. python benchmarks/chains.py          # prints the table of docs/kernels.md
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import argparse
 from collections.abc import Callable
 from unittest.mock import patch
 
-import test_fuse_functions as chains
+from tests.helpers.network import Net
+from tests.passes import test_fuse_functions as chains
 
 from mote.compiler import line
 from mote.measure import run
 from mote.passes import pipeline
-from network import Net
 
 FUSING = ("fuse moves", "fuse tables", "fuse functions", "fuse lines")
 """The passes in question."""

@@ -1,6 +1,6 @@
 """The table of docs/classical.md: what Mote reads of scikit-learn, from the estimators that the tests fit.
 
-PYTHONPATH=src:tests/frontends/sklearn python benchmarks/classical_page.py --record
+PYTHONPATH=src:. python benchmarks/classical_page.py --record
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def table() -> str:
 
 def _fill(outputs: dict[str, tuple[str, ...]]) -> None:
     """The outputs of each estimator: of one that shares a reader with another, those of the other."""
-    from estimators import CASES, fitted
+    from tests.frontends.sklearn.estimators import CASES, fitted
 
     from mote.frontends.sklearn.reader import known, model_of
 

@@ -1,8 +1,8 @@
 """Measure every table of README.md and docs/ again, and tell which of them are older than the code.
 
-    PYTHONPATH=src:models:tests:tests/passes python benchmarks/doc_tables.py --models FOLDER
-    PYTHONPATH=src:models:tests:tests/passes python benchmarks/doc_tables.py --models FOLDER --only streaming coding
-    PYTHONPATH=src:models:tests:tests/passes python benchmarks/doc_tables.py --stale
+    PYTHONPATH=src:models:. python benchmarks/doc_tables.py --models FOLDER
+    PYTHONPATH=src:models:. python benchmarks/doc_tables.py --models FOLDER --only streaming coding
+    PYTHONPATH=src:models:. python benchmarks/doc_tables.py --stale
 
 FOLDER holds the published models (MLPerf Tiny and MCUNet). Each table stands between the marks `<!-- numbers NAME -->`
 and `<!-- /numbers -->`, or between those of the script that writes it, and is what a script beside this one prints.

@@ -1,7 +1,7 @@
 """The table of layers in docs/keras.md: what the reader knows, and tests/frontends/keras compare with Keras.
 
-PYTHONPATH=models:tests python benchmarks/keras_layers.py           # print it
-PYTHONPATH=models:tests python benchmarks/keras_layers.py --write   # write the page
+PYTHONPATH=models:. python benchmarks/keras_layers.py           # print it
+PYTHONPATH=models:. python benchmarks/keras_layers.py --write   # write the page
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The kernels of the stock runtime: src/mote/emit/image/stock.json.
 
-PYTHONPATH=models:tests python benchmarks/kernels.py            # how many there are, by header
-PYTHONPATH=models:tests python benchmarks/kernels.py --record   # run tests of operators, and record what they compile
+PYTHONPATH=models:. python benchmarks/kernels.py            # how many there are, by header
+PYTHONPATH=models:. python benchmarks/kernels.py --record   # run tests of operators, and record what they compile
 
 Recorded are all kernels that any core could choose for what the tests of operators, the bundled and the generated
 models hold, but for code that is made for one layer. Records are added to those that are there, so that an image that
@@ -21,9 +21,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from tests.helpers.kernels_seen import RECORD, seen
+
 import fingerprints
 import mlperf_tiny
-from kernels_seen import RECORD, seen
 from mote import frontends
 from mote.emit.image.kernels import KernelRecord, merged
 from mote.emit.image.stock_kernels import everything
@@ -32,7 +33,7 @@ from mote.kernels.structs import fields
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "mote" / "image" / "stock.json"
-TESTS = ("tests/ops", "tests/streaming", "tests/frontends", "tests/kernels/test_rows.py", "tests/test_operators.py")
+TESTS = ("tests/ops", "tests/streaming", "tests/frontends", "tests/kernels/test_rows.py", "tests/api/test_operators.py")
 JOINED = 16
 """How many tensors are joined or added up at most, all fewer included: as many as a step of an image can have."""
 

@@ -1,6 +1,6 @@
 """Portable kernels beside TFLite Micro's reference kernels: instructions for one operator, counted on this computer.
 
-    PYTHONPATH=models:tests python benchmarks/micro.py [--write]
+    PYTHONPATH=models:. python benchmarks/micro.py [--write]
 
 Both are compiled C for x86-64: Mote's with gcc -O2 without vectors (microcontrollers have none), TFLite Micro's as its
 wheel has it. valgrind counts instructions; what a call takes is the difference between many calls and one, less what an
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from tests.helpers.network import Net
 
 from mote import compile
 from mote.execute.stimuli import stimuli
-from network import Net
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- micro: benchmarks/micro.py -->\n", "<!-- end of micro -->\n"

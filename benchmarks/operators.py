@@ -1,7 +1,7 @@
 """The record of operators that `mote ops` prints and docs/operators.md has a table of.
 
-PYTHONPATH=models:tests python benchmarks/operators.py            # the table, from the record
-PYTHONPATH=models:tests python benchmarks/operators.py --record   # run tests, and record what they compile
+PYTHONPATH=models:. python benchmarks/operators.py            # the table, from the record
+PYTHONPATH=models:. python benchmarks/operators.py --record   # run tests, and record what they compile
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.helpers.operators_seen import RECORD, Seen, merged
+
 from mote.api.operators import markdown, operators
-from operators_seen import RECORD, Seen, merged
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "operators.md"
 FILE = ROOT / "src" / "mote" / "api" / "operators.json"
-TESTS = ("tests/ops", "tests/streaming", "tests/kernels/test_rows.py", "tests/fuzz", "tests/test_operators.py")
+TESTS = ("tests/ops", "tests/streaming", "tests/kernels/test_rows.py", "tests/fuzz", "tests/api/test_operators.py")
 BEGIN, END = "<!-- the record: benchmarks/operators.py -->\n", "<!-- end of the record -->\n"
 
 

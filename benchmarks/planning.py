@@ -1,7 +1,7 @@
 """How long compiling takes, and how much work planning is, as networks grow.
 
-    PYTHONPATH=models:tests python benchmarks/planning.py           # chains and models, seconds of the processor
-    PYTHONPATH=models:tests python benchmarks/planning.py --work    # growing networks: calls that planning takes
+    PYTHONPATH=models:. python benchmarks/planning.py           # chains and models, seconds of the processor
+    PYTHONPATH=models:. python benchmarks/planning.py --work    # growing networks: calls that planning takes
 
 Seconds differ from machine to machine and from run to run; calls do not, and a test holds their growth.
 """
@@ -14,6 +14,8 @@ from collections.abc import Callable
 from cProfile import Profile
 from typing import Any
 
+from tests.helpers.network import Net
+
 import mcunet_v2
 from mcunet_v2 import Block
 from mote import frontends
@@ -21,9 +23,8 @@ from mote.compiler import line
 from mote.compiler.settings import make_settings
 from mote.passes import optimize
 from mote.progress import silent
-from network import Net
-from quantize import to_int8
 from random_net import start
+from reference_quantizer import to_int8
 
 LAYERS = (12, 24, 48, 96, 192)
 MODES: dict[str, dict[str, Any]] = {

@@ -8,33 +8,28 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import test_along
-import test_batch_matmul
-import test_blockwise
-import test_control
-import test_conv3d
-import test_detection
-import test_even_elements
-import test_functions
-import test_fuse_functions
-import test_hybrid
-import test_lstm
-import test_normalize
-import test_pairs
-import test_projection
-import test_quantize
-import test_reduce
-import test_sequences
-import test_signal
-import test_spectrum
-import test_svdf
-import test_unsigned
-import test_vectors
-from even import Layers
-from streams import Variable
+from tests.helpers.built import side_by_side
+from tests.helpers.flow import Flow
+from tests.helpers.network import FLOAT, Net, Quant
+from tests.kernels import test_even_elements
+from tests.kernels.even import Layers
+from tests.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ops.classical import test_detection
+from tests.ops.classical import test_distances_svm as test_vectors
+from tests.ops.control import test_control_flow as test_control
+from tests.ops.elementwise import test_quantize
+from tests.ops.elementwise import test_unary_math as test_functions
+from tests.ops.matrix import test_batch_matmul, test_blockwise
+from tests.ops.matrix import test_fully_connected_dynamic as test_projection
+from tests.ops.recurrent import test_lstm, test_svdf
+from tests.ops.reductions import test_along_axis as test_along
+from tests.ops.reductions import test_normalize, test_reduce
+from tests.ops.signal import test_audio_stateless as test_signal
+from tests.ops.signal import test_rfft2d as test_spectrum
+from tests.ops.windows import test_conv3d
+from tests.passes import test_fuse_functions
+from tests.streaming.streams import Variable
 
-from built import side_by_side
-from flow import Flow
 from mote.frontends.build import Builder
 from mote.frontends.build import norms as normalizations
 from mote.frontends.build import recurrent as sequential
@@ -42,7 +37,6 @@ from mote.frontends.model import Model
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.types import DType
-from network import FLOAT, Net, Quant
 
 
 def layers(dtype: str) -> bytes:

@@ -27,10 +27,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import test_scatter
+from tests.helpers.built import compile_model
+from tests.helpers.onnx_numbers import numbers
+from tests.ops.indexing import test_scatter
 
 import provable
-from built import compile_model
 from mote.compiler import line as compiler
 from mote.compiler.compiled import Compiled
 from mote.emit.c.arenas import places
@@ -42,7 +43,6 @@ from mote.graph.types import DType
 from mote.kernels import portable
 from mote.ops.elementwise.cast import Cast
 from mote.ops.elementwise.quantize import Quantize
-from onnx_numbers import numbers
 
 BUNDLED = Path(__file__).parents[1] / "models"
 MODES: dict[str, dict[str, Any]] = {

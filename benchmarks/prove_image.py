@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from handmade import Handmade, every_form, pushed
+from tests.emit.image.handmade import Handmade, every_form, pushed
 
 import prove
 from mote.emit.image import format

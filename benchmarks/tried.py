@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import test_arrays
-import test_compilers
-import test_damaged
-import test_fuzz
-import test_malformed as bytes_
-import test_misuse
-import test_selftest
-import test_sounds
 from hypothesis import settings
+from tests.compiler import test_untrusted
+from tests.data import test_arrays, test_sounds
+from tests.emit.c import test_compilers, test_misuse, test_selftest
+from tests.emit.image import test_damaged
+from tests.frontends.tflite import test_malformed as bytes_
+from tests.fuzz import test_fuzz
+from tests.fuzz.corpus import EXPECTED
+from tests.fuzz.mutants import MODES
+from tests.fuzz.trial import EVERY_COMPUTED, EVERY_RUN
 
 import prove
-import test_untrusted
-from fuzz.corpus import EXPECTED
-from fuzz.mutants import MODES
-from fuzz.trial import EVERY_COMPUTED, EVERY_RUN
 from mote.kernels.library import FOLDERS
 
 HEAD = "| what is tried | in `make test` and `make soak` | by another command |\n|---|---|---|"

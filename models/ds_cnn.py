@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from quantize import Array, Net, activation_quantization, fold_batch_norm, quantize_array, to_float32, to_int8
+from reference_quantizer import (
+    Array,
+    Net,
+    activation_quantization,
+    fold_batch_norm,
+    quantize_array,
+    to_float32,
+    to_int8,
+)
 
 _BATCH = 64
 _CALIBRATION_SAMPLES = 256

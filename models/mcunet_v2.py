@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from quantize import Net, to_float32, to_int8
 from random_net import RandomNet, start
+from reference_quantizer import Net, to_float32, to_int8
 
 _IMAGE = (1, 2)
 """The axes of height and width."""

@@ -12,8 +12,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from quantize import Net, to_float32, to_int8
 from random_net import RandomNet, start
+from reference_quantizer import Net, to_float32, to_int8
 
 
 def _ad(seed: int) -> Net:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quantize import Array, Net, convolve, convolve_depthwise, fold_batch_norm
+from reference_quantizer import Array, Net, convolve, convolve_depthwise, fold_batch_norm
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.frontends.tflite.writer import Writer
-from quantize import Array, activation_quantization, quantize_array, weight_scales
+from reference_quantizer import Array, activation_quantization, quantize_array, weight_scales
 
 MASKED = -12.0
 """What is added to the scores of what must not be seen: enough for nothing to be left of it in 8 bits."""

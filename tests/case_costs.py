@@ -24,8 +24,8 @@ FILE = ROOT / "tests" / "case_costs.json"
 BUDGET = 1.0
 """CPU seconds that the cases of a test may take in `make test`; the first is run whatever it takes."""
 WHOLE = (
-    "tests/test_benchmarks.py::test_no_figure_has_grown_by_more_than_a_percent",
-    "tests/test_fingerprints.py::test_generated_code_is_what_it_was",
+    "tests/benchmarks/test_benchmarks.py::test_no_figure_has_grown_by_more_than_a_percent",
+    "tests/benchmarks/test_fingerprints.py::test_generated_code_is_what_it_was",
 )
 """Tests that hold what no other test does in any of their cases: `make test` runs them all."""
 Costs = dict[str, dict[str, float]]

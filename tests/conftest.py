@@ -15,13 +15,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads of BLAS wait for one another for longer than they compute
 
 import pytest
-import rooms_seen
 from hypothesis import Phase, settings
 
-import case_costs
-import kernels_seen
-import operators_seen
 from mote.compiler.line import forget
+from tests import case_costs
+from tests.helpers import kernels_seen, operators_seen
+from tests.kernels import rooms_seen
 
 if folder := os.environ.get(operators_seen.RECORD):
     operators_seen.record(Path(folder))
@@ -36,7 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(case_costs.Recorder(Path(folder)))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+COLLECTED = pytest.StashKey[set[Path]]()
+"""The files that tests were collected from, before any were deselected."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = {item.path for item in items}
     case_costs.mark(items, case_costs.known())
 
 

@@ -9,7 +9,10 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import mote
+from tests.conftest import COLLECTED
 
 TOP = Path(mote.__file__).parent
 ROOMS = (
@@ -133,3 +136,14 @@ def test_imports_stand_at_the_top() -> None:
         if inside and isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("mote"))
     ]
     assert not late
+
+
+def test_every_test_file_is_collected(request: pytest.FixtureRequest) -> None:
+    """Files of equal names once hid one another. `make test` collects all, also what it leaves to other targets."""
+    tests = request.config.rootpath / "tests"
+    texts = {path: path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py")}
+    assert not [path for path in texts if not (path.parent / "__init__.py").exists()]
+    skipped = re.compile(r"^(\w+ = )?pytest\.importorskip", re.MULTILINE)
+    holding = {path for path, text in texts.items() if "def test_" in text and not skipped.search(text)}
+    if [request.config.rootpath / name for name in request.config.args] == [tests]:
+        assert not holding - request.config.stash[COLLECTED]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from case_costs import BUDGET, ROOT, known, merged, too_dear
+from tests.case_costs import BUDGET, ROOT, known, merged, too_dear
 
 
 def test_the_first_case_and_what_the_budget_allows() -> None:

@@ -13,7 +13,7 @@ import tried
 from mote import targets
 from mote.frontends.tflite import control, variables
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS
-from support import emulated
+from tests.helpers.support import emulated
 
 ROOT = Path(__file__).parents[1]
 CORE = "cortex-m4"

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from keras_files import dense, dense_weights, given, keras_file, sequential
 
 import mlperf_tiny
 from mote.cli import main, parser
-from support import emulated, needs_litert, soaked
-from test_register import alone, energies
+from tests.api.test_register import alone, energies
+from tests.frontends.keras.keras_files import dense, dense_weights, given, keras_file, sequential
+from tests.helpers.support import emulated, needs_litert, soaked
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -18,7 +18,7 @@ from mote.errors import MoteError
 from mote.files import MANIFEST, temporary_folder, write_file, write_folder
 from mote.stopping import StoppedError, stopping, undisturbed
 from mote.toolchain.compilers import compile_or_raise
-from support import needs
+from tests.helpers.support import needs
 
 OLD = {"model.c": "old", "model.h": "old", "old_constants.h": "old", "part/a.h": "old"}
 NEW = {"model.c": "new", "model.h": "new", "new_constants.h": "new", "part/b.h": "new"}

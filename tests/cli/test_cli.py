@@ -18,8 +18,8 @@ import pytest
 from mote.cli import BLAS_THREADS, COMMANDS, main
 from mote.frontends.tflite.writer import Writer
 from mote.graph import tolerance
-from network import Net
-from support import emulated
+from tests.helpers.network import Net
+from tests.helpers.support import emulated
 
 ROOT = Path(__file__).parents[2]
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -7,10 +7,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from test_cli import DIGITS, ROOT, mote, snapshot
 
-from network import Net
-from support import emulated
+from tests.cli.test_cli import DIGITS, ROOT, mote, snapshot
+from tests.helpers.network import Net
+from tests.helpers.support import emulated
 
 SVG = "{http://www.w3.org/2000/svg}"
 

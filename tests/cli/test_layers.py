@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import mote
 
 from mote.cli.common import shortened
 from mote.frontends.tflite.writer import Writer
-from network import Net
-from support import emulated
+from tests.cli.test_cli import mote
+from tests.helpers.network import Net
+from tests.helpers.support import emulated
 
 LONG = "functional_1/a_very_long_prefix_that_every_layer_has/BiasAdd;functional_1/a_very_long_prefix/Conv2D"
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from test_cli import mote
 
-from network import Net
+from tests.cli.test_cli import mote
+from tests.helpers.network import Net
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cli import DIGITS, ROOT, mote
 
 import mcunet_v2
-from network import Net
-from support import emulated
+from tests.cli.test_cli import DIGITS, ROOT, mote
+from tests.helpers.network import Net
+from tests.helpers.support import emulated
 
 
 @pytest.fixture(autouse=True)

@@ -9,15 +9,15 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-import test_control
-from test_cli import DIGITS, ROOT, mote, snapshot
 
 import mote as api
 from mote.frontends.tflite.writer import Writer
 from mote.report import pictures, svg
 from mote.report.memory import MemoryMap, ring
 from mote.report.text import arena_maps
-from network import Net
+from tests.cli.test_cli import DIGITS, ROOT, mote, snapshot
+from tests.helpers.network import Net
+from tests.ops.control import test_control_flow as test_control
 
 SVG = "{http://www.w3.org/2000/svg}"
 PLANS = {

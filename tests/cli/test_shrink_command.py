@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cli import DIGITS, ROOT, mote, snapshot
 
 from mote import toolchain
 from mote.compress import shrink
 from mote.errors import MoteError
-from shrinkable import example
+from tests.cli.test_cli import DIGITS, ROOT, mote, snapshot
+from tests.helpers.shrinkable import example
 
 
 @pytest.fixture

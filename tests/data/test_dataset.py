@@ -15,7 +15,7 @@ from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
-from network import Net
+from tests.helpers.network import Net
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(6, 3, 2, 4)).astype(np.float32)

@@ -17,7 +17,7 @@ from mote.execute import reference
 from mote.frontends import tflite
 from mote.metrics import events, measure
 from mote.ops.elementwise.quantize import dequantized
-from support import PUBLIC_DATA, PUBLIC_MODELS, needs_litert
+from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS, needs_litert
 
 KEYWORDS = "peak,length=16000,mfcc"
 WAKE_WORD = (

@@ -13,7 +13,7 @@ from mote.data.inputs import given_inputs, read_inputs
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from network import Net
+from tests.helpers.network import Net
 
 SHAPE = (1, 3, 2, 4)
 RNG = np.random.default_rng(0)

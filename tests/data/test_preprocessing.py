@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_features import KEYWORDS, WAKE_WORD
 
 from mote.data.dataset import dataset
 from mote.data.preprocessing import preprocessing
 from mote.data.sample import Sample
 from mote.data.steps import STEPS
 from mote.errors import MoteError
+from tests.data.test_features import KEYWORDS, WAKE_WORD
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.uniform(0, 255, (6, 8, 3)).astype(np.float32)

@@ -8,8 +8,8 @@ import pytest
 from mote import compile
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
-from network import Net, Quant
-from support import check, needs_litert
+from tests.helpers.network import Net, Quant
+from tests.helpers.support import check, needs_litert
 
 USUAL: Quant = (0.05, 3)
 PAIRS = {"ADD", "MUL", "SUB"}

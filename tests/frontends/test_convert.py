@@ -11,12 +11,11 @@ import pytest
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is the judge")
 pytest.importorskip("sklearn", reason="some models come from scikit-learn")
 
-from estimators import CASES, fitted
-
 import mote
 from mote.cli import main
 from mote.frontends import tflite
-from support import needs_litert
+from tests.frontends.sklearn.estimators import CASES, fitted
+from tests.helpers.support import needs_litert
 
 pytestmark = needs_litert
 
@@ -53,8 +52,9 @@ def test_edges_as_the_model_has_them() -> None:
 def quantized(name: str, folder: Path, signed: bool) -> Path:
     """A network that ONNX Runtime has quantized."""
     import onnx
-    from onnx_networks import NETWORKS, exported
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+    from tests.frontends.onnx.onnx_networks import NETWORKS, exported
 
     model = onnx.load_from_string(exported(name))
     rng = np.random.default_rng(0)

@@ -25,8 +25,8 @@ from mote.measure.run import run
 from mote.ops.reductions.softmax import Softmax
 from mote.passes import pipeline
 from mote.version import __version__
-from network import Net
-from support import needs_litert
+from tests.helpers.network import Net
+from tests.helpers.support import needs_litert
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
 

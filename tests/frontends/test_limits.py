@@ -13,7 +13,7 @@ import pytest
 
 from mote.compiler.line import compile
 from mote.errors import MoteError
-from network import Net
+from tests.helpers.network import Net
 
 MOST_CALLS = 2_000_000
 """Calls of functions that compiling such a model may take: a few times what any takes. Calls, unlike seconds, are the

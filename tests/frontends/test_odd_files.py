@@ -13,7 +13,7 @@ from mote.compiler.line import compile
 from mote.errors import MoteError
 from mote.frontends import Format, Source, tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
-from support import check, check_numpy, needs_litert
+from tests.helpers.support import check, check_numpy, needs_litert
 
 pytestmark = needs_litert
 

@@ -12,8 +12,8 @@ from time import monotonic
 
 from ai_edge_litert import interpreter  # noqa: F401 (so that no process has to load it by itself)
 
-from fuzz.campaign import MAKERS, Campaign
-from fuzz.trial import Verdict, attempt
+from tests.fuzz.campaign import MAKERS, Campaign
+from tests.fuzz.trial import Verdict, attempt
 
 
 def main() -> int:

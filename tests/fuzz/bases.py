@@ -8,36 +8,28 @@ from functools import cache, partial
 from pathlib import Path
 from random import Random
 
-import test_along
-import test_batch_matmul
-import test_blockwise
-import test_control
-import test_conv3d
-import test_detection
-import test_functions
-import test_fuse_functions
-import test_gru
-import test_hybrid
-import test_lookup
-import test_lstm
-import test_normalize
-import test_pairs
-import test_projection
-import test_quantize
-import test_reduce
-import test_scatter
-import test_sequences
-import test_signal
-import test_spectrum
-import test_storage
-import test_svdf
-import test_unsigned
-import test_walk
-
 import transformer
 from mote.frontends.tflite.writer import Writer
-from network import Net
-from streaming.streams import sliding
+from tests.frontends.tflite import test_storage
+from tests.helpers.network import Net
+from tests.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ops.classical import test_detection
+from tests.ops.control import test_control_flow as test_control
+from tests.ops.elementwise import test_quantize
+from tests.ops.elementwise import test_unary_math as test_functions
+from tests.ops.indexing import test_gather as test_lookup
+from tests.ops.indexing import test_scatter
+from tests.ops.matrix import test_batch_matmul, test_blockwise
+from tests.ops.matrix import test_fully_connected_dynamic as test_projection
+from tests.ops.moves import test_strided as test_walk
+from tests.ops.recurrent import test_gru, test_lstm, test_svdf
+from tests.ops.reductions import test_along_axis as test_along
+from tests.ops.reductions import test_normalize, test_reduce
+from tests.ops.signal import test_audio_stateless as test_signal
+from tests.ops.signal import test_rfft2d as test_spectrum
+from tests.ops.windows import test_conv3d
+from tests.passes import test_fuse_functions
+from tests.streaming.streams import sliding
 
 MODELS = Path(__file__).parents[2] / "models"
 KINDS = {

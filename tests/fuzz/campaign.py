@@ -10,10 +10,10 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fuzz import mutants, onnx_mutants
-from fuzz.child import limit_memory
-from fuzz.mutants import Mutant
-from fuzz.trial import Outcome, Verdict, attempt
+from tests.fuzz import mutants, onnx_mutants
+from tests.fuzz.child import limit_memory
+from tests.fuzz.mutants import Mutant
+from tests.fuzz.trial import Outcome, Verdict, attempt
 
 BATCH = 200
 """Mutants that one process tries."""

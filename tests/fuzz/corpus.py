@@ -1,6 +1,6 @@
 """Files that once made Mote fail, and what each must give. They are mutants of models in this repository.
 
-    PYTHONPATH=models:tests:tests/kernels:tests/ops python -m fuzz.corpus    # write those that are made here
+    PYTHONPATH=models:. python -m tests.fuzz.corpus    # write those that are made here
 
 A mutant that fails joins them: `python -m fuzz --only NUMBER` writes its file, which gets a name and a line in
 EXPECTED.
@@ -12,10 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import test_svdf
-
-from fuzz.document import Table, decode, encode
-from network import Net
+from tests.fuzz.document import Table, decode, encode
+from tests.helpers.network import Net
+from tests.ops.recurrent import test_svdf
 
 FOLDER = Path(__file__).parents[1] / "corpus"
 EXACT = ""

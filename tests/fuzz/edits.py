@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from fuzz.document import Table, kind_of
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.schema import ENUMS, Fields, Kind
+from tests.fuzz.document import Table, kind_of
 
 Place = tuple[str, Fields, Table]
 """The kind of a table (the field that holds it), its fields, and the table."""

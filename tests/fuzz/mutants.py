@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from fuzz.bases import base
-from fuzz.document import Table, decode, encode
-from fuzz.edits import copied, edit
 from mote.frontends import Format, Source, tflite
-from support import HOST_DSP
+from tests.fuzz.bases import base
+from tests.fuzz.document import Table, decode, encode
+from tests.fuzz.edits import copied, edit
+from tests.helpers.support import HOST_DSP
 
 MODES: dict[str, dict[str, Any]] = {
     "balanced": {},

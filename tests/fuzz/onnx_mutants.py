@@ -8,13 +8,13 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import test_onnx_control
-from fused_models import CASES
 from onnx import ModelProto, helper, numpy_helper
-from onnx_support import model_of
 
-from fuzz.mutants import BYTES, EDITS, MODES, TARGETS, WEIGHTS, Mutant, with_noise
 from mote.frontends.onnx.ops import PARSERS
+from tests.frontends.onnx import test_onnx_control
+from tests.frontends.onnx.fused_models import CASES
+from tests.frontends.onnx.onnx_support import model_of
+from tests.fuzz.mutants import BYTES, EDITS, MODES, TARGETS, WEIGHTS, Mutant, with_noise
 
 NUMBERS = (-(1 << 63), -(1 << 31), -7, -2, -1, 0, 1, 2, 3, 4, 5, 8, 33, 64, 1 << 31, (1 << 63) - 1)
 REALS = (0.0, -1.0, 1.0, 0.5, 1e-30, 1e4, float("inf"), float("nan"), 3.0)

@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from fuzz import corpus, onnx_mutants
-from fuzz.bases import base
-from fuzz.campaign import Campaign
-from fuzz.document import decode, encode
-from fuzz.mutants import MODES, Mutant, mutant
-from fuzz.trial import EVERY_RUN, Outcome, Verdict, attempt
 from mote.compiler import line
 from mote.errors import MoteError
-from support import needs_litert, soaked
+from tests.fuzz import corpus, onnx_mutants
+from tests.fuzz.bases import base
+from tests.fuzz.campaign import Campaign
+from tests.fuzz.document import decode, encode
+from tests.fuzz.mutants import MODES, Mutant, mutant
+from tests.fuzz.trial import EVERY_RUN, Outcome, Verdict, attempt
+from tests.helpers.support import needs_litert, soaked
 
 pytestmark = needs_litert
 CAMPAIGNS = ((1, 16), (0, 240))

@@ -13,8 +13,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import mote
-from fuzz.child import DiedError, TooSlowError, apart, within
-from fuzz.mutants import Mutant
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import bench
 from mote.compiler.line import compile
@@ -28,6 +26,8 @@ from mote.graph import Graph
 from mote.graph.tolerance import compare
 from mote.ops.control.control_flow import EndlessError
 from mote.toolchain import Mode
+from tests.fuzz.child import DiedError, TooSlowError, apart, within
+from tests.fuzz.mutants import Mutant
 
 MOTE = Path(mote.__file__).parent
 SECONDS = 30

@@ -14,7 +14,7 @@ from mote.graph.tolerance import FLOAT_TOLERANCE, Magnitudes, compare, computes_
 from mote.graph.types import DType, Rounding
 from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.elementwise.quantize import Quantize
-from network import Net
+from tests.helpers.network import Net
 
 N = 64
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import test_along
-import test_arithmetic
-import test_conv
-import test_functions
-import test_normalize
-import test_pool
-import test_reduce
-import test_resize
-import test_softmax
-import test_transpose_conv
-import test_unary
 from hypothesis import strategies as st
 
 from mote.frontends.tflite.writer import Writer
+from tests.ops.elementwise import test_activations as test_unary
+from tests.ops.elementwise import test_arithmetic
+from tests.ops.elementwise import test_unary_math as test_functions
+from tests.ops.reductions import test_along_axis as test_along
+from tests.ops.reductions import test_normalize, test_reduce, test_softmax
+from tests.ops.windows import test_conv, test_pool, test_resize, test_transpose_conv
 
 
 def batch(configs: st.SearchStrategy[object]) -> st.SearchStrategy[list[object]]:

@@ -17,14 +17,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rooms import Case, Collection, Rooms
-
-import support
 from mote import frontends, targets
 from mote.frontends import Source
 from mote.frontends.model import Model
 from mote.kernels import catalogue
 from mote.kernels.contract import Packed, View
+from tests.helpers import support
+from tests.kernels.rooms import Case, Collection, Rooms
 
 RECORD = "MOTE_RECORD_ROOMS"
 """The variable that names the folder for records."""

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import test_conv
-import test_mean
-import test_pool
-from c_harness import Program, inputs_of, rows_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +12,11 @@ from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.kernels.contract import Call, Layout, Packed
-from offered import adding, offered
-from support import examples
+from tests.helpers.offered import adding, offered
+from tests.helpers.support import examples
+from tests.kernels.c_harness import Program, inputs_of, rows_of
+from tests.ops.reductions import test_mean
+from tests.ops.windows import test_conv, test_pool
 
 
 @st.composite

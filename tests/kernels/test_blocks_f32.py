@@ -8,8 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-import test_conv
-from c_harness import Case, Program
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,8 +20,10 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference
 from mote.kernels.contract import View
 from mote.kernels.vfp import blocks
-from offered import named, offered
-from support import emulated, examples, needs_litert
+from tests.helpers.offered import named, offered
+from tests.helpers.support import emulated, examples, needs_litert
+from tests.kernels.c_harness import Case, Program
+from tests.ops.windows import test_conv
 
 FPU = frozenset({"fpu"})
 PORTABLE = {"CONV_2D": "conv2d_f32", "DEPTHWISE_CONV_2D": "depthwise_f32", "FULLY_CONNECTED": "fully_connected_f32"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from c_harness import Program
 
 from mote.errors import MoteError
-from support import emulated
+from tests.helpers.support import emulated
+from tests.kernels.c_harness import Program
 
 CORES = ["cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imc"]
 

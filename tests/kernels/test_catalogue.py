@@ -18,8 +18,8 @@ from mote.kernels.library import FOLDERS
 from mote.ops.control.control_flow import Control
 from mote.ops.control.custom import Custom
 from mote.ops.moves.constant import Constant
-from network import Net
-from offered import DSP, PORTABLE
+from tests.helpers.network import Net
+from tests.helpers.offered import DSP, PORTABLE
 
 HEADERS = [path.name for folder in FOLDERS for path in folder.iterdir() if path.name.endswith(".h")]
 

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_harness import Case, Program, call_row_by_row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_depthwise_planar import Layer, add_layer, layers
 
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
@@ -25,8 +23,10 @@ from mote.graph.tensor import Array
 from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import Layout, Packed, Refusal, View
-from offered import DSP
-from support import batch, emulated, examples, needs_litert
+from tests.helpers.offered import DSP
+from tests.helpers.support import batch, emulated, examples, needs_litert
+from tests.kernels.c_harness import Case, Program, call_row_by_row
+from tests.kernels.test_depthwise_planar import Layer, add_layer, layers
 
 MANY = list(HealthCheck)
 WANTED = Layout(24, 1)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +17,9 @@ from mote.graph import Graph
 from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import View
 from mote.ops.windows.depthwise import DepthwiseConv2D
-from offered import named
-from support import batch, emulated, examples, soaked
+from tests.helpers.offered import named
+from tests.helpers.support import batch, emulated, examples, soaked
+from tests.kernels.c_harness import Case, Program, check_cases
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero")
 

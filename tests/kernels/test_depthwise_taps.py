@@ -4,18 +4,18 @@ emulated Cortex-M55."""
 from __future__ import annotations
 
 import pytest
-from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_depthwise_planar import WEIGHTS, Layer, graph, model
 
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.kernels.contract import Refusal, View
 from mote.kernels.helium.depthwise import KERNELS
 from mote.ops.windows.depthwise import DepthwiseConv2D
-from offered import named
-from support import batch, emulated, examples, needs_litert, soaked
+from tests.helpers.offered import named
+from tests.helpers.support import batch, emulated, examples, needs_litert, soaked
+from tests.kernels.c_harness import Case, Program, check_cases
+from tests.kernels.test_depthwise_planar import WEIGHTS, Layer, graph, model
 
 CORE = "cortex-m55"
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from c_harness import Case, Program, check_cases, int8_inputs
-from even import Layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,8 +25,10 @@ from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.round_once import once_results, once_steps
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
-from offered import DSP, PORTABLE, offered
-from support import FUZZ, emulated
+from tests.helpers.offered import DSP, PORTABLE, offered
+from tests.helpers.support import FUZZ, emulated
+from tests.kernels.c_harness import Case, Program, check_cases, int8_inputs
+from tests.kernels.even import Layers
 
 HELIUM = DSP | {"mve"}
 

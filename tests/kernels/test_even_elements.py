@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_harness import Case, Program, call_row_by_row, check_cases, int8_inputs
-from even import quantization
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
@@ -21,9 +19,11 @@ from mote.ops.common import Axis
 from mote.ops.elementwise.quantize import Quantize
 from mote.ops.matrix.batch_matmul import BatchMatmul
 from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
-from offered import DSP, PORTABLE, offered
-from onnx_models import Operators
-from support import emulated, exact_on_x86
+from tests.helpers.offered import DSP, PORTABLE, offered
+from tests.helpers.onnx_models import Operators
+from tests.helpers.support import emulated, exact_on_x86
+from tests.kernels.c_harness import Case, Program, call_row_by_row, check_cases, int8_inputs
+from tests.kernels.even import quantization
 
 CODES = np.arange(-128, 128).astype(np.int8)
 

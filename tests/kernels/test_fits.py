@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from rooms import Case, Collection, Rooms
-
 from mote import frontends
-from support import examples, fuzzed
+from tests.helpers.support import examples, fuzzed
+from tests.kernels.rooms import Case, Collection, Rooms
 
 MODELS = Path(__file__).parent.parent.parent / "models"
 MUTANTS = examples(150)

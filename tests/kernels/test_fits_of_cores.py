@@ -12,13 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import test_arithmetic
-import test_conv
-import test_depthwise_gemm
-import test_depthwise_planar
-import test_gemm_add
-import test_pool
-from rooms import Case, GuardedRooms, Rooms, calls
 
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -29,7 +22,11 @@ from mote.kernels.contract import Kernel, Layout, Refusal, View
 from mote.lower.program import Form
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
-from support import examples, fuzzed
+from tests.helpers.support import examples, fuzzed
+from tests.kernels import test_depthwise_gemm, test_depthwise_planar, test_gemm_add
+from tests.kernels.rooms import Case, GuardedRooms, Rooms, calls
+from tests.ops.elementwise import test_arithmetic
+from tests.ops.windows import test_conv, test_pool
 
 MUTANTS = examples(150)
 FEW = {"depthwise3_s8", "fully_connected4_s8", "pool_helium_s8"}

@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import test_even_elements
-from even import Layers
-from rooms import Case, Collection, Rooms
 
-from support import examples
+from tests.helpers.support import examples
+from tests.kernels import test_even_elements
+from tests.kernels.even import Layers
+from tests.kernels.rooms import Case, Collection, Rooms
 
 MUTANTS = examples(150)
 

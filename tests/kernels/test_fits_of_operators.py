@@ -8,36 +8,31 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-import test_along
-import test_angles
-import test_batch_matmul
-import test_blockwise
-import test_detection
-import test_functions
-import test_fuse_functions
-import test_lookup
-import test_lstm
-import test_pairs
-import test_places
-import test_real_bounds
-import test_recurrent
-import test_reduce
-import test_scatter
-import test_sequences
-import test_signal
-import test_spectrum
-import test_svdf
-import test_unary
-import test_vectors
-import test_whole
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from rooms import Case, Collection, Rooms
 
 from mote import frontends
 from mote.kernels.contract import Call
 from mote.lower.program import Form
-from support import examples, fuzzed
+from tests.helpers.support import examples, fuzzed
+from tests.kernels.rooms import Case, Collection, Rooms
+from tests.ops import test_pairs, test_places, test_real_bounds, test_sequences
+from tests.ops.classical import test_detection
+from tests.ops.classical import test_distances_svm as test_vectors
+from tests.ops.elementwise import test_activations as test_unary
+from tests.ops.elementwise import test_binary_integer as test_whole
+from tests.ops.elementwise import test_float_math as test_angles
+from tests.ops.elementwise import test_unary_math as test_functions
+from tests.ops.indexing import test_gather as test_lookup
+from tests.ops.indexing import test_scatter
+from tests.ops.matrix import test_batch_matmul, test_blockwise
+from tests.ops.recurrent import test_lstm, test_svdf
+from tests.ops.recurrent import test_sequences as test_recurrent
+from tests.ops.reductions import test_along_axis as test_along
+from tests.ops.reductions import test_reduce
+from tests.ops.signal import test_audio_stateless as test_signal
+from tests.ops.signal import test_rfft2d as test_spectrum
+from tests.passes import test_fuse_functions
 
 T = TypeVar("T")
 MUTANTS = examples(150)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_harness import Program
-from rooms import Collection, Rooms
 
 from mote.frontends.trees.forest import Forest as Described
 from mote.frontends.trees.forest import Leaf, Split, Tree, grow
@@ -19,8 +17,10 @@ from mote.graph.types import DType
 from mote.kernels.contract import Packed
 from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Table, Width, keys_of, slots_of, table_of
 from mote.ops.classical.forest import Forest, Trees
-from offered import offered
-from support import FUZZ, emulated, examples
+from tests.helpers.offered import offered
+from tests.helpers.support import FUZZ, emulated, examples
+from tests.kernels.c_harness import Program
+from tests.kernels.rooms import Collection, Rooms
 
 ROWS = 60
 MUTANTS = examples(300)

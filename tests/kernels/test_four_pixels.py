@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pytest
-import test_conv
-import test_variants
-from c_harness import Program, call_row_by_row, int8_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +16,12 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
 from mote.kernels.contract import Layout, Packed, Refusal, View
-from network import Net
-from offered import DSP, offered
-from support import emulated, examples
+from tests.helpers.network import Net
+from tests.helpers.offered import DSP, offered
+from tests.helpers.support import emulated, examples
+from tests.kernels import test_variants
+from tests.kernels.c_harness import Program, call_row_by_row, int8_inputs
+from tests.ops.windows import test_conv
 
 FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 COMPACT = "_compact"

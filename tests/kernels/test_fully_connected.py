@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +17,9 @@ from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue
 from mote.kernels.armv7em.vector import pairs_fit
 from mote.kernels.contract import Packed, View
-from offered import DSP, PORTABLE, offered
-from support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
+from tests.helpers.offered import DSP, PORTABLE, offered
+from tests.helpers.support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
+from tests.kernels.c_harness import Case, Program, check_cases
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import test_conv
-from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +16,10 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue
 from mote.kernels.contract import Packed, Refusal, View
-from offered import offered
-from support import emulated, examples, needs_litert
+from tests.helpers.offered import offered
+from tests.helpers.support import emulated, examples, needs_litert
+from tests.kernels.c_harness import Case, Program, check_cases
+from tests.ops.windows import test_conv
 
 MANY = list(HealthCheck)
 FEATURES = frozenset({"dsp", "fpu", "mve"})

@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_conv
-from c_harness import Case, Program, call_row_by_row, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_arithmetic import Quant
-from test_variants import layers
 
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
@@ -25,8 +21,12 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Shape
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Packed, Refusal, View
-from offered import DSP
-from support import HOST_DSP, batch, check, emulated, exact_on, examples, needs_litert
+from tests.helpers.offered import DSP
+from tests.helpers.support import HOST_DSP, batch, check, emulated, exact_on, examples, needs_litert
+from tests.kernels.c_harness import Case, Program, call_row_by_row, check_cases
+from tests.kernels.test_variants import layers
+from tests.ops.elementwise.test_arithmetic import Quant
+from tests.ops.windows import test_conv
 
 MANY = list(HealthCheck)
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import test_arithmetic
-import test_mean
-import test_pool
-import test_quantize
-import test_unary
-from c_harness import Program
 
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.frontends import tflite
-from offered import first
-from support import HOST_HELIUM, check, emulated, needs_litert
+from tests.helpers.offered import first
+from tests.helpers.support import HOST_HELIUM, check, emulated, needs_litert
+from tests.kernels.c_harness import Program
+from tests.ops.elementwise import test_activations as test_unary
+from tests.ops.elementwise import test_arithmetic, test_quantize
+from tests.ops.reductions import test_mean
+from tests.ops.windows import test_pool
 
 pytestmark = needs_litert
 

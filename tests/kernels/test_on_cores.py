@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-import test_conv
-import test_mean
-import test_move
-from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.frontends.tflite.writer import Writer
-from support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, soaked, varied
+from tests.helpers.support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, soaked, varied
+from tests.kernels.families import FAMILIES, batch
+from tests.ops.moves import test_pad_concat_transpose as test_move
+from tests.ops.reductions import test_mean
+from tests.ops.windows import test_conv
 
 pytestmark = needs_litert
 

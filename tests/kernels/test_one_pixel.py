@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from c_harness import Case, Program, check_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +15,9 @@ from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from offered import DSP, offered
-from support import FUZZ, emulated, examples, needs_litert
+from tests.helpers.offered import DSP, offered
+from tests.helpers.support import FUZZ, emulated, examples, needs_litert
+from tests.kernels.c_harness import Case, Program, check_cases
 
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
 MANY = list(HealthCheck)

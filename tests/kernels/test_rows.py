@@ -4,17 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import test_arithmetic
-import test_lookup
-import test_move
-import test_pool
-import test_resize
-import test_softmax
-import test_transpose_conv
-import test_unary
-import test_walk
-from c_harness import Program, call_row_by_row, inputs_of, random, rows_of
-from families import FAMILIES, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,8 +13,17 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from mote.kernels.contract import Call, Layout
-from offered import DSP, PORTABLE, offered
-from support import examples
+from tests.helpers.offered import DSP, PORTABLE, offered
+from tests.helpers.support import examples
+from tests.kernels.c_harness import Program, call_row_by_row, inputs_of, random, rows_of
+from tests.kernels.families import FAMILIES, batch
+from tests.ops.elementwise import test_activations as test_unary
+from tests.ops.elementwise import test_arithmetic
+from tests.ops.indexing import test_gather as test_lookup
+from tests.ops.moves import test_pad_concat_transpose as test_move
+from tests.ops.moves import test_strided as test_walk
+from tests.ops.reductions import test_softmax
+from tests.ops.windows import test_pool, test_resize, test_transpose_conv
 
 LAYERS = FAMILIES | {
     "move": batch(st.one_of(*(kind() for kind in test_move.KINDS))).map(test_move.model),

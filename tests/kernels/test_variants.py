@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-import test_conv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +12,8 @@ from mote.frontends.tflite.writer import Writer
 from mote.graph.chain import Numbers
 from mote.kernels.contract import Packed
 from mote.plan.select import Selection
-from support import HOST_DSP, check, exact_on, examples, needs_litert
+from tests.helpers.support import HOST_DSP, check, exact_on, examples, needs_litert
+from tests.ops.windows import test_conv
 
 pytestmark = needs_litert
 QUICK = settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from c_harness import Program, rows_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -22,9 +21,10 @@ from mote.kernels.armv7em.winograd import FORMS
 from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
 from mote.ops.windows.conv import Conv2D
-from network import Net
-from offered import DSP, named, offered
-from support import HOST_DSP, emulated, examples
+from tests.helpers.network import Net
+from tests.helpers.offered import DSP, named, offered
+from tests.helpers.support import HOST_DSP, emulated, examples
+from tests.kernels.c_harness import Program, rows_of
 
 WEIGHTS = ("random", "random", "small", "lowest", "highest", "extremes", "zero", "sparse")
 CHANNELS = (4, 8, 12, 16, 20, 24, 32, 36)

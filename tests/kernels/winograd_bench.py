@@ -1,12 +1,12 @@
 """Instructions, memory and code of the Winograd kernels, layer by layer.
 
-PYTHONPATH=models:tests python tests/kernels/winograd_bench.py
+PYTHONPATH=.:models python tests/kernels/winograd_bench.py
 """
 
 from __future__ import annotations
 
-from c_harness import Program
-from test_winograd import Layer, called, layer_and_kernel
+from tests.kernels.c_harness import Program
+from tests.kernels.test_winograd import Layer, called, layer_and_kernel
 
 LAYERS = {
     "2x2": [(32, 3, 16), (32, 16, 16), (16, 32, 32), (8, 64, 64)],

@@ -13,7 +13,7 @@ from sklearn import metrics as theirs
 
 from mote.errors import MoteError
 from mote.metrics import measure, noise
-from support import examples
+from tests.helpers.support import examples
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -13,7 +13,7 @@ pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 import mlperf_tiny
-import quantize
+import reference_quantizer as quantize
 
 MODELS = Path(mlperf_tiny.__file__).parent
 RNG = np.random.default_rng(0)

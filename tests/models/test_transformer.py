@@ -11,7 +11,7 @@ from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
-from support import check, emulated, exact_on, needs_litert
+from tests.helpers.support import check, emulated, exact_on, needs_litert
 from transformer import Shape, alive, decoder, encoder, listener, step
 
 pytestmark = needs_litert

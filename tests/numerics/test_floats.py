@@ -11,7 +11,7 @@ from mote.compiler.line import compile
 from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
 from mote.toolchain import Mode
-from support import needs_litert
+from tests.helpers.support import needs_litert
 
 pytestmark = needs_litert
 

@@ -10,8 +10,8 @@ import pytest
 import math_errors
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
-from network import Net
-from support import emulated, needs, needs_litert
+from tests.helpers.network import Net
+from tests.helpers.support import emulated, needs, needs_litert
 
 CORES = {"cortex-m4": "arm-none-eabi-", "cortex-m0plus": "arm-none-eabi-", "rv32imc": "riscv64-unknown-elf-"}
 FUNCTIONS = ("EXP", "LOG", "SIN", "COS", "SQRT", "RSQRT", "TANH", "LOGISTIC", "ELU", "CEIL", "FLOOR", "ROUND", "ABS")

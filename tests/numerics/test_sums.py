@@ -18,8 +18,8 @@ from mote.graph.tensor import Array
 from mote.kernels.contract import View
 from mote.kernels.portable.fully_connected import KERNELS
 from mote.ops.matrix.round_once import once_multiplier, once_results, once_steps, same_once
-from network import Net, Quant
-from support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, varied
+from tests.helpers.network import Net, Quant
+from tests.helpers.support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, varied
 
 INPUT: Quant = (0.125, -5)
 WEIGHTS = 0.25

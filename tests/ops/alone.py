@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from c_harness import Program
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Call
-from offered import offered
+from tests.helpers.offered import offered
+from tests.kernels.c_harness import Program
 
 
 def alone(kind: type[Op], inputs: Sequence[Array], dtype: str | None = None, constant: int = 0, **fields: Any) -> Graph:

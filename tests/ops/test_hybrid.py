@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_lstm
-import test_svdf
 from numpy.typing import ArrayLike
 
 from mote.compiler.line import compile
@@ -19,8 +17,9 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Level, Sparsity, Writer
 from mote.graph.tensor import Shape
-from network import Net
-from support import check_numpy, emulated, needs_litert
+from tests.helpers.network import Net
+from tests.helpers.support import check_numpy, emulated, needs_litert
+from tests.ops.recurrent import test_lstm, test_svdf
 
 pytestmark = needs_litert
 

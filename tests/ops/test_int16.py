@@ -12,8 +12,8 @@ from mote.errors import UnsupportedError
 from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from network import Net
-from support import check, exact_on, needs_litert
+from tests.helpers.network import Net
+from tests.helpers.support import check, exact_on, needs_litert
 
 pytestmark = needs_litert
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_arithmetic import ACTIVATIONS, Shapes, computed_alone, shape_pairs
 
 from mote.compiler.line import compile
 from mote.errors import UnsupportedError
@@ -22,7 +21,8 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array, Shape
-from support import batch, check, check_numpy, exact_on, examples, micro_agrees, needs_litert
+from tests.helpers.support import batch, check, check_numpy, exact_on, examples, micro_agrees, needs_litert
+from tests.ops.elementwise.test_arithmetic import ACTIVATIONS, Shapes, computed_alone, shape_pairs
 
 SIGNED = ("int8", "int16", "int32", "int64", "float32")
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")

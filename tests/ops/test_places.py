@@ -7,14 +7,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from alone import Case, alone, check_alone
-from c_harness import Program
 
 from mote.ops.elementwise.cast import BitCast
 from mote.ops.indexing.scatter_onnx import Combine, Scatter
 from mote.ops.reductions.cumprod_det import CumProd, Determinant
 from mote.ops.windows.grid_roi_sampling import GridSample, MaxRoiPool, Outside, RoiAlign, Sampling
-from support import emulated
+from tests.helpers.support import emulated
+from tests.kernels.c_harness import Program
+from tests.ops.alone import Case, alone, check_alone
 
 
 def samples(seed: int, axes: int) -> list[Case]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from built import Network
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, recurrent
 from mote.graph.tensor import Array
 from mote.ops.recurrent.sequences import Result
-from support import HOST_FPU, emulated, soaked
+from tests.helpers.built import Network
+from tests.helpers.support import HOST_FPU, emulated, soaked
 
 ULP = 2.0**-23
 CORES = ("", "cortex-m4", "cortex-m7", "cortex-m55", "cortex-m0plus")

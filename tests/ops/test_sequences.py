@@ -17,7 +17,7 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.tolerance import compare
-from support import exact_on, examples, needs_litert
+from tests.helpers.support import exact_on, examples, needs_litert
 
 KINDS = ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_LSTM")
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1", "TANH")

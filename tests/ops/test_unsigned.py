@@ -17,7 +17,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert
+from tests.helpers.support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert
 
 pytestmark = needs_litert
 

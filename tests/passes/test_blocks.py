@@ -7,8 +7,8 @@ import pytest
 from mote.frontends import tflite
 from mote.ops.common import WindowOp
 from mote.passes import pipeline
-from network import Net
-from support import check, needs_litert
+from tests.helpers.network import Net
+from tests.helpers.support import check, needs_litert
 
 Edges = tuple[int, int]
 

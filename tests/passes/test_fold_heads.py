@@ -15,7 +15,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.ops.matrix.batch_matmul import HeadMatmul
 from mote.ops.moves.pad_concat_transpose import Transpose
 from mote.passes import optimize
-from support import batch, check, examples, needs_litert
+from tests.helpers.support import batch, check, examples, needs_litert
 from transformer import Shape, decoder
 
 SCALES = {"int8": (0.05, 0.2, 1 / 256, 0.05), "int16": (0.001, 0.2, 1 / 32768, 0.001)}

@@ -19,8 +19,8 @@ from mote.ops.elementwise.activations import Clamp, LeakyRelu
 from mote.ops.elementwise.binary_unscaled import Pow
 from mote.ops.elementwise.fused_elementwise import PARTS
 from mote.passes import optimize
-from network import FLOAT, SCALE, Net
-from support import check, exact_on, needs_litert
+from tests.helpers.network import FLOAT, SCALE, Net
+from tests.helpers.support import check, exact_on, needs_litert
 
 HALVES = (1 / 256, -128)
 """The quantization of shares of one, as LiteRT wants it of LOGISTIC."""

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from mote.frontends import tflite
 from mote.passes import optimize
-from network import Net
-from support import check, examples, needs_litert
+from tests.helpers.network import Net
+from tests.helpers.support import check, examples, needs_litert
 
 
 def mixed(

@@ -22,7 +22,7 @@ from mote.passes import (
     strip_io,
     tflm_numerics,
 )
-from network import FLOAT, SCALE, Net
+from tests.helpers.network import FLOAT, SCALE, Net
 
 
 def graph(net: Net, *outputs: int) -> Graph:

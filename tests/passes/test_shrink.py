@@ -18,9 +18,9 @@ from mote.passes.merge_channels import COPIES
 from mote.passes.report import Removal
 from mote.passes.shrink_channels import SETTLED, SILENT, UNREAD
 from mote.passes.trim_kernels import TRIMMED
-from network import FLOAT, SCALE, Net
-from shrinkable import BY_CHANNEL, LARGE, channel_model, example, random_model
-from support import check, examples, needs_litert
+from tests.helpers.network import FLOAT, SCALE, Net
+from tests.helpers.shrinkable import BY_CHANNEL, LARGE, channel_model, example, random_model
+from tests.helpers.support import check, examples, needs_litert
 
 
 def unchanged(before: Graph, after: Graph, inputs: int = 8) -> None:

@@ -28,7 +28,7 @@ from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.ops.windows.pool import AveragePool, MaxPool
 from mote.ops.windows.resize import ResizeBilinear, ResizeNearest
-from network import SCALE, alive
+from tests.helpers.network import SCALE, alive
 
 ZERO = 3
 ONE = Axis(1)

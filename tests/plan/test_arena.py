@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mote.plan import arena
 from mote.plan.arena import Item, Overlays, Piece, live_peak, place
 from mote.plan.rows import ALIGNMENT, aligned
-from support import examples
+from tests.helpers.support import examples
 
 
 @st.composite

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from executor import execute
-from graphs import GraphNet, graphs, pushable
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from test_plan import LEAST, PUSHED, SMALL, check_cells, check_no_byte_to_spare
 
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, generate
@@ -27,7 +24,10 @@ from mote.plan.planner import draft
 from mote.plan.request import Lowering, Policy
 from mote.plan.select import Offers
 from mote.report.memory import MemoryMap
-from support import examples
+from tests.helpers.support import examples
+from tests.plan.executor import execute
+from tests.plan.graphs import GraphNet, graphs, pushable
+from tests.plan.test_plan import LEAST, PUSHED, SMALL, check_cells, check_no_byte_to_spare
 
 GOALS = {"whole": Goal(), "least": LEAST, "pushed": PUSHED, "small": SMALL}
 SAME = Axis(3, 1, 1, 1, 1)

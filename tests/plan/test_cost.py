@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_plan import MODELS, model
 
 import cost_layers
 import fit_costs
@@ -26,7 +25,8 @@ from mote.plan.request import Lowering, Policy
 from mote.plan.rows import Arrival, operator
 from mote.quantize import post_training
 from mote.targets import Reads
-from support import emulated
+from tests.helpers.support import emulated
+from tests.plan.test_plan import MODELS, model
 
 WHOLE, MARGIN, LOOSE = 0.1, 0.15, 0.3
 IN_C = ("conv2d", "depthwise", "pointwise", "fully_connected", "fully_connected_coded")

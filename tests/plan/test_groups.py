@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import pairwise
 
 import pytest
-from test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
 
 from mote import compile, verify
 from mote.graph.chain import Numbers
@@ -17,8 +16,9 @@ from mote.plan.goal import Goal
 from mote.plan.planner import Planner
 from mote.plan.request import Lowering, Policy
 from mote.plan.select import LEAN, Offers, Selection
-from network import Net
-from support import emulated
+from tests.helpers.network import Net
+from tests.helpers.support import emulated
+from tests.plan.test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
 
 BALANCED = Lowering(DSP, Policy.BALANCED)
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from executor import CorruptError, execute
-from graphs import AddingMean, AddingPool, GraphNet
 
 from mote.execute.stimuli import stimuli
 from mote.graph import Graph
@@ -24,6 +22,8 @@ from mote.plan.goal import Goal
 from mote.plan.plan import Buffer, Plan
 from mote.plan.planner import plan
 from mote.plan.request import Lowering
+from tests.plan.executor import CorruptError, execute
+from tests.plan.graphs import AddingMean, AddingPool, GraphNet
 
 SAME = Axis(3, 1, 1, 1, 1)
 TRIES = 90

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from graphs import GraphNet
-from test_chains import Joining
-from test_plan import DSP, LEAST, MODELS, PUSHED, model
 
 from mote import compile, verify
 from mote.errors import MoteError
@@ -20,8 +17,11 @@ from mote.plan.plan import Plan
 from mote.plan.planner import draft, plan
 from mote.plan.request import Lowering, Policy
 from mote.plan.select import ROOMY, Offers, Selection, ordered
-from network import Net
-from support import emulated, soaked
+from tests.helpers.network import Net
+from tests.helpers.support import emulated, soaked
+from tests.plan.graphs import GraphNet
+from tests.plan.test_chains import Joining
+from tests.plan.test_plan import DSP, LEAST, MODELS, PUSHED, model
 
 HOW = Lowering(DSP, Policy.BALANCED)
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from executor import CorruptError, execute
-from graphs import GraphNet, graphs, pushable
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +32,9 @@ from mote.plan.request import Lowering, Policy
 from mote.plan.rows import Arrival
 from mote.plan.select import ROOMY, Selection, offers
 from mote.targets import Memory
-from support import examples, soaked
+from tests.helpers.support import examples, soaked
+from tests.plan.executor import CorruptError, execute
+from tests.plan.graphs import GraphNet, graphs, pushable
 
 MODELS = Path(__file__).parents[2] / "models"
 OPTIMIZE = ("speed", "balanced", "size")

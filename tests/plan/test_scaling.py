@@ -9,8 +9,8 @@ import pytest
 import planning
 from mote.cli import main
 from mote.plan import planner
-from network import Net
-from support import soaked
+from tests.helpers.network import Net
+from tests.helpers.support import soaked
 
 SIDE = 4
 """Pixels: growth shows in small images too."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import brute
-from graphs import AddingDepthwise, GraphNet, graphs, pushable
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +19,8 @@ from mote.plan.schedule import Scheduler
 from mote.plan.search import Effort
 from mote.plan.select import ROOMY, Offers, Selection, ordered
 from mote.plan.strategies import rows_of as rows_of_selection
+from tests.plan import brute
+from tests.plan.graphs import AddingDepthwise, GraphNet, graphs, pushable
 
 MOST_STATES = 2_000
 EFFORT = 100_000

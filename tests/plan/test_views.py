@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from built import compile_model
 from mote.frontends.build import Builder, elementwise, moves, windows
 from mote.graph.types import DType
+from tests.helpers.built import compile_model
 
 
 def test_rows_that_are_parts_of_rows_are_not_written_over() -> None:

@@ -10,7 +10,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict
 
-import evaluations
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,18 +19,19 @@ import mote
 from mote.errors import MoteError
 from mote.search import Journal, digest, run
 from mote.search.journal import HEAD, restored
+from tests.search import evaluations
 
 SEARCH = """
 import sys
 from mote.search import digest, run
-import evaluations
+from tests.search import evaluations
 for item, result in run(evaluations.counted, range(6), sys.argv[1], journal=sys.argv[2], key=digest):
     print(item, result)
 """
 
 
 def searched(folder: Path, journal: Path) -> subprocess.CompletedProcess[str]:
-    paths = [str(Path(mote.__file__).parents[1]), str(Path(evaluations.__file__).parent)]
+    paths = [str(Path(mote.__file__).parents[1]), str(Path(__file__).parents[2])]
     return subprocess.run(
         [sys.executable, "-c", SEARCH, str(folder), str(journal)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import evaluations
 import pytest
 
 from mote.errors import BudgetError, InternalError, MoteError, UnsupportedError
 from mote.extras import installing
 from mote.search import Journal, digest, run, running
 from mote.search.work import TRIES
+from tests.search import evaluations
 
 Place = dict[str, object]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array
-from network import FLOAT, Net, Quant
+from tests.helpers.network import FLOAT, Net, Quant
 
 
 @dataclass

@@ -20,8 +20,8 @@ from mote.graph.tensor import Array
 from mote.measure.run import run
 from mote.ops.common import Axis, WindowOp
 from mote.passes import optimize, stream
-from network import Net
-from support import emulated, examples, needs_litert, varied
+from tests.helpers.network import Net
+from tests.helpers.support import emulated, examples, needs_litert, varied
 
 
 @st.composite

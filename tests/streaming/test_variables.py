@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flex import options
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import bench
 from mote.compiler.line import compile
@@ -27,9 +26,10 @@ from mote.ops.control.state import Assign, Window
 from mote.passes import optimize
 from mote.plan.plan import Plan
 from mote.toolchain import Mode
-from network import Net
-from streaming.streams import Variable, handle, sliding
-from support import check, emulated, examples, needs, needs_litert
+from tests.helpers.flex import options
+from tests.helpers.network import Net
+from tests.helpers.support import check, emulated, examples, needs, needs_litert
+from tests.streaming.streams import Variable, handle, sliding
 
 
 def counter() -> bytes:

@@ -7,14 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_pool import model
 
 from mote import targets
 from mote.compiler.line import compile
 from mote.kernels import library
 from mote.targets import Target
 from mote.toolchain import builder
-from support import emulated, needs
+from tests.helpers.support import emulated, needs
+from tests.ops.windows.test_pool import model
 
 FLAG = "-fno-tree-vectorize"
 HELIUM = [name for name in targets.names() if "mve" in targets.load(name).features]

@@ -6,9 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-import fake_model as fake
 import pytest
-from test_toolchain import CASES, CORES, QUICK, compiler_for, emulator_for
 
 from mote import targets, toolchain
 from mote.compiler.firmware import bench
@@ -19,7 +17,9 @@ from mote.targets import Target
 from mote.toolchain import Compiler, Frame, Mode, worst_stack
 from mote.toolchain.machine_code import read_code
 from mote.toolchain.stack import _Walk
-from support import soaked
+from tests.helpers.support import soaked
+from tests.toolchain import fake_model as fake
+from tests.toolchain.test_toolchain import CASES, CORES, QUICK, compiler_for, emulator_for
 
 MODELS = Path(__file__).parents[2] / "models"
 ARM = [core for core in CORES if core != "rv32imc"]

@@ -12,7 +12,6 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import fake_model as fake
 import pytest
 
 from mote import targets, toolchain
@@ -23,7 +22,8 @@ from mote.toolchain import Compiler, Emulator, Execution, Mode, Sizes, builder, 
 from mote.toolchain.boards import BOARDS, WORD, Board
 from mote.toolchain.harness_protocol import write_inputs
 from mote.toolchain.unicorn_board import run_unicorn
-from support import soaked
+from tests.helpers.support import soaked
+from tests.toolchain import fake_model as fake
 
 CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85", "rv32imc"]
 CASES = [(core, "gcc") for core in CORES] + [(core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")]

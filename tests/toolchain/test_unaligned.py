@@ -16,8 +16,8 @@ from mote.kernels import portable
 from mote.targets import Target
 from mote.toolchain import Mode
 from mote.toolchain.machine_code import read_code
-from network import Net
-from support import emulated
+from tests.helpers.network import Net
+from tests.helpers.support import emulated
 
 PORTABLE = Path(portable.__file__).parent
 PINNED = {"t10": "fully_connected8_pairs"}

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from built import Network, close
 from mote.files import temporary_folder
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, reductions, windows
 from mote.graph import Graph
 from mote.graph.element_order import Arrangement
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from support import examples
+from tests.helpers.built import Network, close
+from tests.helpers.support import examples
 
 
 @dataclass

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from built import Network, close
 from mote.frontends.build import Builder, Value, elementwise, indexing, matrix, moves, norms, reductions, windows
 from mote.frontends.build import resize as sizes
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from tests.helpers.built import Network, close
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional

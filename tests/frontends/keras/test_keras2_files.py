@@ -18,15 +18,15 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from keras_files import keras_file
-from test_keras_files import ODD, places
 
 import mote
 from mote.errors import MoteError
 from mote.frontends import Format, Source, load, source_of
 from mote.frontends.keras import archive, read
 from mote.graph.tensor import Array
-from support import examples
+from tests.frontends.keras.keras_files import keras_file
+from tests.frontends.keras.test_keras_files import ODD, places
+from tests.helpers.support import examples
 
 Stored = Mapping[str, Sequence[tuple[str, Array]]]
 """The weights of each layer, in order, by the names that Keras 2 gives them."""

@@ -17,7 +17,16 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from keras_files import (
+
+import keras_layers
+import mote
+from mote.errors import MoteError
+from mote.frontends import Format, Source, load, source_of
+from mote.frontends.keras import archive, read
+from mote.frontends.keras.layers import LAYERS
+from mote.frontends.keras.layers.operations import OPERATIONS
+from mote.graph.tensor import Array
+from tests.frontends.keras.keras_files import (
     called,
     dense,
     dense_weights,
@@ -29,16 +38,7 @@ from keras_files import (
     stored,
     tensor,
 )
-
-import keras_layers
-import mote
-from mote.errors import MoteError
-from mote.frontends import Format, Source, load, source_of
-from mote.frontends.keras import archive, read
-from mote.frontends.keras.layers import LAYERS
-from mote.frontends.keras.layers.operations import OPERATIONS
-from mote.graph.tensor import Array
-from support import examples
+from tests.helpers.support import examples
 
 SMALL = sequential(given("x", 4), dense("a", 3, activation="relu"), dense("b", 2))
 WEIGHTS = dense_weights("layers/dense", 4, 3) | dense_weights("layers/dense_1", 3, 2, seed=1)

@@ -13,7 +13,7 @@ import pytest
 
 import mote
 from mote.cli import main
-from support import emulated
+from tests.helpers.support import emulated
 
 pytestmark = pytest.mark.frontends
 os.environ.setdefault("KERAS_BACKEND", "torch")

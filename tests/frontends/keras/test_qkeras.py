@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from keras_files import keras_file
-from test_keras2_files import Stored, evaluated, functional, h5_file, layer, of, taken
-from test_keras_files import ODD, places
 
 import mote
 from mote.errors import MoteError
 from mote.frontends import load
 from mote.frontends.keras.quantizers import described
 from mote.graph.tensor import Array
-from support import examples
+from tests.frontends.keras.keras_files import keras_file
+from tests.frontends.keras.test_keras2_files import Stored, evaluated, functional, h5_file, layer, of, taken
+from tests.frontends.keras.test_keras_files import ODD, places
+from tests.helpers.support import examples
 
 WEIGHTS = np.array(
     [[0.9, -0.35, 0.02], [-0.6, 0.5, -0.01], [0.125, -1.2, 0.03], [0.0, 0.75, -0.04]],

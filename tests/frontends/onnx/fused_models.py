@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import ModelProto, helper
-from onnx_support import model_of
 
 from mote.frontends.onnx.node import MICROSOFT
+from tests.frontends.onnx.onnx_support import model_of
 
 RNG = np.random.default_rng(5)
 

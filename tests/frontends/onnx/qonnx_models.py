@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onnx_models import Net, onnx
+from tests.helpers.onnx_models import Net, onnx
 
 GENERAL = "qonnx.custom_op.general"
 BREVITAS = "onnx.brevitas"

@@ -13,14 +13,14 @@ import pytest
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is the judge")
 pytest.importorskip("sklearn", reason="the models come from scikit-learn")
 
-from estimators import fitted, inputs
 from onnx import TensorProto, helper
-from onnx_support import graph_of, judged, outputs_of, source_of
 
 import mote
 from mote.frontends.onnx import read
 from mote.frontends.onnx.node import ML
 from mote.graph.tensor import Array
+from tests.frontends.onnx.onnx_support import graph_of, judged, outputs_of, source_of
+from tests.frontends.sklearn.estimators import fitted, inputs
 
 MODELS = (
     *("linear, two outputs", "logistic", "logistic, names", "linear svc, two classes", "qda", "svc, linear"),

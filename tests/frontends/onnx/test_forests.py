@@ -8,11 +8,11 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_support import graph_of
 
 import mote
 from mote.ops.classical.forest import Forest
-from support import ON_ARM
+from tests.frontends.onnx.onnx_support import graph_of
+from tests.helpers.support import ON_ARM
 
 ort = pytest.importorskip("onnxruntime")
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ from mote.execute import reference
 from mote.frontends.onnx import read
 from mote.frontends.source import Format, Source
 from mote.graph.tolerance import compare
-from onnx_models import Net, onnx, session
+from tests.helpers.onnx_models import Net, onnx, session
 
 
 def classifier(bias: float) -> bytes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import GraphProto, TensorProto, helper, numpy_helper
-from onnx_support import agrees, graph_of, model_of
 
 from mote.compiler.line import compile
 from mote.errors import TooLargeError, UnsupportedError
 from mote.evaluation.verify import verify
 from mote.frontends.onnx import control, reader
 from mote.frontends.onnx.ops import PARSERS
+from tests.frontends.onnx.onnx_support import agrees, graph_of, model_of
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 node, value = helper.make_node, helper.make_tensor_value_info

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import ModelProto, StringStringEntryProto, TensorProto, helper, numpy_helper, save_model
-from onnx_support import graph_of, judged, model_of, outputs_of, source_of
 
 from mote.errors import MoteError
 from mote.frontends.onnx import container, read, tensors
+from tests.frontends.onnx.onnx_support import graph_of, judged, model_of, outputs_of, source_of
 
 node = helper.make_node
 WEIGHTS = np.arange(12, dtype=np.float32).reshape(3, 4)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import onnxruntime
 import pytest
-from fused_models import ATTENTION, CASES, SEQUENCE, one
 from onnx import load
-from onnx_networks import NETWORKS, exported
-from onnx_support import agrees, graph_of, moved, worst
 
 from mote.errors import UnsupportedError
 from mote.frontends.onnx.node import MICROSOFT
+from tests.frontends.onnx.fused_models import ATTENTION, CASES, SEQUENCE, one
+from tests.frontends.onnx.onnx_networks import NETWORKS, exported
+from tests.frontends.onnx.onnx_support import agrees, graph_of, moved, worst
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, load_model_from_string
-from onnx_networks import NETWORKS, exported
-from onnx_support import graph_of, model_of, moved, worst
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
-from support import emulated
+from tests.frontends.onnx.onnx_networks import NETWORKS, exported
+from tests.frontends.onnx.onnx_support import graph_of, model_of, moved, worst
+from tests.helpers.support import emulated
 
 STILL = ("mobilenet_v2", "mobilenet_v3", "ds_cnn", "cnn_1d", "u_net", "encoder", "shuffle", "lstm", "gru", "rnn")
 """Networks of which no layer is left that only moves elements; the others have some whose order somebody sees."""

@@ -9,7 +9,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from qonnx_models import GENERAL, MODES, Quantized, channels_last, forms, int16_forms, network
 
 from mote import frontends
 from mote.compiler.compiled import Compiled
@@ -20,8 +19,9 @@ from mote.execute.reference import as_in_file, numpy
 from mote.frontends import source_of
 from mote.frontends.onnx.reference import reference
 from mote.graph.tensor import Array
-from onnx_models import onnx
-from support import emulated, soaked
+from tests.frontends.onnx.qonnx_models import GENERAL, MODES, Quantized, channels_last, forms, int16_forms, network
+from tests.helpers.onnx_models import onnx
+from tests.helpers.support import emulated, soaked
 
 BITS = ((1, 2), (2, 4), (4, 4), (8, 8), (3, 5))
 

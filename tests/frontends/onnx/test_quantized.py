@@ -12,8 +12,8 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.graph import Graph
-from onnx_models import Net, judge_of
-from support import exact_on_x86
+from tests.helpers.onnx_models import Net, judge_of
+from tests.helpers.support import exact_on_x86
 
 MICROSOFT = "com.microsoft"
 SCALES = (0.0371, 0.0529, 0.0713)

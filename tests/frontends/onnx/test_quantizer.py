@@ -14,8 +14,8 @@ import pytest
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.graph.types import Rounding
-from onnx_models import Net, judge_of, onnx, ort
-from support import emulated, exact_on_x86
+from tests.helpers.onnx_models import Net, judge_of, onnx, ort
+from tests.helpers.support import emulated, exact_on_x86
 
 quantization = pytest.importorskip("onnxruntime.quantization")
 STATIC = {

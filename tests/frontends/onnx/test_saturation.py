@@ -15,8 +15,8 @@ import pytest
 import mote
 from mote.cli import main
 from mote.frontends.onnx import saturation
-from onnx_models import Net, onnx, session
-from support import exact_on_x86
+from tests.helpers.onnx_models import Net, onnx, session
+from tests.helpers.support import exact_on_x86
 
 JUDGED_BY = {False: "ONNX Runtime ", True: "numpy (ONNX Runtime "}
 KINDS = sorted(saturation.PROBES)

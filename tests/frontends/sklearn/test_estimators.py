@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("sklearn", reason="the estimators need scikit-learn")
 
-from estimators import CASES, Array, data, fitted, inputs
 from sklearn import ensemble, gaussian_process, linear_model, multioutput, neighbors, pipeline, preprocessing, svm
 
 import classical_page as record
@@ -25,7 +24,8 @@ from mote.frontends.sklearn.reader import COMPOSITIONS, PREDICTIONS, TRANSFORMS,
 from mote.frontends.sklearn.reference import OUTPUTS
 from mote.graph import Graph
 from mote.toolchain import Mode
-from support import emulated
+from tests.frontends.sklearn.estimators import CASES, Array, data, fitted, inputs
+from tests.helpers.support import emulated
 
 SAMPLES = 3000
 TOLERANCE = 2e-5

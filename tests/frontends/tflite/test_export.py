@@ -13,12 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_detection
-import test_svdf
-from alone import alone
 
 import mote
-from fuzz.bases import base
 from mote import ops
 from mote.cli import main
 from mote.errors import MoteError
@@ -47,7 +43,11 @@ from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.pool import AveragePool, MaxPool
 from mote.ops.windows.transpose_conv import TransposeConv
-from support import needs_litert, soaked
+from tests.fuzz.bases import base
+from tests.helpers.support import needs_litert, soaked
+from tests.ops.alone import alone
+from tests.ops.classical import test_detection
+from tests.ops.recurrent import test_svdf
 
 MODELS = Path(__file__).parents[3] / "models"
 

@@ -11,11 +11,11 @@ from flatbuffers import flexbuffers  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flex import options
 from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.flatbuffer import MalformedError
 from mote.frontends.tflite.flexbuffer import read, read_map
 from mote.frontends.tflite.node import CustomOptions
+from tests.helpers.flex import options
 
 KEYS = st.text("abcdefgh_", min_size=1, max_size=6)
 NUMBERS = st.one_of(st.integers(-(1 << 63), (1 << 63) - 1), st.floats(allow_nan=False, width=32), st.booleans())

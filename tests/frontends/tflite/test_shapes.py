@@ -11,7 +11,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.ops.moves.gather_constant import Pick
-from support import check, needs_litert
+from tests.helpers.support import check, needs_litert
 
 
 class Shapes(Writer):

@@ -15,8 +15,8 @@ from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.frontends import read, source_of
 from mote.frontends.tflite.writer import Writer
-from network import Net
-from support import needs_litert
+from tests.helpers.network import Net
+from tests.helpers.support import needs_litert
 
 
 def two_signatures() -> bytes:

@@ -15,7 +15,7 @@ from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Level, Sparsity, Writer
 from mote.graph.tensor import Array, Shape
-from support import check, check_numpy, needs_litert
+from tests.helpers.support import check, check_numpy, needs_litert
 
 pytestmark = needs_litert
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch import nn
-from torch_support import check_numpy, file_of, graph_of, model_of
 
 import mote
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends.source import fixed_inputs
 from mote.frontends.torch.export import exported_bytes
-from support import examples
+from tests.frontends.torch.torch_support import check_numpy, file_of, graph_of, model_of
+from tests.helpers.support import examples
 
 PROGRAM = "archive/models/model.json"
 WEIGHTS = "archive/data/weights/model_weights_config.json"

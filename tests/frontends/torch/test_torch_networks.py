@@ -6,11 +6,10 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from torch_networks import NETWORKS
-from torch_support import check, check_numpy, file_of
-
 import mote
-from support import emulated
+from tests.frontends.torch.torch_networks import NETWORKS
+from tests.frontends.torch.torch_support import check, check_numpy, file_of
+from tests.helpers.support import emulated
 
 USUAL = ("mobilenet_v3",)
 """Networks that `make test` has; `make test-frontends` has all."""

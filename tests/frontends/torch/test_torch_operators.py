@@ -8,13 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from torch_operators import GROUPS, Recurrent
-from torch_support import Calls, check, check_numpy, file_of
-
 import aten_operators
 from mote.frontends.torch.ops import PARSERS
 from mote.frontends.torch.ops.norms import TRAINING
 from mote.frontends.torch.program import loaded
+from tests.frontends.torch.torch_operators import GROUPS, Recurrent
+from tests.frontends.torch.torch_support import Calls, check, check_numpy, file_of
 
 USUAL = 24
 """`make test` has each 24th function of a group, all of them in one module; `make test-frontends` has all."""

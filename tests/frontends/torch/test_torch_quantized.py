@@ -14,8 +14,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch import nn
-from torch_networks import NETWORKS
-from torch_support import check, check_numpy, file_of, graph_of, random_inputs, source_of
 
 import mote
 from mote.errors import MoteError, UnsupportedError
@@ -24,7 +22,9 @@ from mote.frontends.torch.export import exported_bytes
 from mote.frontends.torch.reference import Reference, reference
 from mote.graph import Graph
 from mote.graph.types import DType
-from support import emulated
+from tests.frontends.torch.torch_networks import NETWORKS
+from tests.frontends.torch.torch_support import check, check_numpy, file_of, graph_of, random_inputs, source_of
+from tests.helpers.support import emulated
 
 pytestmark = pytest.mark.frontends
 import_module("torch.ao.quantization.fx._decomposed")

@@ -6,9 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from torch_support import check, file_of, graph_of
-
 from mote.errors import MoteError, UnsupportedError
+from tests.frontends.torch.torch_support import check, file_of, graph_of
 
 Tensor = torch.Tensor
 

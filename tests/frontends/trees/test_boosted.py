@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 import mote
 from mote import frontends
@@ -15,6 +14,7 @@ from mote.frontends.source import Format, Source
 from mote.frontends.trees import lightgbm, ubjson, xgboost
 from mote.frontends.trees.forest import grow
 from mote.graph.types import DType
+from tests.frontends.trees.fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 xgb = pytest.importorskip("xgboost")
 lgb = pytest.importorskip("lightgbm")

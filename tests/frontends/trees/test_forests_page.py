@@ -11,7 +11,7 @@ import pytest
 
 import forests
 import lock
-from support import emulated
+from tests.helpers.support import emulated
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 UPDATE = "python benchmarks/forests.py --update"

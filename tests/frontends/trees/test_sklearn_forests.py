@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 import mote
 from mote.frontends.trees.forest import Forest, Leaf, Split, below, check_tree, grow, rounded_down
 from mote.frontends.trees.sklearn import forest_of
 from mote.graph.types import DType
+from tests.frontends.trees.fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 ensemble = pytest.importorskip("sklearn.ensemble")
 tree = pytest.importorskip("sklearn.tree")

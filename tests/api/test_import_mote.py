@@ -1,0 +1,118 @@
+"""What `import mote` and `mote --help` show, and what they cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import mote
+from mote import extras
+from mote.cli import COMMANDS
+from mote.errors import MoteError
+from tests.helpers.support import emulated
+
+ROOT = Path(__file__).parents[2]
+DIGITS = ROOT / "models" / "digits.tflite"
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Names of the modules that a fresh interpreter has loaded after a statement."""
+    ask = f"import sys\ntry:\n    {statement}\nfinally:\n    print('\\nloaded:', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("loaded:")[2].split())
+
+
+def test_help_imports_no_command() -> None:
+    """Reading models, NumPy and the kernels take a second; the list of commands needs none of them."""
+    loaded = loaded_by("from mote.cli import main; main(['--help'])")
+    assert "numpy" not in loaded
+    assert {m for m in loaded if m.startswith("mote.cli.")} == {"mote.cli.output", "mote.cli.usage"}
+
+
+def test_a_command_imports_no_other() -> None:
+    loaded = loaded_by("from mote.cli import main; main(['compile', '--help'])")
+    assert "mote.cli.compile" in loaded and "mote.cli.quantize" not in loaded
+
+
+def test_every_command_has_its_module() -> None:
+    modules = {f.name.removesuffix(".py").replace("_", "-") for f in (files("mote") / "cli").iterdir()}
+    assert set(COMMANDS) <= modules
+
+
+def test_dir_lists_what_there_is() -> None:
+    assert set(dir(mote)) == {*mote.__all__, "quantize"}
+    for name in dir(mote):
+        assert getattr(mote, name) is not None
+
+
+def test_results_are_shown_in_a_line() -> None:
+    compiled = mote.compile(DIGITS, target="cortex-m4")
+    assert repr(compiled).startswith("<Compiled 'digits' for cortex-m4: 8 operators, arena ")
+    image = mote.pack(DIGITS)
+    objects = (
+        compiled,
+        compiled.plan,
+        compiled.source,
+        compiled.project,
+        compiled.model,
+        image,
+        mote.Interpreter(DIGITS),
+    )
+    for shown in map(repr, (*objects, mote.compile_shared([DIGITS]))):
+        assert len(shown) < 1000 and "\n" not in shown
+
+
+def test_types_are_published() -> None:
+    assert (files("mote") / "py.typed").is_file()
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, "pip install 'moteml[onnx]'"),
+        ({"url": "file:///home/me/mote", "dir_info": {}}, "pip install '/home/me/mote[onnx]'"),
+        ({"url": "file:///me/mote", "dir_info": {"editable": True}}, "pip install --editable '/me/mote[onnx]'"),
+        ({"url": "git+ssh://host/mote", "vcs_info": {}}, "pip install 'moteml[onnx]'"),
+    ],
+)
+def test_installs_are_named_that_work(
+    origin: dict[str, object] | None, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package that was installed from a clone is on no index."""
+    text = json.dumps(origin) if origin else None
+    monkeypatch.setattr(extras, "distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
+    assert extras.installing("onnx") == command
+
+
+def test_no_extra_brings_cuda_or_a_compiler() -> None:
+    """PyPI's build of PyTorch for Linux has CUDA, and ziglang takes 411 MB: both are asked for by name only."""
+    extras_of = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    heavy = {name for name, lines in extras_of.items() if any(re.match(r"(torch|ziglang)\b", line) for line in lines)}
+    assert heavy == {"zig", "test"}
+    with pytest.raises(MoteError, match="CPU build is enough"):
+        extras.require("torch.absent", extra="torch")
+
+
+def test_a_call_with_wrong_arguments_is_no_bug_of_mote() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'no_such'"):
+        mote.run(mote.compile(DIGITS), no_such=1)
+
+
+def test_the_example_recognises_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each class is the one that was written, on the emulated core and by LiteRT's reference kernels."""
+    sys.path.insert(0, str(ROOT / "examples" / "recognise"))
+    try:
+        import recognise
+    finally:
+        sys.path.pop(0)
+    assert recognise.main(emulated("cortex-m4")) == 0
+    rows = re.findall(r"^(\d) +(\d), \d+\.\d% +(\d), \d+\.\d%$", capsys.readouterr().out, re.M)
+    assert [row[0] for row in rows] == list("72958") and all(len(set(row)) == 1 for row in rows)

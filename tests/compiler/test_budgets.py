@@ -1,0 +1,118 @@
+"""Budgets hold or the run fails: a budget of flash counts the code, with and without a compiler at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote import toolchain
+from mote.cli import main
+from mote.compiler.code_size import code_size
+from mote.compiler.line import compile
+from mote.errors import BudgetError, MoteError
+from tests.helpers.support import emulated
+
+MODELS = Path(__file__).parents[2] / "models"
+DIGITS = str(MODELS / "digits.tflite")
+CORE = "cortex-m4"
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise MoteError("no C compiler for target 'cortex-m4' was found", remedy="apt install one")
+
+    monkeypatch.setattr(toolchain, "find_compiler", missing)
+
+
+def needed(target: str) -> tuple[int, int]:
+    """Bytes of constants and of code."""
+    compiled = compile(DIGITS, target=target)
+    return compiled.project.constants, code_size(compiled).nbytes
+
+
+@pytest.mark.parametrize("core", [CORE, "cortex-m0plus"])
+@pytest.mark.parametrize("model", ["digits", "keywords"])
+def test_the_estimate_is_on_the_safe_side(model: str, core: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = compile(MODELS / f"{model}.tflite", target=emulated(core))
+    measured = code_size(compiled)
+    monkeypatch.setattr(toolchain, "find_compiler", lambda target: (_ for _ in ()).throw(MoteError("none")))
+    estimate = code_size(compiled)
+    assert not measured.estimated and estimate.estimated == "none"
+    assert 1.2 * measured.nbytes < estimate.nbytes < 4 * measured.nbytes
+
+
+@pytest.mark.parametrize("target", [CORE, "host"])
+@pytest.mark.parametrize("command", ["compile", "plan", "explore", "verify"])
+@pytest.mark.usefixtures("no_compiler")
+def test_flash_without_a_compiler(
+    command: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Constants alone would fit."""
+    constants, code = needed(target)
+    options = {"compile": ["-o", str(tmp_path / "out")], "explore": ["--points", "1"]}.get(command, [])
+    given = [command, DIGITS, "-t", target, *options, "--flash", str(constants + code // 2)]
+    assert main(given) == 1
+    assert "code, by an estimate on the safe side" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_an_estimate_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    constants, code = needed(CORE)
+    given = ["compile", DIGITS, "-t", CORE, "-o", str(tmp_path / "out"), "--flash", str(constants + code)]
+    assert main(given) == 0
+    said = f"code at most {code:,} bytes by an estimate, since no C compiler for target 'cortex-m4' was found"
+    assert said in capsys.readouterr().out
+    assert main([*given, "--json"]) == 0
+    flash = json.loads(capsys.readouterr().out)["flash"]
+    assert flash["code"] is None and flash["code_estimate"]["bytes"] == code
+
+
+def test_flash_in_python() -> None:
+    constants, code = needed(emulated(CORE))
+    found = mote.compile(DIGITS, target=CORE, flash=constants + code)
+    assert found.project.constants + code_size(found).nbytes <= constants + code
+    with pytest.raises(BudgetError, match=r"constants \d+ \+ code \d+\)"):
+        mote.compile(DIGITS, target=CORE, flash=constants + code // 2)
+
+
+def test_time_in_python() -> None:
+    fastest = mote.compile(DIGITS, target=CORE, optimize="speed").cost
+    found = mote.compile(DIGITS, target=CORE, cycles=2 * fastest)
+    assert found.cost <= 2 * fastest
+    with pytest.raises(
+        BudgetError, match=r"takes about [\d,]+ cycles at least, by the estimate, [\d,]+ \(.*%\) more than"
+    ):
+        mote.compile(DIGITS, target=CORE, cycles=fastest // 2)
+    part = mote.compile(DIGITS, target="nrf52840", latency="5ms")
+    assert part.settings.cycle_limit == 320_000 and part.cost <= 320_000
+    with pytest.raises(BudgetError, match="within the budget of RAM or flash"):
+        mote.compile(DIGITS, target=CORE, cycles=fastest + fastest // 10, ram=found.plan.ram)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"latency": "20ms"}, "has no clock(.|\n)*--cycles"),
+        ({"latency": "20"}, "'20' is not a time(.|\n)*20ms"),
+        ({"latency": "1ms", "cycles": 1}, "give one of them"),
+        ({"cycles": 0}, "is not positive"),
+        ({"cycles": 9, "ram": "min"}, "omit --ram min"),
+        ({"cycles": 9, "point": "least"}, "a point is one plan"),
+    ],
+)
+def test_times_that_mean_nothing(options: dict[str, object], says: str) -> None:
+    with pytest.raises(MoteError, match=says):
+        mote.compile(DIGITS, target=CORE, **options)
+
+
+def test_time_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["compile", DIGITS, "-t", "nrf52840", "--latency", "5ms", "-o", str(tmp_path / "out")]
+    assert main(given) == 0
+    assert "budget: 320,000 cycles = 5 ms at 64 MHz, " in capsys.readouterr().out
+    assert main([*given[:-3], "1us", "-o", str(tmp_path / "other")]) == 1
+    assert "more than the 64 that it may take" in capsys.readouterr().err

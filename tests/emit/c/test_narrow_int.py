@@ -1,0 +1,87 @@
+"""Nothing in portable C depends on the width of `int`, which has 16 bits on AVR, MSP430 and others.
+
+The checker of tests/helpers/narrow_int.py reads the runtime of images here, and in test_compilers.py every kernel
+and the code that calls it; that file also runs models on a simulated AVR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote.kernels import library
+from tests.helpers import narrow_int
+from tests.helpers.support import needs
+
+TOP = Path(mote.__file__).parent
+INCLUDES = [
+    *(Path(str(folder)) for folder in (*library.FOLDERS, *library.FITS)),
+    TOP / "image" / "runtime",
+    TOP / "image" / "update",
+]
+HEAD = "#include <stddef.h>\n#include <stdint.h>\n"
+STRCMP = "int strcmp(const char *, const char *);\n"
+WRONG = {
+    "int32_t f(void) { return 1 << 30; }": "shift count",
+    "int32_t f(int32_t n) { return 1 << n; }": "`<<` gives",
+    "uint32_t f(uint32_t n) { return 1u << n; }": "`<<` gives",
+    "uint32_t f(uint8_t x) { return (uint32_t)(x << 8); }": "`<<` gives 0..65280",
+    "int32_t f(int16_t a, int16_t b) { return a * b; }": "`*` gives",
+    "int32_t f(int16_t a, int16_t b) { return a + b; }": "`+` gives",
+    "int32_t f(uint8_t a, uint8_t b) { return a * b; }": "`*` gives 0..65025",
+    "int32_t f(int16_t a) { return -a; }": "`-` gives",
+    "uint32_t f(uint16_t a) { return a - 1u; }": "`-` gives",
+    "uint32_t f(uint32_t a) { return (a + 7u) & ~7u; }": "`~` gives",
+    "int32_t f(int32_t a) { return (int)a; }": "a cast to int",
+    "int32_t f(uint32_t a) { return __builtin_clz(a); }": "implicit conversion",
+    "enum { N = 300 }; int32_t f(int8_t a) { return a * N; }": "`*` gives",
+}
+RIGHT = (
+    "int32_t f(int8_t a, int8_t b) { return a * b; }",
+    "int32_t f(int32_t n) { return (int32_t)1 << n; }",
+    "int32_t f(int16_t a, int16_t b) { return (int32_t)a * b; }",
+    "uint16_t f(uint16_t a) { return (uint16_t)(a - 1u); }",
+    "size_t f(size_t a, size_t b) { return a * b; }",
+    "int32_t f(uint8_t a) { return (a & 15) * 2000; }",
+    "int32_t f(void) { return 1000000 * 2; }",
+    "enum { L = 3, M }; int32_t f(int8_t a) { return a * M; }",
+)
+
+
+def _numbered(sources: Iterable[str]) -> str:
+    """One function a line, each with a name of its own."""
+    return "".join(source.replace(" f(", f" f{i}(") + "\n" for i, source in enumerate(sources))
+
+
+@pytest.fixture(autouse=True)
+def clang() -> None:
+    needs("clang")
+
+
+def test_what_depends_on_it_is_seen() -> None:
+    found = narrow_int.findings(HEAD + _numbered(WRONG))
+    for line, (source, reason) in enumerate(WRONG.items(), 3):
+        assert any(f"stdin:{line}:" in f and reason in f for f in found), source
+
+
+def test_what_does_not_is_left_alone() -> None:
+    assert narrow_int.findings(HEAD + _numbered(RIGHT)) == []
+
+
+@pytest.mark.parametrize("folder", ["runtime", "update"])
+def test_the_runtime_of_images(folder: str) -> None:
+    for path in sorted((TOP / "image" / folder).glob("*.c")):
+        assert narrow_int.findings(f'{STRCMP}#include "{path}"\n', INCLUDES) == []
+
+
+FITS = sorted(path.name for folder in library.FITS for path in folder.iterdir() if path.name.endswith("_fits.h"))
+
+
+@pytest.mark.parametrize("headers", [FITS[::5], pytest.param(FITS, marks=pytest.mark.soak)], ids=["some", "all"])
+def test_what_the_runtime_checks_parameters_with(headers: list[str]) -> None:
+    assert headers
+    source = "".join(f'#include "{name}"\n' for name in headers)
+    assert narrow_int.findings(source, INCLUDES) == []

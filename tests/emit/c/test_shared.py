@@ -1,0 +1,164 @@
+"""Several models in one firmware: with one arena between them, or each with its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote.cli import main
+from mote.compiler.code_size import code_size
+from mote.compiler.line import compile
+from mote.errors import BudgetError, MoteError
+from mote.evaluation.verify import verify
+from tests.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
+from tests.helpers.network import Net
+from tests.helpers.support import needs_litert, soaked
+
+FORMS = {
+    "usual": {},
+    "rows": {"least_ram": True},
+    "single file": {"single_file": True},
+    "memories": {"target": "stm32h750", "single_file": True},
+}
+
+
+@pytest.fixture
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of two layers."""
+    net = Net()
+    path = tmp_path_factory.mktemp("tiny") / "tiny.tflite"
+    path.write_bytes(net.finish(net.mean(net.conv(net.input(1, 6, 5, 3), 4))))
+    return path
+
+
+@pytest.fixture
+def other(tiny: Path) -> Path:
+    """The same under another name."""
+    return Path(shutil.copy(tiny, tiny.with_name("other.tflite")))
+
+
+TURNS = [*((form, "gcc") for form in FORMS), ("usual", "clang")]
+
+
+@pytest.mark.parametrize(("form", "cc"), soaked(TURNS, [("rows", "gcc"), ("memories", "gcc")]))
+def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> None:
+    compiler_or_skip(cc)
+    shared = mote.compile_shared([KEYWORDS, DIGITS], **{"target": "cortex-m4", **FORMS[form]})
+    shared.write(tmp_path)
+    assert shared.arena == max(m.plan.arena for m in shared.models)
+    for program, hook in {"example/main": [], "selftest/selftest": ["-DMOTE_SELFTEST"]}.items():
+        run([cc, *FLAGS, *hook, f"{program}.c", *shared.project.sources, "-o", program, "-lm"], tmp_path)
+    run(["example/main"], tmp_path)
+    assert run(["selftest/selftest"], tmp_path) == "keywords: ok\ndigits: ok\n" * 2
+    symbols = run(["nm", "-g", "--defined-only", "-S", "selftest/selftest"], tmp_path)
+    arenas = [line.split() for line in symbols.splitlines() if " mote_" in line]
+    assert len(arenas) == 1 and int(arenas[0][1], 16) == -(-shared.arena // 8) * 8
+
+
+def test_results_survive_interleaved_runs(tiny: Path, tmp_path: Path) -> None:
+    """Each run gives the same values whatever the other model left behind."""
+    cc = compiler_or_skip("gcc")
+    mote.compile_shared([tiny, DIGITS], least_ram=True).write(tmp_path)
+    (tmp_path / "turns.c").write_text(
+        """\
+#include <string.h>
+#include "digits.h"
+#include "tiny.h"
+static int8_t a[2][DIGITS_OUTPUT_SIZE], b[2][TINY_OUTPUT_SIZE];
+static void fill(int8_t *p, int n, int seed) { for (int i = 0; i < n; i++) p[i] = (int8_t)(i * seed); }
+static void digits(int8_t *out, int seed) {
+    fill(digits_input(), DIGITS_INPUT_SIZE, seed);
+    digits_run();
+    memcpy(out, digits_output(), DIGITS_OUTPUT_BYTES);
+}
+static void tiny(int8_t *out, int seed) {
+    fill(tiny_input(), TINY_INPUT_SIZE, seed);
+    tiny_run();
+    memcpy(out, tiny_output(), TINY_OUTPUT_BYTES);
+}
+int main(void) {
+    if (digits_init() || tiny_init()) return 1;
+    for (int seed = 1; seed < 8; seed++) {
+        digits(a[0], seed); digits(a[1], seed + 90); digits(a[1], seed);
+        tiny(b[0], seed); digits(a[1], seed); tiny(b[1], seed);
+        if (memcmp(a[0], a[1], sizeof a[0]) || memcmp(b[0], b[1], sizeof b[0])) return 2;
+    }
+    return 0;
+}
+"""
+    )
+    run([cc, "-std=c99", "turns.c", "digits.c", "tiny.c", "mote_arena.c", "-o", "turns", "-lm"], tmp_path)
+    run(["./turns"], tmp_path)
+
+
+def test_make_and_cmake_build_them(tiny: Path, other: Path, tmp_path: Path) -> None:
+    compiler_or_skip("cc")
+    mote.compile_shared([tiny, other]).write(tmp_path / "a")
+    assert "other: ok" in run([compiler_or_skip("make"), "test"], tmp_path / "a")
+    cmake = compiler_or_skip("cmake")
+    run([cmake, "-S", "a", "-B", "b"], tmp_path)
+    run([cmake, "--build", "b"], tmp_path)
+    assert "tiny: ok" in run(["b/selftest"], tmp_path)
+
+
+@needs_litert
+def test_a_model_of_them_is_exact_alone() -> None:
+    shared = mote.compile_shared([KEYWORDS, DIGITS])
+    assert all(verify(m, 2).passed for m in shared.models)
+
+
+@pytest.mark.parametrize("ways", [({}, {}), ({"least_ram": True}, {}), ({"single_file": True}, {"least_ram": True})])
+def test_folders_of_their_own_link_into_one_firmware(ways: tuple[dict[str, object], ...], tmp_path: Path) -> None:
+    """Kernel headers may have other settings in each; only symbols with the model's name are visible."""
+    cc = compiler_or_skip("gcc")
+    for model, way in zip((DIGITS, KEYWORDS), ways, strict=True):
+        compile(model, target="stm32f746", **way).write(tmp_path / model.stem)
+        run([cc, *FLAGS, "-c", f"{model.stem}.c"], tmp_path / model.stem)
+        symbols = run(["nm", "-g", "--defined-only", f"{model.stem}.o"], tmp_path / model.stem).split()[2::3]
+        assert symbols and all(s.startswith(f"{model.stem}_") for s in symbols)
+    (tmp_path / "firmware.c").write_text(
+        '#include "digits/digits.h"\n#include "keywords/keywords.h"\n'
+        "int main(void) { return digits_init() || keywords_init() || digits_run() || keywords_run(); }\n"
+    )
+    run([cc, *FLAGS, "firmware.c", "digits/digits.o", "keywords/keywords.o", "-o", "firmware", "-lm"], tmp_path)
+    run(["./firmware"], tmp_path)
+
+
+def test_names_must_differ(tmp_path: Path) -> None:
+    for name in ("Digits", "digits_constants"):
+        shutil.copy(DIGITS, tmp_path / f"{name}.tflite")
+        with pytest.raises(MoteError, match="would have the same names") as error:
+            mote.compile_shared([DIGITS, tmp_path / f"{name}.tflite"])
+        assert "rename" in error.value.remedy
+
+
+def test_options_that_are_for_one_model() -> None:
+    with pytest.raises(MoteError, match="cannot have one name"):
+        mote.compile_shared([KEYWORDS, DIGITS], name="x")
+    with pytest.raises(MoteError, match="caller"):
+        mote.compile_shared([KEYWORDS, DIGITS], caller_arena=True)
+
+
+def test_flash_is_the_sum() -> None:
+    alone = [compile(m).project.constants for m in (KEYWORDS, DIGITS)]
+    shared = mote.compile_shared([KEYWORDS, DIGITS])
+    need = sum(alone) + sum(code_size(model).nbytes for model in shared.models)
+    assert mote.compile_shared([KEYWORDS, DIGITS], flash=need).project.constants == sum(alone)
+    with pytest.raises(BudgetError, match="of flash"):
+        mote.compile_shared([KEYWORDS, DIGITS], flash=need - 1)
+
+
+def test_command(tiny: Path, other: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    models = [str(tiny), str(other)]
+    assert main(["compile", *models, "-o", str(tmp_path)]) != 0
+    assert "--shared-arena" in capsys.readouterr().err
+    assert main(["compile", *models, "--shared-arena", "-o", str(tmp_path), "-t", "stm32f746", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [m["name"] for m in found["models"]] == ["tiny", "other"]
+    assert found["ram"]["memories"] == {"dtcm": found["ram"]["arena"]} and "mote_arena.c" in found["files"]
+    assert main(["compile", *models, "--shared-arena", "-o", str(tmp_path)]) == 0
+    assert "mote_arena.h says how" in capsys.readouterr().out
