@@ -146,4 +146,4 @@ def test_every_test_file_is_collected(request: pytest.FixtureRequest) -> None:
     skipped = re.compile(r"^(\w+ = )?pytest\.importorskip", re.MULTILINE)
     holding = {path for path, text in texts.items() if "def test_" in text and not skipped.search(text)}
     if [request.config.rootpath / name for name in request.config.args] == [tests]:
-        assert not holding - request.config.stash[COLLECTED]
+        assert sorted(holding - request.config.stash[COLLECTED]) == []

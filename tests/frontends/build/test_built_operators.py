@@ -191,7 +191,10 @@ def resizing() -> None:
             x,
             {
                 a + 2: sizes.linear(
-                    sizes.positions(x.shape[a + 2], n, "half_pixel"), x.shape[a + 2], n / x.shape[a + 2]
+                    sizes.positions(x.shape[a + 2], n, "half_pixel"),
+                    x.shape[a + 2],
+                    n / x.shape[a + 2],
+                    exclude_outside=True,
                 )
                 for a, n in enumerate(small)
             },
