@@ -16,7 +16,7 @@ from tests.conftest import COLLECTED
 
 TOP = Path(mote.__file__).parent
 ROOMS = (
-    *("graph", "ops", "targets", "kernels", "frontends", "passes", "data", "metrics"),
+    *("graph", "ops", "cores", "targets", "kernels", "frontends", "passes", "data", "metrics"),
     *("plan", "lower", "emit", "package", "deploy", "report"),
     *("toolchain", "compiler", "execute", "measure", "search", "evaluation", "train", "compress"),
     *("api", "cli"),

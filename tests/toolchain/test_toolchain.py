@@ -15,16 +15,18 @@ from pathlib import Path
 import pytest
 
 from mote import targets, toolchain
+from mote.cores import ARCHITECTURES
+from mote.cores.board import WORD, Board
 from mote.errors import BudgetError, MoteError
 from mote.stopping import StoppedError, stopping
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode, Sizes, builder, compilers
-from mote.toolchain.boards import BOARDS, WORD, Board
 from mote.toolchain.harness_protocol import write_inputs
 from mote.toolchain.unicorn_board import run_unicorn
 from tests.helpers.support import soaked
 from tests.toolchain import fake_model as fake
 
+BOARDS = {name: board for core in ARCHITECTURES.values() for name, board in core.boards.items()}
 CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85", "rv32imc"]
 CASES = [(core, "gcc") for core in CORES] + [(core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")]
 QUICK = [(core, kind) for core, kind in CASES if kind == "gcc" or core == "cortex-m4"]

@@ -19,7 +19,7 @@ def advice(plan: Plan, target: Target) -> tuple[str, ...]:
 
 def _slow_floats(plan: Plan, target: Target) -> list[str]:
     """float32 products on a core that computes each of them by a call of the compiler's library."""
-    if target.arch == "host" or "fpu" in target.features:
+    if target.is_host or "fpu" in target.features:
         return []
     graph = plan.graph
     layers = {step.ops: step for step in plan.steps}

@@ -41,7 +41,7 @@ class CodeSize:
 def code_size(compiled: Compiled) -> CodeSize:
     """Of the linked firmware without the harness, where there is a compiler for the core."""
     target = compiled.settings.target
-    if target.arch == "host":
+    if target.is_host:
         return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
     in_ram = compiled.project.options.code_in_ram
     try:

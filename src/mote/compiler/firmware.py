@@ -112,7 +112,7 @@ def missing_tools(
     target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
 ) -> MoteError | None:
     """Why nothing can be measured, if so."""
-    if target.arch == "host":
+    if target.is_host:
         return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
     try:
         toolchain.find_compiler(target, compiler)

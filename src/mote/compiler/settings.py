@@ -233,7 +233,7 @@ class Settings(Reading, Passing, Emission):
 def check_code_ram(target: Target) -> None:
     """Refuse to execute code from RAM where that cannot be done, or gains nothing."""
     where, remedy = f"option place_code on {target.name}", "omit it"
-    if target.arch == "host":
+    if target.is_host:
         raise MoteError("there is no flash on this computer", where=where, remedy="choose a microcontroller")
     if target.memories and not target.code_rams:
         raise MoteError("none of its RAM can be executed", where=where, remedy=remedy)

@@ -129,7 +129,7 @@ def on_core(
 ) -> OnCore | None:
     """Some samples on the emulated core; None on the host, or where nobody asked for it."""
     target, graph = compiled.settings.target, compiled.plan.graph
-    if target.arch == "host" or not samples:
+    if target.is_host or not samples:
         return None
     chosen = questions.some(samples)
     say(f"running {len(chosen)} samples on {target.name}")

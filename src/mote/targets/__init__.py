@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mote.cores import ARCHITECTURES, HOST, Architecture
 from mote.errors import MoteError
 from mote.targets.allowed import not_allowed
 from mote.targets.memory import KEPT, WORD, Memory, Reads, read_memory, read_reads
@@ -20,7 +21,6 @@ from mote.text import did_you_mean, printable
 
 __all__ = [
     "ALIGNED",
-    "ARCHES",
     "FEATURES",
     "KEPT",
     "WORD",
@@ -33,7 +33,6 @@ __all__ = [
     "parse_size",
 ]
 
-ARCHES = ("host", "arm", "riscv")
 FEATURES = ("dsp", "dual", "fpu", "fma", "mve")
 """`fma`: the core adds a float32 product that is not rounded sooner than one that is."""
 ALIGNED = "aligned"
@@ -87,6 +86,16 @@ class Target:
     """Current while running, by `energy_source` at `volts`."""
     volts: float | None = None
     energy_source: str = ""
+
+    @property
+    def core(self) -> Architecture:
+        """The record of its architecture."""
+        return ARCHITECTURES[self.arch]
+
+    @property
+    def is_host(self) -> bool:
+        """Whether it is this computer, which runs code without an emulator."""
+        return self.core is HOST
 
     @property
     def flash(self) -> int | None:
@@ -232,7 +241,7 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
         raise bad(path, f"'{_UNALIGNED}' must be true or false, not {cut(keys[_UNALIGNED])}")
     for word, known, what in (
         *((feature, FEATURES, "feature") for feature in keys.get("features", ())),
-        (keys.get("arch", "arm"), ARCHES, "arch"),
+        (keys.get("arch", HOST.name), tuple(ARCHITECTURES), "arch"),
     ):
         if word not in known:
             guess = did_you_mean(word, known)
@@ -305,12 +314,15 @@ def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Mem
 
 def aligned(target: Target) -> Target:
     """The same core, whose words must lie at multiples of four: without the kernels in assembly that load them from
-    anywhere, and with a C compiler that never does. On other cores than Arm's generated code has no others."""
-    if target.arch != "arm" or ALIGNED in target.features:
+    anywhere, and with a C compiler that never does. Where that needs no option, generated code has no others."""
+    core = target.core
+    if not core.aligned_gcc or ALIGNED in target.features:
         return target
     return replace(
         target,
         features=target.features | {ALIGNED},
-        gcc_flags=(*target.gcc_flags, "-mno-unaligned-access"),
-        zig_flags=tuple(f"{flag}+strict_align" if flag.startswith("-mcpu=") else flag for flag in target.zig_flags),
+        gcc_flags=(*target.gcc_flags, *core.aligned_gcc),
+        zig_flags=tuple(
+            f"{flag}{core.aligned_zig}" if flag.startswith("-mcpu=") else flag for flag in target.zig_flags
+        ),
     )

@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mote.cores import ARCHITECTURES
+
+_OWN = tuple(option for core in ARCHITECTURES.values() for option in core.options)
 VALUED = (
-    *("-mcpu", "-march", "-mtune", "-mfpu", "-mfloat-abi", "-mabi", "-mcmodel", "-mfp16-format"),
-    *("-msmall-data-limit", "-misa-spec"),
+    *("-mcpu", "-march", "-mtune", "-mabi", "-mcmodel"),
+    *(option.removesuffix("=") for option in _OWN if option.endswith("=")),
 )
 """Options with `=` and a word of letters, digits and `_ . + -`."""
 PLAIN = (
-    *("-mthumb", "-marm", "-mlittle-endian", "-mcmse", "-mpure-code", "-mslow-flash-data", "-mlong-calls"),
-    *("-munaligned-access", "-mno-unaligned-access", "-mstrict-align", "-mno-strict-align", "-mgeneral-regs-only"),
-    *("-mrelax", "-mno-relax", "-msave-restore", "-mno-save-restore", "-mfix-cortex-m3-ldrd"),
+    *(option for option in _OWN if not option.endswith("=")),
     *("-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-jump-tables", "-fno-unroll-loops"),
     *("-fshort-enums", "-fno-short-enums", "-funsigned-char", "-fsigned-char", "-fno-strict-aliasing"),
 )

@@ -9,11 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from string import Template
 
+from mote.cores.board import Board
 from mote.errors import BudgetError, MoteError
 from mote.targets import Memory, Target
 from mote.targets.flags import OPTIMIZATION, optimization
 from mote.toolchain import cache
-from mote.toolchain.boards import Board, board_of
 from mote.toolchain.compilers import Compiler, compile_or_raise
 from mote.toolchain.elf import memory_section
 
@@ -58,7 +58,7 @@ def build(
     """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files."""
     if optimize not in OPTIMIZATION:
         raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(OPTIMIZATION)}")
-    if sanitize and target.arch != "host":
+    if sanitize and not target.is_host:
         raise MoteError("sanitizers work on the host only", remedy="use --target host")
     workdir = workdir.resolve()
     workdir.mkdir(parents=True, exist_ok=True)
@@ -87,10 +87,22 @@ def build(
     return elf
 
 
+def board_of(target: Target) -> Board:
+    """The board that a target's code is linked for, by either emulator."""
+    boards = target.core.boards
+    board = boards.get(target.qemu_machine or "")
+    if board is None:
+        raise MoteError(
+            f"target '{target.name}' cannot be emulated: no board for qemu_machine = {target.qemu_machine!r}",
+            remedy=f"extend a bundled core, or set qemu_machine to one of: {', '.join(boards)}",
+        )
+    return board
+
+
 def _overflow(said: str, target: Target) -> BudgetError | None:
     """What a linker says of memory that is too small, with the numbers; None where it says something else."""
     found = {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
-    if not found or target.arch == "host":
+    if not found or target.is_host:
         return None
     board = board_of(target)
     sizes = {"ROM": ("flash", board.rom[1]), "RAM": ("RAM", board.ram[1])}
@@ -126,8 +138,7 @@ class _Compilation:
 
 def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
     if compiler.kind == "gcc":
-        specs = ("--specs=picolibc.specs",) if target.arch == "riscv" else ()
-        return (*target.gcc_flags, *specs, *_DEVICE)
+        return (*target.gcc_flags, *target.core.gcc_flags, *_DEVICE)
     if compiler.kind == "zig":
         headers = ("-isystem", str(HARNESS / "freestanding" / "include"))
         return (*target.zig_flags, *headers, *_DEVICE, *_ZIG)
@@ -135,16 +146,13 @@ def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
 
 
 def _harness_sources(target: Target) -> list[Path]:
-    ports = {
-        "host": ["port_host.c"],
-        "arm": ["port_device.c", "start_arm.S"],
-        "riscv": ["port_device.c", "start_riscv.S"],
-    }
-    return [HARNESS / name for name in ("main.c", *ports[target.arch])]
+    start = target.core.start
+    port = [HARNESS / "port_host.c"] if start is None else [HARNESS / "port_device.c", start]
+    return [HARNESS / "main.c", *port]
 
 
 def _harness_flags(target: Target) -> tuple[str, ...]:
-    if target.arch == "host":
+    if target.is_host:
         return ("-O1",)
     board = board_of(target)
     return (
@@ -156,7 +164,7 @@ def _harness_flags(target: Target) -> tuple[str, ...]:
 
 
 def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str, ...]:
-    if target.arch == "host":
+    if target.is_host:
         return ()
     script = workdir / "device.ld"
     script.write_text(_linker_script(board_of(target), target), encoding="utf-8")

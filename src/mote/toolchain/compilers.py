@@ -13,15 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from mote.cores import Architecture
 from mote.errors import MoteError
 from mote.targets import Target
 
-GCC = {"arm": "arm-none-eabi-gcc", "riscv": "riscv64-unknown-elf-gcc"}
-PACKAGES = {
-    "arm": "gcc-arm-none-eabi libnewlib-arm-none-eabi",
-    "riscv": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
-}
-LIBRARY = {"arm": "libc.a", "riscv": "picolibc.specs"}
 ZIG_REMEDY = "pip install ziglang (411 MB)"
 
 
@@ -36,23 +31,24 @@ class Compiler:
 
 def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
     """The system's compiler if it is there, else zig; `prefer` ("gcc", "zig"; host: "clang") forces one."""
-    if target.arch == "host":
+    if target.is_host:
         return _host_compiler(prefer)
     if prefer not in (None, "gcc", "zig"):
         raise MoteError(f"unknown compiler '{prefer}'", remedy="use gcc or zig")
-    if prefer != "zig" and _gcc_is_complete(target.arch):
-        return Compiler("gcc", (GCC[target.arch],), version_of((GCC[target.arch], "--version")))
+    core = target.core
+    if prefer != "zig" and _gcc_is_complete(core):
+        return Compiler("gcc", (core.gcc,), version_of((core.gcc, "--version")))
     if prefer != "gcc" and (zig := zig_command()):
         return Compiler("zig", zig, version_of((*zig[:-1], "version")))
-    gcc = f"apt install {PACKAGES[target.arch]}"
+    gcc = f"apt install {core.gcc_packages}"
     remedy = {"gcc": gcc, "zig": ZIG_REMEDY, None: f"{gcc}, or {ZIG_REMEDY}"}[prefer]
     raise MoteError(f"no C compiler for target '{target.name}' was found", remedy=remedy)
 
 
-def _gcc_is_complete(arch: str) -> bool:
+def _gcc_is_complete(core: Architecture) -> bool:
     """The C library is a package of its own; without it gcc finds neither <string.h> nor memcpy."""
-    gcc = GCC[arch]
-    return shutil.which(gcc) is not None and "/" in first_line((gcc, f"-print-file-name={LIBRARY[arch]}"))
+    found = shutil.which(core.gcc) is not None
+    return found and "/" in first_line((core.gcc, f"-print-file-name={core.library}"))
 
 
 def _host_compiler(prefer: str | None) -> Compiler:

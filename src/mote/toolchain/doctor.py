@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mote.cores import ARCHITECTURES
 from mote.extras import TORCH_REMEDY, installing, version_of
 from mote.toolchain.compilers import ZIG_REMEDY, first_line
 
@@ -23,14 +24,15 @@ class Finding:
 
 
 _PROGRAMS = (
-    ("arm-none-eabi-gcc", "compile for Cortex-M", "apt install gcc-arm-none-eabi libnewlib-arm-none-eabi"),
-    ("qemu-system-arm", "emulate Cortex-M", "apt install qemu-system-arm"),
-    (
-        "riscv64-unknown-elf-gcc",
-        "compile for RISC-V",
-        "apt install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    *(
+        (program, f"{what} {core.title}", f"apt install {packages}")
+        for core in ARCHITECTURES.values()
+        for program, what, packages in (
+            (core.gcc, "compile for", core.gcc_packages),
+            (core.qemu, "emulate", core.qemu_packages),
+        )
+        if program
     ),
-    ("qemu-system-riscv32", "emulate RISC-V", "apt install qemu-system-misc"),
     ("cc", "compile for this computer", "apt install gcc"),
     ("clang", "a second compiler for this computer", "apt install clang"),
 )

@@ -40,7 +40,7 @@ class Segment:
 
 def sizes(elf: Path, target: Target) -> Sizes | None:
     """From the sections that harness/device.ld keeps for the model; None on the host."""
-    if target.arch == "host":
+    if target.is_host:
         return None
     from elftools.elf.elffile import ELFFile
 

@@ -13,37 +13,15 @@ from pathlib import Path
 from mote.errors import MoteError
 from mote.extras import version_of as package_version
 from mote.targets import Target
-from mote.toolchain.boards import board_of
-from mote.toolchain.builder import Mode
+from mote.toolchain.builder import Mode, board_of
 from mote.toolchain.compilers import version_of
 from mote.toolchain.harness_protocol import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
 from mote.toolchain.machine_code import read_code
 from mote.toolchain.unicorn_board import run_unicorn
 
-QEMU = {"arm": "qemu-system-arm", "riscv": "qemu-system-riscv32"}
-PACKAGES = {"arm": "qemu-system-arm", "riscv": "qemu-system-misc"}
 ROOM = 1 << 20
 """Bytes of a disk that is not full."""
 UNICORN_REMEDY = "pip install unicorn"
-
-_ARM_EXCEPTIONS = {
-    2: "NMI",
-    3: "HardFault",
-    4: "MemManage fault",
-    5: "BusFault",
-    6: "UsageFault",
-    7: "SecureFault",
-}
-_RISCV_CAUSES = {
-    0: "instruction address misaligned",
-    1: "instruction access fault",
-    2: "illegal instruction",
-    3: "breakpoint",
-    4: "load address misaligned",
-    5: "load access fault",
-    6: "store address misaligned",
-    7: "store access fault",
-}
 
 
 @dataclass(frozen=True)
@@ -59,16 +37,16 @@ def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
     """QEMU when it is there, else Unicorn; `prefer` ("qemu", "unicorn") forces one. The host runs its own."""
     if prefer not in (None, "qemu", "unicorn"):
         raise MoteError(f"unknown emulator '{prefer}'", remedy="use qemu or unicorn")
-    if target.arch == "host":
+    if target.is_host:
         return Emulator("native", (), "this computer")
-    qemu = QEMU[target.arch]
+    qemu = target.core.qemu
     if prefer != "unicorn" and target.qemu_machine and shutil.which(qemu):
         return Emulator("qemu", (qemu,), version_of((qemu, "--version")))
     if prefer != "qemu" and target.unicorn_cpu and importlib.util.find_spec("unicorn"):
         return Emulator("unicorn", (), package_version("unicorn") or "of unknown version")
     remedies = []
     if prefer != "unicorn":
-        remedies.append(f"apt install {PACKAGES[target.arch]}")
+        remedies.append(f"apt install {target.core.qemu_packages}")
     if prefer != "qemu" and target.unicorn_cpu:
         remedies.append(UNICORN_REMEDY)
     why = "" if target.unicorn_cpu or prefer == "qemu" else f" (unicorn does not know the {target.cpu})"
@@ -93,7 +71,7 @@ def execute(
     else:
         said = _run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
     found = check(elf, target, emulator, workdir, said)
-    return interpret(found, mode, None if target.arch == "host" else board_of(target))
+    return interpret(found, mode, None if target.is_host else board_of(target))
 
 
 def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: str) -> list[tuple[int, int, bytes]]:
@@ -109,12 +87,20 @@ def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = Tru
     if emulator.kind == "native":
         return [str(elf.resolve())]
     board = board_of(target)
-    bios = ["-bios", "none"] if target.arch == "riscv" else []
     quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
     semihosting = ["-semihosting-config", "enable=on,target=native"]
     machine = ["-M", str(target.qemu_machine)]
     clock = ["-icount", f"shift={board.icount_shift}"] if counts else []
-    return [*emulator.command, *machine, *clock, *bios, *quiet, *semihosting, "-kernel", str(elf.resolve())]
+    return [
+        *emulator.command,
+        *machine,
+        *clock,
+        *target.core.qemu_options,
+        *quiet,
+        *semihosting,
+        "-kernel",
+        str(elf.resolve()),
+    ]
 
 
 def _run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Path, timeout_s: float) -> str:
@@ -158,8 +144,7 @@ def _crash(elf: Path, target: Target, emulator: Emulator, found: list[tuple[int,
     if failure:
         return MoteError(f"{emulator.kind}: {failure}", where=str(elf))
     if fault:
-        causes = _ARM_EXCEPTIONS if target.arch == "arm" else _RISCV_CAUSES
-        what = causes.get(fault.cause, f"exception {fault.cause}")
+        what = target.core.exceptions.get(fault.cause, f"exception {fault.cause}")
         said = f"{what} at {read_code(elf).place(fault.pc)}"
     return MoteError(
         f"{emulator.kind}: the model crashed: {said or 'it ended without results'}",

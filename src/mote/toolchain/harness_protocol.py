@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
+from mote.cores.board import Board
 from mote.errors import MoteError
-from mote.toolchain.boards import Board
 from mote.toolchain.builder import Mode
 
 INPUTS = "mote_inputs.bin"

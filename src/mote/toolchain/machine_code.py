@@ -10,13 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mote.cores import ARCHITECTURES
+from mote.cores.instructions import Decoded, Known
+from mote.cores.record import MachineCode
 from mote.errors import MoteError
-from mote.toolchain.decode import Decoder, Instruction, Known, riscv, thumb
 
 _EXECUTABLE = 4  # SHF_EXECINSTR
 _FUNCTION = 2  # STT_FUNC
-_MACHINES = {"EM_ARM": "arm", "EM_RISCV": "riscv"}
-_DECODERS: dict[str, Decoder] = {"EM_ARM": thumb, "EM_RISCV": riscv}
+_MACHINES = {core.code.elf_machine: core for core in ARCHITECTURES.values() if core.code is not None}
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Code:
     """
 
     elf: Path
-    decode: Decoder
+    machine: MachineCode
     sections: list[tuple[int, bytes]]
     borders: list[int]
     functions: dict[str, int]
@@ -37,10 +38,6 @@ class Code:
     labels: list[tuple[int, str]]
     """Every other name in the code, in order of address."""
 
-    @property
-    def arm(self) -> bool:
-        return self.decode is thumb
-
     def word(self, at: int) -> int:
         """The four bytes at an address, or what there is of them."""
         for start, data in self.sections:
@@ -48,9 +45,9 @@ class Code:
                 return int.from_bytes(data[at - start : at - start + 4], "little")
         return 0
 
-    def instruction(self, at: int, known: Known | None = None) -> Instruction:
+    def instruction(self, at: int, known: Known | None = None) -> Decoded:
         """What the instruction at an address does, given the registers whose value is known before it."""
-        return self.decode(self.word, at, known or {})
+        return self.machine.decode(self.word, at, known or {})
 
     def is_code(self, at: int) -> bool:
         return bisect_right(self.borders, at) % 2 == 1
@@ -74,13 +71,14 @@ class Code:
 
 
 def machine_of(elf: Path) -> str:
-    """The architecture that an ELF file is for: `arm`, `riscv`, or nothing that Mote knows."""
+    """The name of the architecture that an ELF file is for; empty where Mote does not know it."""
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     try:
         with elf.open("rb") as file:
-            return _MACHINES.get(ELFFile(file)["e_machine"], "")
+            core = _MACHINES.get(ELFFile(file)["e_machine"])
+            return core.name if core else ""
     except OSError as error:
         raise MoteError(f"cannot be read: {error.strerror}", where=str(elf)) from None
     except ELFError:
@@ -88,12 +86,13 @@ def machine_of(elf: Path) -> str:
 
 
 def read_code(elf: Path) -> Code:
-    """Of an ELF file for Arm or RISC-V."""
+    """The code in an ELF file for an architecture that Mote knows."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
         parsed = ELFFile(file)
-        decode = _DECODERS[parsed["e_machine"]]
+        machine = _MACHINES[parsed["e_machine"]].code
+        assert machine is not None
         executable = {n: s for n, s in enumerate(parsed.iter_sections()) if s["sh_flags"] & _EXECUTABLE}
         sections = [(int(s["sh_addr"]), bytes(s.data())) for s in executable.values()]
         symbols = [s for s in _symbols(parsed) if s.section in executable]
@@ -104,7 +103,7 @@ def read_code(elf: Path) -> Code:
     ends = dict(pairwise([*starts, 1 << 32])) | {s.address: s.address + s.size for s in functions if s.size}
     entries = {s.name: s.address for s in functions}
     labels = sorted((s.address, s.name) for s in symbols if not s.is_function and not s.name.startswith("$"))
-    return Code(elf, decode, sections, _borders(sections, symbols), entries, starts, names, ends, labels)
+    return Code(elf, machine, sections, _borders(sections, symbols), entries, starts, names, ends, labels)
 
 
 @dataclass(frozen=True)

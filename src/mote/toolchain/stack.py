@@ -12,13 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mote.cores.instructions import Decoded, Kind, Known
 from mote.errors import MoteError
-from mote.toolchain.decode import Instruction, Kind, Known
 from mote.toolchain.machine_code import Code, read_code
-
-# What fills the space between a table or a jump and what comes next: nop, mov r8, r8, movs r0, r0, both halves of
-# nop.w; RISC-V's nop.
-_PADDING = (0xBF00, 0x46C0, 0x0000, 0xF3AF, 0x8000, 0x0001)
 
 
 @dataclass(frozen=True)
@@ -126,9 +122,9 @@ class _Walk:
     def _follow_jumps(self, function: int) -> None:
         """To the code of a function that nothing else leads to: its tables must."""
         depth = next(self.depths[at] for at in self.jumps if self.code.start(at) == function)
-        at, reached = function, False
+        at, reached, padding = function, False, self.code.machine.padding
         while at < self.code.ends[function]:
-            if at not in self.sizes and self.code.is_code(at) and self.code.word(at) & 0xFFFF not in _PADDING:
+            if at not in self.sizes and self.code.is_code(at) and self.code.word(at) & 0xFFFF not in padding:
                 self._follow(at, _State(depth))
                 reached = True
             at += self.sizes.get(at, 2)
@@ -188,7 +184,7 @@ class _Walk:
         if i.runs:
             yield behind, _State(depth, i.known, tuple(not r for r in i.runs))
 
-    def _is_far_jump(self, at: int, i: Instruction) -> bool:
+    def _is_far_jump(self, at: int, i: Decoded) -> bool:
         """On Armv6-M a jump further than 2 KB is a call into the middle of the same function; libgcc's product of
         doubles on Armv7-M calls a part of itself."""
         start = self.code.start(at)

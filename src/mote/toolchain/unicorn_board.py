@@ -13,15 +13,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mote.cores.board import WORD, Board
 from mote.errors import MoteError
 from mote.stopping import undisturbed
 from mote.targets import Target
-from mote.toolchain.boards import WORD, Board, board_of
+from mote.toolchain.builder import board_of
 from mote.toolchain.elf import segments
 from mote.toolchain.machine_code import read_code
 
 _PAGE = 0x1000
-_ARM_SYSTEM = 0xE000E000
 _NOWHERE = 0xFFFFFFFE
 _SYS_OPEN, _SYS_WRITE, _SYS_READ, _SYS_EXIT = 0x01, 0x05, 0x06, 0x20
 
@@ -58,9 +58,6 @@ class _Machine:
     ) -> None:
         # Untyped, and an optional dependency.
         unicorn: Any = import_module("unicorn")
-        arm_const: Any = import_module("unicorn.arm_const")
-        riscv_const: Any = import_module("unicorn.riscv_const")
-
         self.code, self.workdir = read_code(elf), workdir
         self.board: Board = board_of(target)
         self.files: list[BinaryIO] = []
@@ -69,37 +66,36 @@ class _Machine:
         self.said = ""
         self.exited = False
         self.entered, self.loaded = entered, loaded
-        if self.code.arm:
-            # Without UC_MODE_MCLASS, which would make every core a Cortex-M33.
-            cpu = getattr(arm_const, f"UC_CPU_ARM_{target.unicorn_cpu}", None)
-            if cpu is None:
-                raise MoteError(
-                    f"Unicorn knows no '{target.unicorn_cpu}'",
-                    where=f"target {target.name}",
-                    remedy="extend a bundled core, or set unicorn_cpu to one of Unicorn's names without UC_CPU_ARM_",
-                )
-            self.uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB, cpu)
-            self.registers = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1)
-            self.sp_register = arm_const.UC_ARM_REG_SP
-            self.pc_register, self.link_register = arm_const.UC_ARM_REG_PC, arm_const.UC_ARM_REG_LR
-        else:
-            self.uc = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
-            self.registers = (riscv_const.UC_RISCV_REG_A0, riscv_const.UC_RISCV_REG_A1)
-            self.pc_register, self.link_register = riscv_const.UC_RISCV_REG_PC, riscv_const.UC_RISCV_REG_RA
+        names = target.core.unicorn
+        cpu = f"{names.cpus}{target.unicorn_cpu}" if names and names.cpus else ""
+        self.constants: Any = import_module(names.constants) if names else None
+        if names is None or not hasattr(self.constants, cpu or names.pc):
+            raise MoteError(
+                f"Unicorn knows no '{target.unicorn_cpu}'",
+                where=f"target {target.name}",
+                remedy="extend a bundled core, or set unicorn_cpu to one of Unicorn's names without UC_CPU_ARM_",
+            )
+        self.names = names
+        cpus = (self._constant(cpu),) if cpu else ()
+        self.uc: Any = unicorn.Uc(getattr(unicorn, names.arch), getattr(unicorn, names.mode), *cpus)
+        self.registers = tuple(map(self._constant, names.arguments))
+        self.pc_register, self.link_register = self._constant(names.pc), self._constant(names.link)
         self._map()
+
+    def _constant(self, name: str) -> int:
+        return int(getattr(self.constants, name))
 
     @property
     def pc(self) -> int:
         return int(self.uc.reg_read(self.pc_register))
 
     def _map(self) -> None:
-        """The board's memories and its counter; on Arm the page with the FPU's switch, as plain memory."""
+        """The board's memories and its counter, and the system's registers as plain memory."""
         (rom, rom_size), (ram, ram_size) = self.board.rom, self.board.ram
         pages = {self.board.vectors // _PAGE * _PAGE: _PAGE, ram: ram_size}
         rom_start = rom // _PAGE * _PAGE
         pages[rom_start] = rom + rom_size - rom_start
-        if self.code.arm:
-            pages[_ARM_SYSTEM] = _PAGE
+        pages |= dict.fromkeys(self.names.system, _PAGE)
         for start, size in pages.items():
             self.uc.mem_map(start, size)
         timer = self.board.counter // _PAGE * _PAGE
@@ -126,9 +122,9 @@ class _Machine:
                 end=rom + rom_size - 1,
             )
         start = self.board.vectors
-        if self.code.arm:
+        if self.names.stack:
             stack, start = struct.unpack("<2I", self.uc.mem_read(self.board.vectors, 8))
-            self.uc.reg_write(self.sp_register, stack)
+            self.uc.reg_write(self._constant(self.names.stack), stack)
         with undisturbed(self.uc.emu_stop):  # what is raised while Unicorn calls back would be lost
             self.uc.emu_start(start, _NOWHERE, timeout=int(timeout_s * 1e6))
         if not self.exited and not self.said:

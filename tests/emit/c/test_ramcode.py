@@ -14,14 +14,15 @@ import mote
 from mote import targets, toolchain
 from mote.cli import main
 from mote.compiler.firmware import bench
+from mote.cores.arm.decode import decode
+from mote.cores.instructions import Decoded, Kind, Read
 from mote.emit.c.ramcode import hot_files, in_ram
 from mote.errors import BudgetError, MoteError
 from mote.files import temporary_folder
 from mote.kernels import library
 from mote.measure.profiler import steps
-from mote.toolchain import Mode, decode
-from mote.toolchain.boards import board_of
-from mote.toolchain.decode import Kind
+from mote.toolchain import Mode
+from mote.toolchain.builder import board_of
 from mote.toolchain.machine_code import read_code
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
@@ -188,17 +189,17 @@ def test_long_code_is_not_chosen_where_it_waits(tmp_path: Path) -> None:
     assert sum(s.cycles for s in here) < 0.9 * sum(s.cycles for s in there)
 
 
-def code(*halves: int) -> decode.Read:
+def code(*halves: int) -> Read:
     """Memory that begins with these halfwords, at address 0."""
     data = b"".join(half.to_bytes(2, "little") for half in halves)
     return lambda at: int.from_bytes(data[at : at + 4], "little")
 
 
-def walk(read: decode.Read, count: int) -> decode.Instruction:
+def walk(read: Read, count: int) -> Decoded:
     """The last of some instructions in order."""
     at, known = 0, {}
     for _ in range(count):
-        found = decode.thumb(read, at, known)
+        found = decode(read, at, known)
         at, known = at + found.size, found.known
     return found
 
@@ -216,6 +217,6 @@ def walk(read: decode.Read, count: int) -> decode.Instruction:
         (code(0xB403, 0x4801, 0x9001, 0xBD01, 0x194D, 0x2001), 4),
     ],
 )
-def test_far_jumps_of_linkers_are_followed(read: decode.Read, count: int) -> None:
+def test_far_jumps_of_linkers_are_followed(read: Read, count: int) -> None:
     last = walk(read, count)
     assert (last.kind, last.target) == (Kind.JUMP, 0x2001194C)

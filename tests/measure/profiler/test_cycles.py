@@ -15,11 +15,12 @@ from tempfile import mkdtemp
 import pytest
 
 from mote import targets, toolchain
+from mote.cores import ARCHITECTURES
+from mote.cores.instructions import Timed
 from mote.measure.profiler.costs import TracedRun
-from mote.measure.profiler.cycles import CORES, core_of
-from mote.measure.profiler.instructions import Timed, disassemble
+from mote.measure.profiler.instructions import cycle_model, disassemble
 from mote.measure.profiler.trace import trace
-from mote.toolchain.boards import board_of
+from mote.toolchain.builder import board_of
 from mote.toolchain.machine_code import read_code
 from tests.helpers.support import emulated
 
@@ -170,12 +171,13 @@ def test_sequences_counted_by_hand(core: str, name: str) -> None:
 
 
 def test_the_m33_is_taken_for_an_m4() -> None:
-    assert core_of(targets.load("cortex-m33")).estimate
-    assert core_of(targets.load("cortex-m33")).block == core_of(targets.load("cortex-m4")).block
+    assert cycle_model(targets.load("cortex-m33")).estimate
+    assert cycle_model(targets.load("cortex-m33")).block == cycle_model(targets.load("cortex-m4")).block
 
 
 def test_published_tables_are_no_estimates() -> None:
-    assert {n for n, c in CORES.items() if not c.estimate} == {"cortex-m0plus", "cortex-m3", "cortex-m4"}
+    cycles = {n: c for core in ARCHITECTURES.values() for n, c in core.cycles.items()}
+    assert {n for n, c in cycles.items() if not c.estimate} == {"cortex-m0plus", "cortex-m3", "cortex-m4"}
 
 
 def block(tmp_path: Path, core: str, text: str) -> list[Timed]:
@@ -209,7 +211,7 @@ def block(tmp_path: Path, core: str, text: str) -> list[Timed]:
     ],
 )
 def test_the_m7_starts_two_at_a_time(tmp_path: Path, text: str, cycles: int) -> None:
-    assert core_of(targets.load("cortex-m7")).block(block(tmp_path, "cortex-m7", text)) == cycles
+    assert cycle_model(targets.load("cortex-m7")).block(block(tmp_path, "cortex-m7", text)) == cycles
 
 
 @pytest.mark.parametrize(
@@ -229,14 +231,14 @@ def test_the_m7_starts_two_at_a_time(tmp_path: Path, text: str, cycles: int) -> 
     ],
 )
 def test_the_m55_overlaps_beats(tmp_path: Path, text: str, cycles: int) -> None:
-    assert core_of(targets.load("cortex-m55")).block(block(tmp_path, "cortex-m55", text)) == cycles
+    assert cycle_model(targets.load("cortex-m55")).block(block(tmp_path, "cortex-m55", text)) == cycles
 
 
 @pytest.mark.parametrize(
     ("text", "cycles"), [("add a0, a0, a1; mul a0, a0, a1", 2), ("lw a0, 0(a1); sw a0, 0(a2)", 3), ("lb a0, 4(sp)", 2)]
 )
 def test_riscv(tmp_path: Path, text: str, cycles: int) -> None:
-    assert core_of(targets.load("rv32imc")).block(block(tmp_path, "rv32imc", text)) == cycles
+    assert cycle_model(targets.load("rv32imc")).block(block(tmp_path, "rv32imc", text)) == cycles
 
 
 def test_low_overhead_loops(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from mote import targets
-from mote.measure.profiler.instructions import Task, Timed
+from mote.cores import ARCHITECTURES
+from mote.cores.instructions import Decoded, Kind, Task, Timed
 from mote.measure.profiler.trace import Loads
 from mote.measure.profiler.waits import Waits, Zone, lru_misses, simulate
 from mote.measure.profiler.zones import zones
 from mote.targets import Reads
-from mote.toolchain.boards import board_of
-from mote.toolchain.decode import Instruction, Kind, thumb
+from mote.toolchain.builder import board_of
 from mote.toolchain.machine_code import Code
 
 
@@ -23,7 +23,7 @@ def straight(at: int, *sizes: int) -> list[Timed]:
     """A block of instructions of these sizes."""
     found = []
     for size in sizes:
-        found.append(Timed(at, Instruction(size, Kind.PLAIN), "nop", Task.ALU))
+        found.append(Timed(at, Decoded(size, Kind.PLAIN), "nop", Task.ALU))
         at += size
     return found
 
@@ -133,7 +133,9 @@ def test_which_memory_an_address_stands_for() -> None:
     part = targets.load("stm32h750")
     board = board_of(part)
     rom, ram = board.rom[0], board.ram[0]
-    code = Code(Path("x"), thumb, [(rom + 256, bytes(64)), (ram, bytes(32))], [], {}, [], {}, {}, [])
+    machine = ARCHITECTURES["arm"].code
+    assert machine is not None
+    code = Code(Path("x"), machine, [(rom + 256, bytes(64)), (ram, bytes(32))], [], {}, [], {}, {}, [])
     found = {z.start: z for z in zones(part, board, code, {".memory_qspi": (rom + 512, rom + 1024)})}
     names = {start - rom: (z.end - rom, z.memory) for start, z in found.items() if start >= rom and start != ram}
     last = board.rom[1]

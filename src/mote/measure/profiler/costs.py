@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from mote import toolchain
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.firmware import Bench, Firmware, bench, firmware
+from mote.cores.board import Board
+from mote.cores.cycles import CycleModel
+from mote.cores.instructions import Timed
 from mote.data.inputs import Inputs
 from mote.errors import MoteError
 from mote.files import temporary_folder
-from mote.measure.profiler.cycles import Core, core_of, join_cycles
-from mote.measure.profiler.instructions import Timed, check_disassembler, disassemble
+from mote.measure.profiler.instructions import check_disassembler, cycle_model, disassemble
 from mote.measure.profiler.trace import Trace, calls, cut, trace
 from mote.measure.profiler.waits import Waits, simulate
 from mote.measure.profiler.zones import zones
@@ -28,7 +30,7 @@ from mote.measure.run import stimulus
 from mote.targets import Reads, Target
 from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
-from mote.toolchain.boards import Board, board_of
+from mote.toolchain.builder import board_of
 from mote.toolchain.elf import extents
 from mote.toolchain.emulators import check
 from mote.toolchain.harness_protocol import write_inputs
@@ -193,7 +195,7 @@ def profiled(
 ) -> Profile:
     """One inference of it, with inputs as the harness takes them."""
     target = subject.firmware.target
-    core_of(target)
+    cycle_model(target)
     with temporary_folder() as folder:
         on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
         plain = _run(on, Mode.MEASURE, [raw]).region(ENTRY)
@@ -212,7 +214,7 @@ def profiled(
 
 def check_cycles(target: Target) -> None:
     """Refuse a target whose cycles cannot be told."""
-    core_of(target)
+    cycle_model(target)
     check_disassembler()
 
 
@@ -243,7 +245,7 @@ def steps(
 def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | None = None) -> Profile:
     """All calls of a function of a bare-metal program, which runs as it is on the target's board, in this folder, and
     must end by itself (semihosting)."""
-    core_of(target)
+    cycle_model(target)
     path = Path(elf)
     machine = machine_of(path)
     if machine != target.arch:
@@ -321,8 +323,8 @@ class Region:
     loads_known: bool
 
     @cached_property
-    def core(self) -> Core:
-        return core_of(self.target)
+    def core(self) -> CycleModel:
+        return cycle_model(self.target)
 
     @cached_property
     def inside(self) -> list[Cost]:
@@ -356,7 +358,7 @@ class Region:
         return [(int(k) // size, int(k) % size, int(n)) for k, n in zip(found, counts, strict=True)]
 
     def _join(self, a: int, b: int) -> int:
-        return join_cycles(self.core, self.blocks[a][-1], self.blocks[b][0])
+        return self.core.between(self.blocks[a][-1], self.blocks[b][0])
 
     def steps(self, count: int) -> list[Cost]:
         """What each step of a marked model took: from one mark to the next. What follows the last belongs to none."""

@@ -1,83 +1,32 @@
-"""What a cycle model has to know of an instruction.
+"""The instructions of a program as cycle models see them.
 
-Its length and where control goes are `toolchain.decode`'s to say; Capstone's disassembly says what it does with data.
+The architecture's decoder says how long each is and where control goes; Capstone's disassembly, what it does with data.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from enum import Enum, auto
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from mote.cores.cycles import CycleModel
+from mote.cores.instructions import Timed
 from mote.errors import MoteError
-from mote.toolchain.decode import Instruction, Kind
+from mote.targets import Target
 from mote.toolchain.machine_code import Code
 
 
-class Task(Enum):
-    """What an instruction has a core do: what tables of cycles are by."""
-
-    ALU = auto()  # and whatever else takes one cycle everywhere
-    SHIFT = auto()  # data processing with a shifted operand
-    MUL = auto()
-    MLA = auto()
-    MULL = auto()
-    MLAL = auto()
-    MAC = auto()  # the multiplications of the DSP extension
-    DSP = auto()  # its other instructions
-    DIV = auto()
-    LOAD = auto()
-    STORE = auto()
-    LOADS = auto()  # several words
-    STORES = auto()
-    BRANCH = auto()
-    CALL = auto()
-    JUMP = auto()  # to what a register holds
-    TABLE = auto()
-    LOOP = auto()  # of Armv8.1-M
-    SYSTEM = auto()
-    BARRIER = auto()  # that refills the pipeline
-    FENCE = auto()  # that waits for memory
-    FPU = auto()
-    FMAC = auto()
-    FDIV = auto()
-    FMOVE = auto()  # of two registers
-    VECTOR = auto()
-    VECTOR_MULTIPLY = auto()
-    VECTOR_MEMORY = auto()
-
-
-@dataclass(frozen=True)
-class Timed:
-    """An instruction as a cycle model sees it: `flow` is its length and where control goes, `address` are the registers
-    that make up the address of a memory access, `words` how many it moves."""
-
-    at: int
-    flow: Instruction
-    name: str
-    task: Task
-    reads: frozenset[str] = frozenset()
-    writes: frozenset[str] = frozenset()
-    address: frozenset[str] = frozenset()
-    words: int = 0
-
-    @property
-    def end(self) -> int:
-        return self.at + self.flow.size
-
-
-_JUMPS = {
-    Kind.BRANCH: Task.BRANCH,
-    Kind.CALL: Task.CALL,
-    Kind.TABLE: Task.TABLE,
-    **dict.fromkeys((Kind.JUMP, Kind.DETOUR, Kind.RETURN, Kind.REGISTER, Kind.POINTER, Kind.TAIL), Task.JUMP),
-}
-_REGISTER = re.compile(r"\b(r\d+|sb|sl|fp|ip|sp|lr|pc|[sdq]\d+)\b")
-_ALIASES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12"}
+def cycle_model(target: Target) -> CycleModel:
+    """The cycle model of a target's core."""
+    models = target.core.cycles
+    if target.cpu not in models:
+        raise MoteError(
+            f"there is no cycle model for the core '{target.cpu}'",
+            where=f"target {target.name}",
+            remedy=f"use a target with one of: {', '.join(models) or 'those of an emulated core'}",
+        )
+    return models[target.cpu]
 
 
 def check_disassembler() -> None:
@@ -89,11 +38,8 @@ def disassemble(code: Code, blocks: Iterable[tuple[int, int]]) -> list[list[Time
     """The instructions of each block, which goes from an address up to another."""
     check_disassembler()
     capstone: Any = import_module("capstone")
-    if code.arm:
-        mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS | capstone.CS_MODE_V8
-        disassembler = capstone.Cs(capstone.CS_ARCH_ARM, mode)
-    else:
-        disassembler = capstone.Cs(capstone.CS_ARCH_RISCV, capstone.CS_MODE_RISCV32 | capstone.CS_MODE_RISCVC)
+    arch, *modes = (getattr(capstone, name) for name in code.machine.disassembler)
+    disassembler = capstone.Cs(arch, sum(modes))
     disassembler.detail = True
     return [list(_block(code, disassembler, start, end)) for start, end in blocks]
 
@@ -107,155 +53,5 @@ def _block(code: Code, disassembler: Any, at: int, end: int) -> Iterator[Timed]:
             known = disassembler.disasm(code.bytes(at, end), at)
             found = next(known, None)
         flow = code.instruction(at)
-        task = _armv8_1(flow, code.word(at)) if code.arm else None
-        if task is None and found is not None:
-            yield (_thumb if code.arm else _riscv)(found, flow)
-        else:
-            task = task or Task.ALU
-            words = _scattered(code.word(at)) if task == Task.VECTOR_MEMORY else 0
-            yield Timed(at, flow, task.name.lower(), task, words=words)
+        yield code.machine.timed(at, flow, code.word(at), found)
         at += flow.size
-
-
-_MULTIPLIES = (
-    (0xEFF01ED1, 0xEEF00E00),  # VMLADAV
-    (0xFF801FD1, 0xEE800E00),  # VMLALDAV
-    (0xFFC10FF0, 0xEE010E40),  # VMLA, VMLAS, VFMA and VFMAS of a scalar
-    (0xFFC11FF1, 0xEF000950),  # VMUL
-    (0xEFC11FF1, 0xEF000B40),  # VQDMULH, VQRDMULH
-    (0xEFC11FF0, 0xEE010E60),  # VQDMULH, VQRDMULH, and VMUL of float32, of a scalar
-    (0xFFE11FF0, 0xEE011E60),  # VMUL of a scalar
-    (0xFFF11FF0, 0xEE211E60),  # the same of words
-    (0xFFC11FD0, 0xEE000E40),  # VQRDMLAH, VQDMLAH
-    (0xEFE10FF0, 0xEE010E00),  # VMULL, VMULH, VRMULH
-    (0xEFF10FF0, 0xEE210E00),  # the same of words
-    (0xFFD11FF1, 0xEF000C50),  # VFMA, VFMS
-    (0xFFF11FF1, 0xFF000D50),  # VMUL of float32
-    (0xFFD11FF1, 0xEF000D40),  # VADD, VSUB of float32
-    (0xFFF10FF0, 0xEE300F40),  # VADD, VSUB of a scalar of float32
-)
-"""Masks and values of the vector instructions that multiply, or add float32."""
-
-
-def _armv8_1(flow: Instruction, word: int) -> Task | None:
-    """Loops and Helium, which Capstone takes for coprocessors' instructions or Neon, or does not know."""
-    first, second = word & 0xFFFF, word >> 16
-    if flow.kind == Kind.LOOP:
-        return Task.LOOP
-    helium = first >> 10 & 0x3B == 0x3B and second >> 9 & 7 == 7
-    if helium and not first >> 9 & 1:
-        return Task.VECTOR_MEMORY
-    if not helium and first >> 8 & 0xEF != 0xEF:
-        return None
-    whole = first << 16 | second
-    multiplies = any(whole & mask == value for mask, value in _MULTIPLIES)
-    return Task.VECTOR_MULTIPLY if multiplies else Task.VECTOR
-
-
-def _scattered(word: int) -> int:
-    """How many places in memory a vector's load or store accesses one after another, 0 where it is one place: gathers
-    and scatters, and what interleaves."""
-    first, second = word & 0xFFFF, word >> 16
-    if first >> 8 == 0xFD or (first >> 8 == 0xFC and second >> 12 & 1):
-        return 4
-    if first >> 8 & 0xEF == 0xEC and not first >> 5 & 1 and not second >> 12 & 1:
-        return 16 >> (second >> 7 & 3)
-    return 0
-
-
-def _task(flow: Instruction, data: Task) -> Task:
-    """A load that jumps is timed as a load."""
-    return data if data in (Task.LOAD, Task.LOADS) else _JUMPS.get(flow.kind, data)
-
-
-def _registers(text: str) -> list[str]:
-    return [_ALIASES.get(r, r) for r in _REGISTER.findall(text)]
-
-
-def _thumb(found: Any, flow: Instruction) -> Timed:
-    name, operands = found.insn_name(), found.op_str
-    task = _task(flow, _thumb_task(name, operands))
-    writes = _names(found, found.regs_access()[1])
-    inside = re.search(r"\[(.*?)\]", operands)
-    address = _registers(inside[1]) if inside else []
-    words = 0
-    if task in (Task.LOADS, Task.STORES):
-        listed = re.search(r"\{(.*)\}", operands)
-        moved = _registers(listed[1]) if listed else _registers(operands)[:2]
-        words = sum(2 if r[0] == "d" else 1 for r in moved)
-        address = address or (["sp"] if name.endswith(("push", "pop")) else _registers(operands)[:1])
-        writes |= frozenset(moved) if task == Task.LOADS else frozenset()
-    elif task in (Task.LOAD, Task.STORE):
-        words = 2 if _registers(operands)[0][0] == "d" else 1
-        writes = frozenset(_registers(operands)[:1] if task == Task.LOAD else [])  # the base is there at once
-    # Capstone leaves away what a saturation reads.
-    reads = _names(found, found.regs_access()[0]) | frozenset(_registers(operands)[1:])
-    return Timed(found.address, flow, name, task, reads, writes, frozenset(address), words)
-
-
-def _names(found: Any, registers: list[int]) -> frozenset[str]:
-    return frozenset(_ALIASES.get(r, r) for r in map(found.reg_name, registers) if r)
-
-
-_THUMB = {
-    Task.MUL: ("mul",),
-    Task.MLA: ("mla", "mls"),
-    Task.MULL: ("smull", "umull"),
-    Task.MLAL: ("smlal", "umlal"),
-    Task.DIV: ("sdiv", "udiv"),
-    Task.LOADS: ("ldm", "ldmdb", "pop", "ldrd", "vldmia", "vldmdb", "vpop"),
-    Task.STORES: ("stm", "stmdb", "push", "strd", "vstmia", "vstmdb", "vpush"),
-    Task.SYSTEM: ("mrs", "msr", "cps"),
-    Task.BARRIER: ("isb",),
-    Task.FENCE: ("dsb", "dmb"),
-    Task.FMAC: ("vmla", "vmls", "vnmla", "vnmls", "vfma", "vfms", "vfnma", "vfnms"),
-    Task.FDIV: ("vdiv", "vsqrt"),
-}
-_THUMB_TASKS = {name: task for task, names in _THUMB.items() for name in names}
-_DSP = re.compile(r"(s|u|q|sh|uh|uq)(add|sub|asx|sax)(8|16)?$|[su]sat|[su]xta?[bh]16|pkh|sel$|usad|q(d)?(add|sub)")
-_MACS = re.compile(r"sm(la|ls|m|u)|umaal|usada8")
-
-
-def _thumb_task(name: str, operands: str) -> Task:
-    if name in _THUMB_TASKS:
-        return _THUMB_TASKS[name]
-    if name.startswith(("ldr", "vldr")):
-        return Task.LOAD
-    if name.startswith(("str", "vstr")):
-        return Task.STORE
-    if name.startswith("v"):
-        return Task.FMOVE if name == "vmov" and len(_registers(operands)) > 2 else Task.FPU
-    if _MACS.match(name):
-        return Task.MAC
-    if _DSP.match(name):
-        return Task.DSP
-    return Task.SHIFT if re.search(r", (lsl|lsr|asr|ror|rrx)\b", operands) else Task.ALU
-
-
-_RISCV_LOADS = ("lb", "lh", "lw", "lbu", "lhu", "lwsp")
-_RISCV_STORES = ("sb", "sh", "sw", "swsp")
-
-
-def _riscv(found: Any, flow: Instruction) -> Timed:
-    name = found.mnemonic.removeprefix("c.")
-    operands = [o.strip() for o in found.op_str.split(",") if o.strip()]
-    inside = re.search(r"\((\w+)\)", found.op_str)
-    address = frozenset([inside[1]] if inside else [])
-    task = _task(flow, _riscv_task(name))
-    stores = task in (Task.STORE, Task.BRANCH)
-    writes = frozenset(operands[:1]) if operands and not stores else frozenset()
-    reads = frozenset(operands if stores or name in ("add", "sub", "addi") else operands[1:]) | address
-    words = 1 if address else 0
-    return Timed(found.address, flow, name, task, reads, writes, address, words)
-
-
-def _riscv_task(name: str) -> Task:
-    if name in _RISCV_LOADS:
-        return Task.LOAD
-    if name in _RISCV_STORES:
-        return Task.STORE
-    if name in ("mul", "mulh", "mulhu", "mulhsu"):
-        return Task.MUL if name == "mul" else Task.MULL
-    if name in ("div", "divu", "rem", "remu"):
-        return Task.DIV
-    return Task.SYSTEM if name.startswith(("csr", "fence", "ecall", "ebreak", "mret")) else Task.ALU

@@ -29,7 +29,7 @@ from mote.files import temporary_folder
 from mote.measure.profiler.plugin import plugin
 from mote.targets import Target
 from mote.toolchain import Emulator
-from mote.toolchain.boards import board_of
+from mote.toolchain.builder import board_of
 from mote.toolchain.emulators import command, timed_out
 from mote.toolchain.machine_code import Code
 from mote.toolchain.unicorn_board import run_unicorn

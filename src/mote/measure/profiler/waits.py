@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.measure.profiler.instructions import Timed
+from mote.cores.instructions import Timed
 from mote.measure.profiler.trace import Loads
 from mote.targets import Reads
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+from mote.cores.board import Board
 from mote.measure.profiler.waits import Zone
 from mote.targets import Memory, Reads, Target
-from mote.toolchain.boards import Board
 from mote.toolchain.elf import memory_section
 from mote.toolchain.machine_code import Code
 

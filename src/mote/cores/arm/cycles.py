@@ -1,100 +1,22 @@
-"""The cycle models: how many cycles a core takes for a block of instructions, and for going from one to the next.
-
-All memory answers at once here: `waits` has what slow memory adds. docs/profiling.md has the rules with their sources.
-What depends on data that a trace does not show is counted at its most: divisions, long multiplications on a Cortex-M3,
-loads of an IT block as if executed.
-"""
+"""The cycle models of the Cortex-M cores, by the name of the core."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Mapping
 
-from mote.errors import MoteError
-from mote.measure.profiler.instructions import Task, Timed
-from mote.targets import Target
-
-Block = Sequence[Timed]
-
-
-@dataclass(frozen=True)
-class Core:
-    """`block`: cycles of a block by itself, jumping aside. `join`: what it takes to get from the end of one to the
-    start of another, given whether by a jump; less than nothing where the two overlap."""
-
-    name: str
-    source: str
-    estimate: bool
-    block: Callable[[Block], int]
-    join: Callable[[Timed, Timed, bool], int]
-
-
-def core_of(target: Target) -> Core:
-    if target.cpu not in CORES:
-        raise MoteError(
-            f"there is no cycle model for the core '{target.cpu}'",
-            where=f"target {target.name}",
-            remedy=f"use a target with one of: {', '.join(CORES)}",
-        )
-    return CORES[target.cpu]
-
-
-# The cores that take one instruction after another: a table, and what neighbours do to each other.
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Cycles by task; every task that is not there takes one. `words`: of transfers of several words, on top of one for
-    each. `taken`: on top when the program counter is written, by task, or `taken_else`."""
-
-    cycles: Mapping[Task, int]
-    words: int
-    taken: Mapping[Task, int]
-    taken_else: int
-    pairs: Callable[[Timed, Timed], int] = field(default=lambda before, i: 0)
-
-    def alone(self, i: Timed) -> int:
-        if i.task in (Task.LOADS, Task.STORES):
-            return self.words + i.words
-        cycles = self.cycles.get(i.task, 1)
-        if i.task == Task.STORE and not _is_quick(i):
-            cycles = self.cycles.get(Task.LOAD, 1)
-        return max(cycles, i.words) if i.task == Task.VECTOR_MEMORY else cycles + self._more(i)
-
-    @staticmethod
-    def _more(i: Timed) -> int:
-        """For each word after the first one."""
-        return i.words - 1 if i.task in (Task.LOAD, Task.STORE) and i.words > 1 else 0
-
-    def block(self, block: Block) -> int:
-        inside = sum(self.pairs(a, b) for a, b in pairwise(block))
-        return inside + sum(map(self.alone, block))
-
-    def join(self, before: Timed, after: Timed, jumped: bool) -> int:
-        if jumped and before.flow.jumps:
-            return self.taken.get(before.task, self.taken_else)
-        return self.pairs(before, after)
-
-    def core(self, name: str, source: str, *, estimate: bool = False) -> Core:
-        return Core(name, source, estimate, self.block, self.join)
-
+from mote.cores.cycles import Block, CycleModel, Table, is_quick
+from mote.cores.instructions import Task, Timed
 
 _ONE_ADDRESS = (Task.LOAD, Task.STORE)
 _MEMORY = (*_ONE_ADDRESS, Task.LOADS, Task.STORES)
 _FLOAT = (Task.FPU, Task.FMAC, Task.FDIV, Task.FMOVE)
 
 
-def _is_quick(i: Timed) -> bool:
-    """Stores whose address is a register and a constant leave the pipeline at once."""
-    return i.task == Task.STORE and len(i.address) == 1 and not i.name.startswith("v")
-
-
 def _m4_pairs(before: Timed, i: Timed) -> int:
     """Cortex-M4 TRM 3.3.2 and 7.2.3: a load lets the next load or store begin unless that needs its result as address;
     an address from data processing comes one cycle late, and so does a floating-point result."""
     if before.task == Task.LOAD and i.task in _ONE_ADDRESS and not before.writes & i.address:
-        return 0 if _is_quick(i) else -1
+        return 0 if is_quick(i) else -1
     if i.task in _MEMORY and before.task not in _MEMORY and not before.flow.jumps:
         return 1 if before.writes & i.address else 0
     if before.task in (Task.FPU, Task.FMAC, Task.FDIV) and before.name != "vmov" and before.writes & i.reads:
@@ -105,22 +27,19 @@ def _m4_pairs(before: Timed, i: Timed) -> int:
 _V7M = {Task.LOAD: 2, Task.DIV: 12, Task.SYSTEM: 2, Task.TABLE: 3}
 _V7M_TAKEN = {Task.LOAD: 3, Task.LOADS: 3, Task.TABLE: 3}
 _FPU = {Task.FMAC: 3, Task.FDIV: 14, Task.FMOVE: 2}
-_M3 = _Table(
+_M3 = Table(
     {**_V7M, Task.MLA: 2, Task.MULL: 5, Task.MLAL: 7, Task.BARRIER: 3},
     words=1,
     taken=_V7M_TAKEN,
     taken_else=2,
     pairs=_m4_pairs,
 )
-_M4 = _Table({**_V7M, **_FPU, Task.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
-_M0PLUS = _Table(
+_M4 = Table({**_V7M, **_FPU, Task.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
+_M0PLUS = Table(
     {Task.LOAD: 2, Task.STORE: 2, Task.SYSTEM: 3, Task.BARRIER: 3, Task.FENCE: 3},
     words=1,
     taken={Task.CALL: 2, Task.LOADS: 2},
     taken_else=1,
-)
-_RISCV = _Table(
-    {Task.LOAD: 2, Task.MULL: 2, Task.DIV: 34, Task.SYSTEM: 2}, words=1, taken={Task.BRANCH: 2}, taken_else=1
 )
 
 
@@ -139,7 +58,7 @@ def _m55_pairs(before: Timed, i: Timed) -> int:
     return 1 if before.task in late and before.writes & (i.reads | i.address) else 0
 
 
-_M55 = _Table(
+_M55 = Table(
     {
         Task.DIV: 11,
         Task.SYSTEM: 2,
@@ -231,26 +150,18 @@ def _m7_join(before: Timed, after: Timed, jumped: bool) -> int:
 
 _HELIUM = "LLVM's scheduling model, no pairs of 16-bit instructions; vectors two beats a cycle"
 
-CORES = {
-    "cortex-m0plus": _M0PLUS.core("Cortex-M0+", "Arm DDI 0484C, table 3-1; single-cycle multiplier"),
-    "cortex-m3": _M3.core("Cortex-M3", "Arm DDI 0337I, 3.3"),
-    "cortex-m4": _M4.core("Cortex-M4", "Arm 100166 (DDI 0439), 3.3 and 7.2"),
-    "cortex-m33": _M4.core("Cortex-M33", "Arm publishes no timing: the Cortex-M4's is assumed", estimate=True),
-    "cortex-m7": Core(
+CYCLES = {
+    "cortex-m0plus": _M0PLUS.model("Cortex-M0+", "Arm DDI 0484C, table 3-1; single-cycle multiplier"),
+    "cortex-m3": _M3.model("Cortex-M3", "Arm DDI 0337I, 3.3"),
+    "cortex-m4": _M4.model("Cortex-M4", "Arm 100166 (DDI 0439), 3.3 and 7.2"),
+    "cortex-m33": _M4.model("Cortex-M33", "Arm publishes no timing: the Cortex-M4's is assumed", estimate=True),
+    "cortex-m7": CycleModel(
         "Cortex-M7",
         "Arm publishes no timing: LLVM's scheduling model, every jump foreseen",
         True,
         _m7_block,
         _m7_join,
     ),
-    "cortex-m55": _M55.core("Cortex-M55", _HELIUM, estimate=True),
-    "cortex-m85": _M55.core("Cortex-M85", f"the Cortex-M55's, which starts fewer at once: {_HELIUM}", estimate=True),
-    "rv32imc": _RISCV.core(
-        "RV32IMC", "a plain single-issue pipeline; no part's manual states its timing", estimate=True
-    ),
+    "cortex-m55": _M55.model("Cortex-M55", _HELIUM, estimate=True),
+    "cortex-m85": _M55.model("Cortex-M85", f"the Cortex-M55's, which starts fewer at once: {_HELIUM}", estimate=True),
 }
-
-
-def join_cycles(core: Core, before: Timed, after: Timed) -> int:
-    """To get from the last instruction of a block to the first of the next."""
-    return core.join(before, after, before.end != after.at)

@@ -1,4 +1,4 @@
-"""The emulated boards: where their memory is and how their counter turns into instructions.
+"""An emulated board: where its memory is and how its counter turns into instructions.
 
 QEMU's `-icount shift=N` makes every instruction take exactly 2^N ns of virtual time, and a timer of the board
 shows that time in ticks. With more than two ticks an instruction, rounding gives the exact number: the
@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-
-from mote.errors import MoteError
-from mote.targets import Target
 
 WORD = 1 << 32
 
@@ -52,49 +49,3 @@ class Board:
         if self.timer == "cmsdk":
             return high_after != high_before
         return (high_after - high_before) * WORD + after - before >= WORD
-
-
-_MEGA = 1 << 20
-
-
-def _mps2(rom: int, ram: int, timer: int, hz: int) -> Board:
-    return Board(rom, (rom + 0x400, 4 * _MEGA - 0x400), (ram, 4 * _MEGA), "cmsdk", timer + 4, timer + 0xC, hz, 7)
-
-
-BOARDS = {
-    "mps2-an385": _mps2(0x00000000, 0x20000000, 0x40000000, 25_000_000),
-    "mps2-an386": _mps2(0x00000000, 0x20000000, 0x40000000, 25_000_000),
-    "mps2-an500": _mps2(0x00000000, 0x20000000, 0x40000000, 25_000_000),
-    # The secure side of the memory map: the core starts there.
-    "mps2-an505": _mps2(0x10000000, 0x38000000, 0x50000000, 20_000_000),
-    "mps3-an547": Board(
-        vectors=0x10000000,
-        rom=(0x11000000, 2 * _MEGA),
-        ram=(0x31000000, 4 * _MEGA),
-        timer="sse",
-        counter=0x58000000,
-        counter_high=0x58000004,
-        counter_hz=32_000_000,
-        icount_shift=6,
-    ),
-    "virt": Board(
-        vectors=0x80000000,
-        rom=(0x80000400, 8 * _MEGA - 0x400),
-        ram=(0x80800000, 8 * _MEGA),
-        timer="mtime",
-        counter=0x0200BFF8,
-        counter_high=0x0200BFFC,
-        counter_hz=10_000_000,
-        icount_shift=8,
-    ),
-}
-
-
-def board_of(target: Target) -> Board:
-    """The board that a target's code is linked for, by either emulator."""
-    if target.qemu_machine not in BOARDS:
-        raise MoteError(
-            f"target '{target.name}' cannot be emulated: no board for qemu_machine = {target.qemu_machine!r}",
-            remedy=f"extend a bundled core, or set qemu_machine to one of: {', '.join(BOARDS)}",
-        )
-    return BOARDS[target.qemu_machine]

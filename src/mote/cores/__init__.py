@@ -1,0 +1,14 @@
+"""Architectures, one record each: compiler, C library, emulators, boards, decoder, start-up file, cycle models.
+
+A new architecture is a folder here, and one more record in this list.
+"""
+
+from mote.cores.arm import ARM
+from mote.cores.record import Architecture
+from mote.cores.riscv import RISCV
+
+HOST = Architecture("host", "this computer")
+ARCHITECTURES: dict[str, Architecture] = {record.name: record for record in (HOST, ARM, RISCV)}
+"""By the `arch` of targets."""
+
+__all__ = ["ARCHITECTURES", "HOST", "Architecture"]

@@ -1,0 +1,82 @@
+"""The record of an architecture: all that Mote knows of it outside of its kernels and of the files of targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mote.cores.board import Board
+from mote.cores.cycles import CycleModel
+from mote.cores.instructions import Decoded, Decoder, Timed
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """How the instructions in an ELF file are read."""
+
+    elf_machine: str
+    """pyelftools' name of the architecture."""
+    decode: Decoder
+    padding: tuple[int, ...]
+    """Half words that fill the space between a table or a jump and what comes next."""
+    disassembler: tuple[str, ...]
+    """Capstone's names of the architecture and of the modes."""
+    timed: Callable[[int, Decoded, int, Any], Timed]
+    """What the cycle models see: of an address, its decoded instruction, its word and what Capstone says or None."""
+
+
+@dataclass(frozen=True)
+class Unicorn:
+    """Unicorn's names of an architecture, of its registers, and what the emulated board has beside its memories."""
+
+    constants: str
+    """The module that has the names."""
+    arch: str
+    mode: str
+    arguments: tuple[str, str]
+    pc: str
+    link: str
+    cpus: str = ""
+    """What the names of cores begin with; empty where one core stands for all."""
+    stack: str = ""
+    """The stack pointer, where a core takes it and the entry from the first two words of its vectors; empty where it
+    begins at the first of them."""
+    system: tuple[int, ...] = ()
+    """Pages of registers of the system that are plain memory here."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A new architecture is one of these in a folder of `mote/cores`, beside its start-up file. The defaults are those
+    of this computer, which needs neither a cross compiler nor an emulator."""
+
+    name: str
+    title: str
+    """What people call its cores."""
+    gcc: str = ""
+    gcc_packages: str = ""
+    library: str = ""
+    """The file that gcc finds where its C library is installed."""
+    gcc_flags: tuple[str, ...] = ()
+    """For every core of it."""
+    options: tuple[str, ...] = ()
+    """Options of compilers that only choose a core, its instructions and its calls: with `=` where they take a word."""
+    aligned_gcc: tuple[str, ...] = ()
+    """What keeps gcc from loading and storing words at addresses that are no multiples of four, where it may."""
+    aligned_zig: str = ""
+    """What keeps zig from that, behind its name of the core."""
+    start: Path | None = None
+    """The start-up file: entry, traps, semihosting, and reading the counter."""
+    qemu: str = ""
+    qemu_packages: str = ""
+    qemu_options: tuple[str, ...] = ()
+    boards: Mapping[str, Board] = field(default_factory=dict)
+    """The emulated boards, by QEMU's name of the machine."""
+    exceptions: Mapping[int, str] = field(default_factory=dict)
+    """What people call the traps that the start-up file reports by number."""
+    unicorn: Unicorn | None = None
+    code: MachineCode | None = None
+    cycles: Mapping[str, CycleModel] = field(default_factory=dict)
+    """The cycle models, by `cpu` of targets."""

@@ -1,0 +1,39 @@
+"""What a cycle model has to know of an instruction of RV32IMC, from Capstone's disassembly."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mote.cores.instructions import Decoded, Task, Timed, task_of
+
+_LOADS = ("lb", "lh", "lw", "lbu", "lhu", "lwsp")
+_STORES = ("sb", "sh", "sw", "swsp")
+
+
+def timed(at: int, flow: Decoded, word: int, found: Any) -> Timed:
+    """An instruction at an address, of which Capstone found this; None where it does not know it."""
+    if found is None:
+        return Timed(at, flow, "alu", Task.ALU)
+    name = found.mnemonic.removeprefix("c.")
+    operands = [o.strip() for o in found.op_str.split(",") if o.strip()]
+    inside = re.search(r"\((\w+)\)", found.op_str)
+    address = frozenset([inside[1]] if inside else [])
+    task = task_of(flow, _task(name))
+    stores = task in (Task.STORE, Task.BRANCH)
+    writes = frozenset(operands[:1]) if operands and not stores else frozenset()
+    reads = frozenset(operands if stores or name in ("add", "sub", "addi") else operands[1:]) | address
+    words = 1 if address else 0
+    return Timed(at, flow, name, task, reads, writes, address, words)
+
+
+def _task(name: str) -> Task:
+    if name in _LOADS:
+        return Task.LOAD
+    if name in _STORES:
+        return Task.STORE
+    if name in ("mul", "mulh", "mulhu", "mulhsu"):
+        return Task.MUL if name == "mul" else Task.MULL
+    if name in ("div", "divu", "rem", "remu"):
+        return Task.DIV
+    return Task.SYSTEM if name.startswith(("csr", "fence", "ecall", "ebreak", "mret")) else Task.ALU

@@ -1,0 +1,64 @@
+"""Everything that depends on the architecture is in its record: nothing outside of `cores` asks for one by name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote import targets
+from mote.cores import ARCHITECTURES, HOST, Architecture
+
+SOURCES = Path(mote.__file__).parent
+EMULATED = [core for core in ARCHITECTURES.values() if core is not HOST]
+
+
+@pytest.mark.parametrize("name", targets.names())
+def test_every_target_has_a_record(name: str) -> None:
+    target = targets.load(name)
+    core = target.core
+    assert core.name == target.arch
+    assert target.is_host or (target.qemu_machine in core.boards and target.cpu in core.cycles)
+
+
+@pytest.mark.parametrize("core", EMULATED, ids=lambda core: core.name)
+def test_a_record_is_whole(core: Architecture) -> None:
+    named = (core.title, core.gcc, core.gcc_packages, core.library, core.qemu, core.qemu_packages)
+    assert all(named) and core.boards and core.exceptions and core.cycles
+    assert core.start is not None and core.start.is_file() and core.start.is_relative_to(SOURCES / "cores" / core.name)
+    assert core.code is not None and core.unicorn is not None
+    machines = [other.code.elf_machine for other in EMULATED if other.code is not None]
+    assert machines.count(core.code.elf_machine) == 1
+
+
+def names_of_architectures(tree: ast.AST) -> Iterator[int]:
+    """The lines that name an emulated architecture, or that compare with or choose by the name of the host."""
+    emulated, native = {core.name for core in EMULATED}, {HOST.name}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in emulated:
+            yield node.lineno
+        chosen = node.keys if isinstance(node, ast.Dict) else []
+        if isinstance(node, ast.Compare):
+            chosen = [leaf for side in (node.left, *node.comparators) for leaf in ast.walk(side)]
+        if any(isinstance(leaf, ast.Constant) and leaf.value in native for leaf in chosen):
+            yield node.lineno
+
+
+def test_no_file_outside_of_cores_names_an_architecture() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCES)}:{line}"
+        for path in sorted(SOURCES.rglob("*.py"))
+        if not path.is_relative_to(SOURCES / "cores")
+        for line in names_of_architectures(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "text", ['x.arch == "arm"', '{"riscv": 1}', 'x.arch in ("host", "y")', '{"host": 1}', 'x.arch != "host"']
+)
+def test_what_names_an_architecture_is_found(text: str) -> None:
+    assert list(names_of_architectures(ast.parse(text))) == [1]
