@@ -35,7 +35,6 @@ LEFT: dict[str, dict[str, int]] = {
     "beginnings": {
         "cli": 1,
         "compiler": 3,
-        "compress": 5,
         "data": 4,
         "emit": 4,
         "evaluation": 2,
@@ -54,7 +53,7 @@ LEFT: dict[str, dict[str, int]] = {
     },
     "paraphrases": {
         "compiler": 2,
-        "compress": 63,
+        "compress": 6,
         "data": 6,
         "emit": 6,
         "evaluation": 14,
@@ -72,7 +71,6 @@ LEFT: dict[str, dict[str, int]] = {
         "search": 1,
         "targets": 1,
         "toolchain": 2,
-        "train": 1,
     },
     "returned found": {
         "api": 1,

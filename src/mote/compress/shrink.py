@@ -1,4 +1,4 @@
-"""`mote shrink`: what cannot matter in a model, by layer, and a check that its outputs are the same without it."""
+"""`mote shrink`: removes what cannot change a result, by layer, and checks that outputs stay the same."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from mote.passes.shrink import totals, weight_bytes
 from mote.toolchain import Mode
 
 INPUTS = 2000
-"""To check with, if nothing else is asked for and the model is not so large that it would take minutes."""
+"""Default number of inputs for the check, fewer for large models."""
 FEWEST = 20
 CHECKED_MACS = 5 * 10**9
-"""Multiplications that the check may take, unless it would then have the fewest inputs."""
+"""Default budget of MACs for the check, beyond the fewest inputs."""
 BATCH = 250
-"""Inputs that are in memory at once."""
+"""Inputs in memory at once."""
 
 Outputs = Iterator[list[bytes]]
-"""Of one inference after another."""
+"""Outputs of successive inferences."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Of a layer, or of a model: of all its layers."""
+    """Size of a layer, or of all layers of a model."""
 
     channels: int = 0
     macs: int = 0
@@ -135,12 +135,12 @@ def _layers(before: Graph, after: Graph, removals: list[Removal]) -> list[Shrunk
 
 
 def _sizes(graph: Graph) -> dict[int, Size]:
-    """Of the operators, by their outputs."""
+    """Sizes of operators, by output."""
     return {op.outputs[0]: Size(op.output(graph).channels, op.macs(graph), weight_bytes(graph, op)) for op in graph.ops}
 
 
 def _compare(whole: Compiled, small: Compiled, inputs: int, seed: int) -> tuple[int, str]:
-    """On how many inputs an output differs, and who computed them."""
+    """How many inputs give different outputs, and what computed them."""
     graph = whole.plan.graph
     sizes = [min(BATCH, inputs - first) for first in range(0, inputs, BATCH)]
     batches = [stimuli(graph, size, seed + i) for i, size in enumerate(sizes)]

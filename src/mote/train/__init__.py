@@ -1,1 +1,1 @@
-"""Training float modules of PyTorch on the host: the loop, data augmentation, fine-tuning of pruned models."""
+"""Training of float PyTorch modules on the host: training loop, data augmentation, fine-tuning of pruned models."""

@@ -1,4 +1,4 @@
-"""Pictures that mean the same as those that are there: more to learn from than a data set has."""
+"""Data augmentation for images."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ Step = Callable[[Value, torch.Generator], Value]
 
 
 def augmentation(text: str, graph: Graph, seed: int = 0) -> Augment | None:
-    """What is done to the pictures of a batch, from text such as "flip,shift=4": left and right are swapped in half of
-    them, and each is moved by up to so many pixels, with its edge repeated. None where the text is empty. The same seed
-    gives the same pictures on every machine."""
+    """Parses an augmentation such as "flip,shift=4": random horizontal flips, and random shifts by up to that many
+    pixels with edge padding. None where the text is empty. A seed gives the same images on every machine."""
     steps = [_step(word.strip()) for word in text.split(",")] if text else []
     if not steps:
         return None
@@ -50,13 +49,13 @@ def _step(word: str) -> Step:
 
 
 def _flipped(pictures: Value, random: torch.Generator) -> Value:
-    """[N, height, width, channels], of which half are seen in a mirror."""
+    """Flips a random half of [N, height, width, channels] horizontally."""
     chosen = torch.rand(len(pictures), 1, 1, 1, generator=random) < 0.5
     return torch.where(chosen.to(pictures.device), pictures.flip(2), pictures)
 
 
 def _shifted(pictures: Value, most: int, random: torch.Generator) -> Value:
-    """Each is moved by as many pixels as chance says, up and down and to the sides."""
+    """Shifts each image by a random number of pixels, vertically and horizontally."""
     count, height, width, _ = pictures.shape
     wide = functional.pad(pictures.permute(0, 3, 1, 2), (most,) * 4, mode="replicate").permute(0, 2, 3, 1)
     down, right = torch.randint(0, 2 * most + 1, (2, count, 1), generator=random).to(pictures.device)

@@ -1,4 +1,4 @@
-"""A small training loop: to fine-tune what was pruned or will be quantized, not to invent networks."""
+"""A small training loop for fine-tuning pruned models and quantization-aware training."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 
 Progress = Callable[[int, int, float], None]
-"""Called after each epoch: its number from 1 on, how many there will be, and the mean of the loss."""
+"""Callback after each epoch: its number from 1 on, the number of epochs, and the mean loss."""
 Augment = Callable[[Sequence[Value]], Sequence[Value]]
-"""Makes other inputs of a batch that mean the same."""
+"""Transforms a batch of inputs (data augmentation)."""
 OPTIMIZERS = ("adam", "sgd")
 MOMENTUM = 0.9
 SMALLEST = 1e-3
-"""The size that constants are taken to have at least, so that those which are zero can be trained."""
+"""Lower bound for the size of constants, so that zero ones can be trained."""
 
 
 class Samples(Protocol):
-    """What is taken of data: see `mote.data.Dataset`."""
+    """The part of `mote.data.Dataset` that training uses."""
 
     @property
     def labels(self) -> Array | None: ...
@@ -38,7 +38,7 @@ class Samples(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How something is trained. The learning rate falls from `rate` to nothing along half a cosine."""
+    """Training hyperparameters. The learning rate falls from `rate` to zero along half a cosine."""
 
     epochs: int = 10
     batch: int = 64
@@ -46,12 +46,11 @@ class Recipe:
     optimizer: str = "adam"
     decay: float = 0.0
     temperature: float = 2.0
-    """Scores are divided by it before those of a teacher are compared with: the higher, the more does it matter what
-    the teacher thinks of classes that it does not choose."""
+    """Distillation temperature: logits of both models are divided by it."""
     seed: int = 0
     relative: bool = False
-    """The rate is that of a constant whose values are 1 in the mean square, and in proportion to these for others: what
-    was trained before keeps the balance of its layers, however large its inputs are."""
+    """Scale the learning rate of each constant by its root mean square, so that pretrained layers keep their
+    balance."""
 
 
 USUAL = Recipe()
@@ -67,10 +66,10 @@ def train(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> None:
-    """Train a `GraphModule` (or a prepared one) in place, from labels, from what a teacher thinks, or from both.
+    """Train a `GraphModule` (or a prepared one) in place, from labels, by distillation from a teacher, or both.
 
-    Integers as labels are classes (cross entropy), real numbers are what outputs should be (mean squared error). The
-    same seed gives the same result on the same machine. `device`: an accelerator where there is one, else the CPU."""
+    Integer labels are classes (cross entropy), float labels regression targets (mean squared error). The same
+    seed gives the same result on the same machine. `device`: an accelerator where there is one, else the CPU."""
     _check(recipe)
     if data.labels is None and teacher is None:
         raise MoteError(
@@ -109,7 +108,7 @@ def train(
 
 
 def chosen(device: str) -> str:
-    """Where to compute: an accelerator if there is one, unless the user says where."""
+    """The device to compute on: an accelerator if there is one, unless the user chooses."""
     return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
 
 
@@ -143,14 +142,14 @@ def _optimizer(recipe: Recipe, parameters: list[nn.Parameter]) -> torch.optim.Op
 
 
 def _size(constant: nn.Parameter) -> float:
-    """How large the values of a constant are, those that are all nearly zero included."""
+    """Root mean square of a constant, with a lower bound."""
     return max(float(constant.detach().square().mean().sqrt()), SMALLEST)
 
 
 def _loss(
     module: Trainable, inputs: Sequence[Value], labels: Value | None, teacher: Trainable | None, temperature: float
 ) -> Value:
-    """How far outputs are from labels, and from the teacher's."""
+    """Loss against labels and against the teacher's outputs."""
     classes = (labels is not None and not labels.is_floating_point()) or (labels is None and module.confident())
     found = module.scores(*inputs) if classes else module.outcome(*inputs)
     loss = torch.zeros((), device=found.device)
@@ -175,7 +174,7 @@ def classified(scores: Value, labels: Value) -> Value:
 
 
 def imitated(scores: Value, wanted: Value, temperature: float) -> Value:
-    """How far confidences are from a teacher's, both from scores divided by the temperature."""
+    """Distillation loss: divergence from the teacher's softened probabilities."""
     if scores.shape[-1] == 1:
         confidences = torch.sigmoid(wanted / temperature)
         return temperature**2 * functional.binary_cross_entropy_with_logits(scores / temperature, confidences)

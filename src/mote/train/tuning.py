@@ -1,4 +1,4 @@
-"""Fine-tune a pruned graph: what is left learns from labels, and from what the unpruned graph thinks."""
+"""Fine-tuning of a pruned graph, from labels and by distillation from the unpruned graph."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mote.train.augment import augmentation
 from mote.train.training import Progress, Recipe, Samples, train
 
 RATE = 1e-2
-"""The learning rate that it begins with, relative to the size of the weights."""
+"""Initial learning rate, relative to the size of weights."""
 BATCHES, FEWEST, MOST = 40, 64, 256
-"""An epoch has so many batches, as long as these have no fewer and no more samples."""
+"""Batches per epoch, and limits of the batch size."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How long something learns, from which other forms of its inputs (`augmentation`), and where."""
+    """Fine-tuning options: epochs, data augmentation, device."""
 
     epochs: int
     augment: str = ""
@@ -27,8 +27,8 @@ class Tuning:
 
 
 def taught(teacher: Graph, data: Samples, tuning: Tuning, *, progress: Progress | None = None) -> Graph:
-    """The unpruned graph after it has learned the labels of the data itself, if there are labels, without forgetting
-    what it knew: it may come from other data, and what it does not know it cannot teach."""
+    """The teacher: the unpruned graph, itself fine-tuned on the labels, if there are any. It may have been trained on
+    other data."""
     return teacher if data.labels is None else fine_tuned(teacher, teacher, data, {}, tuning, progress=progress)
 
 
@@ -41,8 +41,8 @@ def fine_tuned(
     *,
     progress: Progress | None = None,
 ) -> Graph:
-    """The graph with other constants. Weights for which `kept` is false, a mask of each layer's matrix by its output,
-    with the bias in the last column, stay zero."""
+    """The fine-tuned graph. Weights that `kept` masks out (by layer output, with the bias in the last column) stay
+    zero."""
     module = GraphModule(graph)
     for y, mask in kept.items():
         weights = graph.producers[y].input(graph, 1)

@@ -1,4 +1,4 @@
-"""What a search for precisions has found, as data: layers, points, the front, and pictures of it."""
+"""The result of a mixed-precision search as data: layers, points, the Pareto front, and plots of it."""
 
 from __future__ import annotations
 
@@ -15,56 +15,57 @@ from mote.search.choices import Choice
 AXES = ("instructions", "flash", "ram")
 MIXED = "mixed"
 DIGITS = 9
-"""Of what is lost: the difference of two shares of samples is rounded in the last of a float's 16."""
+"""Decimal places kept of an accuracy drop: the difference of two shares of samples is rounded in the last of a float's
+16."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What is lost when one layer alone has a precision, and all others compute with real numbers."""
+    """The loss when one layer alone has a precision and all others stay float."""
 
     precision: str
     noise: float | None
-    """Decibels of signal to noise at the model's output; None where nothing is lost."""
+    """Signal-to-noise ratio at the model's output in dB; None where nothing is lost."""
     value: float
-    """The metric, on a sample of the labelled data."""
+    """The metric on a sample of the labelled data."""
 
 
 @dataclass(frozen=True)
 class MixedLayer:
-    """A layer with weights, and what stands behind it up to the next."""
+    """A layer with weights, and the operators without weights that follow it."""
 
     index: int
-    """Its number in the report of `mote quantize`."""
+    """The layer's number in the report of `mote quantize`."""
     name: str
     op: str
     precision: str
-    """What it got."""
+    """The precision that the search chose."""
     sensitivities: tuple[Sensitivity, ...]
 
 
 @dataclass(frozen=True)
 class MixedPoint:
-    """Precisions of all layers, and what comes of them."""
+    """A choice of precisions for all layers, with its score and costs."""
 
     precisions: Choice
     value: float
     """The metric on the data of the search."""
     lost: float
-    """How much worse than the model of real numbers: of shares the difference, of distances the part."""
+    """Accuracy drop against the float model: the difference of shares, or the relative increase of distances."""
     kept: bool
-    """Whether the guard is kept, as far as it was tried."""
+    """Whether the accuracy constraint is met, as far as it was evaluated."""
     instructions: int
-    """By the planner's estimate, in the unit of the target's costs."""
+    """The planner's estimate, in the unit of the target's costs."""
     flash: int
     ram: int
     noise: float | None = None
-    """Decibels of signal to noise, against the float model; None where nothing differs."""
+    """Signal-to-noise ratio in dB against the float model; None where nothing differs."""
     measured: Mapping[str, Any] | None = None
     """Instructions, flash and RAM on the emulated target."""
 
     @property
     def name(self) -> str:
-        """What all layers have, or that they differ."""
+        """The precision that all layers have, or "mixed"."""
         return self.precisions[0] if len(set(self.precisions)) == 1 else MIXED
 
     def cost(self, axis: str) -> int:
@@ -74,7 +75,7 @@ class MixedPoint:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A score beside that of the model of real numbers."""
+    """A score next to that of the float model."""
 
     where: str
     samples: int
@@ -85,31 +86,31 @@ class Guarded:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """What a search for precisions has found."""
+    """The result of a mixed-precision search."""
 
     model: str
     target: str
     unit: str
-    """Of the estimates of instructions: the target's costs are in cycles or instructions."""
+    """Unit of the estimated costs: the target's costs are in cycles or instructions."""
     cheapest: str
     metric: str
     allowed: float
-    """How much may be lost."""
+    """The allowed accuracy drop."""
     guard: float
-    """The worst value of the metric that may be, on the data of the search."""
+    """The worst value of the metric that is allowed on the data of the search."""
     test: Guarded
-    """The choice on all labelled data, by which it was chosen."""
+    """Scores of the choice on all labelled data, which decided."""
     validation: Guarded | None
-    """The choice on data that the search has not seen."""
+    """Scores of the choice on held-out data."""
     chosen: MixedPoint
     layers: tuple[MixedLayer, ...]
     points: tuple[MixedPoint, ...]
-    """The front: none is worse than another in metric, instructions, flash and RAM at once."""
+    """The Pareto front over metric, instructions, flash and RAM."""
     dominated: tuple[MixedPoint, ...]
     evaluations: int
     """Models that were scored, without the probes of single layers."""
     tools: str
-    """By which points were measured; empty where none was."""
+    """The tools that measured the points; empty where none was measured."""
     quantized: Quantized
     warnings: tuple[str, ...]
 
@@ -131,7 +132,7 @@ class Mixed:
         }
 
     def svg(self) -> str:
-        """The metric over instructions, flash and RAM."""
+        """Plots the metric over instructions, flash and RAM."""
         every = (*self.points, *self.dominated)
         panels = [
             trade.Panel(
@@ -152,8 +153,8 @@ def _tip(point: MixedPoint) -> str:
 
 
 def loss(result: Mapping[str, Any], reference: Mapping[str, Any]) -> float:
-    """How much worse a score is than that of real numbers: the difference of shares; of distances, of which less is
-    better, by how much it is larger."""
+    """Accuracy drop of a score against the float model: the difference of shares; for distances (lower is better) the
+    relative increase."""
     value, exact = result["value"], reference["value"]
     if reference["better"] == HIGHER:
         return round(float(exact - value), DIGITS)

@@ -1,6 +1,6 @@
-"""`mote quantize --max-accuracy-drop`: the cheapest precisions of a model's layers that lose no more than is allowed.
+"""`mote quantize --max-accuracy-drop`: the cheapest mixed-precision quantization within an allowed accuracy drop.
 
-How it searches, always in the same order, whoever evaluates:
+The order of the search does not depend on the number of workers:
 
 1. every layer alone in every precision: how much noise it makes at the model's output, and what the model then costs;
 2. all layers in one precision, for each;
@@ -9,8 +9,7 @@ How it searches, always in the same order, whoever evaluates:
 4. from there, cheaper choices that differ in one layer or two, those first that save most for the noise that they add,
    as long as evaluations are left;
 5. the best are run on the emulated target, where the tools are there: what counts is then what they take;
-6. the cheapest that keeps the guard is verified on all labelled data, and the next one where it fails there.
-"""
+6. the cheapest that keeps the guard is verified on all labelled data, and the next one where it fails there."""
 
 from __future__ import annotations
 
@@ -38,21 +37,21 @@ from mote.search.choices import Choice, Option, Table, first_good, neighbours, p
 from mote.search.session import searching, sendable
 
 PRECISIONS = (Precision.INT4, Precision.INT8, Precision.INT16, Precision.FLOAT32)
-"""From the least to the most precise."""
+"""Precisions from the least to the most precise."""
 EVALUATIONS = 40
 AT_ONCE = 4
-"""Candidates of a round. It is the same whoever evaluates them, and so is what is found."""
+"""Candidates of a round: the same for any number of workers, so that results do not depend on it."""
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "instructions": {"optimize": "balanced"},
     "flash": {"optimize": "size"},
     "ram": {"ram": "min"},
 }
-"""How models are planned, unless the user says it, where the cheapest by this is wanted."""
+"""Planner options for each objective, unless the user sets them."""
 MEASURED = 8
 """The most points of the front that are run on the emulated target."""
 
 WORDS = {tried: "models scored", probed: "layers probed", ran: "models run"}
-"""What evaluations are called while they go on."""
+"""Progress messages by evaluation function."""
 
 
 @explaining()
@@ -81,14 +80,13 @@ def mix(
     say: Say = silent,
     **options: Any,
 ) -> Mixed:
-    """Quantize a model with precisions layer by layer, as cheaply as a guard of accuracy allows.
+    """Quantize a model with precisions layer by layer, as cheaply as the allowed accuracy drop permits.
 
     `data` calibrates (`samples` of it at most, 0: all), `test` has labels; both are what `mote.data.dataset` takes.
-    `max_accuracy_drop` is what may be lost against the model of real numbers: "1%" of all samples, or for distances
-    (rmse, mae) of the distance. The guard holds for the data that is given: `validate` is other data, on which nothing
-    is chosen. Options are the fields of Settings, `target` first of all; who evaluates (`scheduler`, `workers`,
-    `mote.search.running`) changes nothing.
-    """
+    `max_accuracy_drop` is allowed against the float model: "1%" of all samples, or for distances (rmse, mae) of the
+    distance. The constraint holds for `test`; `validate` is held-out data that nothing is chosen by. Options are the
+    fields of Settings, `target` first of all; `scheduler` and `workers` (`mote.search.running`) do not change the
+    result."""
     allowed = drop(max_accuracy_drop)
     check_at_least("evaluations", evaluations, len(precisions))
     check_at_least("samples", samples, 0)
@@ -124,7 +122,7 @@ def mix(
 
 
 def drop(text: str | float) -> float:
-    """What may be lost, as a part of one: "1%" or 0.01."""
+    """Parses the allowed accuracy drop: "1%" or 0.01."""
     given = str(text).strip()
     try:
         value = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
@@ -140,7 +138,7 @@ def drop(text: str | float) -> float:
 
 
 def _ordered(names: Sequence[str]) -> tuple[str, ...]:
-    """Precisions from the least to the most precise."""
+    """Sorts precisions from the least to the most precise."""
     unknown = [name for name in names if name not in PRECISIONS]
     if unknown or not names:
         raise MoteError(
@@ -172,7 +170,7 @@ class _Search:
         self.allowed, self.budget, self.say = allowed, budget, say
         self.points: dict[Choice, MixedPoint] = {}
         self.seen: set[Choice] = set()
-        """All choices that were tried, those that do not fit the target too."""
+        """All choices that were evaluated, including those that do not fit the target."""
         self.reference: Mapping[str, Any] = {}
 
     def run(self, held_out: Dataset | None, *, measure: bool) -> Mixed:
@@ -215,7 +213,7 @@ class _Search:
         )
 
     def _results(self, function: Callable[[Task, Any], Any], items: Sequence[Any]) -> list[Any]:
-        """What evaluations give; one that is in the journal is not done again."""
+        """Results of evaluations; those in the journal are not repeated."""
         key = self.task.key
         done = counted(self.say, WORDS[function])
         found = []
@@ -225,7 +223,7 @@ class _Search:
         return found
 
     def _try(self, choices: Iterable[Choice]) -> list[MixedPoint]:
-        """Score choices, as many as the budget allows; those that do not fit the target are no points."""
+        """Scores as many choices as the budget allows; those that do not fit the target give no point."""
         asked = list(dict.fromkeys(choices))
         new = [choice for choice in asked if choice not in self.seen][: max(0, self.budget - len(self.seen))]
         self.seen.update(new)
@@ -239,7 +237,7 @@ class _Search:
         return [self.points[choice] for choice in asked if choice in self.points]
 
     def _probe(self) -> tuple[list[tuple[Sensitivity, ...]], Table]:
-        """The sensitivities of all layers, and noise and costs as what is searched by."""
+        """Probes the sensitivity of all layers; returns it with the table of noise and costs that guides the search."""
         count = len(self.task.units)
         names = [str(p) for p in self.precisions if p != Precision.FLOAT32]
         base = self._base()
@@ -264,14 +262,14 @@ class _Search:
         return sensitivities, table
 
     def _base(self) -> str:
-        """The precision by which all layers are cheapest; of several the most precise. What another one costs in one
-        layer is told from there: that others have it too is an exception."""
+        """The precision in which the uniform model is cheapest; of several the most precise. It is the baseline for the
+        costs of single layers."""
         count = len(self.task.units)
         known = {p: self.points[(p,) * count] for p in self.precisions if (p,) * count in self.points}
         return min(reversed(known), key=lambda p: known[p].cost(self.cheapest), default=self.precisions[-1])
 
     def _descend(self, choices: Sequence[Choice]) -> None:
-        """Find the first choice of a path that keeps the guard."""
+        """Bisects a path for the first choice that meets the accuracy constraint."""
 
         def good(numbers: Sequence[int]) -> list[bool]:
             tried_now = {p.precisions: p.kept for p in self._try([choices[n] for n in numbers])}
@@ -280,7 +278,7 @@ class _Search:
         first_good(len(choices), AT_ONCE, good)
 
     def _improve(self, table: Table) -> None:
-        """Go from the best choice to cheaper ones near by, as long as there are any and evaluations are left."""
+        """Moves from the best choice to cheaper neighbours while there are any and evaluations are left."""
         while (best := self._best()) is not None:
             known = all(name in options for options, name in zip(table, best.precisions, strict=True))
             near = [c for c in neighbours(table, best.precisions) if c not in self.seen] if known else []
@@ -289,8 +287,7 @@ class _Search:
             self._try(near[:AT_ONCE])
 
     def _by_cost(self, points: Iterable[MixedPoint]) -> list[MixedPoint]:
-        """The cheapest first, those that were measured before the others; of those that cost the same the one that
-        loses least, and then the one with less noise."""
+        """Sorts points by cost, measured ones first; ties by accuracy drop, then by noise."""
         others = [axis for axis in AXES if axis != self.cheapest]
         return sorted(
             points,
@@ -308,7 +305,7 @@ class _Search:
         return next((p for p in self._by_cost(self.points.values()) if p.kept), None)
 
     def _verified(self) -> tuple[Choice, Guarded]:
-        """The cheapest choice that keeps the guard on all labelled data."""
+        """The cheapest choice that meets the constraint on all labelled data."""
         whole = self.reference if len(self.task.test) <= SEARCHED else self._results(tried, [Trial((), True)])[0]
         for point in self._by_cost(p for p in self.points.values() if p.kept):
             if whole is self.reference:
@@ -322,7 +319,7 @@ class _Search:
         raise self._missed()
 
     def _missed(self) -> MoteError:
-        """What is to be said where no choice keeps the guard."""
+        """The error raised when no choice meets the accuracy constraint."""
         if not self.points:
             return MoteError(
                 f"does not fit the target '{self.task.settings.target.name}', whatever its precisions",
@@ -341,7 +338,7 @@ class _Search:
         )
 
     def _nothing_gained(self) -> MoteError:
-        """What is to be said where the model as it is was chosen."""
+        """The error raised when the unquantized model was chosen."""
         others = [p for p in self.points.values() if p.name != Precision.FLOAT32]
         best = min(others, key=lambda p: (p.lost, p.precisions), default=None)
         other = "" if best is None else f"; of {len(others)} other choices the best loses {best.lost:.2%}"
@@ -352,13 +349,13 @@ class _Search:
         )
 
     def _front(self) -> list[MixedPoint]:
-        """What no other point beats; where some were measured, of those."""
+        """The Pareto front; of measured points where there are any."""
         measured = [p for p in self.points.values() if p.measured is not None]
         return front(self._by_cost(measured or self.points.values()), _lost, *map(_cost, AXES))
 
     def _measure(self) -> str:
-        """Run the cheapest that keep the guard, those with one precision, and the rest of the front on the emulated
-        target; by which tools."""
+        """Runs the cheapest valid points, the uniform ones and the rest of the front on the emulated target; returns
+        the tools' names."""
         cheapest = self._by_cost(self.points.values())
         uniform = [p for p in cheapest if p.name != MIXED]
         kept = [p for p in cheapest if p.kept][: MEASURED // 2]
@@ -370,7 +367,7 @@ class _Search:
         return str(found[0]["tools"]) if found else ""
 
     def _held_out(self, quantized: Quantized, data: Dataset) -> Guarded:
-        """The choice on other data."""
+        """Scores the choice on held-out data."""
         metric = self.reference["metric"]
         exact, other = score(self.task.graph, data, metric), score(quantized.graph, data, metric)
         lost = loss({"value": other.value}, {"value": exact.value, "better": exact.better})
@@ -404,5 +401,5 @@ def _price(costs: Mapping[str, int], base: MixedPoint | None, axis: str) -> floa
 
 
 def _power(decibels: float | None) -> float:
-    """The part of the output's power that is noise."""
+    """Noise power as a fraction of the signal's."""
     return 0.0 if decibels is None else float(10 ** (-decibels / 10))

@@ -1,5 +1,5 @@
-"""What a search for precisions evaluates, wherever that is done: models whose layers have given precisions, on labelled
-data and by the planner's costs for a target."""
+"""Evaluations of a mixed-precision search: builds models with given precisions, scores them on labelled data and plans
+them for a target."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from mote.search import digest
 from mote.search.choices import Choice
 
 PROBED = 256
-"""Samples by which the sensitivity of layers is told: the noise of an output needs fewer than its accuracy."""
+"""Samples for the sensitivity of layers: noise at an output needs fewer samples than accuracy."""
 SEARCHED = 1000
-"""Samples on which candidates of the search are scored; the best is then verified on all."""
+"""Samples on which candidates are scored; the best one is verified on all."""
 
 
 class Costs(TypedDict):
-    """What a model takes on the target, by the planner's estimates."""
+    """The planner's estimates for a model on the target."""
 
     instructions: int
     flash: int
@@ -51,7 +51,7 @@ class Costs(TypedDict):
 
 
 class Probed(TypedDict):
-    """What one layer alone loses, in decibels and in the metric, and what the model costs."""
+    """The loss of one layer alone, in dB and in the metric, and what the model costs."""
 
     noise: float | None
     value: float
@@ -59,7 +59,7 @@ class Probed(TypedDict):
 
 
 class Refused(TypedDict):
-    """Why a layer cannot have a precision."""
+    """The reason why a layer cannot have a precision."""
 
     refused: str
 
@@ -72,12 +72,12 @@ class Tried(TypedDict):
     better: str
     samples: int
     noise: float | None
-    """Decibels of signal to noise, on the samples of probes; None where nothing differs from the float model."""
+    """Signal-to-noise ratio in dB on the samples of probes; None where nothing differs from the float model."""
     costs: Costs | None
 
 
 class Ran(TypedDict):
-    """What a model takes on the emulated target, and by which tools."""
+    """Measurements of a model on the emulated target, and the tools that made them."""
 
     tools: str
     instructions: int | None
@@ -87,7 +87,7 @@ class Ran(TypedDict):
 
 @dataclass(frozen=True)
 class Probe:
-    """One layer alone in a precision, all others of real numbers; for its price all others in the base's."""
+    """One layer alone in a precision, all others float; its cost is measured with all others in the base precision."""
 
     unit: int
     precision: str
@@ -96,7 +96,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Trial:
-    """Precisions of all layers, for samples as many as a search takes or all; none: the model of real numbers."""
+    """Precisions of all layers, scored on the search's samples or on all; without precisions: the float model."""
 
     precisions: Choice
     whole: bool = False
@@ -104,7 +104,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is searched: sent to workers once."""
+    """The shared state of a search, sent to each worker once."""
 
     model: Source
     calibration: Dataset
@@ -114,22 +114,22 @@ class Task:
     io: str
     settings: Settings
     samples: int = MOST_SAMPLES
-    """How many inferences calibrate at most; 0: all."""
+    """The most inferences that calibrate; 0: all."""
     compiler: str | None = None
     emulator: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what follows from the rest, which is large."""
+        """Omits cached properties, which are large and can be computed again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def key(self) -> str:
-        """The digest of everything that results depend on, but for the item."""
+        """Digest of everything that results depend on, except the item."""
         return digest(self)
 
     @cached_property
     def graph(self) -> Graph:
-        """The model of real numbers in normal form."""
+        """The float model in normal form."""
         return checked(read(self.model).graph(), Scheme())
 
     @cached_property
@@ -141,19 +141,19 @@ class Task:
         return prepared(self.graph, spread(self.calibration.cases(self.graph), self.samples), self.methods)
 
     def made(self, precisions: Choice) -> Integers:
-        """The model with these precisions."""
+        """Quantizes the model with these precisions."""
         scheme = Scheme(Precision.INT8, layers_of(self.units, precisions))
         return finished(self.prepared, scheme, io=self.io).integers
 
     def labelled(self, most: int) -> Dataset:
-        """So many of the labelled samples, evenly spread."""
+        """A subset of the labelled samples, evenly spread."""
         count = len(self.test)
         return self.test if count <= most else self.test.take(np.arange(most) * count // most)
 
     @cached_property
     def heard(self) -> int:
-        """The tensor whose noise tells how much is lost: the first output of real numbers, before what squeezes them
-        into shares. Where all outputs are whole numbers, what those were made from."""
+        """The tensor whose noise measures the loss: the first float output, before a softmax or sigmoid; where all
+        outputs are integers, the tensor that they are computed from."""
         graph = self.graph
         found = next((t for t in graph.outputs if is_real(graph, t)), graph.outputs[0])
         while not is_real(graph, found):
@@ -163,11 +163,11 @@ class Task:
 
     @cached_property
     def exact(self) -> Array:
-        """That tensor of the model of real numbers, for the samples of probes."""
+        """The values of that tensor in the float model, for the samples of probes."""
         return self._values(self.graph, self.labelled(PROBED))[0]
 
     def _values(self, graph: Graph, data: Dataset) -> tuple[Array, Array]:
-        """The tensor that is heard, as real numbers, and the first output."""
+        """The probed tensor, dequantized, and the first output."""
         cases = [given(graph, case) for case in data.cases(self.graph)]
         output = graph.outputs[0]
         batches = list(batch.evaluate(graph, cases, {self.heard, output}))
@@ -175,14 +175,14 @@ class Task:
         return real_numbers(found[0], graph.tensors[self.heard].quant), found[1]
 
     def heard_noise(self, graph: Graph) -> tuple[float, Score]:
-        """Decibels of signal to noise, and the score on the same samples."""
+        """Signal-to-noise ratio in dB, and the score on the same samples."""
         data = self.labelled(PROBED)
         heard, answers = self._values(graph, data)
         shape = (len(data), *graph.tensors[graph.outputs[0]].shape[1:])
         return noise(self.exact, heard), rated(self.metric, graph, answers.reshape(shape), data.cases(graph), data)
 
     def costs(self, graph: Graph) -> Costs | None:
-        """What a model takes on the target, by the planner's estimates; None where it does not fit."""
+        """The planner's estimates for a model on the target; None where it does not fit."""
         s = self.settings
         try:
             plan = planned(graph, s, self.model.where)
@@ -196,7 +196,7 @@ class Task:
 
 
 def probed(task: Task, probe: Probe) -> Probed | Refused:
-    """What is lost by one layer, and what the model costs with it; why not, where it cannot have the precision."""
+    """Evaluates one layer in a precision: noise, score and costs, or why the layer cannot have the precision."""
     count = len(task.units)
     alone = task.made(_one_other(Precision.FLOAT32, count, probe))
     if alone.precisions[task.units[probe.unit].layer] != probe.precision:
@@ -215,7 +215,7 @@ def _one_other(base: str, count: int, probe: Probe) -> Choice:
 
 
 def tried(task: Task, trial: Trial) -> Tried:
-    """The score and the costs of a model."""
+    """Scores and plans a model."""
     graph = task.made(trial.precisions).graph if trial.precisions else task.graph
     found = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
     return {
@@ -229,7 +229,7 @@ def tried(task: Task, trial: Trial) -> Tried:
 
 
 def ran(task: Task, precisions: Choice) -> Ran:
-    """What a model takes on the emulated target."""
+    """Measures a model on the emulated target."""
     exact = set(precisions) == {Precision.FLOAT32}
     compiled = compile(task.model if exact else file_of(task, precisions).source, task.settings)
     found = run(compiled, compiler=task.compiler, emulator=task.emulator, layers=False)
@@ -242,7 +242,7 @@ def ran(task: Task, precisions: Choice) -> Ran:
 
 
 def file_of(task: Task, precisions: Choice) -> Quantized:
-    """The model as `mote quantize` writes it."""
+    """Quantizes the model as `mote quantize` writes it."""
     m = task.methods
     return post_training(
         task.model,

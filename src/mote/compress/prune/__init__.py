@@ -1,1 +1,1 @@
-"""Pruning: channels, blocks of weights, or distinct values that a float model can do with less of (docs/pruning.md)."""
+"""Pruning of channels, of blocks of weights, or of distinct weight values of a float model (docs/pruning.md)."""

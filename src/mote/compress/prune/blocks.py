@@ -1,10 +1,9 @@
-"""Which blocks of weights are best set to zero: those that kernels skip whole, two output channels and four inputs of a
-convolution, four outputs and eight inputs of a fully connected layer.
+"""Block sparsity: which blocks of weights to set to zero. Kernels skip blocks of two output channels by four inputs in
+convolutions, and of four by eight in fully connected layers.
 
 For every row of blocks (the weights of those output channels) one block after another is dropped in the thought that
 the weights that are left make the best of it, as `mote.compress.prune.channels` does with channels; each drop has its
-price. Then the drops of all rows and layers are sorted by what is lost for what is saved.
-"""
+price. Then the drops of all rows and layers are sorted by what is lost for what is saved."""
 
 from __future__ import annotations
 
@@ -21,37 +20,37 @@ from mote.ops.windows.transpose_conv import TransposeConv
 from mote.passes.removable_channels import Layer, Mask
 
 CONVOLUTION, VECTOR = (2, 4), (4, 8)
-"""Outputs and inputs of a block."""
+"""Block shapes as (outputs, inputs)."""
 FEW_PIXELS = 2
-"""A convolution of no more is computed like a fully connected layer."""
+"""Convolutions with at most this many output pixels are computed like fully connected layers."""
 LEAST = 2
-"""Blocks of a row that stay: kernels want so many."""
+"""The fewest blocks that stay in a row: kernels need so many."""
 USEFUL = 0.2
-"""The share of a layer's blocks that has to be zero for kernels to skip them."""
+"""The share of a layer's blocks that must be zero for the sparse kernels to be used."""
 TOGETHER = 512
-"""Inputs of a layer whose effects on one another are looked at, when blocks are put in order."""
+"""Inputs of a layer whose correlations are considered when blocks are ordered."""
 
 
 @dataclass(frozen=True)
 class Drop:
-    """A block that goes: of the layer with this output, in this row of blocks; and what that is worth."""
+    """A block to drop: the layer (by its output), the row of blocks, and the estimated loss and saving."""
 
     layer: int
     row: int
     block: int
     loss: float
-    """The share of the model's signal that is thought to be lost."""
+    """Estimated share of the model's signal that is lost."""
     saved: float
-    """Of the prices of layers."""
+    """Estimated saving, in the unit of the layers' prices."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tiling:
-    """How a layer's matrix is cut into blocks."""
+    """The blocks of a layer's weight matrix."""
 
     high: int
     columns: Ints
-    """The block of each column, BIAS where it has none."""
+    """The block of each column; BIAS for columns without a block."""
     outputs: int
 
     @property
@@ -64,7 +63,8 @@ class Tiling:
 
 
 def tiling(graph: Graph, op: Layer) -> Tiling:
-    """A convolution's windows are read row by row: whole fours of each row first, then what the rows have left over."""
+    """Tiles a layer's weight matrix. Windows of a convolution are read row by row: groups of four within each row
+    first, then the remainders."""
     outputs, depth = op.input(graph, 1).shape[0], op.input(graph, 1).size // op.input(graph, 1).shape[0]
     pixels = op.output(graph).size // outputs
     high, wide = CONVOLUTION if isinstance(op, Conv2D) and pixels > FEW_PIXELS else VECTOR
@@ -82,7 +82,7 @@ def tiling(graph: Graph, op: Layer) -> Tiling:
 
 
 def prunable(graph: Graph) -> list[Layer]:
-    """Layers with rows of blocks that have some to spare."""
+    """Layers in which some block can be dropped."""
     layers = [op for op in float_layers(graph) if not isinstance(op, TransposeConv)]
     return [op for op in layers if tiling(graph, op).across > LEAST]
 
@@ -93,8 +93,7 @@ def order(
     sensitivities: Mapping[int, float],
     prices: Mapping[int, float],
 ) -> list[Drop]:
-    """Drops of blocks from the first to the last that is possible; those of a row of blocks in the order in which they
-    were found."""
+    """Blocks in the order in which to drop them; those of a row in the order in which they were chosen."""
     found: list[tuple[float, int, Drop]] = []
     for op in prunable(graph):
         y = op.outputs[0]
@@ -114,8 +113,8 @@ def order(
 
 
 def _local(products: Reals) -> Reals:
-    """A Gram matrix of which distant inputs are taken for independent, where it is large: that is only for the order of
-    blocks, weights are refitted with all of it."""
+    """Approximates a large Gram matrix by treating distant inputs as independent. Only the order of blocks uses this;
+    weights are refitted with the full matrix."""
     size = len(products)
     if size <= TOGETHER + 1:
         return products
@@ -125,7 +124,7 @@ def _local(products: Reals) -> Reals:
 
 
 def _row_order(weights: Reals, inverse: Reals, columns: Ints) -> Iterator[tuple[int, float]]:
-    """The blocks of a row from the first that goes to the last, and the squared error that each adds."""
+    """Orders the blocks of a row greedily, with the squared error that each adds."""
     left = sorted(set(columns.tolist()) - {BIAS})
     weights, inverse = weights.copy(), inverse.copy()
     places = {block: np.flatnonzero(columns == block) for block in left}
@@ -144,7 +143,7 @@ def _row_order(weights: Reals, inverse: Reals, columns: Ints) -> Iterator[tuple[
 
 
 def _errors(weights: Reals, inverse: Reals, places: Sequence[Ints]) -> Reals:
-    """The squared errors without each of some blocks."""
+    """Squared errors after dropping each of some blocks."""
     found = np.zeros(len(places))
     for size in {len(own) for own in places}:
         some = [n for n, own in enumerate(places) if len(own) == size]
@@ -156,8 +155,8 @@ def _errors(weights: Reals, inverse: Reals, places: Sequence[Ints]) -> Reals:
 
 
 def masks(graph: Graph, drops: Sequence[Drop]) -> dict[int, Mask]:
-    """Which weights of which layers may be other than zero without these blocks, as masks of their matrices. Layers in
-    which there are too few such blocks for kernels to skip them keep all."""
+    """Masks of nonzero weights after dropping blocks, by layer. Layers with too few zero blocks for sparse kernels keep
+    all weights."""
     gone: dict[int, list[Drop]] = {}
     for drop in drops:
         gone.setdefault(drop.layer, []).append(drop)
@@ -173,5 +172,5 @@ def masks(graph: Graph, drops: Sequence[Drop]) -> dict[int, Mask]:
 
 
 def price_left(prices: Mapping[int, float], kept: Mapping[int, Mask]) -> float:
-    """What layers cost without the blocks that are gone."""
+    """The price of layers after dropping blocks."""
     return sum(price * (float(kept[y][:, :-1].mean()) if y in kept else 1.0) for y, price in prices.items())

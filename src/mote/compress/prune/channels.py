@@ -1,11 +1,9 @@
-"""In which order channels are best removed: at each step those whose loss costs the model's results least, for what it
-saves.
+"""Channel pruning order: at each step the channels with the least estimated loss for their saving.
 
-What a layer loses without some of its inputs, if its other weights then make the best of those that are left, follows
-from the Gram matrix of its inputs alone. With H its inverse, and S the inputs that go, the squared error rises by w_S
-(H_SS)^-1 w_S^T for each output, the other weights become w - w_S (H_SS)^-1 H_S, and the inverse without them is H -
-H_S^T (H_SS)^-1 H_S. So one channel after another is removed and each time all others are judged as things are then.
-"""
+The loss of a layer without some inputs, after a least-squares refit of the other weights, follows from the Gram matrix
+of its inputs. With H its inverse, and S the inputs that go, the squared error rises by w_S (H_SS)^-1 w_S^T for each
+output, the other weights become w - w_S (H_SS)^-1 H_S, and the inverse without them is H - H_S^T (H_SS)^-1 H_S. So one
+channel after another is removed and each time all others are judged as things are then."""
 
 from __future__ import annotations
 
@@ -21,13 +19,12 @@ from mote.graph.fixedpoint import Ints
 from mote.passes.removable_channels import Layer, Mask
 
 FOURS = 4
-"""Channels that kernels read and write at once: a number of channels that they divide stays one."""
+"""Channels that kernels process at once: multiples of this stay multiples."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Some groups that go next, and the share of the model's signal that is thought to be lost when they are gone, with
-    all that went before them."""
+    """The groups to remove next, and the estimated share of the model's signal that is lost by then."""
 
     groups: tuple[int, ...]
     loss: float
@@ -40,8 +37,8 @@ def order(
     sensitivities: Mapping[int, float],
     prices: Mapping[int, float],
 ) -> list[Step]:
-    """Groups from the first that may go to the last that can: of each family one part of `unit` channels stays.
-    `prices` say what each operator costs, by its output."""
+    """Orders groups for removal; of each family one part of `unit` channels stays. `prices` are costs of operators, by
+    output."""
     layers = [(op, op.outputs[0]) for op in float_layers(graph)]
     readers = [_Reader.of(graph, op, groups, grams[y], sensitivities[y]) for op, y in layers]
     costs = _Costs(graph, groups, prices)
@@ -62,7 +59,7 @@ def order(
 
 
 def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Of each family that has groups to spare those that go next, and what is lost without them."""
+    """For each family with groups to spare, the next groups to remove and the loss without them."""
     for family in families:
         unit = unit_of(len(family))
         if len(family) > unit:
@@ -71,7 +68,7 @@ def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tupl
 
 
 def unit_of(count: int) -> int:
-    """How many of so many channels go at once: fours, where they are fours, and one of others."""
+    """How many of a number of channels are removed at once: four where the number is a multiple of four, else one."""
     return FOURS if count % FOURS == 0 else 1
 
 
@@ -83,7 +80,7 @@ def _losses(groups: Groups, readers: Sequence[_Reader]) -> Reals:
 
 
 class _Reader:
-    """A layer that makes the best of the inputs that are left."""
+    """A layer whose remaining weights are refitted when inputs are removed."""
 
     def __init__(self, weights: Reals, inverse: Reals, inputs: Ints, outputs: Ints, weight: float) -> None:
         self.weights, self.inverse = weights, inverse
@@ -92,7 +89,7 @@ class _Reader:
         self.outputs = outputs
         """The group of each row."""
         self.weight = weight
-        """What a squared error costs."""
+        """The weight of a squared error."""
         self.known: dict[int, float] | None = None
 
     @classmethod
@@ -107,7 +104,7 @@ class _Reader:
         return cls(own.weights.copy(), np.linalg.inv(gram.damped()), of_input[own.owners], outputs, weight)
 
     def add_losses(self, total: Reals) -> None:
-        """Add, for each group, what is lost here without it."""
+        """Adds, for each group, the loss in this layer without it."""
         if self.known is None:
             self.known = {int(g): self._loss(self.inputs == g) for g in np.unique(self.inputs[self.inputs != STAYS])}
         for group, loss in self.known.items():
@@ -118,7 +115,7 @@ class _Reader:
         return self.weight * float((part * np.linalg.solve(self.inverse[np.ix_(own, own)], part.T).T).sum())
 
     def forget(self, group: int) -> None:
-        """Do without the inputs of a group, and make none of its outputs."""
+        """Removes the inputs and outputs of a group."""
         own = self.inputs == group
         if own.any():
             scaled = np.linalg.solve(self.inverse[np.ix_(own, own)], self.inverse[own])
@@ -132,8 +129,7 @@ class _Reader:
 
 
 class _Costs:
-    """What operators cost with the channels that are left: in proportion to their outputs, and those of layers to their
-    inputs as well."""
+    """Costs of operators by remaining channels: proportional to outputs, and for layers with weights also to inputs."""
 
     def __init__(self, graph: Graph, groups: Groups, prices: Mapping[int, float]) -> None:
         layers = {id(op) for op in float_layers(graph)}
@@ -148,7 +144,7 @@ class _Costs:
         self.gone = np.zeros(len(groups.family) + 1, np.bool_)
 
     def saved(self, more: Sequence[int]) -> float:
-        """What goes with these groups as well."""
+        """The saving when these groups are removed too."""
         then = self.gone.copy()
         then[list(more)] = True
         return self._total(self.gone) - self._total(then)
@@ -157,12 +153,12 @@ class _Costs:
         self.gone[list(more)] = True
 
     def _total(self, gone: Mask) -> float:
-        """`gone` has one place more than there are groups, for channels that stay: STAYS is its last."""
+        """Total cost; `gone` has one extra entry (index STAYS) for channels that cannot be removed."""
         return float(sum(price * np.prod([1.0 - gone[own].mean() for own in sides]) for price, sides in self.parts))
 
 
 def prefixes(steps: Sequence[Step]) -> Iterator[tuple[int, ...]]:
-    """The groups that are gone after none, one, two, .. steps."""
+    """The groups that are removed after 0, 1, 2, ... steps."""
     gone: tuple[int, ...] = ()
     yield gone
     for step in steps:

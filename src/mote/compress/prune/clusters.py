@@ -1,11 +1,10 @@
-"""Few distinct weights: what the coded kernels of `--optimize size` store in few bits.
+"""Weight clustering: few distinct weights per layer, which the coded kernels of `--optimize size` store in few bits.
 
 A layer's weights become integers from a short list, the same for the whole layer, times a step for each output channel.
 The list has 127 or -127 in it and every channel uses one of these, so that a quantizer that takes the largest weight of
 a channel for 127 finds these very integers again. The list, and which weight is which of its values, are those for
 which the layer's results change least for the bits that a code of them takes; weights that were not yet rounded make up
-for those that were.
-"""
+for those that were."""
 
 from __future__ import annotations
 
@@ -21,16 +20,16 @@ from mote.ops.windows.transpose_conv import TransposeConv
 from mote.passes.removable_channels import Layer
 
 MOST = 127
-"""The largest integer."""
+"""The largest quantized weight."""
 MOST_VALUES = 64
-"""Distinct values that a list begins with: more are hardly ever worth their bits."""
+"""Distinct values to start with: more are hardly ever worth their bits."""
 ROUNDS = 12
-"""Of choosing values and lists in turn, which is when little changes any more."""
+"""Alternating updates of assignments and values, after which little changes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clustered:
-    """A layer's weights: `steps[o] * values[codes[o, i]]`."""
+    """The weights of a layer: `steps[o] * values[codes[o, i]]`."""
 
     values: Ints
     codes: Ints
@@ -39,12 +38,12 @@ class Clustered:
 
     @property
     def matrix(self) -> Reals:
-        """With the bias as the last column."""
+        """The weight matrix with the bias as its last column."""
         return np.column_stack([self.values[self.codes] * self.steps[:, None], self.bias])
 
     @property
     def bits(self) -> float:
-        """What no code of single weights goes below."""
+        """Entropy of the codes in bits: a lower bound for any code of single weights."""
         counts = np.bincount(self.codes.reshape(-1), minlength=len(self.values))
         counts = counts[counts > 0]
         return float(-(counts * np.log2(counts / counts.sum())).sum())
@@ -55,15 +54,15 @@ class Clustered:
 
 
 def clusterable(graph: Graph) -> list[Layer]:
-    """Layers that there are coded kernels for."""
+    """Layers that have coded kernels."""
     return [op for op in float_layers(graph) if not isinstance(op, TransposeConv)]
 
 
 def prices(
     graph: Graph, grams: Mapping[int, Gram], sensitivities: Mapping[int, float], worth: float
 ) -> dict[int, float]:
-    """The squared error of a layer's outputs that a bit of its weights is worth, by its output. `worth`: the share of
-    the model's signal that may be lost for a share of all weights' bits that is saved."""
+    """Converts `worth` (share of the model's signal per share of all weights' bits) to a price per bit for each layer,
+    by output."""
     layers = {op.outputs[0]: matrix(graph, op) for op in clusterable(graph)}
     bits = sum(8.0 * own.weights[:, :-1].size for own in layers.values())
     energies = {y: grams[y].energy(own.weights, own.biased) for y, own in layers.items()}
@@ -71,8 +70,8 @@ def prices(
 
 
 def layer(weights: Reals, gram: Gram, price: float) -> Clustered:
-    """Weights of a layer, the bias being the last column; `price` is the squared error of the outputs, together, that a
-    bit is worth."""
+    """Clusters the weights of a layer, with the bias as the last column; `price` is the squared output error that a bit
+    is worth."""
     w, bias = weights[:, :-1], weights[:, -1]
     used = np.abs(w).max(axis=1) > 0.0
     importance = np.diag(gram.damped())[:-1]
@@ -88,14 +87,14 @@ def layer(weights: Reals, gram: Gram, price: float) -> Clustered:
 
 
 def _start() -> tuple[Ints, Reals]:
-    """Values that are spread evenly, zero among them, and take as many bits each."""
+    """Evenly spaced initial values, zero among them, with equal code lengths."""
     half = np.rint(np.linspace(0, MOST, MOST_VALUES // 2 + 1)).astype(np.int64)
     values = np.unique(np.concatenate([-half, half]))
     return values, np.full(len(values), np.log2(len(values)))
 
 
 def _nearest(w: Reals, steps: Reals, values: Ints, bits: Reals, importance: Reals, price: float) -> Ints:
-    """The value of each weight that is best for its error and its bits."""
+    """Assigns each weight the value that minimizes error plus price of its bits."""
     best = np.full(w.shape, np.inf)
     codes = np.zeros(w.shape, np.int64)
     for code, value in enumerate(values):
@@ -106,7 +105,7 @@ def _nearest(w: Reals, steps: Reals, values: Ints, bits: Reals, importance: Real
 
 
 def _moved(w: Reals, steps: Reals, values: Ints, codes: Ints, importance: Reals) -> tuple[Ints, Ints]:
-    """Values where the weights that have them are, as integers; those that none has are gone. The largest is MOST."""
+    """Moves values to the centroids of their weights, as integers; drops unused ones. The largest is MOST."""
     flat = codes.reshape(-1)
     weight = (importance * np.square(steps)[:, None] + np.zeros_like(w)).reshape(-1)
     reals = (importance * steps[:, None] * w).reshape(-1)
@@ -123,27 +122,27 @@ def _moved(w: Reals, steps: Reals, values: Ints, codes: Ints, importance: Reals)
 
 
 def _bits(codes: Ints, count: int) -> Reals:
-    """How many bits each value takes in a code that is as short as can be."""
+    """Ideal code length of each value in bits."""
     counts = np.bincount(codes.reshape(-1), minlength=count)
     return -np.log2(np.maximum(counts, 0.5) / codes.size)
 
 
 def _fitted(w: Reals, steps: Reals, integers: Ints, importance: Reals) -> Reals:
-    """The steps of channels for which the integers are nearest to the weights."""
+    """Least-squares scale of each channel for given integers."""
     below = (importance * np.square(integers)).sum(axis=1)
     above = (importance * w * integers).sum(axis=1)
     return np.where((below > 0.0) & (above > 0.0), above / np.where(below > 0.0, below, 1.0), steps)
 
 
 def _reaching(w: Reals, steps: Reals, values: Ints, codes: Ints) -> Reals:
-    """Steps for which every channel that has weights has one at MOST or beyond, so that it gets that value."""
+    """Scales with which every nonzero channel has a weight of MOST or more, so that it is assigned that value."""
     largest = np.abs(w).max(axis=1) / MOST
     reaches = (np.abs(values[codes]) == MOST).any(axis=1)
     return np.where(reaches | (largest == 0.0), steps, np.minimum(steps, largest))
 
 
 def _made_up(w: Reals, bias: Reals, steps: Reals, values: Ints, bits: Reals, gram: Gram, price: float) -> Clustered:
-    """One column after another gets its values, and those behind it, the bias at last, make up for the error."""
+    """Assigns values column by column; later columns and the bias compensate for the error."""
     rest = np.column_stack([w, bias])
     upper = np.linalg.cholesky(np.linalg.inv(gram.damped())).T
     codes = np.zeros(w.shape, np.int64)
@@ -160,7 +159,7 @@ def _made_up(w: Reals, bias: Reals, steps: Reals, values: Ints, bits: Reals, gra
 
 
 def _extreme(values: Ints, signs: Reals) -> Ints:
-    """The number of MOST or -MOST in the list, whichever has the sign, or the one that there is."""
+    """Index of MOST or -MOST in the list, by sign, or the one that exists."""
     low, high = int(values.argmin()), int(values.argmax())
     if abs(int(values[low])) != MOST:
         return np.full(len(signs), high)

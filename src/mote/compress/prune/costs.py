@@ -1,4 +1,4 @@
-"""What a pruned model takes on a target: as int8, which is what is compiled of it."""
+"""Costs of a pruned model on a target, after quantization to int8."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from mote.measure.run import run as run_model
 from mote.targets import Target
 
 TARGET = "cortex-m4"
-"""The core that costs are those of unless another one is named: the least that most kernels are written for."""
+"""The default core for costs."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one int8 model on a target."""
+    """Costs of an int8 model on a target."""
 
     flash: int
-    """Code and constants."""
+    """Bytes of code and constants."""
     ram: int
     cycles: int
-    """By the planner's estimate."""
+    """The planner's estimate."""
     instructions: int | None
-    """Of one inference on the emulated core; None where it was not run."""
+    """Instructions of one inference on the emulated core; None where it was not run."""
 
 
 def costs_of(graph: Graph, settings: Settings, *, run: bool) -> Costs:
-    """What an integer graph takes; `run`: on the emulated core as well."""
+    """Compiles an integer graph and returns its costs; `run`: executes it on the emulated core as well."""
     compiled = compile_graph(graph, settings)
     cycles = compiled.cost
     if run:
@@ -43,14 +43,14 @@ def costs_of(graph: Graph, settings: Settings, *, run: bool) -> Costs:
 
 
 def obstacle(target: Target) -> str:
-    """Why nothing can be run on a target; empty where it can."""
+    """The reason why nothing can be run on a target; empty where it can."""
     missing = missing_tools(target)
     return missing.reason if missing else ""
 
 
 def prices(graph: Graph, seen: Prepared, settings: Settings, unit: str) -> dict[int, float]:
-    """What each operator of a float graph costs, by its output, in the unit that there is a target for: what pruning it
-    saves is thought to be a share of that."""
+    """The cost of each operator of a float graph, by output, in the unit of the pruning target; pruning saves a
+    proportional share."""
     if unit == "macs":
         return {op.outputs[0]: float(op.macs(graph)) for op in graph.ops}
     if unit == "flash":
@@ -59,14 +59,14 @@ def prices(graph: Graph, seen: Prepared, settings: Settings, unit: str) -> dict[
 
 
 def _weights(graph: Graph, y: int) -> int:
-    """Weights and biases of the operator that computes a tensor."""
+    """Number of weights and biases of the operator that computes a tensor."""
     op = graph.producers[y]
     given = (op.tensor(graph, position) for position in range(len(op.inputs)))
     return sum(t.size for t in given if t is not None and t.data is not None)
 
 
 def _cycles(graph: Graph, settings: Settings) -> dict[int, float]:
-    """By the planner's estimate. Operators that one kernel computes have its cost in the shares of their MACs."""
+    """Estimated cycles of operators; those fused into one kernel share its cost by their MACs."""
     plan = planned(graph, settings)
     found: dict[int, float] = {}
     for op, steps in plan.works:

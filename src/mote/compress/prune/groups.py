@@ -1,5 +1,5 @@
-"""Which channels of a float graph can be removed, and which of them only together: those that a sum adds to one
-another, that a depthwise layer makes of one another, that a reshape puts side by side."""
+"""Dependency groups of channels: channels that can only be removed together, because an addition, a depthwise layer or
+a reshape ties them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ STAYS = -1
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Channels that go together, numbered from 0."""
+    """Groups of channels that are removed together, numbered from 0."""
 
     labels: Mapping[int, Ints]
-    """The group of each channel of each computed tensor."""
+    """The group of each channel of each activation."""
     families: tuple[tuple[int, ...], ...]
-    """Groups that are alike: they have as many channels of the same tensors, and any of them can go."""
+    """Interchangeable groups: they have the same number of channels in the same tensors."""
 
     @cached_property
     def family(self) -> dict[int, int]:
-        """The number of the family of each group."""
+        """The family index of each group."""
         return {group: number for number, family in enumerate(self.families) for group in family}
 
 
@@ -49,7 +49,7 @@ def groups(graph: Graph) -> Groups:
 
 
 def without(graph: Graph, found: Groups, gone: Collection[int]) -> Graph:
-    """The graph without these groups: weights, biases and other constants that belong to them are gone as well."""
+    """Removes groups of channels from a graph, with their weights, biases and other constants."""
     masks = {t: np.zeros(graph.tensors[t].channels, np.bool_) for t in graph.tensors if graph.tensors[t].data is None}
     for t, own in found.labels.items():
         masks[t] = np.isin(own, list(gone))
@@ -57,7 +57,7 @@ def without(graph: Graph, found: Groups, gone: Collection[int]) -> Graph:
 
 
 def _readers(graph: Graph) -> Readers:
-    """Layers that can do without any of their inputs, at a loss, and put nothing in their place."""
+    """Layers that can drop any of their inputs, at a loss."""
     return {id(op): _reader(graph, op) for op in float_layers(graph)}
 
 
@@ -75,7 +75,7 @@ def _reader(graph: Graph, op: Layer) -> Reader:
 
 
 def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) -> dict[int, Ints]:
-    """The least number among all channels that are tied to one another, for each channel that may go."""
+    """Connected components of channels: the smallest index among all that are tied to one another."""
     labels: dict[int, Ints] = {}
     count = 0
     for t, mask in free.items():
@@ -103,7 +103,7 @@ def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) 
 
 
 def _members(labels: Mapping[int, Ints]) -> dict[int, tuple[tuple[int, int], ...]]:
-    """How many channels of which tensors each group has."""
+    """The number of channels of each tensor in each group."""
     found: dict[int, list[tuple[int, int]]] = {}
     for t, own in labels.items():
         for group, count in zip(*np.unique(own[own != STAYS], return_counts=True), strict=True):

@@ -1,4 +1,4 @@
-"""How much the results of a model change when those of one layer do: what an error costs where it is made."""
+"""Sensitivity of a model's outputs to errors in each layer."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 
 DISTURBANCE = 0.01
-"""The share of a layer's signal, in energy, that it is disturbed by."""
+"""Energy of the perturbation, as a share of a layer's signal."""
 SAMPLES = 32
-"""Inputs that are enough to tell one layer's weight from another's."""
+"""Samples for sensitivities."""
 SATURATING = frozenset({"SOFTMAX", "LOG_SOFTMAX", "LOGISTIC"})
-"""Operators behind which differences are no longer seen: what they are given is looked at instead."""
+"""Saturating operators: errors are measured at their inputs."""
 
 
 def signals(graph: Graph) -> tuple[int, ...]:
-    """The tensors that a model's results are judged by: its outputs, before they are squeezed into 0 to 1."""
+    """The tensors that outputs are compared by: the model's outputs, before a final softmax or sigmoid."""
     found = []
     for t in graph.outputs:
         op = graph.producers.get(t)
@@ -29,8 +29,7 @@ def signals(graph: Graph) -> tuple[int, ...]:
 
 
 def distances(graph: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) -> float:
-    """How far the signals of another graph are from those of this one, in energy, against how far they are from their
-    means: 0 where they are equal."""
+    """Energy of the difference between two graphs' outputs, relative to their variance: 0 where they are equal."""
     apart = spread = 0.0
     for t in signals(graph):
         want, got = (_stacked(g, cases, t) for g in (graph, other))
@@ -40,8 +39,8 @@ def distances(graph: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) 
 
 
 def sensitivities(graph: Graph, grams: Mapping[int, Gram], cases: Sequence[Mapping[int, Array]]) -> dict[int, float]:
-    """By a layer's output: the share of the model's signal that is lost for a share of the layer's that is lost. Each
-    layer is disturbed by itself, with weights that are a little off in random directions."""
+    """Sensitivity by layer output: lost share of the model's signal per lost share of the layer's. Each layer is
+    perturbed alone, with small random weight errors."""
     few = cases[:: max(1, len(cases) // SAMPLES)][:SAMPLES]
     found = {}
     for op in float_layers(graph):

@@ -1,5 +1,4 @@
-"""Layers as matrices: what their weights are multiplied with, how much of that goes together, and other weights in
-their place."""
+"""Layers as matrix products: weight matrices, Gram matrices of their inputs, and replacement of weights."""
 
 from __future__ import annotations
 
@@ -24,25 +23,25 @@ from mote.passes.removable_channels import layers as layers_with_columns
 Reals = NDArray[np.floating[Any]]
 
 BIAS = -1
-"""The owner of a bias."""
+"""The owner of a bias column."""
 ROWS_PER_INPUT = 12
-"""Rows of a layer's inputs that are looked at, for each of its inputs, where calibration data has so many."""
+"""Rows of inputs sampled per input of a layer."""
 LEAST_ROWS = 4096
 DAMPING = 1e-4
-"""The share of an input's energy that is added to it, as if it were noise: inputs that hardly differ from one another
-get small weights instead of any."""
+"""Regularization: this share of each input's energy is added to the diagonal, so that correlated inputs get small
+weights."""
 UNSEEN = 1e-9
-"""The share of the mean energy that inputs have at least: those that are always zero, say."""
+"""Minimum energy of an input, as a share of the mean: for inputs that are always zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A layer's weights as [outputs, depth]; entry d is multiplied with channel `owners[d]` of the input. The last
-    column is the bias, whose input is always 1, where the layer is seen with it."""
+    """A layer's weights as [outputs, depth]; entry d multiplies channel `owners[d]` of the input. A bias is the last
+    column, whose input is 1."""
 
     weights: Reals
     owners: Ints
-    """BIAS at that column."""
+    """The input channel of each column; BIAS for the bias column."""
 
     @property
     def depth(self) -> int:
@@ -54,14 +53,14 @@ class Matrix:
 
 
 def float_layers(graph: Graph) -> list[Layer]:
-    """The layers of real numbers with weights that are known, each of which belongs to a channel of the input."""
+    """The float layers with constant weights, each of which reads one input channel."""
     found = [layer for layer, _ in layers_with_columns(graph, DType.FLOAT32)]
     return [op for op in found if op.input(graph, 1).dtype == DType.FLOAT32 and op.input(graph, 1).data is not None]
 
 
 def matrix(graph: Graph, op: Layer) -> Matrix:
-    """A transposed convolution has a row for each output and tap, and no column for the bias: how many taps lie under
-    an output depends on where it is."""
+    """The weight matrix of a layer. A transposed convolution has a row for each output and tap, and no bias column, as
+    the number of overlapping taps depends on the position."""
     w, columns = op.input(graph, 1), op.columns(graph)
     assert w.data is not None and columns is not None
     if isinstance(op, TransposeConv):
@@ -73,7 +72,7 @@ def matrix(graph: Graph, op: Layer) -> Matrix:
 
 
 def with_matrices(graph: Graph, matrices: Mapping[int, Reals]) -> Graph:
-    """The graph with other weights and biases, by the layer's output."""
+    """The graph with replaced weights and biases, by layer output."""
     fresh, ops, tensors = graph.fresh_id(), [], []
     for op in graph.ops:
         found = matrices.get(op.outputs[0])
@@ -96,8 +95,8 @@ def _constant(number: int, name: str, values: Array) -> Tensor:
 
 
 def rows(graph: Graph, op: Layer, x: Array, count: int) -> Reals:
-    """What the layer multiplies its weights with for a batch of inputs: `count` rows at most, at places that depend on
-    the layer and the batch's size alone."""
+    """Input rows (im2col) of a layer for a batch: at most `count`, sampled at positions that depend only on the layer
+    and the batch size."""
     if isinstance(op, Conv2D):
         found = np.concatenate([_windows(part) for part in op.windows(x, 0.0)], axis=1)
     else:
@@ -111,7 +110,7 @@ def rows(graph: Graph, op: Layer, x: Array, count: int) -> Reals:
 
 
 def _windows(patches: Array) -> Array:
-    """[n, rows, columns, channels, height, width] with a row for each window, in the order of weights."""
+    """[n, rows, columns, channels, height, width] as a row per window, in weight order."""
     n, high, wide = patches.shape[:3]
     return patches.transpose(0, 1, 2, 4, 5, 3).reshape(n, high * wide, -1)
 
@@ -122,16 +121,16 @@ def wanted_rows(found: Matrix) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """How much of a layer's inputs goes together: the mean of x x^T over rows of inputs x."""
+    """Second moments of a layer's inputs: the mean of x x^T over input rows x."""
 
     products: Reals
 
     def damped(self) -> Reals:
-        """Without a direction in which nothing is known; how large an input is makes no difference."""
+        """The regularized matrix, which is invertible and scale-invariant."""
         return self.products + np.diag(held(self.products, DAMPING))
 
     def energy(self, weights: Reals, biased: bool) -> float:
-        """The mean square of the outputs of such weights, around their means where the bias can follow those."""
+        """Mean square of the outputs for given weights; variance where a bias can absorb the mean."""
         products = self.products
         if biased:
             mean = products[-1]
@@ -140,15 +139,14 @@ class Gram:
 
 
 def held(products: Reals, share: float) -> Reals:
-    """What is to be added to the diagonal of a Gram matrix, so that weights are held by a share of their input's
-    energy."""
+    """Ridge term for the diagonal of a Gram matrix: a share of each input's energy."""
     own = np.diag(products)
     found: Reals = share * own + UNSEEN * max(float(own.mean()), 1e-30)
     return found
 
 
 def grams(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Gram]:
-    """Of all layers, by their outputs, over calibration data."""
+    """Gram matrices of all layers over calibration data, by output."""
     layers = float_layers(graph)
     sums: dict[int, Reals] = {}
     counts = dict.fromkeys((op.outputs[0] for op in layers), 0)

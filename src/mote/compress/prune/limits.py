@@ -1,5 +1,5 @@
-"""Targets of pruning: so many multiplications, bytes of flash or cycles, or a share of what the unpruned model takes;
-and the way of pruning that removes no more than it takes to reach one."""
+"""Pruning targets (MACs, bytes of flash, cycles, or a share of the unpruned model's) and the search for the mildest
+pruning that meets one."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from mote.errors import BudgetError, MoteError
 from mote.targets import parse_size
 
 UNITS = {"macs": "multiplications", "flash": "bytes of flash", "cycles": "cycles by the estimate"}
-"""What targets are given in, by the option."""
+"""Units of targets, by option."""
 PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The most that a pruned model may take."""
+    """The most that a pruned model may cost."""
 
     unit: str
     number: int = 0
     share: float = 0.0
-    """Of what the unpruned model takes, where no number was given."""
+    """Share of the unpruned model's cost, where no absolute number was given."""
 
     def of(self, whole: int) -> int:
-        """In numbers."""
+        """The absolute limit."""
         return self.number or int(self.share * whole)
 
 
 def limit_of(**options: Any) -> Limit:
-    """The one target that a user has given, by its option."""
+    """The single target among a user's options."""
     given = {option: value for option, value in options.items() if value is not None}
     if len(given) != 1:
         names = ", ".join(f"--{option}" for option in UNITS)
@@ -65,12 +65,11 @@ def _limit(unit: str, value: Any) -> Limit:
 
 
 Cost = Callable[[int, int | None], float]
-"""What a way takes, by its number; given the most that it may take of flash, as the planner makes it fit there, or more
-than any number where it cannot."""
+"""Cost of a pruning step by number, within an optional flash budget; infinite where it does not fit."""
 
 
 def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> Cost:
-    """What ways take in flash or cycles, given what compiles them for a budget of flash."""
+    """Flash or cycles of pruning steps, given a function that compiles them for a flash budget."""
 
     def cost(number: int, most: int | None) -> float:
         try:
@@ -85,8 +84,7 @@ def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> 
 
 
 def reached(limit: Limit, ways: int, cost: Cost, model: str) -> tuple[int, int]:
-    """The first of so many ways, each of which takes no more than the one before it, that is within a limit; and the
-    limit in numbers."""
+    """The first pruning step within a limit, and the absolute limit; costs must not increase from step to step."""
     unit, whole = UNITS[limit.unit], cost(0, None)
     if limit.share and whole == inf:
         reason = f"the unpruned model does not fit the target, so that nobody knows what {limit.share:.0%} of it are"

@@ -1,4 +1,4 @@
-"""`mote prune`: a float model that takes less, and what that costs in accuracy."""
+"""`mote prune`: prunes a float model, and reports the accuracy that it costs."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ from mote.progress import Say, silent
 from mote.search import run as searched
 
 SAMPLES = 256
-"""Of the data, evenly spread, that weights are refitted with, unless told otherwise."""
+"""Default number of samples that weights are refitted with, evenly spread over the data."""
 SHARES = (0.75, 0.5, 0.35)
-"""Of what the unpruned model takes, that a front has points for."""
+"""Shares of the unpruned cost at which a front has points."""
 JUDGED = 64
-"""Samples that the noise is measured with: others than those that weights are refitted with, where there are."""
+"""Samples for noise measurements: held out from refitting where the data has enough."""
 UNPRUNED = "unpruned"
 TUNING = "mote.train.tuning"
-"""What is loaded only where somebody trains: it needs PyTorch."""
+"""Loaded only for fine-tuning, as it needs PyTorch."""
 PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
-"""How a model is quantized that is only priced."""
+"""Quantization methods for cost estimates."""
 
 
 @dataclass(frozen=True)
 class PrunedPoint:
-    """A way of pruning, and what became of the model."""
+    """A pruned model's costs, noise and accuracy."""
 
     name: str
     macs: int
-    """Multiplications by weights that are left."""
+    """MACs with nonzero weights."""
     costs: Costs | None
-    """Of its int8 form on the target; None where it does not fit there."""
+    """Costs of the int8 model on the target; None where it does not fit."""
     noise: float
-    """How far the results before a last SOFTMAX are from those of the unpruned model, in dB below them."""
+    """Noise in dB against the unpruned model, before a final SOFTMAX."""
     metric: str = ""
     accuracy: float | None = None
-    """Of the int8 model, on the labelled data that was given."""
+    """Accuracy of the int8 model on the labelled data."""
 
     def json(self) -> dict[str, Any]:
         return asdict(self) | {"noise": None if self.noise == inf else self.noise}
@@ -70,7 +70,7 @@ class PrunedPoint:
 
 @dataclass(frozen=True)
 class Pruned:
-    """A pruned model of real numbers."""
+    """A pruned float model."""
 
     model: str
     kind: str
@@ -80,22 +80,22 @@ class Pruned:
     """The `.tflite` file."""
     graph: Graph
     counts: str
-    """What layers have less of."""
+    """What was removed: channels, blocks or distinct values."""
     layers: tuple[Change, ...]
     before: PrunedPoint
     after: PrunedPoint
     points: tuple[PrunedPoint, ...]
-    """The front, if it was asked for: from the unpruned model on."""
+    """The front, if requested, starting with the unpruned model."""
     estimated: str
-    """Why instructions were not counted; empty where they were."""
+    """The reason why instructions were not counted; empty where they were."""
     fine_tuned: int
-    """For so many epochs."""
+    """Epochs of fine-tuning."""
     samples: tuple[int, int]
-    """How many of how many samples weights were refitted with."""
+    """Samples used for refitting, and samples available."""
     warnings: tuple[str, ...] = ()
 
     def write(self, path: str | Path) -> None:
-        """Write the file as a whole; another `.tflite` file that is there is replaced."""
+        """Writes the file atomically; replaces an existing `.tflite` file."""
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Pruned:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """What every point is made from; sent to whoever makes it."""
+    """The inputs of every point, sent to workers."""
 
     kind: str
     ways: Ways
@@ -132,9 +132,9 @@ class _Job:
     augment: str
     device: str
     others: Cases
-    """What the noise is measured with."""
+    """Held-out samples for noise."""
     teacher: Graph
-    """The unpruned model, which knows the labels of the data where what is left is to learn them."""
+    """The unpruned model, as the teacher of fine-tuning."""
 
 
 @explaining()
@@ -162,15 +162,14 @@ def prune(
     device: str = "auto",
     say: Say = silent,
 ) -> Pruned:
-    """Prune a float model, given as to `compile`, until it takes no more than one target: `macs`, `flash` or `cycles`,
-    each a number or a percentage ("50%") of what the model takes now.
+    """Prune a float model, given as to `compile`, until it meets one target: `macs`, `flash` or `cycles`, each a number
+    or a percentage ("50%") of the unpruned cost.
 
     `data`: inputs (and labels, for fine-tuning) as `mote.data.dataset` takes them. `kind`: whole channels, "blocks" of
     weights that kernels skip, or "clusters": few distinct weights for the coded kernels of `optimize="size"`. Costs are
-    those of the int8 model on `target`. `test`: labelled data to measure the accuracy with; `fine_tune`: so many epochs
-    through PyTorch, on `device`, with pictures in other forms too (`augment="flip,shift=4"`); `front`: points at 75%,
-    50% and 35% as well, which `workers` processes or a cluster of Dask (`scheduler`) make.
-    """
+    those of the int8 model on `target`. `test`: labelled data to measure the accuracy with; `fine_tune`: epochs of
+    training with PyTorch, on `device`, with data augmentation (`augment="flip,shift=4"`); `front`: points at 75%, 50%
+    and 35% as well, computed by `workers` processes or a Dask cluster (`scheduler`)."""
     _check(kind, fine_tune, augment, samples)
     limit = limit_of(macs=macs, flash=flash, cycles=cycles)
     if kind == "clusters" and limit.unit != "flash":
@@ -235,7 +234,7 @@ def _check(kind: str, fine_tune: int, augment: str, samples: int) -> None:
 
 
 def _check_float(graph: Graph) -> None:
-    """Refuse models whose weights are integers already."""
+    """Refuses models with quantized weights."""
     quantized_ones = [t for t in graph.tensors.values() if t.quant is not None and t.dtype != DType.FLOAT32]
     if quantized_ones:
         t = quantized_ones[0]
@@ -246,7 +245,7 @@ def _check_float(graph: Graph) -> None:
 
 
 def split(cases: Cases, count: int) -> tuple[Cases, Cases]:
-    """So many of the cases, evenly spread, and some of the others; of the same where there are no others."""
+    """Splits cases: a number of them, evenly spread, and held-out ones; both are the same where there are too few."""
     chosen = _spread(range(len(cases)), count)
     rest = sorted(set(range(len(cases))) - set(chosen)) or chosen
     return [cases[i] for i in chosen], [cases[i] for i in _spread(rest, JUDGED)]
@@ -268,7 +267,7 @@ def _ways(graph: Graph, cases: Cases, kind: str, prices: Prices) -> Ways:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A way of pruning by its number, and the budget of flash that it is compiled for."""
+    """A pruning step by number, and the flash budget that it is compiled for."""
 
     name: str
     number: int
@@ -276,8 +275,8 @@ class _Wanted:
 
 
 def _search(job: _Job, limit: Limit, seen: Prepared, model: str, front: bool, say: Say) -> list[_Wanted]:
-    """The unpruned model, the points of a front, and at last the way that was asked for. What is compiled for that is
-    quantized by the ranges of the unpruned model's tensors."""
+    """The unpruned model, the points of a front, and last the requested step. Candidates are quantized with the ranges
+    of the unpruned model."""
     ways = job.ways
 
     def compiled(number: int, flash: int | None) -> Compiled:
@@ -313,7 +312,7 @@ def _points(
 
 
 def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
-    """A way of pruning: refitted, fine-tuned if that was asked for, and measured."""
+    """Evaluates a pruning step: refits, optionally fine-tunes, and measures."""
     ways, number = job.ways, wanted.number
     graph = ways.refit(number, job.cases)
     if job.epochs and number:
@@ -333,7 +332,7 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
 
 
 def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
-    """Train with the labels of the data, where it has some, and with what the unpruned model thinks of it."""
+    """Fine-tunes with labels, where the data has them, and by distillation from the unpruned model."""
     tuning = import_module(TUNING)
     how = tuning.Tuning(job.epochs, job.augment, job.device)
     found: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.ways.kept(number), how)
@@ -341,7 +340,7 @@ def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
 
 
 def _taught(job: _Job) -> Graph:
-    """The unpruned model, trained in the same way."""
+    """The unpruned model, fine-tuned in the same way."""
     tuning = import_module(TUNING)
     found: Graph = tuning.taught(job.teacher, job.data, tuning.Tuning(job.epochs, job.augment, job.device))
     return found

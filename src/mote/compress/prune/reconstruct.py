@@ -1,5 +1,5 @@
-"""Refit the weights that are left: each layer is given what the layers before it now make of calibration data, and
-those weights and biases whose results are nearest to what the layer gave before anything was removed."""
+"""Refits the remaining weights layer by layer: least squares between each layer's outputs in the pruned and the
+original network on calibration data."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mote.ops.windows.transpose_conv import TransposeConv
 from mote.passes.removable_channels import Layer
 
 RIDGE = 0.05
-"""How strongly weights are held where they were: by this share of their inputs' energy."""
+"""Ridge regularization towards the original weights, as a share of the inputs' energy."""
 MOST_BYTES = 1 << 28
-"""Of the largest tensor over all calibration data that is used at once."""
+"""The largest tensor, over all calibration samples used at once, in bytes."""
 
 Kept = Mapping[int, Array]
-"""Which weights of a layer may be other than zero, by its output: a mask of its matrix; all where there is none."""
+"""Masks of nonzero weights in a layer's matrix, by output; layers without one keep all."""
 
 
 Shape = Callable[[int, Gram, Reals], Reals]
-"""Makes weights of a layer, by its output, of those that would be best, given how much of its inputs goes together."""
+"""Projects optimal weights of a layer (by output) to allowed ones, given the Gram matrix of its inputs."""
 
 
 def refitted(
@@ -36,9 +36,8 @@ def refitted(
     kept: Kept | None = None,
     shape: Shape | None = None,
 ) -> Graph:
-    """`after` with weights for which it comes as near as it can to `before`. Its tensors have the ids that they have
-    there, and `Tensor.kept` says which channels are left. With `shape` every layer makes up for what that did to the
-    weights of those before it."""
+    """`after` with weights fitted to the results of `before`. Tensor ids are the same, and `Tensor.kept` lists the
+    remaining channels. With `shape`, later layers compensate for the projection of earlier ones."""
     cases = _affordable(before, cases)
     layers = {op.outputs[0]: op for op in float_layers(before)}
     counts = {y: wanted_rows(matrix(before, op)) for y, op in layers.items()}
@@ -54,7 +53,7 @@ def refitted(
 
 
 def _rows_left(before: Graph, after: Graph, op: Layer) -> Reals:
-    """The rows of a layer's matrix for the outputs that are left."""
+    """Rows of a layer's matrix for the remaining outputs."""
     own, y = matrix(before, op).weights, after.tensors[op.outputs[0]]
     if y.kept is None:
         return own
@@ -63,7 +62,7 @@ def _rows_left(before: Graph, after: Graph, op: Layer) -> Reals:
 
 
 def _positions(before: Graph, t: int, kept: tuple[int, ...]) -> Ints:
-    """Where channels of the file's tensor are in that of a graph that may have lost some before."""
+    """Indices of the file's channels in a graph that may already lack some."""
     earlier = before.tensors[t].kept
     return np.array(kept) if earlier is None else np.searchsorted(np.array(earlier), np.array(kept))
 
@@ -71,8 +70,8 @@ def _positions(before: Graph, t: int, kept: tuple[int, ...]) -> Ints:
 def _walk(
     graph: Graph, cases: Sequence[Mapping[int, Array]], counts: Mapping[int, int], found: Mapping[int, Reals]
 ) -> Iterator[tuple[Layer, Reals]]:
-    """The layers in their order, each with so many rows of what it is given. What stands in `found` when the caller
-    goes on is the layer's matrix from then on."""
+    """The layers in order, each with a number of input rows. The caller updates a layer's matrix in `matrices` before
+    it continues."""
     layers = {id(op) for op in float_layers(graph)}
     last = {t: op for op in graph.ops for t in op.inputs}
     known = {t: np.concatenate([case[t] for case in cases]) for t in graph.inputs}
@@ -97,7 +96,7 @@ def _outputs(graph: Graph, op: Op, known: Mapping[int, Array]) -> dict[int, Arra
 
 
 def _solved(given: Reals, wanted: Reals, now: Matrix, kept: Array | None) -> Reals:
-    """The weights with the least squared error, held to what they are where nothing speaks for others."""
+    """Least-squares weights, regularized towards the current ones."""
     products, cross = given.T @ given, given.T @ wanted
     ridge = held(products, RIDGE)
     products = products + np.diag(ridge)
@@ -114,7 +113,7 @@ def _solved(given: Reals, wanted: Reals, now: Matrix, kept: Array | None) -> Rea
 
 
 def _affordable(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Sequence[Mapping[int, Array]]:
-    """As many cases, evenly spread, as tensors over all of them are not too large."""
+    """As many cases, evenly spread, as fit the memory limit."""
     largest = max((t.size * 4 for t in graph.tensors.values() if t.data is None), default=1)
     most = max(1, MOST_BYTES // largest)
     return cases if len(cases) <= most else [cases[i * len(cases) // most] for i in range(most)]

@@ -1,8 +1,6 @@
-"""Ways to prune a model: from none at all, number 0, to the most that can be done, each cheaper than the one before.
+"""Pruning schedules: numbered steps from the unpruned model (0) to the most pruned one, each cheaper than the last.
 
-What is cut is known for every number at once, so that a search for one that is cheap enough costs little; the weights
-that are left are refitted for the one that is taken.
-"""
+The cuts of all steps are known at once, so searching is cheap; only the weights of the chosen step are refitted."""
 
 from __future__ import annotations
 
@@ -24,15 +22,15 @@ from mote.passes.removable_channels import Mask
 
 Cases = Sequence[Mapping[int, Array]]
 Prices = Mapping[int, float]
-"""What operators cost, by their outputs."""
+"""Costs of operators, by output."""
 
 WORTHS = tuple(float(worth) for worth in np.geomspace(0.01, 30.0, 25))
-"""What a share of all bits may cost of the model's signal, from hardly anything to more than a model survives."""
+"""Signal loss traded for a share of all bits, from negligible to destructive."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What pruning did to a layer: a number of what is left of another one."""
+    """The remaining size of a layer, and its original one."""
 
     index: int
     op: str
@@ -42,7 +40,7 @@ class Change:
 
 
 class Ways(Protocol):
-    """Ways to prune one model."""
+    """The pruning schedule of a model."""
 
     @property
     def graph(self) -> Graph:
@@ -50,24 +48,24 @@ class Ways(Protocol):
 
     @property
     def counts(self) -> str:
-        """What the numbers of `changes` count."""
+        """The unit of `changes`."""
 
     def __len__(self) -> int: ...
 
     def cut(self, number: int) -> Graph:
-        """The graph of a way, with weights that are not refitted."""
+        """The graph of a step, without refitting."""
 
     def macs(self, number: int) -> int:
-        """The multiplications that are left."""
+        """The remaining MACs."""
 
     def refit(self, number: int, cases: Cases) -> Graph:
-        """The graph of a way, refitted to calibration data."""
+        """The graph of a step, refitted to calibration data."""
 
     def kept(self, number: int) -> Mapping[int, Mask]:
-        """Weights that are not zero for good, as masks of matrices by the layers' outputs."""
+        """Masks of nonzero weights in layers' matrices, by output."""
 
     def changes(self, number: int) -> list[Change]:
-        """What becomes of layers."""
+        """The changed layers of a step."""
 
 
 def macs_of(graph: Graph) -> dict[int, float]:
@@ -76,7 +74,7 @@ def macs_of(graph: Graph) -> dict[int, float]:
 
 @dataclass(frozen=True, eq=False)
 class ChannelWays:
-    """Whole channels, really removed."""
+    """Removes whole channels."""
 
     graph: Graph
     groups: Groups
@@ -116,7 +114,7 @@ class ChannelWays:
 
 @dataclass(frozen=True, eq=False)
 class BlockWays:
-    """Blocks of weights that are zero."""
+    """Zeroes blocks of weights."""
 
     graph: Graph
     drops: tuple[blocks.Drop, ...]
@@ -156,8 +154,8 @@ class BlockWays:
 
 @dataclass(frozen=True, eq=False)
 class ClusterWays:
-    """Few distinct values of weights. What is cut is refitted at once: every layer makes up for the rounding of those
-    before it."""
+    """Clusters weights to few distinct values. Each layer is refitted at once and compensates for the rounding of
+    earlier ones."""
 
     graph: Graph
     cases: Cases
@@ -210,7 +208,7 @@ class ClusterWays:
 
 
 def _distinct(graph: Graph, y: int) -> int:
-    """Distinct integers of a layer's weights when they are quantized as they are."""
+    """Distinct integers among a layer's quantized weights."""
     w = graph.producers[y].input(graph, 1)
     assert w.data is not None
     flat = w.data.reshape(w.shape[0], -1)
@@ -224,4 +222,4 @@ KINDS: Mapping[str, type[ChannelWays] | type[BlockWays] | type[ClusterWays]] = {
     "blocks": BlockWays,
     "clusters": ClusterWays,
 }
-"""What can be pruned."""
+"""Pruning schedules by kind."""

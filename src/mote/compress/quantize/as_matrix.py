@@ -20,7 +20,7 @@ Layer = Conv2D | DepthwiseConv2D | FullyConnected
 
 
 def matrices(op: Layer, weights: Array) -> Numbers:
-    """The weights as [groups, rows, columns]; output channels are groups and rows in their order."""
+    """Reshapes weights to [groups, rows, columns]; output channels are groups and rows in order."""
     wide = weights.astype(np.float64)
     if isinstance(op, DepthwiseConv2D):
         _, height, width, channels = weights.shape
@@ -29,12 +29,12 @@ def matrices(op: Layer, weights: Array) -> Numbers:
 
 
 def as_weights(op: Layer, values: Array, shape: Shape) -> Array:
-    """The other way round, in the shape of the weights."""
+    """Inverse of `matrices`: reshapes values to the shape of the weights."""
     return (values.transpose(2, 0, 1) if isinstance(op, DepthwiseConv2D) else values).reshape(shape)
 
 
 def read(op: Layer, x: Array, columns: int) -> Iterator[Array]:
-    """What the columns are multiplied with, [groups, samples and places, columns], some after another."""
+    """Input columns (im2col) in chunks: [groups, samples and positions, columns]."""
     if isinstance(op, FullyConnected):
         yield x.reshape(1, -1, columns)
         return

@@ -1,9 +1,8 @@
-"""Masks before a softmax, made small enough for integers to have steps left beside them.
+"""Attention masks before a softmax, reduced to values that leave quantization steps for the scores.
 
 What attention must not see gets a score of minus infinity, or of minus a billion, so that the softmax makes zero of it.
 In integers such a number takes the whole range, and nothing is left to tell the other scores apart. It need not be
-further from them than where a softmax gives nothing.
-"""
+further from them than where a softmax gives nothing."""
 
 from __future__ import annotations
 
@@ -23,15 +22,15 @@ from mote.ops.moves.reshape import Reshape
 from mote.ops.reductions.softmax import Softmax
 
 HUGE = -1e4
-"""What is below that in a constant is no score that a network gives, but a mask."""
+"""Constants below this are masks, not scores."""
 DISTANCE = 10.0
-"""So far below every score a masked one lies: its share of a softmax is less than a step of 8 bits, also where hundreds
-are masked."""
+"""Distance of a masked score below every other one: its softmax is less than an int8 step, even where hundreds are
+masked."""
 
 
 @dataclass(frozen=True)
 class Mask:
-    """An operator that hides scores with a constant, and what the tensors between it and the softmax are."""
+    """An operator that masks scores with a constant, and the tensors between it and the softmax."""
 
     op: Op
     scores: int
@@ -41,11 +40,11 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Softened:
-    """A graph with masks of a size that integers can hold."""
+    """A graph with masks that can be quantized."""
 
     graph: Graph
     least: Mapping[int, float]
-    """The least values that mean something, by the ids of tensors: below them the softmax gives nothing."""
+    """Smallest meaningful values by tensor id: below them the softmax gives zero."""
 
 
 def softened(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Softened:
@@ -73,7 +72,7 @@ def softened(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Softened:
 
 
 def _mask(graph: Graph, softmax: Softmax) -> Mask | None:
-    """What hides the scores of a softmax, if something does and nobody else reads what it makes."""
+    """The mask of a softmax, if there is one and nothing else reads the masked scores."""
     behind = [softmax.inputs[0]]
     while graph.only_consumer(behind[-1]) is not None and behind[-1] in graph.producers:
         op = graph.producers[behind[-1]]
@@ -95,7 +94,7 @@ def _hides(t: Tensor) -> bool:
 
 
 def _ends(graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Sequence[int]) -> dict[int, tuple[float, float]]:
-    """The least and the largest value of tensors."""
+    """Minimum and maximum of tensors."""
     found = dict.fromkeys(wanted, (0.0, 0.0))
     with np.errstate(all="ignore"):
         for values in evaluate(graph, cases, wanted):

@@ -1,4 +1,4 @@
-"""From what calibration data shows of a tensor to the range that integers stand for.
+"""Calibration: from the statistics of a tensor to the range that is quantized.
 
 A wide range loses nothing at its ends and rounds everything coarsely; a narrow one rounds finely and cuts off what lies
 outside. The methods differ in what they call the best of it:
@@ -8,8 +8,7 @@ outside. The methods differ in what they call the best of it:
   at either end;
 - `mse`: the mean squared error, of rounding and of cutting off, is least;
 - `entropy`: the distribution of the rounded values tells most about that of the values (least Kullback-Leibler
-  divergence).
-"""
+  divergence)."""
 
 from __future__ import annotations
 
@@ -27,28 +26,28 @@ from mote.text import did_you_mean
 METHODS = ("min-max", "percentile", "mse", "entropy")
 PERCENTILE = 99.99
 LEVELS = 256
-"""Of a byte."""
+"""Values of int8."""
 DEAD = (0.0, 1.0)
-"""The range of a tensor of which nothing but zeros was seen: any that other layers can work with."""
+"""The range of a tensor that is always zero."""
 TRIED = 100
-"""How many places `mse` and `entropy` try for each end of a range."""
+"""Candidates that `mse` and `entropy` try for each end of a range."""
 NARROWEST = 0.1
-"""The least part of what was seen that they leave of it."""
+"""The smallest part of the observed range that they try."""
 NEVER = 1e-3
-"""How often a value counts as told by a distribution that does not have it: less than once, and not never."""
+"""Count that stands for a value missing in a distribution, so that the divergence stays finite."""
 ENOUGH = 64
-"""Values in a bin that tell how likely it is."""
+"""Values in a bin for its frequency to be significant."""
 FINER = 512
-"""The least number of bins that tell what 256 levels lose."""
+"""Fewest bins that show what 256 levels lose."""
 
 Range = tuple[float, float]
 Ranges = Mapping[int, Range]
-"""By the id of the tensor, for its real values. Every range holds 0, as padding and rectified values need it."""
+"""Ranges by tensor id, as float values. Every range includes 0, for padding and rectified values."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method of METHODS with its parameter."""
+    """A calibration method with its parameter."""
 
     name: str = "min-max"
     percentile: float = PERCENTILE
@@ -58,7 +57,7 @@ class Method:
 
 
 def method_of(text: str) -> Method:
-    """As users write it: `mse`, or `percentile:99.9`."""
+    """Parses a method as users write it: `mse`, or `percentile:99.9`."""
     name, colon, parameter = text.partition(":")
     if name not in METHODS or (colon and name != "percentile"):
         near = did_you_mean(name, METHODS)
@@ -79,13 +78,13 @@ def method_of(text: str) -> Method:
 
 
 def ranges(seen: Mapping[int, Seen], method: str = "min-max") -> dict[int, Range]:
-    """The range of every tensor, for integers of 8 bits: with 16 there is no reason to cut anything off."""
+    """Ranges of all tensors for int8; int16 never needs clipping."""
     how = method_of(method)
     return {i: range_of(one, how) for i, one in seen.items()}
 
 
 def range_of(seen: Seen, method: Method) -> Range:
-    """The range of one tensor. No method leaves more than what was seen, and 0."""
+    """The range of one tensor: within the observed values and 0."""
     whole = min(seen.low, 0.0), max(seen.high, 0.0)
     if whole == (0.0, 0.0):
         return DEAD
@@ -99,7 +98,7 @@ def range_of(seen: Seen, method: Method) -> Range:
 
 
 def _percentile(seen: Seen, whole: Range, share: float) -> Range:
-    """Bins are cut off whole, as many as hold no more than half of what may be outside at each end."""
+    """Clips whole bins: at each end, as many as hold no more than half of the allowed share."""
     outside = seen.size * (1 - share) / 2
     below = int(np.searchsorted(np.cumsum(seen.counts), outside, side="right"))
     above = int(np.searchsorted(np.cumsum(seen.counts[::-1]), outside, side="right"))
@@ -110,7 +109,8 @@ def _percentile(seen: Seen, whole: Range, share: float) -> Range:
 
 
 def _least_error(seen: Seen, whole: Range) -> Range:
-    """Rounding errs by a twelfth of the squared step on average, but at exact zeros; cutting off by the distance."""
+    """Minimizes expected squared error: a twelfth of the squared step for rounding (none at exact zeros), the squared
+    distance for clipping."""
     lows, highs = (end * _parts(end) for end in whole)
     below, above = _cut_off(seen.centres, seen.counts, lows, -1), _cut_off(seen.centres, seen.counts, highs, 1)
     step = (highs[None, :] - lows[:, None]) / (LEVELS - 1)
@@ -122,13 +122,13 @@ def _least_error(seen: Seen, whole: Range) -> Range:
 
 
 def _parts(end: float) -> Numbers:
-    """The parts of one end of a range that are tried, all of it first: it is taken where nothing is better."""
+    """Candidate fractions for one end of a range, the full range first: it wins ties."""
     return np.linspace(1.0, NARROWEST, TRIED) if end else np.ones(1)
 
 
 @dataclass(frozen=True, eq=False)
 class _CutOff:
-    """How many values lie outside of each end that is tried, and the sum of their squared distances from it."""
+    """For each candidate end: how many values are clipped, and the sum of their squared distances."""
 
     count: Numbers
     error: Numbers
@@ -141,9 +141,8 @@ def _cut_off(centres: Numbers, counts: NDArray[np.int64], ends: Numbers, side: i
 
 
 def _least_divergence(seen: Seen, whole: Range) -> Range:
-    """Both ends are cut to the same distance from 0, as far as they reach. Exact zeros, which any range keeps, do not
-    count, and bins are joined until they hold enough values to tell a distribution from chance: where there are too few
-    for that, nothing is cut off."""
+    """Clips both ends at the same distance from 0. Exact zeros are ignored, and bins are merged until they hold enough
+    values to be significant; with too few values nothing is clipped."""
     counts, centres = _told(seen)
     if not counts.size:
         return whole
@@ -153,8 +152,8 @@ def _least_divergence(seen: Seen, whole: Range) -> Range:
 
 
 def _told(seen: Seen) -> tuple[Numbers, Numbers]:
-    """How often values other than 0 fall into bins that mostly hold ENOUGH, and the bins' centres; nothing where such
-    bins are no finer than levels of a byte."""
+    """Histogram of nonzero values in bins that mostly hold ENOUGH, with the bins' centres; empty where such bins are
+    coarser than int8 steps."""
     counts = seen.counts.astype(np.float64)
     if seen.zeros:
         counts[-seen.first] -= seen.zeros
@@ -169,8 +168,8 @@ def _told(seen: Seen) -> tuple[Numbers, Numbers]:
 
 
 def _divergence(counts: Numbers, centres: Numbers, ends: Range) -> float:
-    """The Kullback-Leibler divergence of what a range keeps from what was seen. Values outside are
-    seen at the ends, and missing in what is kept; there a level spreads evenly over those of its bins that were hit."""
+    """Kullback-Leibler divergence between the observed histogram and its quantized form. Clipped values count at the
+    ends of the former and are missing in the latter, where each level spreads over its nonempty bins."""
     bins = np.clip(np.searchsorted(centres, ends, side="left"), 0, len(centres) - 1)
     first, last = int(bins[0]), int(bins[1])
     kept = counts[first : last + 1]

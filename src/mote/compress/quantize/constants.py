@@ -1,4 +1,4 @@
-"""The weights and biases of layers as integers."""
+"""Quantized weights and biases of layers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from mote.graph.types import DType
 
 @dataclass(frozen=True)
 class Chosen:
-    """Constants that somebody else than the quantizer has chosen: weights by their ids in the float graph, and biases,
-    as real numbers, by the ids of what their layers make (which may have had none)."""
+    """Overrides for constants: integer weights by id in the float graph, and float biases by layer output (for layers
+    without a bias too)."""
 
     weights: Mapping[int, Rounded] = field(default_factory=dict)
     biases: Mapping[int, Array] = field(default_factory=dict)
 
 
 def layer_constants(graph: Graph, op: Op, input_scale: float, precision: Precision, chosen: Chosen) -> list[Tensor]:
-    """The weights of a layer of the float graph, and its bias, where it has one, under the ids of the real ones; a bias
-    that the layer did not have has the id ABSENT."""
+    """Quantized weights and bias of a layer, under the ids of the float ones; a new bias has the id ABSENT."""
     w, b = op.input(graph, 1), op.tensor(graph, 2)
     assert w.data is not None
     axis = FAMILIES[type(op)].channel_axis
@@ -49,11 +48,11 @@ def layer_constants(graph: Graph, op: Op, input_scale: float, precision: Precisi
 
 
 LEAST_HALVED = 64
-"""Constants of fewer elements are not worth an operator that widens them."""
+"""Constants of fewer elements are not stored as float16."""
 
 
 def halved(t: Tensor) -> Tensor | None:
-    """A constant of real numbers as a file holds it in 16 bits; None where it is none, too small, or does not fit."""
+    """A float constant as float16; None for other constants, small ones, and values out of range."""
     if t.data is None or t.dtype != DType.FLOAT32 or t.size < LEAST_HALVED:
         return None
     with np.errstate(over="ignore"):
@@ -62,7 +61,7 @@ def halved(t: Tensor) -> Tensor | None:
 
 
 def _bias(like: Tensor, bias: Array, products: NDArray[np.float32], precision: Precision) -> Tensor:
-    """A bias in steps of products: of 64 bits beside activations of 16."""
+    """A bias in units of products: int64 for int16 activations."""
     dtype = DType.INT64 if precision.activations == DType.INT16 else DType.INT32
     quant = Quantization(products, np.zeros(products.size, np.int64))
     return replace(like, dtype=dtype, data=bias_steps(bias, products, dtype), quant=quant)

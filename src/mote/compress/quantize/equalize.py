@@ -1,15 +1,15 @@
-"""Channels made alike: a factor taken from a channel of one layer and given to the weights of the next that read it.
+"""Cross-layer equalization: divides a channel of one layer by a factor and multiplies the weights of the next that read
+it.
 
-A tensor of int8 values has one scale, so a channel whose values are small beside another's is left with few steps.
-Where nothing between two layers minds a positive factor (rectifiers, pools, moves), the first can divide its channel by
-it and the second multiply: the network computes the same, but for the last bits of floats, and every channel may use
-the whole range. What is gained for activations may be lost for weights of the second layer, whose columns then differ:
-among factors that make activations alike, weights alike, and all between, those with the least expected noise are
-taken, and none where nothing is better.
+An int8 activation has one scale, so a channel of small values is left with few steps. Where nothing between two layers
+minds a positive factor (rectifiers, pools, moves), the first can divide its channel by it and the second multiply: the
+network computes the same, but for the last bits of floats, and every channel may use the whole range. What is gained
+for activations may be lost for weights of the second layer, whose columns then differ: among factors that make
+activations alike, weights alike, and all between, those with the least expected noise are taken, and none where nothing
+is better.
 
-RELU6 and other activations with an upper bound are no such thing: a factor would move the bound, and the operators have
-one bound for all channels. Layers before them are left alone.
-"""
+RELU6 and other activations with an upper bound do not commute with factors: a factor would move the bound, and the
+operators have one bound for all channels. Layers before them are left alone."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from mote.ops.windows.resize import ResizeBilinear, ResizeNearest
 
 Layer = Conv2D | DepthwiseConv2D | FullyConnected
 BETWEEN = (Relu, LeakyRelu, MaxPool, AveragePool, Mean, ReduceMax, Pad, Reshape, ResizeNearest, ResizeBilinear)
-"""f(a x) = a f(x) for a > 0, channel by channel."""
+"""Positively homogeneous operators: f(a x) = a f(x) for a > 0, channel by channel."""
 UNBOUNDED = (Activation.NONE, Activation.RELU)
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Of activations' and weights' sizes, of which factors are made."""
+"""Exponents of activation and weight ranges that factors are tried with."""
 FURTHEST = 64.0
-"""Factors are at most this far from one another: what calibration data hardly shows may be larger in use."""
+"""Limit for the ratio of factors: values in use may exceed those of calibration data."""
 WORTH = 0.85
-"""The part of the expected noise that may be left for factors to be taken at all: less is within what is not known."""
+"""Factors are used only if they leave at most this part of the expected noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,13 @@ class Pair:
 
 
 def pairs(graph: Graph) -> list[Pair]:
-    """Every two layers between which channels can be given factors."""
+    """All pairs of layers that can be equalized."""
     return [pair for op in graph.ops if isinstance(op, Layer) and (pair := _pair(graph, op)) is not None]
 
 
 def equalized(graph: Graph, seen: Mapping[int, Seen], precision: Precision = Precision.INT8) -> Graph:
-    """The same network of real numbers, with channels that lose less in that precision. `seen` is what calibration data
-    shows of the graph, in normal form; it has to be looked at again afterwards."""
+    """The equalized float graph for a precision. `seen` are calibration statistics of the graph in normal form; they
+    must be collected again afterwards."""
     for pair in pairs(graph):
         if pair.first.outputs[0] in seen and pair.second.inputs[0] in seen:
             graph = _with_factors(graph, pair, _factors(graph, pair, seen, precision))
@@ -97,7 +97,7 @@ def _own_constants(graph: Graph, op: Layer) -> bool:
 
 
 def _threads(graph: Graph, op: Op) -> Ints | None:
-    """The channel of an operator's input that each of its output is made from, if a factor passes it."""
+    """The input channel of each output channel of an operator, if factors pass through it."""
     if not isinstance(op, BETWEEN) or getattr(op, "activation", Activation.NONE) not in UNBOUNDED:
         return None
     if isinstance(op, Pad) and op.value != 0:
@@ -108,14 +108,14 @@ def _threads(graph: Graph, op: Op) -> Ints | None:
 
 
 def _read(graph: Graph, op: Layer) -> Ints | None:
-    """The channel of a layer's input that each index on the last axis of its weights reads."""
+    """The input channel that each index on the last axis of a layer's weights reads."""
     if isinstance(op, DepthwiseConv2D):
         return np.arange(op.output(graph).channels) // op.multiplier
     return op.columns(graph)
 
 
 def _factors(graph: Graph, pair: Pair, seen: Mapping[int, Seen], precision: Precision) -> Numbers:
-    """What each channel between the layers is divided by."""
+    """The factors that channels between the layers are divided by."""
     weights = _matrix(graph, pair)
     between, read = seen[pair.first.outputs[0]], seen[pair.second.inputs[0]]
     reach = np.maximum(-between.channel_low, between.channel_high)
@@ -132,8 +132,8 @@ def _factors(graph: Graph, pair: Pair, seen: Mapping[int, Seen], precision: Prec
 
 
 def _family(reach: Numbers, largest: Numbers, alive: NDArray[np.bool_], a: float, b: float) -> Numbers:
-    """Factors that make activations alike (a = 1, b = 0), the weights that read them (a = 0, b = 1), or some of both;
-    their mean is 1, as a product."""
+    """Factors that equalize activations (a = 1, b = 0), the weights that read them (a = 0, b = 1), or a mix; their
+    geometric mean is 1."""
     logs = np.where(alive, a * np.log(np.where(alive, reach, 1.0)) - b * np.log(np.where(alive, largest, 1.0)), 0.0)
     logs = np.where(alive, logs - logs[alive].mean(), 0.0)
     factors: Numbers = np.exp(np.clip(logs, -np.log(FURTHEST) / 2, np.log(FURTHEST) / 2))
@@ -141,8 +141,8 @@ def _family(reach: Numbers, largest: Numbers, alive: NDArray[np.bool_], a: float
 
 
 def _matrix(graph: Graph, pair: Pair) -> Numbers:
-    """The second layer's weights, [outputs, taps, indices on their last axis]; a depthwise one has one output, as each
-    channel has a scale of its own."""
+    """The second layer's weights as [outputs, taps, indices on the last axis]; a depthwise one has one output, as it is
+    quantized per channel."""
     w = pair.second.input(graph, 1)
     assert w.data is not None
     outputs = 1 if isinstance(pair.second, DepthwiseConv2D) else w.shape[0]
@@ -150,7 +150,7 @@ def _matrix(graph: Graph, pair: Pair) -> Numbers:
 
 
 def _power(graph: Graph, pair: Pair, read: Seen) -> Numbers:
-    """The mean square of what each index on the last axis of the second layer's weights meets."""
+    """Mean square of the inputs for each index on the last axis of the second layer's weights."""
     channels = _read(graph, pair.second)
     assert channels is not None
     return read.channel_powers[channels]
@@ -159,7 +159,7 @@ def _power(graph: Graph, pair: Pair, read: Seen) -> Numbers:
 def _noise(
     pair: Pair, weights: Numbers, between: Seen, power: Numbers, factors: Numbers, precision: Precision
 ) -> float:
-    """What the second layer's sums are expected to be wrong by, squared: from steps of activations, and of weights."""
+    """Expected squared error of the second layer's accumulators, from rounding activations and weights."""
     low, high = min((between.channel_low / factors).min(), 0.0), max((between.channel_high / factors).max(), 0.0)
     step = (high - low) / (2**16 if precision is Precision.INT16 else 2**8)
     spread = factors[pair.channels]
@@ -172,7 +172,7 @@ def _noise(
 
 
 def _with_factors(graph: Graph, pair: Pair, factors: Numbers) -> Graph:
-    """The graph whose first layer divides its channels by factors, and whose second one multiplies."""
+    """The graph with factors applied to both layers."""
     w1, b1, w2 = pair.first.input(graph, 1), pair.first.tensor(graph, 2), pair.second.input(graph, 1)
     assert w1.data is not None and w2.data is not None
     axis = 3 if isinstance(pair.first, DepthwiseConv2D) else 0

@@ -1,4 +1,4 @@
-"""What calibration data shows of values inside layers, which are no tensors of the graph: cells of an LSTM, say."""
+"""Calibration of values inside layers that are no tensors of the graph: cells of an LSTM, for example."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 
 Insides = Mapping[int, Mapping[str, Range]]
-"""By the ids of what layers make first: the ranges of values inside, by their names."""
+"""Ranges of internal values by name, by the id of a layer's first output."""
 
 
 def followed(
     graph: Graph, batches: Iterator[dict[int, Array]], found: dict[int, dict[str, Range]]
 ) -> Iterator[dict[int, Array]]:
-    """Batches of all tensors of a graph, without what states hold before them; `found` learns what is inside of
-    layers."""
+    """Batches of all tensors of a graph, without initial states; updates `insides` with the ranges of internal
+    values."""
     before = {s.before for s in graph.states}
     layers = [op for op in graph.ops if type(op) in COMPOSITES and COMPOSITES[type(op)].problem(graph, op) is None]
     for values in batches:

@@ -1,8 +1,7 @@
-"""What LiteRT asks of the scales of operators that compute with integers: one table for all of them.
+"""LiteRT's constraints on the scales of integer operators, as one table.
 
 An operator that is not in it has no integer form that LiteRT computes, or none that is worth having (the int8 roots and
-sums of LiteRT's reference kernels are wrong or refuse numbers): it stays one of real numbers.
-"""
+sums of LiteRT's reference kernels are wrong or refuse numbers): it stays float."""
 
 from __future__ import annotations
 
@@ -52,31 +51,31 @@ Step = tuple[float, int]
 
 
 class Rule(Enum):
-    """How the scales of what an operator reads and makes hang together."""
+    """How the scales of an operator's inputs and outputs are related."""
 
     LAYER = auto()
-    """Weights (input 1) with scales of their own, a bias (input 2) in steps of products, everything else free."""
+    """Weights (input 1) with their own scales, a bias (input 2) in units of products, all other scales free."""
     FREE = auto()
     """Each tensor has its own scale."""
     SAME = auto()
-    """All that it reads and makes have one scale."""
+    """All inputs and outputs have one scale."""
     FIXED = auto()
-    """The output has a scale that the operator gives it."""
+    """The output has a scale that the operator prescribes."""
     COMPOSITE = auto()
-    """The first input and the output have their own scales; what is inside is written by `composites/`."""
+    """First input and output have their own scales; `composites/` writes the internals."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Operators with one rule, and the types of activations that LiteRT's reference computes them with."""
+    """Operators with one rule, and the activation types that LiteRT's reference supports."""
 
     rule: Rule
     types: tuple[DType, ...] = (DType.INT8, DType.INT16)
     fixed: Mapping[DType, Step] = field(default_factory=dict)
     channel_axis: int = 0
-    """The axis of weights that has the output's channels."""
+    """The axis of weights with the output channels."""
     four_bits: bool = False
-    """LiteRT takes weights of 4 bits."""
+    """Whether LiteRT supports int4 weights."""
 
 
 _BYTES = (DType.INT8,)
@@ -111,7 +110,7 @@ FAMILIES: Mapping[type[Op], Family] = {
 
 
 def has_weights(graph: Graph, op: Op) -> bool:
-    """Whether an operator that may compute with integers has weights of its own."""
+    """Whether a quantizable operator has weights of its own."""
     family = FAMILIES.get(type(op))
     if family is None:
         return False

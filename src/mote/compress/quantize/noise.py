@@ -1,4 +1,4 @@
-"""How much of each layer's signal is lost by quantization."""
+"""Quantization noise of each layer: signal-to-noise ratios."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mote.graph.types import DType
 from mote.metrics import decibels
 
 AT_ONCE = 16
-"""Cases whose tensors are all held at the same time."""
+"""Cases whose tensors are all in memory at once."""
 
 
 def given(graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
-    """A case of real numbers as a quantized graph takes it."""
+    """Float inputs as a quantized graph takes them."""
     found = {}
     for t, value in case.items():
         tensor = graph.tensors[t]
@@ -27,8 +27,8 @@ def given(graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
 
 
 def signal_to_noise(exact: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, float]:
-    """Decibels of every computed tensor of real numbers that both graphs have, over cases of the first one: what it is
-    there to what it stands for in the other one. Infinite where nothing is lost."""
+    """Signal-to-noise ratio in dB of every float activation that both graphs have, the second one's dequantized;
+    infinite where nothing is lost."""
     shared = [t for t in exact.producers if t in other.producers and exact.tensors[t].dtype == DType.FLOAT32]
     signal, wrong = dict.fromkeys(shared, 0.0), dict.fromkeys(shared, 0.0)
     for first in range(0, len(cases), AT_ONCE):

@@ -1,4 +1,4 @@
-"""Post-training quantization in one line of steps: what calibration data shows, ranges, and constants that fit."""
+"""Post-training quantization as a pipeline: statistics, ranges, refined constants, integer graph."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ ROUNDINGS = ("adaptive", "nearest")
 
 
 Done = Callable[[int, int], None]
-"""Is told how many of how many pieces of work have been done."""
+"""Progress callback: (done, total)."""
 
 
 @dataclass(frozen=True)
 class Methods:
-    """How a model is quantized."""
+    """Quantization methods."""
 
     calibration: str = "percentile"
-    """How ranges follow from what calibration data shows (`mote.compress.quantize.calibration`)."""
+    """Calibration method (`mote.compress.quantize.calibration`)."""
     equalize: bool = False
-    """Scale channels of neighbouring layers such that they lose less together: for networks with very uneven channels.
-    With corrected biases and adaptive rounding it gains nothing on the networks of the benchmark."""
+    """Cross-layer equalization, for networks with very uneven channels. With bias correction and adaptive rounding it
+    gains nothing on the networks of the benchmark."""
     correct_biases: bool = True
-    """Change biases such that no layer is wrong on average."""
+    """Bias correction: no layer has an error on average."""
     rounding: str = ROUNDINGS[0]
-    """adaptive: weights become the steps that change the layers' results least; nearest: the nearest ones."""
+    """Weight rounding. adaptive: minimizes the error of the layers' results; nearest: rounds to nearest."""
 
     def __post_init__(self) -> None:
         if self.rounding not in ROUNDINGS:
@@ -50,23 +50,23 @@ class Methods:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What calibration data says of a model, whatever the precision of its layers."""
+    """Calibration results of a model, for any precision of its layers."""
 
     exact: Graph
-    """In normal form; it computes what the model does, with other constants where layers were equalized or
-    scores masked."""
+    """The float graph in normal form; equivalent to the model, with other constants after equalization or mask
+    reduction."""
     ranges: Ranges
     wide: Ranges
-    """The ranges of tensors of 16 bits: all that was seen, since nothing is gained by finer steps."""
+    """Ranges for int16 tensors: min-max, as clipping gains nothing."""
     cases: Sequence[Mapping[int, Array]]
     methods: Methods
     insides: Insides = field(default_factory=dict)
-    """The ranges of values inside layers."""
+    """Ranges of values inside layers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What became of a model."""
+    """A quantized model."""
 
     prepared: Prepared
     integers: Integers
@@ -79,8 +79,8 @@ def prepared(
     precision: Precision = Precision.INT8,
     done: Done = lambda done, of: None,
 ) -> Prepared:
-    """A float graph in normal form with calibration data, inputs by the ids of the graph's, for layers that mostly have
-    this precision. `done` is told how many samples of how many were looked at, each as often as it is."""
+    """Calibrates a float graph in normal form, for layers that mostly have this precision. `done` is a callback with
+    the processed and the total number of samples."""
     methods = methods or Methods()
     if not cases:
         return Prepared(graph, {}, {}, cases, methods)
@@ -100,14 +100,14 @@ def prepared(
 
 
 def _all(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Iterator[dict[int, Array]]:
-    """Batches of all tensors, with what states hold before them."""
+    """Batches of all tensors, with initial states."""
     return evaluate(graph, cases, {*graph.inputs, *graph.producers, *(s.before for s in graph.states)})
 
 
 def _told(
     graph: Graph, batches: Iterator[dict[int, Array]], done: Done, before: int, total: int
 ) -> Iterator[dict[int, Array]]:
-    """Batches of all tensors of a graph, whose samples are counted."""
+    """Batches of all tensors of a graph; reports progress."""
     for values in batches:
         yield values
         before += max(len(values[t]) for t in graph.inputs) if graph.inputs else 1
@@ -115,12 +115,12 @@ def _told(
 
 
 def _above(found: Ranges, least: Mapping[int, float]) -> Ranges:
-    """Ranges without what lies below the least values that mean something."""
+    """Ranges without what lies below the smallest meaningful values."""
     return {t: (max(low, least.get(t, low)), high) for t, (low, high) in found.items()}
 
 
 def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) -> Result:
-    """Integers in the precisions of a scheme, with the constants that the methods choose."""
+    """Quantizes in the precisions of a scheme, with the constants that the methods choose."""
     scheme, methods = scheme or Scheme(), given.methods
 
     def made(io: str, chosen: Chosen | None = None) -> Integers:

@@ -1,4 +1,4 @@
-"""`mote quantize`: a model of real numbers as a `.tflite` file that computes with integers, by calibration data."""
+"""`mote quantize`: post-training quantization of a float model to a `.tflite` file."""
 
 from __future__ import annotations
 
@@ -37,39 +37,39 @@ from mote.progress import Say, counted, silent
 from mote.text import did_you_mean
 
 MOST_SAMPLES = 512
-"""Of calibration data, more say nothing new and take longer."""
+"""Default limit of calibration samples: more take longer and change nothing."""
 MOST_COMPARED = 64
-"""Of the calibration data, so many samples tell how much of a layer's signal is lost."""
+"""Calibration samples that layer noise is measured on."""
 RANDOM_CASES = 16
 INTEGERS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
-"""The types of activations of models that are quantized already."""
+"""Activation types of models that are already quantized."""
 
 
 @dataclass(frozen=True)
 class QuantizedLayer:
-    """An operator of the model in normal form, and what became of it."""
+    """An operator of the model in normal form, and its quantization."""
 
     index: int
-    """Its number, by which precisions are chosen."""
+    """The number by which precisions are chosen."""
     name: str
     op: str
     precision: str
     reason: str
-    """Why it has another precision than was asked for; empty where it has that."""
+    """The reason for another precision than requested; empty where there is none."""
     low: float | None
     high: float | None
-    """The range of what it makes, as calibration found it; None where it makes no real numbers."""
+    """Upper end of the output's calibrated range; None for outputs that are not float."""
     scale: float | None
     zero_point: int | None
-    """Of what it makes, where that is integers."""
+    """Zero point of a quantized output."""
     noise: float | None
-    """Decibels of signal to noise of what it makes, against the model of real numbers on calibration data; None where
-    nothing is lost, or there was no data."""
+    """Signal-to-noise ratio of the output in dB, against the float model on calibration data; None where nothing is
+    lost, or there was no data."""
 
 
 @dataclass(frozen=True, eq=False)
 class Quantized:
-    """A model as a file that computes with integers."""
+    """A quantized model as a `.tflite` file."""
 
     model: str
     format: str
@@ -77,26 +77,26 @@ class Quantized:
     data: bytes
     """The file."""
     graph: Graph
-    """What it computes."""
+    """The graph of the file."""
     float_graph: Graph
-    """What it was made of: the model in normal form."""
+    """The float model in normal form."""
     layers: tuple[QuantizedLayer, ...]
     inputs: list[Edge]
     outputs: list[Edge]
     samples: int
-    """Of calibration data; 0: there was none, or it was random."""
+    """Calibration samples used; 0: none, or random ones."""
     methods: Methods
     warnings: tuple[str, ...]
     available: int = 0
-    """How many samples the data had, of which some were taken; 0: as many."""
+    """Calibration samples available; 0: as many as were used."""
 
     @cached_property
     def source(self) -> Source:
-        """What `mote.compile` and the other functions take as the model."""
+        """The model as `mote.compile` and the other functions take it."""
         return Source(str(Path(self.model).with_suffix(".tflite")), Format.TFLITE, self.data)
 
     def write(self, path: str) -> None:
-        """Write the file as a whole; another `.tflite` file that is there is replaced."""
+        """Writes the file atomically; replaces an existing `.tflite` file."""
         write_file(path, self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
@@ -137,12 +137,12 @@ def post_training(
     samples: int = MOST_SAMPLES,
     say: Say = silent,
 ) -> Quantized:
-    """Quantize a model of real numbers, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
+    """Quantize a float model, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
 
     `data` is what `mote.data.dataset` takes; a few hundred typical inputs are enough. `precision` is that of all layers
     but those that `layers` names by their numbers in the report. Of more than so many `samples`, so many are taken from
     all over the data (0: all). With `random_calibration` instead of data the file has the right size, and no accuracy
-    that means anything. `say` is told how it gets on."""
+    that means anything. `say` is a callback for progress."""
     scheme = scheme_of(precision, layers)
     check_at_least("samples", samples, 0)
     methods = Methods(method, equalize, correct_biases, rounding)
@@ -174,7 +174,7 @@ def post_training(
 def written(
     source: Source, result: Result, scheme: Scheme, warnings: Sequence[str], *, random: bool = False
 ) -> Quantized:
-    """What became of a model as a file; `random`: calibration data was."""
+    """Writes a quantization result as a file; `random`: calibration data was random."""
     graph, given = result.integers.graph, result.prepared
     exported = export(graph, source.where, RANDOM if random else "")
     return Quantized(
@@ -194,19 +194,19 @@ def written(
 
 
 def scheme_of(precision: str, layers: Mapping[int, str] | None = None) -> Scheme:
-    """The precisions that users name, of all layers and of some by their numbers."""
+    """The scheme of the precisions that users name, for all layers and for some by number."""
     return Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
 
 
 def spread(cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
-    """So many cases from all over the data, which may be sorted by classes; 0: all."""
+    """A number of cases, evenly spread over the data, which may be sorted by class; 0: all."""
     if not most or len(cases) <= most:
         return cases
     return [cases[i] for i in np.linspace(0, len(cases) - 1, most).round().astype(int)]
 
 
 def _calibrated(graph: Graph, cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
-    """The cases to calibrate with: the first ones of a stream, else some from all over the data."""
+    """The calibration cases: the first ones of a stream, else evenly spread ones."""
     return cases[:most] if most and is_stream(graph) else spread(cases, most)
 
 
@@ -219,7 +219,7 @@ def _precision(text: str) -> Precision:
 
 
 def checked(graph: Graph, scheme: Scheme) -> Graph:
-    """The normal form of a model that can be quantized."""
+    """The normal form of a model; refuses what cannot be quantized."""
     for op in graph.ops:
         if (whole := _whole(graph, op)) is not None:
             raise MoteError(
@@ -236,7 +236,7 @@ def checked(graph: Graph, scheme: Scheme) -> Graph:
 
 
 def _whole(graph: Graph, op: Op) -> DType | None:
-    """The type of what an operator reads or makes that stands for real numbers in steps."""
+    """The type of a quantized input or output of an operator, if it has one."""
     tensors = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT]
     if isinstance(op, BlockwiseFullyConnected | BlockwiseLookup):
         return op.input(graph, 1).dtype

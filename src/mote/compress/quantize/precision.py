@@ -1,4 +1,4 @@
-"""How precisely layers compute: what users choose, for a whole model and layer by layer."""
+"""Precisions of layers, for a whole model and layer by layer."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from mote.graph.types import DType
 
 
 class Precision(StrEnum):
-    """What a layer computes with."""
+    """The types that a layer computes with."""
 
     INT4 = "int4"
-    """Weights of 4 bits, activations of 8."""
+    """int4 weights, int8 activations."""
     INT8 = "int8"
     INT16 = "int16"
-    """Activations of 16 bits, weights of 8."""
+    """int16 activations, int8 weights."""
     FLOAT16 = "float16"
-    """Real numbers, with weights that a file holds in 16 bits."""
+    """Float activations, float16 weights in the file."""
     FLOAT32 = "float32"
 
     @property
     def activations(self) -> DType:
-        """The type of what a layer reads and makes."""
+        """The activation type."""
         return _ACTIVATIONS[self]
 
     @property
@@ -37,7 +37,7 @@ class Precision(StrEnum):
 
     @property
     def most(self) -> int:
-        """The largest weight of a layer that computes with integers, and without its sign the least."""
+        """The largest absolute value of a quantized weight."""
         return _MOST[self]
 
 
@@ -53,8 +53,7 @@ _MOST = {Precision.INT4: 7, Precision.INT8: 127, Precision.INT16: 127}
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """Weights that somebody else than the quantizer has made integers of: these, with the shape of the real ones, and
-    their scale, one for all or one for each output channel."""
+    """Weights quantized elsewhere: integers with the shape of the float ones, and scales, per tensor or per channel."""
 
     values: Array
     scale: NDArray[np.float32]

@@ -1,4 +1,4 @@
-"""What of a graph is quantized as one: a layer with weights, and the operators behind it that have none."""
+"""Units of mixed precision: a layer with weights, and the operators without weights behind it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mote.graph import Graph, Op
 
 @dataclass(frozen=True)
 class Unit:
-    """A layer, by its number in the normal form, with the operators that compute as precisely as it does."""
+    """A layer, by its number in the normal form, and the operators that share its precision."""
 
     layer: int
     name: str
     op: str
     operators: tuple[int, ...]
-    """All of them, by their numbers."""
+    """The numbers of all its operators."""
 
 
 def units(graph: Graph) -> list[Unit]:
@@ -43,7 +43,7 @@ def units(graph: Graph) -> list[Unit]:
 
 
 def layers_of(own: list[Unit], precisions: tuple[str, ...]) -> dict[int, Precision]:
-    """The precision of every operator, by its number, where those of the units are given."""
+    """The precision of every operator, by number, from the precisions of the units."""
     return {op: Precision(p) for unit, p in zip(own, precisions, strict=True) for op in unit.operators}
 
 

@@ -1,9 +1,8 @@
-"""A float graph, the ranges of its tensors and a scheme of precisions -> the graph that computes with integers.
+"""Quantizes a float graph, given the ranges of its tensors and a scheme of precisions.
 
-Each operator gets a precision; then tensors get types and scales (`places.py`), and operators and constants
+Each operator gets a precision; then tensors get types and scales (`type_assignment.py`), and operators and constants
 are written anew over these, with conversions where a reader wants another type than the writer makes. An operator that
-turns out not to take its scales becomes one of real numbers, and everything is done again.
-"""
+does not support its scales falls back to float, and the graph is quantized again."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
 from mote.ops.moves.pad_concat_transpose import Pad
 
 IO = ("int8", "float32")
-"""What a model takes and gives: integers as its layers have them, or real numbers."""
+"""Types of the model's inputs and outputs: those of its layers, or float."""
 NO_FAMILY = "there are no integers that LiteRT computes it with"
 COMPUTED = "its weights are computed"
 UNSEEN = "calibration has not shown what is inside of it"
@@ -39,16 +38,16 @@ NO_FOUR_BITS = "LiteRT takes no weights of 4 bits for it: they have 8"
 
 @dataclass(frozen=True)
 class Integers:
-    """What became of a float graph."""
+    """A quantized graph, with the precision of each operator."""
 
     graph: Graph
     precisions: Mapping[int, Precision]
-    """Of each operator of the float graph that computes with real numbers there, by its number."""
+    """Precision of each float operator, by its number."""
     whole: Mapping[int, Op]
-    """The operators of the graph that compute with integers, by the numbers of those that they were. What such a one
-    reads may be a copy, in another type, of the tensor that it read."""
+    """Quantized operators by the numbers of the float ones. Their inputs may be copies, in another type, of the
+    original tensors."""
     refused: Mapping[int, str]
-    """Why operators have another precision than the scheme asks for."""
+    """Reasons why operators have another precision than requested."""
 
 
 def quantized(
@@ -62,8 +61,8 @@ def quantized(
     insides: Insides | None = None,
 ) -> Graph:
     """The integer graph of a float graph in normal form. Its tensors have the ids of the float ones; what is converted
-    between them is `inner`. `weights` are integers that somebody has chosen, by the ids of the float ones, and `biases`
-    other real numbers than those of layers, by the ids of what the layers make."""
+    between them is `inner`. `weights` overrides
+    quantized weights by float id, `biases` float biases by layer output."""
     chosen = Chosen(weights or {}, biases or {})
     return integers(graph, ranges, scheme, io=io, chosen=chosen, insides=insides).graph
 
@@ -78,8 +77,9 @@ def integers(
     wide: Ranges | None = None,
     insides: Insides | None = None,
 ) -> Integers:
-    """The same, with what each operator became, and why. `wide` are the ranges of tensors of 16 bits, where they are
-    others than of those of 8; `insides` those of values inside layers, without which such layers stay float32."""
+    """Quantizes a float graph in normal form, and reports the precision of each operator, with reasons. `wide` are the
+    ranges of int16 tensors, where they differ from those of int8; `insides` are ranges of values inside layers, without
+    which such layers stay float32."""
     if io not in IO:
         raise MoteError(f"'{io}' is not one of {', '.join(IO)}", where="option io")
     insides = insides or {}
@@ -98,13 +98,13 @@ def integers(
 
 
 def _problem(graph: Graph, op: Op) -> str | None:
-    """Why an operator, or one inside of it, does not take its scales."""
+    """The reason why an operator, or one inside it, does not support its scales."""
     inside = (inner.unsupported(body) for body in op.bodies for inner in body.ops)
     return next((problem for problem in (op.unsupported(graph), *inside) if problem), None)
 
 
 def _without_form(graph: Graph, insides: Insides) -> dict[int, str]:
-    """Why composite layers have no integer form, by their numbers."""
+    """Reasons why composite layers have no integer form, by number."""
     found: dict[int, str] = {}
     for op in graph.ops:
         if type(op) in COMPOSITES:
@@ -114,8 +114,7 @@ def _without_form(graph: Graph, insides: Insides) -> dict[int, str]:
 
 
 def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[int, Precision]:
-    """What each operator on real numbers computes with, by its number; `refused` grows by those that cannot have what
-    the scheme asks for."""
+    """The precision of each float operator, by number; adds those that cannot have the requested one to `refused`."""
     found: dict[int, Precision] = {}
     made: dict[int, Precision] = {}
     for op in graph.ops:
@@ -135,7 +134,7 @@ def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[i
 
 
 def _possible(graph: Graph, op: Op, wanted: Precision, refused: dict[int, str]) -> Precision:
-    """What an operator gets where a precision is wanted."""
+    """The precision that an operator gets where one is requested."""
     family, layer = FAMILIES.get(type(op)), has_weights(graph, op)
     if not wanted.integer:
         refused.pop(op.index, None)
@@ -154,7 +153,7 @@ def _possible(graph: Graph, op: Op, wanted: Precision, refused: dict[int, str]) 
 
 @dataclass
 class _Assembly:
-    """The integer graph as it is put together."""
+    """The quantized graph under construction."""
 
     source: Graph
     precisions: Mapping[int, Precision]
@@ -164,14 +163,14 @@ class _Assembly:
     real_edges: bool
     tensors: dict[int, Tensor] = field(default_factory=dict)
     ids: dict[Place, int] = field(default_factory=dict)
-    """The tensors at places, as far as they are there."""
+    """Ids of tensors by place."""
     constants: dict[tuple[int, bytes, bytes], int] = field(default_factory=dict)
-    """Those of integers, by what they were and what they became: a constant that two operators read alike is one."""
+    """Quantized constants, by float id, type and quantization: operators that read a constant alike share it."""
     ops: list[Op] = field(default_factory=list)
     whole: dict[int, Op] = field(default_factory=dict)
-    """The operators that compute with integers, by their numbers."""
+    """Quantized operators by number."""
     parts: list[Op] = field(default_factory=list)
-    """All operators of composite layers."""
+    """Operators of composite layers."""
 
     def graph(self) -> Graph:
         for t in self.source.inputs:
@@ -187,7 +186,7 @@ class _Assembly:
         )
 
     def _state(self, state: State) -> State:
-        """A state that begins as it did, in steps where it is integers now."""
+        """A state, with its initial value quantized where it is now an integer."""
         t = self.tensors.get(state.before)
         if t is None or t.quant is None:
             return state
@@ -222,7 +221,7 @@ class _Assembly:
         self.whole[op.index] = next(made for made in scope.ops if output in made.outputs)
 
     def _halved(self, tensor: int) -> int:
-        """A constant in 16 bits, where it is a large one; anything else as it is."""
+        """A large constant as float16; anything else unchanged."""
         made = None if tensor not in self.source.tensors else halved(self.source.tensors[tensor])
         if made is None:
             return tensor
@@ -233,7 +232,7 @@ class _Assembly:
         return self.constants[key]
 
     def _constant(self, t: Tensor) -> int:
-        """A constant of integers in the place of a float one: under its id, where nobody else reads that."""
+        """A quantized constant in place of a float one: under its id, if nothing else reads that."""
         assert t.data is not None and t.quant is not None
         key = t.id, t.data.tobytes(), t.quant.scale.tobytes() + t.quant.zero_point.tobytes()
         if key not in self.constants:
@@ -242,8 +241,8 @@ class _Assembly:
         return self.constants[key]
 
     def _found(self, place: Place, reader: int) -> int:
-        """The tensor at a place for an operator that reads it, by its number: as it was written, converted once for all
-        readers, or a constant in steps."""
+        """The tensor that an operator, by number, reads at a place: as written, converted once for all readers, or a
+        quantized constant."""
         if place in self.ids:
             return self.ids[place]
         t = self.source.tensors[place.tensor]
@@ -262,12 +261,11 @@ class _Assembly:
         return made
 
     def _edge(self, tensor: int) -> Place:
-        """How an output is given."""
+        """The place of a model output."""
         return Place(tensor, DType.FLOAT32) if self.real_edges else self.places.written[tensor]
 
     def _id(self, place: Place) -> int:
-        """The tensor at a place, a new one where it is not there: with the id of the float one as the world sees it, or
-        as it is written where the world does not."""
+        """The tensor id of a place, created on first use: inputs and outputs keep the float id."""
         if place not in self.ids:
             t = self.source.tensors[place.tensor]
             own = self._edge(t.id) if t.id in self.source.outputs else self.places.written[t.id]
@@ -293,7 +291,7 @@ class _Assembly:
 
 
 def _integer_form(op: Op, y: Tensor | None) -> Op:
-    """An operator of real numbers as one of integers with LiteRT's rounding."""
+    """The integer form of a float operator, with LiteRT's rounding."""
     usual = {f.name: f.default for f in fields(op) if f.name == "rounding"}
     if isinstance(op, Pad):
         assert y is not None and y.quant is not None
@@ -302,7 +300,7 @@ def _integer_form(op: Op, y: Tensor | None) -> Op:
 
 
 def _conversion(given: DType, made: DType) -> type[Op]:
-    """The operator that makes one type of another."""
+    """The operator that converts one type to another."""
     if given == DType.FLOAT32:
         return Quantize
     if made == DType.FLOAT32:

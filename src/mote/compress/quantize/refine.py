@@ -1,13 +1,12 @@
-"""Weights and biases of a quantized network fitted to what its layers see, one layer after another.
+"""Layer-by-layer refinement of quantized weights and biases on calibration data.
 
-The network of real numbers and the quantized one are walked side by side over calibration data. Each layer of the
-latter reads inputs that are already wrong by what was rounded before it. From the moments of both inputs follow the
-weights that would give the results of real numbers best (least squares), the steps that lose least of those
+The float network and the quantized one are evaluated side by side on calibration data. Each layer of the latter reads
+inputs that are already wrong by what was rounded before it. From the moments of both inputs follow the weights that
+reproduce the float results best (least squares), the steps that lose least of those
 (`mote.compress.quantize.rounding`), and the bias that leaves no error on average.
 
-Values are kept as real numbers on the grid of their tensors' steps. What integer kernels give differs from it by the
-last step at times, which averages out.
-"""
+Values are floats on the quantization grid of their tensors. What integer kernels give differs from it by the last step
+at times, which averages out."""
 
 from __future__ import annotations
 
@@ -34,20 +33,20 @@ from mote.ops.common import float_bias
 from mote.ops.matrix.fully_connected import FullyConnected
 
 MOST_SAMPLES, LEAST_SAMPLES = 256, 32
-"""How much of the calibration data is walked over: all live tensors of all samples are in memory at once."""
+"""Range of the number of calibration samples: all live tensors of all samples are in memory at once."""
 MOST_VALUES = 1 << 24
-"""Of all tensors over all samples, where that leaves LEAST_SAMPLES."""
+"""Limit for the elements of all tensors over all samples, down to LEAST_SAMPLES."""
 MOST_ROWS = 1 << 15
-"""Windows of a layer that its moments are taken of; where there are more, some at random."""
+"""Windows of a layer that moments are estimated from; of more, a random subset."""
 MOST_COLUMNS = 3072
-"""Layers with more weights a channel are rounded to the nearest: the Gram matrix would take too long to invert."""
+"""Layers with more weights per channel are rounded to nearest: inverting their Gram matrix takes too long."""
 
 HOLD = 1.0
-"""How strongly weights that make up for wrong inputs are held where they were: by this part of the inputs' variance.
-Less makes each layer err less and the last one more, as layers would answer noise with less signal."""
+"""Regularization of compensated weights towards the original ones, as a part of the inputs' variance. Less makes each
+layer err less and the last one more, as layers would answer noise with less signal."""
 
 Values = dict[int, list[Array]]
-"""Of tensors by id, for a few samples after another."""
+"""Values of tensors by id, in chunks of samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,32 +54,32 @@ class Moments:
     """Means [groups, columns] and covariances [groups, columns, columns] of a layer's inputs."""
 
     exact: Numbers
-    """The means of the real numbers that it should read."""
+    """Means of the exact inputs."""
     read: Numbers
-    """The means of what the quantized layer reads."""
+    """Means of the quantized layer's inputs."""
     covariance: Numbers
-    """Of what it reads."""
+    """Covariance of the quantized layer's inputs."""
     cross: Numbers
-    """Of what it should read with what it reads."""
+    """Cross-covariance of exact and quantized inputs."""
     count: float
-    """How many windows they were taken of, windows that overlap being counted as parts of one."""
+    """Effective number of windows: overlapping ones count as parts of one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What became of a layer's constants."""
+    """Refined constants of a layer."""
 
     rounded: Rounded
     weights: NDArray[np.float32]
-    """What the integers stand for."""
+    """The dequantized weights."""
     bias: NDArray[np.float32]
 
 
 def refined(
     graph: Graph, integers: Integers, cases: Sequence[Mapping[int, Array]], *, rounding: bool, biases: bool
 ) -> Chosen:
-    """A float graph in normal form, what was made of it with the nearest steps (integers at its edges), and calibration
-    data -> weights that are rounded for their layers' results (`rounding`), and `biases` without an average error."""
+    """Refines a float graph's nearest-rounded quantization on calibration data: weights rounded for their layers'
+    results (`rounding`), and bias-corrected `biases`."""
     grids = integers.graph.tensors
     exact = _given(graph, _some(graph, cases))
     rounded = {t: _on_grid(grids[t], chunks) for t, chunks in exact.items()}
@@ -109,21 +108,21 @@ def refined(
 
 
 def _some(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Mapping[int, Array]]:
-    """As many cases as can be walked over, from all over the data."""
+    """As many cases, evenly spread, as fit in memory."""
     values = sum(graph.tensors[t].size for t in graph.producers)
     count = min(max(MOST_VALUES // max(values, 1), LEAST_SAMPLES), MOST_SAMPLES, len(cases))
     return list(cases[:count]) if is_stream(graph) else [cases[i * len(cases) // count] for i in range(count)]
 
 
 def _given(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Values:
-    """Inputs and states, before any operator ran."""
+    """Inputs and initial states."""
     ran = graph if is_stream(graph) else replace(graph, ops=())
     batches = list(evaluate(ran, cases, {*graph.inputs, *(s.before for s in graph.states)}))
     return {t: [batch[t] for batch in batches] for t in batches[0]}
 
 
 def _on_grid(tensor: Tensor, chunks: Sequence[Array]) -> list[Array]:
-    """Real numbers as a tensor of integers can hold them; as they are, where it is none."""
+    """Fake-quantizes floats to a tensor's grid; unquantized tensors stay as they are."""
     if tensor.quant is None or not tensor.dtype.integer:
         return list(chunks)
     quant, dtype = tensor.quant, tensor.dtype
@@ -131,7 +130,7 @@ def _on_grid(tensor: Tensor, chunks: Sequence[Array]) -> list[Array]:
 
 
 def _step(graph: Graph, place: int, values: Values) -> None:
-    """One operator, for all samples."""
+    """Evaluates one operator for all samples."""
     op = graph.ops[place]
     chunks = len(next(iter(values.values())))
     made = []
@@ -143,19 +142,19 @@ def _step(graph: Graph, place: int, values: Values) -> None:
 
 
 def _own_weights(graph: Graph, op: Layer) -> bool:
-    """Whether a layer has constant weights that no other one reads, and a bias that is constant if there is one."""
+    """Whether a layer has constant weights that no other one reads, and a constant bias if any."""
     bias = op.tensor(graph, 2)
     known = bias is None or bias.data is not None
     return known and op.input(graph, 1).data is not None and graph.only_consumer(op.inputs[1]) is not None
 
 
 def _read_by(integers: Integers, op: Layer) -> Tensor:
-    """What a layer reads once it computes with integers."""
+    """The quantized input of a layer."""
     return integers.graph.producers[op.outputs[0]].input(integers.graph)
 
 
 def _moments(graph: Graph, op: Layer, exact: Sequence[Array], rounded: Sequence[Array]) -> Moments:
-    """Over all windows of all samples; where there are very many, over some of the windows of some of the samples."""
+    """Moments over all windows of all samples; over a subset where there are very many."""
     groups, _, columns = matrices(op, np.empty(op.input(graph, 1).shape)).shape
     places = op.output(graph).size // op.output(graph).channels
     samples = sum(map(len, exact))
@@ -182,7 +181,7 @@ def _moments(graph: Graph, op: Layer, exact: Sequence[Array], rounded: Sequence[
 
 
 def _fitted(graph: Graph, integers: Integers, op: Layer, moments: Moments, *, rounding: bool) -> Fitted:
-    """The layer's constants from the moments of its inputs."""
+    """Refined constants of a layer from the moments of its inputs."""
     w, most = op.input(graph, 1), integers.precisions[op.index].most
     assert w.data is not None
     bias = float_bias(op.tensor(graph, 2), op.output(graph).channels).astype(np.float64)
@@ -207,7 +206,7 @@ def _fitted(graph: Graph, integers: Integers, op: Layer, moments: Moments, *, ro
 
 
 def _aim(weights: Numbers, moments: Moments) -> Numbers:
-    """The weights that make up for what is wrong with the inputs; those that are 0 stay so: they were pruned."""
+    """Weights that compensate for input errors; pruned (zero) weights stay zero."""
     columns = weights.shape[2]
     variance = np.trace(moments.covariance, axis1=1, axis2=2)[:, None, None] / columns
     held = moments.covariance + np.where(variance > 0, HOLD * variance, 1.0) * np.eye(columns)
@@ -216,7 +215,7 @@ def _aim(weights: Numbers, moments: Moments) -> Numbers:
 
 
 def _with_constants(graph: Graph, place: int, fitted: Fitted, *, biases: bool) -> Graph:
-    """The graph with the weights of one layer as they are once they are integers, and its corrected bias if wanted."""
+    """The graph with the dequantized weights of one layer, and its corrected bias if requested."""
     op = graph.ops[place]
     changed = [replace(op.input(graph, 1), data=fitted.weights)]
     if biases:

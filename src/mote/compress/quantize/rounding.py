@@ -1,4 +1,4 @@
-"""Weights in steps, rounded so that the layer's results err least, rather than each weight.
+"""Adaptive rounding: quantizes weights to minimize the error of the layer's results rather than of each weight.
 
 The nearest step is the best for one weight; for a layer it is not, because errors of weights whose inputs vary together
 add up or cancel. What a layer's results lose is a quadratic form of the weights' errors, e' G e, where G is the Gram
@@ -7,8 +7,7 @@ come make up for the error (they solve the least squares with what is fixed); th
 as long as the loss falls. Both are deterministic and need nothing but G: no training.
 
 A layer has groups of weights, [groups, rows, columns]: the rows of a group (output channels) read the same inputs. A
-convolution has one group, a depthwise one as many as channels.
-"""
+convolution has one group, a depthwise one as many as channels."""
 
 from __future__ import annotations
 
@@ -18,21 +17,21 @@ from numpy.typing import NDArray
 from mote.compress.quantize.statistics import Numbers
 
 DAMPING = 0.01
-"""Added to the Gram matrix's diagonal, as a part of its mean: inputs that hardly occur do not license errors."""
+"""Added to the Gram matrix's diagonal, as a part of its mean."""
 SWEEPS = 8
-"""How often every weight is looked at again, at most."""
+"""Most sweeps of coordinate descent."""
 TRIED = 40
-"""How many scales are tried for each row."""
+"""Candidate scales for each row."""
 NARROWEST = 0.5
-"""The least part of the scale that reaches the largest weight that is tried."""
+"""The smallest candidate scale, as a part of the one that covers the largest weight."""
 
 Steps = NDArray[np.int64]
 
 
 def damped(covariance: Numbers, count: float) -> Numbers:
-    """Covariances [groups, columns, columns] of inputs, estimated from so many samples, as Gram matrices that can be
-    trusted and inverted. What is estimated from few samples is drawn towards inputs that vary by themselves, by as much
-    as it is expected to be wrong (for normal variables). Of inputs that never vary all columns matter alike."""
+    """Covariances [groups, columns, columns] of inputs, estimated from so many samples, as invertible Gram matrices.
+    Estimates from few samples are shrunk towards a diagonal matrix by their expected error (for normal variables). For
+    constant inputs all columns have equal weight."""
     columns = covariance.shape[-1]
     own = np.diagonal(covariance, axis1=1, axis2=2)
     alone = own[:, :, None] * np.eye(columns)
@@ -45,20 +44,20 @@ def damped(covariance: Numbers, count: float) -> Numbers:
 
 
 def nearest(weights: Numbers, scales: Numbers, most: int) -> Steps:
-    """Weights [groups, rows, columns] in steps of their rows' scales [groups, rows], each rounded to the nearest."""
+    """Weights [groups, rows, columns] rounded to nearest, with per-row scales [groups, rows]."""
     return np.clip(np.rint(weights / scales[..., None]), -most, most).astype(np.int64)
 
 
 def loss(weights: Numbers, gram: Numbers, scales: Numbers, steps: Steps) -> Numbers:
-    """What the results of each row lose: [groups, rows]."""
+    """Error of the results of each row: [groups, rows]."""
     error = steps * scales[..., None] - weights
     lost: Numbers = ((error @ gram) * error).sum(axis=2)
     return lost
 
 
 def best_scales(weights: Numbers, gram: Numbers, most: int, largest: Numbers) -> Numbers:
-    """Scales [groups, rows] no larger than those that reach the largest weight, with which the nearest steps lose
-    least."""
+    """Scales [groups, rows], up to those that cover the largest weight, with the least error after rounding to
+    nearest."""
     scales, least = largest, loss(weights, gram, largest, nearest(weights, largest, most))
     for part in np.linspace(1.0, NARROWEST, TRIED)[1:]:
         tried = largest * part
@@ -68,7 +67,7 @@ def best_scales(weights: Numbers, gram: Numbers, most: int, largest: Numbers) ->
 
 
 def adaptive(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
-    """Weights in steps such that the results lose little. Weights that are exactly 0 stay so: they were pruned."""
+    """Quantizes weights to minimize the error of results. Pruned (zero) weights stay zero."""
     pruned = weights == 0
     found = descended(weights, gram, scales, most, _compensated(weights, gram, scales, most), pruned)
     plain = descended(weights, gram, scales, most, nearest(weights, scales, most), pruned)
@@ -77,7 +76,7 @@ def adaptive(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Ste
 
 
 def _compensated(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
-    """Column by column, those with the largest inputs first; the columns that are left make up for each error."""
+    """Rounds column by column, largest inputs first; later columns compensate for each error."""
     groups, rows, columns = weights.shape
     order = np.argsort(-np.diagonal(gram, axis1=1, axis2=2), axis=1, kind="stable")
     inner = order[:, None, :]
@@ -100,7 +99,7 @@ def _compensated(weights: Numbers, gram: Numbers, scales: Numbers, most: int) ->
 def descended(
     weights: Numbers, gram: Numbers, scales: Numbers, most: int, steps: Steps, fixed: NDArray[np.bool_]
 ) -> Steps:
-    """Each weight that is not fixed moved to the step that is best while all others stay, again and again."""
+    """Coordinate descent: moves each free weight to its best step while all others stay, until nothing changes."""
     steps = np.where(fixed, 0, steps)
     error = steps * scales[..., None] - weights
     slope = error @ gram

@@ -1,10 +1,8 @@
-"""What calibration data shows of tensors: how far their values reach, how often which values occur, what channels do.
+"""Calibration statistics of tensors: minimum, maximum, histogram, and per-channel moments.
 
-What is seen of some values and what is seen of others add up to what is seen of both (`Seen.and_`), in any order and
-however the data is cut into batches. So data of any size is looked at batch by batch. Histograms have bins whose width
-is a power of two and whose edges are whole multiples of it: where values reach further than the bins, two neighbours
-become one bin, exactly.
-"""
+Statistics of batches merge exactly (`Seen.and_`), in any order, so that data of any size is processed batch by batch.
+Histograms have bins whose width is a power of two and whose edges are whole multiples of it: where values reach further
+than the bins, two neighbours become one bin, exactly."""
 
 from __future__ import annotations
 
@@ -23,47 +21,47 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 
 BINS = 4096
-"""The most bins of a histogram; where values differ at all, half as many are in use."""
+"""The most bins of a histogram; at least half of them are in use where values differ."""
 FINEST = 24
-"""Bins are no narrower than this many bits below the largest value, which is all that float32 tells apart."""
+"""Bins are no narrower than this many bits below the largest value: the precision of float32."""
 SMALLEST = -149
-"""The exponent of the least float32."""
+"""The exponent of the smallest float32."""
 
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What some values of a tensor were. Channels are the indices on the last axis."""
+    """Statistics of a tensor's values. Channels are the indices on the last axis."""
 
     low: float
     high: float
     exponent: int
     """Bins are 2^exponent wide."""
     first: int
-    """The first bin begins at this multiple of the width."""
+    """Start of the first bin, as a multiple of the width."""
     counts: NDArray[np.int64]
     zeros: int
-    """How many values are exactly 0: these lose nothing, whatever the scale."""
+    """Number of exact zeros, which lose nothing at any scale."""
     channel_low: Numbers
     channel_high: Numbers
     channel_sums: Numbers
     channel_squares: Numbers
-    """The sums of squared values."""
+    """Per-channel sums of squares."""
 
     @cached_property
     def size(self) -> int:
-        """How many values were seen."""
+        """Number of values."""
         return int(self.counts.sum())
 
     @cached_property
     def edges(self) -> Numbers:
-        """Where bins begin, and where the last one ends."""
+        """Edges of the bins."""
         return np.ldexp(self.first + np.arange(len(self.counts) + 1, dtype=np.float64), self.exponent)
 
     @property
     def centres(self) -> Numbers:
-        """The middle of each bin, or the nearest value to it that may occur."""
+        """Centre of each bin, or the nearest value that occurs."""
         return np.clip((self.edges[:-1] + self.edges[1:]) / 2, self.low, self.high)
 
     @property
@@ -72,16 +70,16 @@ class Seen:
 
     @property
     def channel_powers(self) -> Numbers:
-        """The means of squared values."""
+        """Per-channel mean squares."""
         return self.channel_squares / self._each
 
     @property
     def _each(self) -> float:
-        """How many values each channel has."""
+        """Number of values per channel."""
         return self.size / len(self.channel_sums)
 
     def and_(self, other: Seen) -> Seen:
-        """What was seen of both."""
+        """Merges two statistics."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         exponent = _exponent(low, high)
         first = _bin(low, exponent)
@@ -104,7 +102,7 @@ class Seen:
 
 
 def look(values: Array, channels: int = 1) -> Seen:
-    """What is seen of finite values, whose last axis has so many channels."""
+    """Statistics of finite values, whose last axis has this many channels."""
     rows = np.asarray(values, np.float64).reshape(-1, channels)
     low, high = float(rows.min()), float(rows.max())
     exponent = _exponent(low, high)
@@ -117,13 +115,12 @@ def look(values: Array, channels: int = 1) -> Seen:
 
 
 def observe(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Seen]:
-    """What calibration data shows of the inputs and of every computed tensor of real numbers; cases by the ids of
-    inputs."""
+    """Calibration statistics of the inputs and of every float activation; cases by input ids."""
     return observed(graph, evaluate(graph, cases))
 
 
 def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, Seen]:
-    """The same from batches of the values of tensors."""
+    """Calibration statistics from batches of tensor values."""
     seen: dict[int, Seen] = {}
     for batch in batches:
         for i, values in batch.items():
@@ -138,7 +135,7 @@ def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, 
 
 
 def _exponent(low: float, high: float) -> int:
-    """Of the narrowest bins, BINS at most, that hold a range. It never falls when the range grows."""
+    """Exponent of the narrowest bins, BINS at most, that cover a range. It never falls when the range grows."""
     most = max(-low, high)
     found = math.frexp(most)[1] - FINEST if most else SMALLEST
     found = max(found, SMALLEST, math.frexp(high - low)[1] - BINS.bit_length() if high > low else SMALLEST)

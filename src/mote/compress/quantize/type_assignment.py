@@ -1,9 +1,7 @@
-"""Where the operators of a float graph find and leave real numbers once some compute with integers: in which types
-tensors are held, and with which scales.
+"""Assigns a type and a scale to every tensor of a partly quantized graph.
 
-Operators that only move numbers join what they read and make to a group with one scale. What is joined are places, not
-tensors: a tensor may be held more than once, in types that different readers want.
-"""
+Operators that only move elements tie their inputs and outputs to one scale. A tensor may exist in several types, one
+per group of readers: each is a place."""
 
 from __future__ import annotations
 
@@ -21,15 +19,15 @@ from mote.graph.graph import ABSENT
 from mote.graph.types import DType
 
 EVERYONE = -1
-"""The reader of a place that all operators may read."""
+"""The reader of a place that is shared by all operators."""
 
 Ranges = Mapping[int, Range]
-"""The least and the largest value of tensors by their ids."""
+"""Minimum and maximum of tensors, by id."""
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A tensor of the float graph as it is held in a type: for all its readers, or for one operator, by its number."""
+    """A float tensor as it is stored in one type, for all its readers or for a single operator (by number)."""
 
     tensor: int
     dtype: DType
@@ -37,37 +35,37 @@ class Place:
 
 
 Operands = tuple[Place | None, ...]
-"""Where an operator finds what it reads; None for what is no real number, and for weights and biases."""
+"""Places of an operator's inputs; None for unquantized inputs, weights and biases."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Places by who writes and who reads them."""
+    """Places by their writers and readers."""
 
     written: Mapping[int, Place]
-    """Where each tensor of real numbers is held first: as the model is given it, or as an operator makes it."""
+    """The first place of each float tensor: as a model input, or as its operator writes it."""
     read: Mapping[int, Operands]
-    """By the numbers of operators."""
+    """Places of operands, by operator number."""
     scales: Mapping[Place, Quantization]
-    """Of every place that holds integers."""
+    """Quantization of every integer place."""
 
 
 @dataclass
 class Groups:
-    """Places with one scale each."""
+    """Groups of places with one scale each (a union-find structure)."""
 
     parents: dict[Place, Place] = field(default_factory=dict)
     fixed: dict[Place, Quantization] = field(default_factory=dict)
-    """The scales that operators give their outputs, by the first place of a group."""
+    """Scales that operators prescribe for their outputs, by the root of a group."""
 
     def first(self, place: Place) -> Place:
-        """The place that stands for a group."""
+        """The root of a group."""
         while place in self.parents:
             place = self.parents[place]
         return place
 
     def join(self, a: Place, b: Place) -> None:
-        """Of two groups at most one has a fixed scale, or both the same one."""
+        """Merges two groups, of which at most one has a fixed scale, or both the same."""
         a, b = self.first(a), self.first(b)
         if a == b:
             return
@@ -82,7 +80,7 @@ class Groups:
         return all(x is given[0] or (x is not None and x.same_as(given[0])) for x in given)
 
     def scales(self, places: Iterable[Place], ranges: Mapping[Place, Range]) -> dict[Place, Quantization]:
-        """The scale of each place: the group's fixed one, or that of the range of all its places that have one."""
+        """The scale of each place: the group's fixed one, or the one that covers the ranges of all its places."""
         members: dict[Place, list[Place]] = {}
         for place in places:
             members.setdefault(self.first(place), []).append(place)
@@ -106,15 +104,14 @@ def held(
     *,
     real_edges: bool,
 ) -> Held:
-    """Where real numbers are held, if operators compute as `precisions` says by their numbers; with `real_edges` the
-    model takes and gives real numbers. `ranges` are those of tensors that are held in a type, `insides` those of values
-    inside layers."""
+    """Assigns places for given precisions of operators, by number; with `real_edges` the model's inputs and outputs are
+    float. `ranges` are those of tensors by type, `insides` those of values inside layers."""
 
     def dtype(op: Op) -> DType:
         return precisions[op.index].activations if op.index in precisions else DType.FLOAT32
 
     def given(tensor: int) -> DType:
-        """The type of an input: the widest integers that a reader wants."""
+        """The type of a model input: the widest integer that a reader needs."""
         wanted = {dtype(op) for op in graph.consumers.get(tensor, [])}
         usable = [] if real_edges else [t for t in (DType.INT16, DType.INT8) if t in wanted]
         return usable[0] if usable else DType.FLOAT32
@@ -140,7 +137,8 @@ def held(
 
 
 def _operands(graph: Graph, op: Op, dtype: DType, groups: Groups) -> Operands:
-    """Operands of one scale are the operator's own where they are constants, or have fixed scales and others do not."""
+    """Places of operands with one scale: constants, and tensors with conflicting fixed scales, get a place of their
+    own."""
     found = [Place(t, dtype) if is_real(graph, t) else None for t in op.inputs]
     if dtype == DType.FLOAT32:
         return tuple(found)
@@ -155,7 +153,7 @@ def _operands(graph: Graph, op: Op, dtype: DType, groups: Groups) -> Operands:
 
 
 def _composite(graph: Graph, op: Op, insides: Insides, made: Place, groups: Groups) -> Operands:
-    """The first operand, and copies of others that the layer alone reads, with scales that it gives them."""
+    """The first operand, and private copies of the others, with scales that the layer prescribes."""
     own = COMPOSITES[type(op)].given(graph, op, insides[op.outputs[0]])
     found: list[Place | None] = [Place(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
     for position, (dtype, quant) in own.items():
@@ -169,7 +167,7 @@ def _composite(graph: Graph, op: Op, insides: Insides, made: Place, groups: Grou
 
 
 def _join(op: Op, operands: list[Place], made: list[Place], groups: Groups) -> None:
-    """What an operator that computes with integers says of the scales of what it reads and makes."""
+    """Ties the scales of an integer operator's inputs and outputs."""
     family = FAMILIES[type(op)]
     if family.rule is Rule.SAME:
         first, *others = [*operands, *made]
@@ -181,7 +179,7 @@ def _join(op: Op, operands: list[Place], made: list[Place], groups: Groups) -> N
 
 
 def _range(graph: Graph, ranges: Ranges, place: Place) -> Range | None:
-    """The values of a tensor; None of a constant that has the scale of what it is put beside, and is clamped to it."""
+    """The range of a tensor; None for a constant that takes the scale of its neighbours, and is clamped."""
     t = graph.tensors[place.tensor]
     if t.data is None and t.id not in ranges:
         kept = t.id in {state.before for state in graph.states}

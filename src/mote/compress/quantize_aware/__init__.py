@@ -1,1 +1,1 @@
-"""Quantization-aware training: float modules that compute with the integers that they will have."""
+"""Quantization-aware training: modules that compute with quantized weights and activations while they train."""

@@ -1,10 +1,9 @@
-"""A graph that computes with the integers that it will have, and learns the real numbers that these are made from.
+"""Quantization-aware training: a bit-exact integer forward pass with straight-through gradients for the float
+parameters.
 
-Forward, every operator computes what LiteRT's reference and the generated C do, bit for bit: weights are made integers
-of as the quantizer does it, with scales that follow them from step to step. Backward, the gradient is that of the same
-operator on the real numbers that the integers stand for, as if nothing were rounded; what a tensor's range cuts off
-learns nothing.
-"""
+Forward, every operator computes what LiteRT's reference and the generated C do, bit for bit: weights are quantized as
+the quantizer does it, with scales that follow them from step to step. Backward, the gradient is that of the operator on
+the dequantized values (straight-through estimator); clipped values get no gradient."""
 
 from __future__ import annotations
 
@@ -35,7 +34,8 @@ QUANTIZED = (DType.INT8, DType.INT16)
 
 
 class Straight(torch.autograd.Function):
-    """Exact numbers, with the gradient of those that they were rounded from where these are inside a range."""
+    """Straight-through estimator: exact values forward, the gradient of the unrounded ones backward, where these are in
+    range."""
 
     @staticmethod
     def forward(ctx: Any, real: Value, exact: Value, inside: Value | None) -> Value:
@@ -55,15 +55,15 @@ def straight(real: Value, exact: Value, inside: Value | None = None) -> Value:
 
 @dataclass(frozen=True)
 class Made:
-    """A constant of the integer graph, and the one of the float graph that it is made from."""
+    """A constant of the integer graph, and the float constant that it is quantized from."""
 
     tensor: Tensor
     source: int
 
 
 class AwareModule(Trainable):
-    """The integer graph of a float graph in normal form. What it gives are the real numbers that its integers stand
-    for; inputs are real numbers, or integers as the integer graph takes them."""
+    """A trainable module for the integer graph of a float graph in normal form. Outputs are dequantized; inputs are
+    float, or integers as the integer graph takes them."""
 
     def __init__(
         self,
@@ -81,19 +81,18 @@ class AwareModule(Trainable):
         self.io = io
         self.integers: Integers
         self.shares: dict[int, NDArray[np.float32]] = {}
-        """By the numbers of layers: what part of the usual scale of its weights each channel has."""
+        """Per-channel factors of the default weight scales, by layer number."""
         self.set_ranges(ranges, wide)
 
     def set_ranges(self, ranges: Ranges, wide: Ranges | None = None) -> None:
-        """Let activations have other ranges, by the ids of the float graph's tensors, those of 16 bits `wide` ones.
-        Weights need none."""
+        """Sets ranges of activations by float tensor ids; `wide` are those of int16 tensors."""
         self.ranges = dict(ranges)
         self.wide = dict(ranges if wide is None else wide)
         self.integers = integers(self.real.graph(), self.ranges, self.scheme, io=self.io, wide=self.wide)
 
     def begin_with(self, made: Integers) -> None:
-        """Let weights and biases be what the integers of another quantization of the same graph stand for: it begins
-        with these integers, and with their scales in proportion to the weights."""
+        """Initializes weights and biases from another quantization of the same graph: training starts with its
+        integers, and its scales in proportion to the weights."""
         for index, op in made.whole.items():
             origin = self.source.ops[index]
             if FAMILIES[type(origin)].rule is not Rule.LAYER or any(self._shared(i) for i in origin.inputs[1:]):
@@ -112,13 +111,13 @@ class AwareModule(Trainable):
         return constant != ABSENT and len(self.source.consumers[constant]) > 1
 
     def _scales(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> NDArray[np.float32]:
-        """The usual scales of the weights of a layer, with which the largest of each channel is the largest integer."""
+        """Default scales of a layer's weights: the largest of each channel becomes the largest integer."""
         w, b, axis = op.input(now, 1), op.tensor(now, 2), FAMILIES[type(op)].channel_axis
         assert w.data is not None
         return weight_scales(w.data, axis, precision.most, None if b is None else b.data, input_scale)
 
     def _constants(self, now: Graph, op: Op, input_scale: float, precision: Precision) -> list[Tensor]:
-        """The weights of a layer as integers, and its bias, where it has one."""
+        """The quantized weights of a layer, and its bias, if any."""
         if op.index not in self.shares:
             return layer_constants(now, op, input_scale, precision, Chosen())
         w, axis = op.input(now, 1), FAMILIES[type(op)].channel_axis
@@ -131,11 +130,11 @@ class AwareModule(Trainable):
         return self.real.graph()
 
     def integer_graph(self) -> Graph:
-        """The graph of integers, made from the constants as they are now."""
+        """The integer graph with the current constants."""
         return self._current(self._made())
 
     def stored(self, *inputs: Value) -> tuple[Value, ...]:
-        """The outputs as the integer graph has them, integers among them: what LiteRT and the generated C give."""
+        """Outputs as the integer graph stores them: bit-exact with LiteRT and the generated C."""
         with torch.no_grad():
             graph = self.integer_graph()
             known = forward.forward(graph, self._entered(graph, inputs))
@@ -169,7 +168,7 @@ class AwareModule(Trainable):
         return {i: left(graph.tensors[i], real.get(i, exact[i]), len(inputs[0])) for i in wanted}
 
     def _step(self, graph: Graph, op: Op, exact: dict[int, Value], real: dict[int, Value]) -> None:
-        """One operator, on the integers and on the real numbers that these stand for."""
+        """One operator, on integers and on their dequantized values."""
         learned = [None if i == ABSENT else self._real(graph, i, exact, real) for i in op.inputs]
         outputs = [graph.tensors[i] for i in op.outputs]
         whole = all(t.dtype != DType.FLOAT32 for t in outputs)
@@ -199,7 +198,7 @@ class AwareModule(Trainable):
         return left(t, value if t.quant is None else forward.real_numbers(value, t), samples)
 
     def _entered(self, graph: Graph, inputs: tuple[Value, ...]) -> dict[int, Value]:
-        """What the integer graph is given: integers, where it takes them."""
+        """Inputs of the integer graph, quantized where it takes integers."""
         found = entered(self.source, inputs)
         for i, x in found.items():
             t = graph.tensors[i]
@@ -212,7 +211,7 @@ class AwareModule(Trainable):
         return replace(graph, tensors={**graph.tensors, **{i: constant.tensor for i, constant in made.items()}})
 
     def _made(self) -> dict[int, Made]:
-        """The constants of the integer graph that are made from such as are trained, by their ids there."""
+        """Trained constants of the integer graph, by id."""
         now, found = self.real.graph(), self.integers.graph
         made: dict[int, Made] = {}
         for op in found.ops:
@@ -232,7 +231,7 @@ class AwareModule(Trainable):
 
 
 def _again(t: Tensor, now: Tensor) -> Tensor:
-    """A constant in the steps that it had, or as a real number in as many bits."""
+    """Requantizes a constant with its quantization, or as float of the same width."""
     assert now.data is not None
     if t.quant is not None:
         return replace(t, data=in_steps(now.data, t.quant, t.dtype))
@@ -241,7 +240,7 @@ def _again(t: Tensor, now: Tensor) -> Tensor:
 
 
 def _inside(x: Value, t: Tensor) -> Value:
-    """Where real numbers are in the range of what they become, or less than half a step outside."""
+    """Where floats are in the range of their quantized form, or less than half a step outside."""
     low, high = (t.scale * (end - t.zero_point) for end in t.dtype.limits)
     half = t.scale / 2
     return (x >= low - half) & (x <= high + half)

@@ -1,4 +1,4 @@
-"""`mote.quantize.prepare`, `train` and `convert`: models that are trained with the integers that they will have."""
+"""Quantization-aware training: `mote.quantize.prepare`, `train` and `convert`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from mote.train import training
 from mote.train.training import Augment, Progress, Recipe
 
 RATE = 3e-3
-"""How far weights of size 1 go in the first steps, about."""
+"""Default learning rate, relative to the size of weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What a prepared model was made of."""
+    """The origin of a prepared model."""
 
     source: Source
     warnings: tuple[str, ...]
     given: pipeline.Prepared
-    """The graph of real numbers before it was trained, and what calibration data says of it."""
+    """The float graph before training, with its calibration results."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
-        """Copies of a prepared model come from the same one."""
+        """Copies of a prepared model share their origin."""
         return self
 
 
@@ -60,13 +60,12 @@ def prepare(
     inputs: str = "",
     samples: int = MOST_SAMPLES,
 ) -> Prepared:
-    """A module of PyTorch that computes what the quantized model will, bit for bit, and can be trained.
+    """A PyTorch module that is bit-exact with the quantized model and can be trained.
 
-    `model` is a module of PyTorch (with the `example_inputs` that it is exported with) or any other model of real
-    numbers that `mote.compile` takes; `data` are typical inputs, which say what ranges activations have: so many
-    `samples` of them are used, from all over the data. The module takes and gives what the model does, and begins with
-    the integers that `post_training` finds with the same options. `train` it, or train it as any other module, then
-    `convert` it. Weights that are zero stay zero."""
+    `model` is a module of PyTorch (with the `example_inputs` that it is exported with) or any other float model that
+    `mote.compile` takes; `data` is calibration data, of which `samples` are used, evenly spread. The module takes and
+    gives what the model does, and begins with the integers that `post_training` finds with the same options. `train`
+    it, or train it as any other module, then `convert` it. Weights that are zero stay zero."""
     check_at_least("samples", samples, 1)
     methods = Methods(method, equalize, correct_biases, rounding)
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
@@ -89,7 +88,7 @@ def prepare(
 
 
 def _keep_zeros(module: GraphModule) -> None:
-    """Weights that were pruned stay so."""
+    """Pruned weights stay zero."""
     graph = module.source
     weights = {op.inputs[1] for op in graph.ops if op.macs(graph) and str(op.inputs[1]) in module.constants}
     for i in weights:
@@ -118,13 +117,12 @@ def train(
     inputs: str = "",
     labels: str = "",
 ) -> None:
-    """Train a prepared model in place, with labelled data or (`distill`) with what the model of real numbers thinks of
-    the inputs, or with both.
+    """Train a prepared model in place, with labelled data, by distillation from the float model (`distill`), or both.
 
-    Whole numbers as labels are classes, real ones what outputs should be. `rate` is in proportion to the size of each
-    layer's weights: see `Recipe`. `recalibrate`: when half of the epochs are
-    over, the ranges of activations are measured once more on the calibration data; then they stay. `augment` changes
-    batches of inputs, which have their channels last. `progress(epoch, epochs, loss)` is called after each epoch."""
+    Integer labels are classes, float labels regression targets. `rate` is in proportion to the size of each
+    layer's weights: see `Recipe`. `recalibrate`: when half of the epochs are over, the ranges of activations are
+    measured once more on the calibration data; then they stay. `augment` transforms batches of channels-last inputs.
+    `progress(epoch, epochs, loss)` is called after each epoch."""
     origin = _origin(prepared)
     samples = dataset(data, inputs=inputs, labels=labels)
     recipe = Recipe(epochs, batch, rate, optimizer, decay, temperature, seed, relative=True)
@@ -143,7 +141,7 @@ def train(
 
 
 def _recalibrate(prepared: Prepared, origin: Origin) -> None:
-    """Measure the ranges of activations with the weights as they are now."""
+    """Calibrates activations again, with the current weights."""
     aware, methods = prepared.aware, replace(origin.given.methods, equalize=False)
     found = pipeline.prepared(aware.graph(), origin.given.cases, methods, aware.scheme.default)
     aware.set_ranges(found.ranges, found.wide)
@@ -151,7 +149,7 @@ def _recalibrate(prepared: Prepared, origin: Origin) -> None:
 
 @explaining()
 def convert(prepared: Prepared) -> Quantized:
-    """The prepared model as a `.tflite` file, which gives what the prepared one gives, bit for bit."""
+    """Converts a prepared model to a `.tflite` file, bit-exact with the prepared one."""
     origin, aware = _origin(prepared), prepared.aware
     with naming(origin.source.where):
         given = replace(origin.given, exact=aware.graph(), ranges=aware.ranges, wide=aware.wide)
@@ -161,7 +159,7 @@ def convert(prepared: Prepared) -> Quantized:
 
 
 def _check(made: Integers) -> None:
-    """Training may give weights scales that no kernel computes with."""
+    """Refuses weight scales that no kernel supports."""
     for op in made.whole.values():
         if problem := op.unsupported(made.graph):
             remedy = "train with a lower rate, or prepare the model with more calibration data"

@@ -1,4 +1,4 @@
-"""A model that learns to be quantized, with inputs and outputs as the model itself has them."""
+"""A model prepared for quantization-aware training, with the inputs and outputs of the original."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from mote.graph.io_order import model_shape
 
 
 class Prepared(nn.Module):
-    """A drop-in for the model in any training loop: it takes and gives what the model does, images with their channels
-    where the model has them, and computes with the integers that the model will have. `aware` is the same on the graph,
-    whose images have their channels last."""
+    """A drop-in replacement for the model in any training loop: same inputs, outputs and channel order, quantized
+    arithmetic. `aware` is the channels-last module inside."""
 
     def __init__(self, aware: AwareModule, origin: object) -> None:
         super().__init__()
         self.aware = aware
         self.origin = origin
-        """What whoever prepared the model wants to know when it is converted."""
+        """What `convert` needs."""
 
     def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
-        """The outputs, one or a tuple of several, as the real numbers that the model's integers stand for."""
+        """The dequantized outputs, one or a tuple of several."""
         graph = self.aware.source
         found = self.aware.values(*self._laid(inputs), wanted=graph.outputs)
         outputs = tuple(as_model(graph.tensors[i], found[i]) for i in graph.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def stored(self, *inputs: Value) -> tuple[Value, ...]:
-        """The outputs as the quantized model stores them: integers, where it has none of real numbers."""
+        """The outputs as the quantized model stores them."""
         graph: Graph = self.aware.source
         found = self.aware.stored(*self._laid(inputs))
         return tuple(as_model(graph.tensors[i], x) for i, x in zip(graph.outputs, found, strict=True))
@@ -44,7 +43,7 @@ class Prepared(nn.Module):
 
 
 def as_graph(t: Tensor, x: Value) -> Value:
-    """Samples as the model has them, as the graph has them."""
+    """Converts samples from the model's channel order to the graph's."""
     if t.arrangement is None:
         return x
     shape = model_shape(t)[1:]
@@ -56,5 +55,5 @@ def as_graph(t: Tensor, x: Value) -> Value:
 
 
 def as_model(t: Tensor, x: Value) -> Value:
-    """The way back."""
+    """Converts samples from the graph's channel order to the model's."""
     return x if t.arrangement is None else torch.movedim(x, -1, 1)

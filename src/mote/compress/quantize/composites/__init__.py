@@ -1,5 +1,5 @@
-"""Layers whose integer form is more than the same operator over integers: what calibration must show of their inside,
-and how they are written."""
+"""Layers whose integer form is a composition of several operators: calibration of their internal values, and how they
+are written."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from mote.ops.recurrent.svdf import Svdf
 from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
 
 Given = Mapping[int, tuple[DType, Quantization | None]]
-"""By the positions of inputs beside the first: the type in which a layer reads them, and the scale; None: that of its
-output."""
+"""Type and quantization of inputs beside the first, by position; None: the output's quantization."""
 
 
 @dataclass(frozen=True)
 class Composite:
-    """A kind of such layers."""
+    """A kind of composite layers."""
 
     problem: Callable[[Graph, Any], str | None]
-    """Why a layer has no integer form, or None."""
+    """Returns the reason why a layer has no integer form, or None."""
     trace: Callable[[Graph, Any, Sequence[Array | None], int, See], None]
-    """Shows the values inside for so many samples, which are stacked as `mote.execute.batch` does."""
+    """Reports internal values for stacked samples (see `mote.execute.batch`)."""
     write: Callable[[Scope, Any], None]
     given: Callable[[Graph, Any, Inside], Given] = lambda graph, op, inside: {}
 

@@ -1,8 +1,7 @@
-"""GRUs out of operators that LiteRT computes with integers, in a loop over the steps of a sequence.
+"""GRU layers as a loop of integer operators over the time steps.
 
-LiteRT has no operator for them. Inside of the loop everything has 16 bits, weights 8: the state goes through one
-rounding after another, and a state of 8 bits would forget what it learns in small steps.
-"""
+LiteRT has no GRU operator. Inside the loop activations are int16 and weights int8: an int8 state would lose small
+updates to rounding."""
 
 from __future__ import annotations
 
@@ -33,9 +32,9 @@ from mote.ops.recurrent.sequences import BIAS, HIDDEN, RECURRENT, WEIGHTS, Resul
 from mote.passes.split_recurrent_results import whole
 
 SHARE = one_scale(1 / 32768, 0)
-"""The scale that LiteRT gives int16 outputs of LOGISTIC and TANH."""
+"""The scale that LiteRT requires for int16 outputs of LOGISTIC and TANH."""
 SATURATED = 8.0
-"""Beyond that the functions of gates are as good as constant."""
+"""Gate functions are saturated beyond this."""
 
 
 def problem(graph: Graph, op: Gru) -> str | None:
@@ -116,7 +115,7 @@ def write(scope: Scope, op: Gru) -> None:
 
 
 def _plain(scope: Scope, what: str, data: Array) -> Tensor:
-    """A constant that counts."""
+    """An unquantized constant."""
     return scope.hold(what, data.shape, DType.INT32, None, data)
 
 
@@ -127,7 +126,7 @@ def _begin(scope: Scope, op: Gru, shape: tuple[int, int], state: Quantization) -
 
 
 def _results(scope: Scope, shape: tuple[int, int], state: Quantization, out: Tensor | None) -> tuple[int, ...]:
-    """What the loop gives back, of which the outputs of all steps are the layer's."""
+    """The loop's results, of which the outputs of all steps are the layer's."""
     found = [scope.hold("last step", (), DType.INT32), scope.hold("last state", shape, DType.INT16, state)]
     if out is not None:
         found += [scope.hold("last place", (3,), DType.INT32), out]
@@ -135,7 +134,7 @@ def _results(scope: Scope, shape: tuple[int, int], state: Quantization, out: Ten
 
 
 class _Turn:
-    """A turn of the loop: a graph of its own."""
+    """The body of the loop."""
 
     def __init__(self, outer: Scope, op: Gru, state: Quantization) -> None:
         self.outer, self.op, self.state = outer, op, state
@@ -144,7 +143,7 @@ class _Turn:
         (self.batch, _), self.units = op.batch_and_time(outer.graph), op.units(outer.graph)
 
     def enter(self, many: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """The number of the step, the sequence, the state, and where outputs go, with those so far."""
+        """Adds the inputs of the body: step index, sequence, state, and the outputs so far."""
         x, y = self.outer.x, self.outer.y
         number = self.scope.hold("step", (), DType.INT32)
         h = self.scope.hold("state", (self.batch, self.units), DType.INT16, self.state)
@@ -163,7 +162,7 @@ class _Turn:
         return self.scope.add(Add, [t.id, one.id], self.scope.hold("next", t.shape, DType.INT32))
 
     def stored(self, out: Tensor, at: Tensor, h: Tensor, axis: int) -> Tensor:
-        """The outputs so far with one more."""
+        """Stores one more step in the outputs."""
         s = self.scope
         kind = Rescale if out.dtype != DType.INT8 or h.dtype != DType.INT8 else Requantize
         shown = s.add(kind, [h.id], s.hold("shown", h.shape, out.dtype, out.quant))
@@ -172,7 +171,7 @@ class _Turn:
         return s.add(DynamicUpdateSlice, [out.id, line.id, at.id], s.like(out, "outputs, one more"))
 
     def step(self, now: Tensor, h: Tensor) -> Tensor:
-        """The state after one more input."""
+        """Computes the next state."""
         s, op, units = self.scope, self.op, self.units
         if now.dtype == DType.INT8:
             low, high = ((end - now.zero_point) * now.scale for end in now.dtype.limits)
@@ -199,7 +198,7 @@ class _Turn:
         return s.add(Add, [fresh.id, kept.id], s.like(h, "next state"))
 
     def product(self, what: str, x: Tensor, weights: Array, bias: Array | None) -> Tensor:
-        """A layer: a product with weights of 8 bits."""
+        """Fully connected layer with int8 weights."""
         s = self.scope
         scales = weight_scales(weights, 0, 127, bias, x.scale)
         zeros = np.zeros(len(scales), np.int64)
@@ -213,13 +212,13 @@ class _Turn:
         return s.add(FullyConnected, [*inputs, *[ABSENT] * (3 - len(inputs))], made)
 
     def sum(self, what: str, a: Tensor, b: Tensor) -> Tensor:
-        """What a gate is a function of: it need not go further than where that is constant."""
+        """Gate input, clipped to where the gate saturates."""
         low, high = self.scope.inside[what]
         quant = steps(max(low, -SATURATED), min(high, SATURATED), DType.INT16)
         return self.scope.add(Add, [a.id, b.id], self.scope.hold(what, a.shape, DType.INT16, quant))
 
     def part(self, t: Tensor, first: int, end: int) -> Tensor:
-        """Some blocks of units."""
+        """Slices some blocks of units."""
         shape = (self.batch, (end - first) * self.units)
         how = {"begin": (0, first * self.units), "size": shape, "strides": (1, 1), "shape": shape}
         return self.scope.add(Slice, [t.id], self.scope.like(t, f"units {first} to {end}", shape), **how)

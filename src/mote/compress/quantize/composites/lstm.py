@@ -1,5 +1,5 @@
-"""LSTMs as LiteRT's integer kernel has them: int8 weights and outputs, gates in Q3.12, cells of 16 bits with a power of
-two as their scale."""
+"""LSTM layers for LiteRT's integer kernel: int8 weights and outputs, gates in Q3.12, int16 cells with power-of-two
+scales."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from mote.ops.recurrent.sequences import LstmSequence, Result
 from mote.passes.split_recurrent_results import last_step, whole
 
 MOST_BITS = 6
-"""Before the point of a cell: LiteRT takes no more."""
+"""Most integer bits of a cell that LiteRT accepts."""
 NORM_BITS = 10
-"""Behind the point of what a normalized gate is multiplied by."""
+"""Fraction bits of layer-normalization weights."""
 BLOCKS = {INPUT: 0, OUTPUT: 1, FORGET: 2, CELL: 3}
-"""Where ONNX has the gates among the lines of weights; the peepholes of the first three are in the same order."""
+"""Order of the gates in ONNX weights; peepholes of the first three have the same order."""
 
 
 def cell_scale(inside: Inside) -> Quantization:
-    """The least power of two with which 16 bits hold the cells that calibration has shown."""
+    """The smallest power-of-two scale with which int16 holds the calibrated cells."""
     most = max(map(abs, inside["cell"])) * 32768 / 32767
     bits = math.ceil(math.log2(most)) if most > 0 else 0
     return one_scale(2.0 ** (min(max(bits, 0), MOST_BITS) - 15), 0)
@@ -60,7 +60,7 @@ def sequence_problem(graph: Graph, op: LstmSequence) -> str | None:
 
 
 def sequence_given(graph: Graph, op: LstmSequence, inside: Inside) -> dict[int, tuple[DType, Quantization | None]]:
-    """States that a sequence begins with: the last output, with the scale of outputs, and the cells."""
+    """Initial states of a sequence: the last output, with the scale of outputs, and the cells."""
     found = {sequences.HIDDEN: (DType.INT8, None), sequences.CELL: (DType.INT16, cell_scale(inside))}
     return {p: how for p, how in found.items() if op.tensor(graph, p) is not None}
 
@@ -73,8 +73,8 @@ def sequence_trace(graph: Graph, op: LstmSequence, values: Sequence[Array | None
 
 
 def write_sequence(scope: Scope, op: LstmSequence) -> None:
-    """What goes backward reads a sequence that is reversed. An ONNX layer whose gates are coupled has the input gate, a
-    TFLite one the forget gate, which is the logistic function of the same with the other sign."""
+    """A backward layer reads a reversed sequence. With coupled gates ONNX has the input gate and TFLite the forget
+    gate, which is the sigmoid of the negated argument."""
     units, y = op.units(scope.graph), scope.y
     sign = {gate: np.float32(1) for gate in GATES}
     rows = {gate: slice(block * units, (block + 1) * units) for gate, block in BLOCKS.items()}
@@ -105,7 +105,7 @@ def write_sequence(scope: Scope, op: LstmSequence) -> None:
 
 
 def _begin(scope: Scope, op: LstmSequence, position: int, dtype: DType, quant: Quantization | None) -> int:
-    """A state that a sequence begins with: what it is given, or zeros."""
+    """Initial state of a sequence: the given one, or zeros."""
     if op.tensor(scope.graph, position) is not None:
         return scope.inputs[position]
     assert quant is not None
@@ -115,12 +115,12 @@ def _begin(scope: Scope, op: LstmSequence, position: int, dtype: DType, quant: Q
 
 
 def _intermediates(hidden: Tensor) -> tuple[tuple[float, int], ...]:
-    """Those of a layer whose gates are not normalized and whose output is not projected."""
+    """Quantization of the intermediates without layer normalization and projection."""
     return (*((0.0, 0),) * len(GATES), (hidden.scale, hidden.zero_point))
 
 
 def _constants(scope: Scope, reals: dict[int, Array], *, normalized: bool) -> dict[int, int]:
-    """The integer constants of gates, by position."""
+    """The quantized constants of gates, by position."""
     found: dict[int, int] = {}
     for gate in GATES:
         if 1 + gate not in reals:
@@ -158,7 +158,7 @@ def layer_trace(graph: Graph, op: Lstm, values: Sequence[Array | None], samples:
 
 
 def write_layer(scope: Scope, op: Lstm) -> None:
-    """The layer of TensorFlow Lite: its states stay states."""
+    """Quantizes TFLite's LSTM; its states stay states."""
     graph, y = scope.graph, scope.y
     tensors = ((p, op.tensor(graph, p)) for p in range(1, len(op.inputs)))
     reals = {p: t.data for p, t in tensors if t is not None and t.data is not None}

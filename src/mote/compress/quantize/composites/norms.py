@@ -1,9 +1,8 @@
-"""Layer and RMS normalization out of operators that LiteRT computes with 16 bits.
+"""Layer and RMS normalization from int16 operators of LiteRT.
 
 LiteRT has no integer operator for them, and its integer RSQRT is a table of 512 lines, too few for small variances. So
 the deviation of each vector is the root (SQRT) of its mean square, and its reciprocal a quotient (DIV), one for each
-vector; elements are only multiplied and added.
-"""
+vector; elements are only multiplied and added."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from mote.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standard
 from mote.ops.reductions.mean import Mean
 
 MOST_APART = 1024.0
-"""How many times as large as the least deviation that counts the largest one is, at most."""
+"""Upper bound for the ratio of the largest to the smallest deviation that is distinguished."""
 
 
 def problem(graph: Graph, op: Standardize) -> str | None:
@@ -76,21 +75,21 @@ def write(scope: Scope, op: Standardize) -> None:
 
 
 def _widened(scope: Scope) -> Tensor:
-    """What the layer reads, in 16 bits."""
+    """The layer's input as int16."""
     if scope.x.dtype == DType.INT16:
         return scope.x
     return scope.add(Rescale, [scope.x.id], scope.hold("widened", scope.x.shape, DType.INT16, _wide(scope.x)))
 
 
 def _wide(t: Tensor) -> Quantization:
-    """The scale with which 16 bits hold what a tensor of 8 bits does."""
+    """The int16 scale that covers an int8 tensor's range."""
     low, high = ((end - t.zero_point) * t.scale for end in t.dtype.limits)
     return steps(low, high, DType.INT16)
 
 
 def _reciprocal(scope: Scope, deviation: Tensor) -> Tensor:
-    """1 over the deviation, which counts as no less than calibration has shown, nor as zero. LiteRT's quotients are
-    defined for numerators whose scale is 2^14 to 2^16 times the product of the other ones: 1 is so many steps of it."""
+    """The reciprocal of the deviation, which is bounded below by the calibrated minimum. LiteRT's quotients are defined
+    for numerators whose scale is 2^14 to 2^16 times the product of the other ones: 1 is so many steps of it."""
     most = scope.inside["deviation"][1]
     least = max(1 / scope.inside["reciprocal"][1], most / MOST_APART)
     quant = deviation.quant

@@ -1,4 +1,4 @@
-"""Sequences of many samples, step by step."""
+"""Sequences of stacked samples, time step by time step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.ops.recurrent.sequences import Floats, Recurrent
 
 
 def by_time(graph: Graph, op: Recurrent | LstmLayer, values: Sequence[Array | None], samples: int) -> Floats:
-    """The inputs of all steps [time, sequences of all samples, inputs], where samples are stacked."""
+    """Inputs as [time, sequences of all samples, inputs]."""
     x = np.asarray(values[0], np.float64).reshape(samples, *op.input(graph).shape)
     steps = np.moveaxis(x, 1 if op.time_major else 2, 0)
     return steps.reshape(len(steps), -1, x.shape[-1])
@@ -24,7 +24,7 @@ def in_order(steps: Floats, backward: bool) -> Iterable[Floats]:
 
 
 def states_of(graph: Graph, op: Recurrent, values: Sequence[Array | None], samples: int) -> list[Floats]:
-    """The states that the sequences of all samples begin with."""
+    """Initial states of the sequences of all samples."""
     (batch, _), units = op.batch_and_time(graph), op.units(graph)
     found = []
     for position in op.states:

@@ -1,4 +1,4 @@
-"""SVDF as LiteRT's integer kernel has it: int8 filters, 16 bits for what they remember and for weights over time."""
+"""SVDF for LiteRT's integer kernel: int8 filters, int16 states and time weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.graph.types import DType
 from mote.ops.recurrent.svdf import BIAS, STATE, Svdf
 
 MOST_SUM = 32767
-"""Of the weights over time of a unit, without their signs: the sums of their products with 16 bits fit 31 bits."""
+"""Bound for the sum of absolute time weights of a unit: accumulated int16 products fit 31 bits."""
 
 
 def trace(graph: Graph, op: Svdf, values: Sequence[Array | None], samples: int, see: See) -> None:
