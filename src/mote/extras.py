@@ -28,16 +28,18 @@ def installed(package: str) -> bool:
 
 def version_of(distribution: str) -> str:
     """The version of a package; nothing where it is not installed, or does not tell."""
-    metadata = import_module("importlib.metadata")
+    from importlib import metadata
+
     try:
-        return str(metadata.version(distribution))
+        return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return ""
 
 
 def installing(extra: str) -> str:
     """The command that installs an extra of Mote's: from the clone, where Mote was installed from one."""
-    metadata = import_module("importlib.metadata")
+    from importlib import metadata
+
     try:
         text = metadata.distribution(PROJECT).read_text("direct_url.json")
     except metadata.PackageNotFoundError:
@@ -46,8 +48,9 @@ def installing(extra: str) -> str:
     if origin is None or origin.scheme != "file":
         return f"pip install '{PROJECT}[{extra}]'"
     editable = "--editable " if json.loads(text or "{}").get("dir_info", {}).get("editable") else ""
-    folder = import_module("urllib.request").url2pathname(origin.path)
-    return f"pip install {editable}'{folder}[{extra}]'"
+    from urllib.request import url2pathname
+
+    return f"pip install {editable}'{url2pathname(origin.path)}[{extra}]'"
 
 
 def require(package: str, *, extra: str = "", what: str = "this") -> Any:

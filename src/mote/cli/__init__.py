@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,8 @@ COMMANDS = {
     "doctor": "check compilers, emulators and packages",
 }
 """Every command with its line of `mote --help`, which imports none of them."""
+GARBAGE = 50_000
+"""Objects from one garbage collection to the next: with Python's 700, imports spend a tenth of their time on that."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 MANY_SAMPLES = {"quantize", "prune", "evaluate"}
 """Commands that multiply matrices large enough for several threads of BLAS. In others two threads wait for one another
@@ -87,6 +90,7 @@ def _guarded(given: Sequence[str]) -> int:
 def _run(given: Sequence[str]) -> int:
     if MANY_SAMPLES.isdisjoint(given[:1]):
         os.environ.setdefault(BLAS_THREADS, "1")
+    gc.set_threshold(GARBAGE)
     try:
         arguments = parser(given[0] if given else "").parse_args(given)
     except SystemExit as done:  # the help or the version was printed

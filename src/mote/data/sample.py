@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mote.graph.tensor import Array
+from mote.lazy import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,11 @@ neighbours lie a block apart. Exact, because what pads them is the zero point, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from mote.graph import Graph, Op, Tensor
+from mote.lazy import dataclass
 from mote.ops.common import Axis
 from mote.ops.moves.pad_concat_transpose import Pad, same_steps
 from mote.ops.moves.reshape import Reshape

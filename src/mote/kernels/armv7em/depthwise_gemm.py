@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from mote.kernels.armv7em.gemm_assembly import code as gemm_code
 from mote.kernels.armv7em.records import Channels, Weights
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
 from mote.kernels.portable.conv import sums_of
+from mote.lazy import dataclass
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from mote.lazy import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ what is too much is written over by the next row. Rows of four bytes are words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mote.lazy import dataclass
 
 VECTOR = 16
 WORD = 4

@@ -9,7 +9,6 @@ is within a percent of Huffman's code, and a core finds a value in a dozen instr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
 from mote.kernels.contract import Params
+from mote.lazy import dataclass
 
 MOST_CLASSES = 12
 """Codes then have 20 bits at most; a decoder can see 25 at once."""

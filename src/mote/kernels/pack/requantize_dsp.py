@@ -18,13 +18,14 @@ say is added to the sum, y = sum * 2^t + offset. Constants are then searched for
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
 from mote.kernels.pack.requantize import searched
+from mote.lazy import dataclass
 from mote.ops.matrix.accumulators import Sums
 
 SHIFTS = (11, 12, 10, 13, 14, 9, 15)
