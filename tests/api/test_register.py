@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import mote
+from mote import targets
 from mote.api.register import load_plugins
 from mote.cli import main
+from mote.compiler.compiled import kernel_label
 from mote.compiler.line import compile, forget
 from mote.errors import MoteError, UnsupportedError
 from mote.evaluation.verify import verify
@@ -34,6 +36,7 @@ def alone() -> Iterator[None]:
     DEFINITIONS.clear()
     catalogue.KERNELS[:] = kernels
     library._added.clear()
+    targets._declared.clear()
     forget()
 
 
@@ -123,6 +126,21 @@ def test_a_kernel_is_chosen_where_it_costs_least() -> None:
         kernel = replace(own, pack=lambda view, cost=cost: replace(own.pack(view), cost=cost))
         mote.register_kernel(kernel, header=EXAMPLES / "own_kernel" / "mote_max_pairs_s8.h")
         assert ("mote_max_pairs_s8.h" in compile(pooled()).project.files) == chosen
+
+
+def test_a_kernel_opens_the_features_that_it_asks_for(tmp_path: Path) -> None:
+    """To targets that have them, where it is labelled by them; on others it is not offered."""
+    (tmp_path / "p.toml").write_text('extends = "rv32imc"\nfeatures = ["p"]\n')
+    with pytest.raises(MoteError, match="unknown feature 'p'") as error:
+        targets.load(str(tmp_path / "p.toml"))
+    assert "--plugin" in error.value.remedy
+    load_plugins([KERNEL])
+    kernel = replace(catalogue.KERNELS[0], isa=frozenset({"p"}))
+    mote.register_kernel(kernel, header=EXAMPLES / "own_kernel" / "mote_max_pairs_s8.h")
+    options = {"kernels": ["1=max_pairs/p"]}
+    assert kernel_label(compile(pooled(), target=tmp_path / "p.toml", **options), 1) == "max_pairs_s8/p"
+    with pytest.raises(MoteError, match="has no kernel 'max_pairs'"):
+        compile(pooled(), target="rv32imc", **options)
 
 
 def test_a_missing_operator_is_refused_with_the_code_to_write() -> None:

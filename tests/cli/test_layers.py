@@ -51,7 +51,7 @@ def test_a_number_means_one_layer(same_names: str, capsys: pytest.CaptureFixture
     core = ("-t", "cortex-m4")
     status, out, _ = mote(capsys, "plan", same_names, *core, "--kernel", "2=pointwise_s8")
     assert status == 0
-    kernels = re.findall(r"^(\d) .*(pointwise\w+)/dsp .*", out, re.MULTILINE)
+    kernels = re.findall(r"^(\d) .*(pointwise\w+)/armv7em .*", out, re.MULTILINE)
     assert [name == "pointwise_s8" for _, name in kernels] == [False, False, True, False]
     assert "pinned" in mote(capsys, "plan", same_names, *core, "--kernel", "2=pointwise_s8", "--layer", "2")[1]
     assert "pinned" not in mote(capsys, "plan", same_names, *core, "--kernel", "2=pointwise_s8", "--layer", "1")[1]

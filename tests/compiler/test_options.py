@@ -25,7 +25,7 @@ DIGITS = MODELS / "digits.tflite"
         ({"flash": "1M"}, {"flash": 1 << 20}),
         ({"point": "ram-9000"}, {"ram": 9000}),
         ({"point": "fastest"}, {"ram": UNLIMITED, "optimize": "speed"}),
-        ({"kernels": ["0=conv2d", "a=b=gemm/dsp"]}, {"kernels": {"0": "conv2d", "a=b": "gemm"}}),
+        ({"kernels": ["0=conv2d", "a=b=gemm/helium"]}, {"kernels": {"0": "conv2d", "a=b": "gemm"}}),
         ({"kernels": {0: "conv2d"}}, {"kernels": {"0": "conv2d"}}),
         ({"shapes": ["a=b=1,3,8,8", "c=1x4"]}, {"shapes": {"a=b": [1, 3, 8, 8], "c": (1, 4)}}),
         ({"target": Path("cortex-m4")}, {"target": "cortex-m4"}),

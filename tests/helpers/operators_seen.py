@@ -21,7 +21,7 @@ from tests.helpers import support
 
 RECORD = "MOTE_RECORD_OPERATORS"
 """The variable that names the folder for records."""
-FEATURES = frozenset(targets.FEATURES)
+FEATURES = frozenset(targets.features())
 Form = dict[str, Any]
 Seen = dict[str, dict[str, Form]]
 
@@ -62,8 +62,8 @@ def form(layer: Layer, graph: Graph) -> Form:
         view = View(graph, (op,))
         for packed in catalogue.candidates(view, FEATURES):
             kernel = next(k for k in catalogue.KERNELS if k.name == packed.family and k.computed(view))
-            if packed.tuned:
-                tuned.setdefault("+".join(sorted(kernel.isa)) or "dsp", set()).add(kernel.name)
+            if packed.isa:
+                tuned.setdefault("+".join(sorted(packed.isa)), set()).add(kernel.name)
             found["in_place"] |= bool(packed.in_place)
         portable |= {packed.family for packed in catalogue.candidates(view, frozenset())}
         found["rows"] |= op.reads(graph, 0, 0) is not None

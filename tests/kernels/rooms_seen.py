@@ -29,7 +29,7 @@ RECORD = "MOTE_RECORD_ROOMS"
 """The variable that names the folder for records."""
 TESTS = Path(__file__).parent.parent
 EACH = 4
-FEATURES = (frozenset[str](), frozenset({"dsp"}), frozenset(targets.FEATURES) - {targets.ALIGNED})
+FEATURES = (frozenset[str](), frozenset({"dsp"}), frozenset(targets.features()) - {targets.ALIGNED})
 
 
 def record(folder: Path) -> None:

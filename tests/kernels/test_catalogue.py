@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 
 import pytest
 
@@ -59,7 +60,30 @@ def test_headers_exist_once() -> None:
 
 
 def test_features_exist() -> None:
-    assert {feature for kernel in catalogue.KERNELS for feature in kernel.isa} <= set(targets.FEATURES)
+    assert {feature for kernel in catalogue.KERNELS for feature in kernel.isa} <= set(targets.features())
+
+
+@pytest.mark.parametrize(
+    ("isa", "features", "shown"),
+    [
+        ({"dsp"}, {"dsp", "mve"}, "x/armv7em"),
+        ({"dsp", "dual"}, {"dsp", "dual"}, "x/armv7em"),
+        ({"mve"}, {"dsp", "mve"}, "x/helium"),
+        ({"fpu"}, {"dsp", "fpu"}, "x/vfp"),
+        ({"p", "b"}, {"p", "b"}, "x/b+p"),
+        ({"dsp"}, {"fpu"}, "x"),
+        (set(), {"dsp"}, "x"),
+    ],
+)
+def test_labels_name_the_instruction_set(isa: set[str], features: set[str], shown: str) -> None:
+    assert catalogue.label(Packed("x", {}, isa=frozenset(isa)), frozenset(features)) == shown
+
+
+def test_the_folders_of_labels() -> None:
+    """A kernel that needs a feature lies in the folder that the feature stands for."""
+    for isa, folder in catalogue.FOLDERS.items():
+        module = import_module(f"mote.kernels.{folder}")
+        assert all(isa in kernel.isa for kernel in module.KERNELS)
 
 
 def test_what_is_beaten_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:

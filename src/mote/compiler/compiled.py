@@ -13,6 +13,7 @@ from mote.errors import MoteError
 from mote.files import write_folder
 from mote.frontends import Source
 from mote.graph import Graph
+from mote.kernels.catalogue import label
 from mote.ops.control.control_flow import unbounded
 from mote.package.packagers import packaged
 from mote.passes import Saving
@@ -92,6 +93,5 @@ class Compiled:
 
 
 def kernel_label(compiled: Compiled, step: int) -> str:
-    """The kernel's name, with the instruction set variant that the target gets."""
-    kernel = compiled.plan.works[step][1][0].kernel
-    return f"{kernel.name}/dsp" if kernel.tuned and "dsp" in compiled.settings.target.features else kernel.name
+    """The name of a step's kernel, and the instruction set that it uses on the target."""
+    return label(compiled.plan.works[step][1][0].kernel, compiled.settings.target.features)

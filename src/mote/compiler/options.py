@@ -96,7 +96,7 @@ def _seconds(value: Any) -> float:
 def _pins(kernels: Any) -> dict[str, str]:
     """Layers and their kernels, of a mapping or of strings."""
     if isinstance(kernels, Mapping):
-        return {str(layer): str(kernel).removesuffix("/dsp") for layer, kernel in kernels.items()}
+        return {str(layer): str(kernel).partition("/")[0] for layer, kernel in kernels.items()}
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
         raise _wrong("kernels", kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
     return dict(map(_pin, kernels))
@@ -107,7 +107,7 @@ def _pin(text: Any) -> tuple[str, str]:
     layer, _, kernel = str(text).rpartition("=")
     if not layer or not kernel:
         raise MoteError(f"'{text}' is not LAYER=NAME", where="option kernel", remedy="`mote plan` lists both")
-    return layer, kernel.removesuffix("/dsp")
+    return layer, kernel.partition("/")[0]
 
 
 def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:

@@ -78,5 +78,7 @@ class Architecture:
     """What people call the traps that the start-up file reports by number."""
     unicorn: Unicorn | None = None
     code: MachineCode | None = None
+    features: tuple[str, ...] = ()
+    """What some of its cores have and others do not, as targets name it and kernels ask for it."""
     cycles: Mapping[str, CycleModel] = field(default_factory=dict)
     """The cycle models, by `cpu` of targets."""

@@ -13,14 +13,26 @@ from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, 
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
 from mote.kernels.vfp import KERNELS as VFP
-from mote.targets import ALIGNED
+from mote.targets import ALIGNED, declare
 
+FOLDERS = {"mve": "helium", "dsp": "armv7em", "fpu": "vfp"}
+"""The folder of the kernels for each feature, before those of features that their cores have as well."""
 KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *VFP, *PORTABLE]
 
 
 def register(kernel: Kernel) -> None:
-    """A user's kernel, before all others, in place of one of his of the same name."""
+    """Take a user's kernel, before all others, in place of one of his of the same name. Targets may then have the
+    features that it asks for."""
+    declare(kernel.isa)
     KERNELS[:] = [kernel, *(k for k in KERNELS if (k.name, k.computes) != (kernel.name, kernel.computes))]
+
+
+def label(kernel: Packed, features: frozenset[str]) -> str:
+    """The kernel's name, and behind a slash the instruction set that it uses on a core with these features."""
+    if not kernel.isa or not kernel.isa <= features:
+        return kernel.name
+    folder = next((FOLDERS[feature] for feature in FOLDERS if feature in kernel.isa), "+".join(sorted(kernel.isa)))
+    return f"{kernel.name}/{folder}"
 
 
 def candidates(

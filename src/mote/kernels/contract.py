@@ -28,6 +28,9 @@ OTHER, OTHER_S16, OTHER_F32 = "other", "other_s16", "other_f32"
 """The names in the tables of costs of all kernels that nothing has to choose between and that take little of a model's
 time: for int8 and for moves of any type, for int16, and for floating point."""
 
+TUNED = frozenset({"dsp"})
+"""The features whose instructions loops in portable C use."""
+
 T = TypeVar("T")
 O = TypeVar("O", bound=Op)  # noqa: E741
 
@@ -223,8 +226,9 @@ class Packed:
     header: str = ""
     lanes: int = 1
     """Output channels that it computes at once."""
-    tuned: bool = False
-    """Its C uses instructions of the core beyond portable C where there are some."""
+    isa: frozenset[str] = frozenset()
+    """Features whose instructions it uses: what its kernel needs, or what its loops in portable C use where the core
+    has them."""
     alignment: int = ALIGNMENT
     """What the address of its working memory must be a multiple of."""
     cost: float | None = None
@@ -367,7 +371,7 @@ class Kernel:
     unless: frozenset[str] = frozenset()
     """Features for which there are other kernels that are always better."""
     tuned: bool = False
-    """Its C uses instructions of the core beyond portable C where there are some."""
+    """Its loops in portable C use the instructions of `TUNED` where the core has them."""
     lanes: int = 1
     """Output channels that it computes at once."""
     costs: str = ""
@@ -407,8 +411,8 @@ class Kernel:
         if isinstance(found, Refusal):
             return found
         family, header = found.family or self.name, self.header or found.name
-        costs, tuned = found.costs or self.costs or family, self.tuned or bool(self.isa)
-        return replace(found, family=family, costs=costs, header=header, lanes=self.lanes, tuned=tuned)
+        costs, isa = found.costs or self.costs or family, self.isa or (TUNED if self.tuned else self.isa)
+        return replace(found, family=family, costs=costs, header=header, lanes=self.lanes, isa=isa)
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:

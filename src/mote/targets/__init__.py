@@ -8,6 +8,7 @@ have no limit; parts name theirs. The keys are the fields of `Target`, `extends`
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,24 +22,25 @@ from mote.text import did_you_mean, printable
 
 __all__ = [
     "ALIGNED",
-    "FEATURES",
     "KEPT",
     "WORD",
     "Memory",
     "Reads",
     "Target",
     "aligned",
+    "declare",
+    "features",
     "load",
     "names",
     "parse_size",
 ]
 
-FEATURES = ("dsp", "dual", "fpu", "fma", "mve")
-"""`fma`: the core adds a float32 product that is not rounded sooner than one that is."""
 ALIGNED = "aligned"
 """Among the features of a target: words may be loaded from and stored to multiples of four only."""
 
 _HERE = Path(__file__).parent
+_declared: dict[str, None] = {}
+"""Features that kernels of users ask for."""
 _TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends", "costs")
 _PLACES = {"code_in": "code", "constants_in": "data"}
 """Keys that name a memory, and what it must be able to hold."""
@@ -158,6 +160,17 @@ class Target:
         return tuple(sorted(found, key=lambda m: (m.reads.miss, m.wait)))
 
 
+def declare(features: Iterable[str]) -> None:
+    """Let targets have features that Mote's own kernels do not know, because a kernel of a user's asks for them."""
+    _declared.update(dict.fromkeys(features))
+
+
+def features() -> tuple[str, ...]:
+    """All that `features` of a target may hold: what the architectures have, and what kernels of users ask for."""
+    own = (feature for core in ARCHITECTURES.values() for feature in core.features)
+    return tuple(dict.fromkeys((*own, *_declared)))
+
+
 def names() -> list[str]:
     """The bundled targets: cores first, then parts."""
     paths = sorted(_HERE.glob("*.toml"))
@@ -239,13 +252,14 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
             raise bad(path, f"'{key}' must be a positive number of at most {most:,}, not {cut(value)}")
     if not isinstance(keys.get(_UNALIGNED, True), bool):
         raise bad(path, f"'{_UNALIGNED}' must be true or false, not {cut(keys[_UNALIGNED])}")
-    for word, known, what in (
-        *((feature, FEATURES, "feature") for feature in keys.get("features", ())),
-        (keys.get("arch", HOST.name), tuple(ARCHITECTURES), "arch"),
+    plugins = "; others are known once a kernel that asks for them is registered (--plugin FILE)"
+    for word, known, what, more in (
+        *((feature, features(), "feature", plugins) for feature in keys.get("features", ())),
+        (keys.get("arch", HOST.name), tuple(ARCHITECTURES), "arch", ""),
     ):
         if word not in known:
             guess = did_you_mean(word, known)
-            raise bad(path, f"unknown {what} '{printable(word)}'", f"{guess}there are: {', '.join(known)}")
+            raise bad(path, f"unknown {what} '{printable(word)}'", f"{guess}there are: {', '.join(known)}{more}")
     memories = keys.get("memory", [])
     if not isinstance(memories, list) or not all(isinstance(m, dict) for m in memories):
         raise bad(path, "'memory' must be a list of tables: [[memory]]")

@@ -67,5 +67,6 @@ ARM = Architecture(
         disassembler=("CS_ARCH_ARM", "CS_MODE_THUMB", "CS_MODE_MCLASS", "CS_MODE_V8"),
         timed=timed,
     ),
+    features=("dsp", "dual", "fpu", "fma", "mve"),
     cycles=CYCLES,
 )

@@ -104,7 +104,7 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         note += "\nOther models use the same memory: mote_arena.h says what that means."
     for told in (*options.notes, options.measured):
         note += f"\n{fill(printable(told[:MOST_NOTE]), WIDTH, break_on_hyphens=False)}"
-    if ALIGNED not in plan.how.features and any(step.kernel.tuned for step in plan.steps):
+    if ALIGNED not in plan.how.features and any(step.kernel.isa for step in plan.steps):
         note += f"\n{UNALIGNED}"
     if options.code_in_ram:
         note += f"\n{IN_RAM}"
