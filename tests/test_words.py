@@ -84,7 +84,6 @@ LEFT: dict[str, dict[str, int]] = {
         "frontends": 96,
         "graph": 6,
         "kernels": 34,
-        "lower": 2,
         "measure": 4,
         "metrics": 3,
         "ops": 21,

@@ -122,6 +122,10 @@ class Operand:
     listed: tuple[int, ...] = ()
     """`taps` for each turn of the instruction, or, where it computes several rows in a turn, for each row from 0 on."""
 
+    def row(self, y: int, tap: int = 0) -> int:
+        """The row that a tap reads by the formula, which the place need not have."""
+        return self.start + y * self.step + tap * self.spread
+
 
 @dataclass(frozen=True)
 class Room:
@@ -168,6 +172,18 @@ class Instruction:
     control: Branches | Loop | None = None
 
     @property
+    def called(self) -> Packed:
+        """The kernel of an instruction that has one."""
+        assert self.kernel is not None
+        return self.kernel
+
+    @property
+    def target(self) -> Place:
+        """What an instruction writes to that does not jump."""
+        assert self.out is not None
+        return self.out
+
+    @property
     def begins(self) -> list[int]:
         """The first row (or tap) of each turn."""
         return list(self.listed) or [self.first + n * self.step for n in range(self.times)]
@@ -182,6 +198,13 @@ class Instruction:
     @property
     def bodies(self) -> tuple[Body, ...]:
         return self.control.bodies if self.control else ()
+
+    @property
+    def memory(self) -> list[Place | Room]:
+        """All that it reads and writes, its bodies outside of their arenas included."""
+        lent = (lent.place for body in self.bodies for lent in body.lent)
+        parts = (*(o.place for o in self.operands), self.out, self.scratch, self.sums, *lent)
+        return [part for part in parts if part is not None]
 
 
 @dataclass(frozen=True)
@@ -219,7 +242,7 @@ class Branches:
     """The first body where the byte at operand 0 is not zero, else the second one."""
 
     bodies: tuple[Body, ...]
-    made: tuple[Place, ...]
+    shown: tuple[Place, ...]
     """The outputs that traces show."""
 
 
@@ -228,7 +251,7 @@ class Loop:
     """The last body again and again: `trips` times, or as long as the first output of the first body is not zero."""
 
     bodies: tuple[Body, ...]
-    made: tuple[Place, ...]
+    shown: tuple[Place, ...]
     """The outputs that traces show."""
     begin: tuple[Transfer, ...]
     trips: int | None
@@ -278,6 +301,11 @@ class Program:
     def straight(self) -> bool:
         """One instruction after another, each with one turn."""
         return self.schedule == tuple(range(len(self.instructions)))
+
+    @property
+    def counter_bytes(self) -> int:
+        """Bytes of each counter."""
+        return 1 if all(i.times < 1 << 8 for i in self.instructions) else 2
 
     @property
     def jumps(self) -> bool:
@@ -377,13 +405,13 @@ class _Lowered:
             read = windows(plan, op, rows)
             return replace(begun, form=Form.ROWS, operands=(self._operand(read),), hi=kernel.group)
         if kernel.row:
-            found = [window(plan, op, position, rows) for position in kernel.operands]
+            readings = [window(plan, op, position, rows) for position in kernel.operands]
             form, hi = Form.ROW, 0
         else:
-            found = [aligned_row(plan, op, position, rows) for position in kernel.operands]
+            readings = [aligned_row(plan, op, position, rows) for position in kernel.operands]
             units = kernel.units // row_count(op.output(plan.graph).shape)
             form, hi = Form.EACH, units if kernel.call is Call.FLAT else 1
-        operands = tuple(self._operand(read, _listed(read, rows)) for read in found)
+        operands = tuple(self._operand(read, _listed(read, rows)) for read in readings)
         return replace(begun, form=form, operands=operands, hi=hi)
 
     def _operand(self, read: Reading, listed: Sequence[int] = ()) -> Operand:
@@ -398,8 +426,8 @@ class _Lowered:
         if tensor.data is not None:
             return self._constant(tensor)
         buffer = self.plan.place[tensor.id]
-        found = self._place(buffer, tensor.dtype)
-        return replace(found, kind=Kind.STRIP, at=buffer.offset, offsets=()) if found.kind is Kind.TABLE else found
+        place = self._place(buffer, tensor.dtype)
+        return replace(place, kind=Kind.STRIP, at=buffer.offset, offsets=()) if place.kind is Kind.TABLE else place
 
     def _constant(self, tensor: Tensor) -> Place:
         assert tensor.data is not None
@@ -410,12 +438,12 @@ class _Lowered:
     def _place(self, buffer: Buffer, dtype: DType) -> Place:
         """Where the rows of a buffer lie."""
         memory = STATES if buffer.memory == KEPT else buffer.memory
-        found = Place(buffer.row_bytes, len(buffer.offsets), memory, dtype=dtype, tensors=buffer.tensors)
+        place = Place(buffer.row_bytes, len(buffer.offsets), memory, dtype=dtype, tensors=buffer.tensors)
         if buffer.ring is not None:
-            return replace(found, at=buffer.offset, kind=Kind.RING, ring=buffer.ring)
+            return replace(place, at=buffer.offset, kind=Kind.RING, ring=buffer.ring)
         if buffer.base is None:
-            return replace(found, kind=Kind.TABLE, offsets=buffer.offsets)
-        return replace(found, at=buffer.base)
+            return replace(place, kind=Kind.TABLE, offsets=buffer.offsets)
+        return replace(place, at=buffer.base)
 
     def _control(self, op: Control, begun: Instruction, kernel: Bodied) -> Instruction:
         """An operator with bodies."""
@@ -475,15 +503,19 @@ def _turning(begun: Instruction, values: Sequence[int]) -> Instruction:
     """An instruction with a turn for each of these values."""
     if len(values) == 1:
         return replace(begun, first=values[0])
-    found = affine([(n, 0, v) for n, v in enumerate(values)])
-    return replace(begun, listed=tuple(values)) if found is None else replace(begun, first=found.start, step=found.step)
+    formula = affine([(n, 0, v) for n, v in enumerate(values)])
+    return (
+        replace(begun, listed=tuple(values))
+        if formula is None
+        else replace(begun, first=formula.start, step=formula.step)
+    )
 
 
 def _listed(read: Reading, rows: RowsOf) -> list[int]:
     """The rows that are read in each turn, or for each row where a turn computes several."""
     if rows.group == 1:
         return read.flat
-    found = [OUTSIDE] * (read.count * (max(rows.ys) + 1))
+    listed = [OUTSIDE] * (read.count * (max(rows.ys) + 1))
     for y, taken in zip(rows.ys, read.listed, strict=True):
-        found[y * read.count : y * read.count + len(taken)] = taken
-    return found
+        listed[y * read.count : y * read.count + len(taken)] = taken
+    return listed

@@ -30,14 +30,14 @@ def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) ->
     n0, k0, v0 = known[0]
     spread = _slope([(k, v) for n, k, v in known if n == n0], 1)
     step = _slope([(n, v - (k - k0) * spread) for n, k, v in known], 0)
-    found = Affine(v0 - n0 * step - k0 * spread, step, spread)
+    formula = Affine(v0 - n0 * step - k0 * spread, step, spread)
     for n, k, v in given:
-        expected = found.start + n * step + k * spread
+        expected = formula.start + n * step + k * spread
         if count is not None and not 0 <= expected < count:
             expected = OUTSIDE
         if expected != v:
             return None
-    return found
+    return formula
 
 
 def _slope(points: Sequence[tuple[int, int]], default: int) -> int:
@@ -59,18 +59,13 @@ class RowsOf:
 
     @cached_property
     def ys(self) -> list[int]:
-        found = [y for s in self.steps for y in range(s.rows.lo, s.rows.hi)]
-        return found if self.group == 1 else sorted(found)
+        ys = [y for s in self.steps for y in range(s.rows.lo, s.rows.hi)]
+        return ys if self.group == 1 else sorted(ys)
 
     @property
     def begins(self) -> list[int]:
         """The first row of each step."""
         return [s.rows.lo for s in self.steps]
-
-    def in_one_piece(self, out: Buffer) -> bool:
-        """Whether those of each step lie one after another."""
-        pairs = ((out.offsets[y], out.offsets[y + 1]) for s in self.steps for y in range(s.rows.lo, s.rows.hi - 1))
-        return all(a is not None and b == a + out.row_bytes for a, b in pairs)
 
 
 @dataclass(frozen=True)
@@ -78,8 +73,6 @@ class Reading:
     """The rows of an operand that are read for each output row."""
 
     tensor: Tensor
-    rows: int
-    """How many the operand has."""
     count: int
     """How many are read for an output row, at most."""
     listed: tuple[tuple[int, ...], ...]
@@ -91,11 +84,6 @@ class Reading:
         """All of `listed`, `count` for each output row."""
         return [r for rows in self.listed for r in (*rows, *[OUTSIDE] * (self.count - len(rows)))]
 
-    @property
-    def single(self) -> bool:
-        """One row that is always there, by a formula."""
-        return self.formula is not None and self.count == 1 and all(OUTSIDE not in rows for rows in self.listed)
-
 
 def window(plan: Plan, op: Op, position: int, rows: RowsOf) -> Reading:
     """What a kernel with a row function reads of an operand: the taps of a window, or what is joined."""
@@ -103,8 +91,8 @@ def window(plan: Plan, op: Op, position: int, rows: RowsOf) -> Reading:
     reads = [op.reads(plan.graph, position, y) or () for y in rows.ys]
     count, have = max(map(len, reads)), row_count(tensor.shape)
     samples = [(y, k, r) for y, taken in zip(rows.ys, reads, strict=True) for k, r in enumerate(taken)]
-    found = affine(samples, have) if all(len(r) == count for r in reads) else None
-    return Reading(tensor, have, count, tuple(reads), found)
+    formula = affine(samples, have) if all(len(r) == count for r in reads) else None
+    return Reading(tensor, count, tuple(reads), formula)
 
 
 def windows(plan: Plan, op: Op, rows: RowsOf) -> Reading:
@@ -112,27 +100,26 @@ def windows(plan: Plan, op: Op, rows: RowsOf) -> Reading:
     kernel, tensor = rows.steps[0].kernel, op.input(plan.graph)
     have = row_count(tensor.shape)
     reads = [op.reads(plan.graph, 0, y) or () for y in rows.ys]
-    found = affine([(y, k, r) for y, read in zip(rows.ys, reads, strict=True) for k, r in enumerate(read)], have)
-    assert found is not None and found.spread == 1, "kernels for several rows take plain windows only"
-    return Reading(tensor, have, (kernel.group - 1) * found.step + len(reads[0]), tuple(reads), found)
+    formula = affine([(y, k, r) for y, read in zip(rows.ys, reads, strict=True) for k, r in enumerate(read)], have)
+    assert formula is not None and formula.spread == 1, "kernels for several rows take plain windows only"
+    return Reading(tensor, (kernel.group - 1) * formula.step + len(reads[0]), tuple(reads), formula)
 
 
 def aligned_row(plan: Plan, op: Op, position: int, rows: RowsOf) -> Reading:
     """What a kernel without a row function reads of an operand: the row that each output row is made from."""
     tensor = op.input(plan.graph, position)
     reads = [(op.reads(plan.graph, position, y) or (0,))[0] for y in rows.ys]
-    found = affine([(y, 0, r) for y, r in zip(rows.ys, reads, strict=True)])
-    return Reading(tensor, row_count(tensor.shape), 1, tuple((r,) for r in reads), found)
+    formula = affine([(y, 0, r) for y, r in zip(rows.ys, reads, strict=True)])
+    return Reading(tensor, 1, tuple((r,) for r in reads), formula)
 
 
 def added(plan: Plan, op: Op, steps: Sequence[Step]) -> tuple[list[int], Reading]:
     """The taps that are added to running sums, and the row of each."""
     tensor = op.input(plan.graph)
-    count = row_count(tensor.shape)
     taps = [s.tap for s in steps if s.tap is not None]
-    read = op.reads(plan.graph, 0, 0) or tuple(range(count))
-    found = affine([(t, 0, read[t]) for t in taps])
-    return taps, Reading(tensor, count, 1, tuple((read[t],) for t in taps), found)
+    read = op.reads(plan.graph, 0, 0) or tuple(range(row_count(tensor.shape)))
+    formula = affine([(t, 0, read[t]) for t in taps])
+    return taps, Reading(tensor, 1, tuple((read[t],) for t in taps), formula)
 
 
 def view(plan: Plan, tensor: Tensor) -> Buffer:
@@ -144,8 +131,3 @@ def view(plan: Plan, tensor: Tensor) -> Buffer:
     row = tensor.nbytes // count
     offsets = tuple(buffer.offset + y * row for y in range(count))
     return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
-
-
-def counter_of(plan: Plan, i: int) -> int:
-    """Which of the plan's counters counts the steps of operator i, which has several."""
-    return sum(len(steps) > 1 for _, steps in plan.works[:i])

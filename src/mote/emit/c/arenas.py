@@ -24,8 +24,8 @@ from mote.emit.c.c import (
 )
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import brief, section
-from mote.plan.plan import ALIGNMENT, LENT, Plan
-from mote.plan.plan import KEPT as KEPT_MEMORY
+from mote.lower.program import STATES
+from mote.plan.plan import ALIGNMENT, Plan
 from mote.targets import KEPT, Memory
 
 KEPT_SUFFIX = f"_{KEPT}"
@@ -128,18 +128,8 @@ def arenas(plan: Plan) -> list[Arena]:
 
 def places(plan: Plan) -> dict[int, Arena]:
     """The arenas by the number of their memory, with what is kept from one inference to the next."""
-    kept = {KEPT_MEMORY: Arena(plan.state_bytes, None, KEPT_SUFFIX)} if plan.graph.states else {}
+    kept = {STATES: Arena(plan.state_bytes, None, KEPT_SUFFIX)} if plan.graph.states else {}
     return {**dict(enumerate(arenas(plan))), **kept}
-
-
-def lent_places(plan: Plan, written: Sequence[int]) -> dict[int, Given]:
-    """The same of a body of control flow, which is given all of its memory; `written` are the tensors that it may
-    write to of those that it is lent."""
-    lent = {
-        LENT - k: Given(plan.graph.tensors[t].nbytes, None, f"given_{k}", t not in written)
-        for k, t in enumerate(plan.goal.lent)
-    }
-    return {0: Given(plan.arena, None, "arena"), **lent}
 
 
 def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Compound:

@@ -16,6 +16,7 @@ from mote.emit.c.golden import Run
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import ConstantArray, Constants
 from mote.kernels import library
+from mote.lower.program import Program, program
 from mote.plan.plan import Plan
 from mote.plan.rows import aligned
 from mote.targets import Memory
@@ -102,9 +103,11 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
 def _projects(jobs: Sequence[Job]) -> list[Project]:
     """One for each model; their constants share the flash."""
     constants = [Constants(j.options.name) for j in jobs]
-    bodies = [source.model(j.plan, j.options, c) for j, c in zip(jobs, constants, strict=True)]
+    programs = [program(j.plan) for j in jobs]
+    parts = list(zip(jobs, programs, constants, strict=True))
+    bodies = [source.model(j.plan, made, j.options, c) for j, made, c in parts]
     _allocate([array for c in constants for array in c.arrays], jobs[0].options.flashes)
-    return [_project(*parts) for parts in zip(jobs, bodies, constants, strict=True)]
+    return [_project(*part, body) for part, body in zip(parts, bodies, strict=True)]
 
 
 def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> None:
@@ -119,10 +122,10 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
             return
 
 
-def _project(job: Job, body: list[Definition], constants: Constants) -> Project:
+def _project(job: Job, made: Program, constants: Constants, body: list[Definition]) -> Project:
     plan, options = job.plan, job.options
     name = options.name
-    kernels = kernel_texts(plan, options)
+    kernels = kernel_texts(plan, made, options)
     project = {f"{name}.h": header.text(plan, options)}
     if options.single_file:
         project[f"{name}.c"] = printed(_amalgamated(body, kernels, constants))
@@ -144,10 +147,10 @@ def kernel_text(file: str) -> str:
     return library.header(file)
 
 
-def kernel_texts(plan: Plan, options: ProjectOptions) -> dict[str, str]:
+def kernel_texts(plan: Plan, made: Program, options: ProjectOptions) -> dict[str, str]:
     """The kernels' files that a model uses, each after those it includes."""
     hot = kernel_headers(ramcode.hot_files(plan)) if options.code_in_ram else []
-    files = kernel_headers(source.includes(plan))
+    files = kernel_headers(source.includes(made))
     return {k: ramcode.in_ram(kernel_text(k)) if k in hot else kernel_text(k) for k in files}
 
 

@@ -29,15 +29,15 @@ from mote.emit.c.checks import Checked, array_span
 from mote.emit.c.executor import Executor, other_elements
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.ports import inputs, outputs, parameters
-from mote.emit.c.values import Constants, CType
-from mote.graph import Op
+from mote.emit.c.values import Constants
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import Packed
 from mote.kernels.structs import Field, kernel_fields
-from mote.plan.plan import ALIGNMENT, Bodied, Plan
-from mote.plan.rows import Arrival
-from mote.plan.several_memories import constant_reads
+from mote.lower.program import Form, Program
+from mote.plan.plan import ALIGNMENT, Plan
 from mote.targets import ALIGNED
+
+BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})
 
 
 def constants(options: ProjectOptions, found: Constants) -> list[Definition]:
@@ -47,11 +47,11 @@ def constants(options: ProjectOptions, found: Constants) -> list[Definition]:
     return [head, *guarded(guard, Include("mote_common.h"), BLANK, *found.definitions)]
 
 
-def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
+def model(plan: Plan, made: Program, options: ProjectOptions, found: Constants) -> list[Definition]:
     """The C file. Fills `found` with the constants that the steps need."""
     name = options.name
-    executor = Executor(plan, found, name)
-    work = _work(plan, options, executor)
+    executor = Executor(made, found, name, places(plan))
+    work = _work(executor, options)
     structs = list(_structs(executor))
     parameters_ = _parameters(structs, found)
     keeping = states.keeping(plan, options, found) if plan.graph.states else []
@@ -72,49 +72,40 @@ def model(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definit
         BLANK,
         *settings,
         *([SECTION] if options.flashes or plan.memories else []),
-        *map(Include, includes(plan)),
-        *map(Text, _instances(plan)),
+        *map(Include, includes(made)),
+        *map(Text, _instances(made)),
         *([Include("mote_arena.h")] if options.shared_arena else []),
         Include(f"{name}_constants.h"),
         BLANK,
         _trace(options),
-        *([NEXT] if executor.several_types else []),
+        *([NEXT] if made.mixed else []),
         *parameters_,
         *(part for e in executor.all for part in e.tables),
         *_memory(plan, options),
         *keeping,
         *checks.check(name, _checked(found, executor, structs)),
-        *_accessors(plan, options),
+        *_accessors(plan, made, options),
         *(_zones(plan, options) if plan.zone else []),
         *work,
-        *(_push(plan, options) if plan.pushed else _run(plan, options)),
+        *(_push(plan, made, options) if made.pushed else _run(made, options)),
     ]
 
 
-def includes(plan: Plan) -> list[str]:
+def includes(made: Program) -> list[str]:
     """The kernels' files."""
-    used = [s.kernel.file for p in plan.all for s in p.steps if _has_parameters(p.op(s), s.kernel)]
-    kept = ["mote_state.h"] if plan.graph.states else []
-    rows = [] if all(p.layered for p in plan.all) else ["mote_rows.h"]
-    rows += ["mote_rows_of.h"] if _other_elements(plan) else []
+    turns = [i for p in made.all for i in p.turns]
+    used = [i.kernel.file for i in turns if i.kernel is not None]
+    kept = ["mote_state.h"] if made.states else []
+    rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
+    rows += ["mote_rows_of.h"] if other_elements(made) else []
     return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *rows, *used]))
 
 
-def _instances(plan: Plan) -> list[str]:
+def _instances(made: Program) -> list[str]:
     """What the kernels' files define only where it is asked for."""
-    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in _other_elements(plan)]
-    steps = (s for p in plan.all for s in p.steps)
-    return rows + list(dict.fromkeys(str(instance) for s in steps for instance in s.kernel.instances))
-
-
-def _other_elements(plan: Plan) -> list[CType]:
-    """What row pointers point to besides what `mote_rows.h` knows, in bodies of control flow too."""
-    return list(dict.fromkeys(e for p in plan.all for e in other_elements(p)))
-
-
-def _has_parameters(op: Op, kernel: Packed) -> bool:
-    """Whether a kernel of the library computes an operator; else it is an arrival, or control flow."""
-    return not isinstance(op, Arrival) and not isinstance(kernel, Bodied)
+    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(made)]
+    kernels = (i.kernel for p in made.all for i in p.turns if i.kernel is not None)
+    return rows + list(dict.fromkeys(str(instance) for kernel in kernels for instance in kernel.instances))
 
 
 class _Struct(NamedTuple):
@@ -130,13 +121,12 @@ class _Struct(NamedTuple):
 
 
 def _structs(executor: Executor) -> Iterator[_Struct]:
-    """Those of all operators whose kernels have parameters."""
+    """Those of all instructions whose kernels have parameters."""
     for e in executor.all:
-        for i, (op, steps) in enumerate(e.plan.works):
-            kernel = steps[0].kernel
-            if _has_parameters(op, kernel):
-                reads = constant_reads(e.plan.graph, op)
-                yield _Struct(f"{e.hint}{i}", f"{e.prefix}_step_{i}", kernel, kernel_fields(kernel), reads)
+        for number, i in enumerate(e.program.instructions):
+            if i.kernel is not None:
+                fields = kernel_fields(i.kernel)
+                yield _Struct(f"{e.hint}{number}", f"{e.prefix}_step_{number}", i.kernel, fields, i.reads)
 
 
 def _parameters(structs: Iterable[_Struct], found: Constants) -> list[Definition]:
@@ -233,7 +223,7 @@ def _storage(plan: Plan, options: ProjectOptions) -> list[Definition]:
     ]
 
 
-def _accessors(plan: Plan, options: ProjectOptions) -> list[Definition]:
+def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
     """The functions that begin, and that tell where inputs and outputs are."""
     name, position = options.name, f"{options.name}_state.position"
     body: list[Statement] = [assign(position, 0)]
@@ -248,17 +238,17 @@ def _accessors(plan: Plan, options: ProjectOptions) -> list[Definition]:
         body.append(f"{name}_forget()")
     body += [assign(position, 1), "return MOTE_OK"]
     accessors: list[Definition] = []
-    for port in (*([] if plan.pushed else inputs(plan, options)), *outputs(plan, options)):
-        buffer = plan.place[port.tensor.id]
-        address = f"{places(plan)[buffer.memory].storage(options)} + {buffer.offset}"
+    ports = zip((*inputs(plan, options), *outputs(plan, options)), (*made.inputs, *made.outputs), strict=True)
+    for port, place in ((port, p.place) for port, p in ports if p.place is not None):
+        address = f"{places(plan)[place.memory].storage(options)} + {place.at}"
         where = f"return {position} == 0 ? NULL : (mote_any_t)({address})"
         accessors.append(Accessor(f"{port.ctype} *{port.function}(void)", where))
     return [Function(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
 
 
-def _work(plan: Plan, options: ProjectOptions, executor: Executor) -> list[Definition]:
+def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
     """One step of the schedule, and the macros for addresses in it."""
-    name, cases = options.name, executor.cases
+    name, cases, made = options.name, executor.cases, executor.program
     arenas = executor.arenas.values()
     functions = executor.functions
     macros = [Define(f"{a.at}(offset)", f"((mote_any_t)({a.pointer} + (offset)))") for a in arenas]
@@ -269,9 +259,9 @@ def _work(plan: Plan, options: ProjectOptions, executor: Executor) -> list[Defin
         *(f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in arenas),
         *executor.variables,
         *(f"(void){a.pointer}" for a in arenas),
-        Switch("step" if plan.straight else f"{name}_schedule[step]", cases),
+        Switch("step" if made.straight else f"{name}_schedule[step]", cases),
     ]
-    row = ", const void *row" if plan.pushed else ""
+    row = ", const void *row" if made.pushed else ""
     return [*macros, BLANK, *functions, Function(f"static void {name}_work(uint32_t step{row})", body)]
 
 
@@ -280,45 +270,45 @@ def _ready(options: ProjectOptions) -> Statement:
     return when(f"{options.name}_state.position == 0", "return MOTE_NOT_READY")
 
 
-def _begin(plan: Plan, options: ProjectOptions) -> list[Statement]:
+def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
     """What a step does before its work: counters start at zero."""
     state = f"{options.name}_state"
-    return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if plan.counters else []
+    return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if made.counters else []
 
 
-def _end(plan: Plan, options: ProjectOptions, busy: str) -> list[Statement]:
+def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
     """What a step does after its work, and returns; `busy` where there is more to do."""
     state, missing = f"{options.name}_state", f"{options.name}_kept.missing"
     body: list[Statement] = []
-    if plan.zone:
+    if made.zone:
         again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
         body.append(when(f"{state}.broken", *again, "return MOTE_BROKEN"))
-    body += [when(f"++{state}.position <= {len(plan.steps)}", f"return {busy}"), assign(f"{state}.position", 1)]
-    if not plan.graph.warm_up:
+    body += [when(f"++{state}.position <= {len(made.schedule)}", f"return {busy}"), assign(f"{state}.position", 1)]
+    if not made.warm_up:
         return [*body, "return MOTE_OK"]
     return [*body, when(f"{missing} > 0", f"{missing}--"), f"return {missing} > 0 ? MOTE_WAITING : MOTE_OK"]
 
 
-def _run(plan: Plan, options: ProjectOptions) -> list[Definition]:
+def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     """The functions that run the model, at once or step by step."""
     name = options.name
     step, run = f"mote_status {name}_step(void)", f"mote_status {name}_run(void)"
-    if not plan.steps:
+    if not made.schedule:
         nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
         return [Function(step, nothing), Accessor(run, f"return {name}_step()")]
     work = f"{name}_work((uint32_t){name}_state.position - 1)"
     again = Compound("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
     return [
-        Function(step, [_ready(options), *_begin(plan, options), work, *_end(plan, options, "MOTE_BUSY")]),
+        Function(step, [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]),
         Function(run, ["mote_status status", again, "return status"]),
     ]
 
 
-def _push(plan: Plan, options: ProjectOptions) -> list[Definition]:
+def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
     """The input comes row by row: what can be done with a row is done when it comes."""
     name, (port,) = options.name, inputs(plan, options)
     state = f"{name}_state"
-    arrival = next(i for i, (op, _) in enumerate(plan.works) if isinstance(op, Arrival))
+    arrival = next(n for n, i in enumerate(made.instructions) if i.form is Form.ARRIVAL)
     waits, status = f"{name}_waits()", f"{name}_waits() ? MOTE_WAITING : MOTE_BUSY"
     work = f"{name}_work((uint32_t){state}.position - 1, row)"
     return [
@@ -329,7 +319,7 @@ def _push(plan: Plan, options: ProjectOptions) -> list[Definition]:
         Comment("One step; what comes after it."),
         Function(
             f"static mote_status {name}_advance(const void *row)",
-            [*_begin(plan, options), work, *_end(plan, options, status)],
+            [*_begin(made, options), work, *_end(made, options, status)],
         ),
         Function(
             f"mote_status {name}_step(void)",

@@ -80,10 +80,10 @@ class _Flattener:
 
     def _scope(self, program: Program, bases: Mapping[int, _Base]) -> _Scope:
         """A program with numbers for its instructions and counters behind those that there are."""
-        found = _Scope(program, bases, len(self.instructions), self.counters)
+        scope = _Scope(program, bases, len(self.instructions), self.counters)
         self.counters += program.counters
         self.instructions += [Instruction("", Form.COPY)] * len(program.instructions)
-        return found
+        return scope
 
     def _run(self, scope: _Scope) -> None:
         """The instructions of a program, and its schedule behind what there is."""
