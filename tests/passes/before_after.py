@@ -1,0 +1,29 @@
+"""Graphs before and after a pass, and that both give the same values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.execute.stimuli import stimuli
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.tolerance import Magnitudes, compare
+from tests.helpers.network import Net
+
+
+def graph(net: Net, *outputs: int) -> Graph:
+    return tflite.parse(net.finish(*outputs), "before")
+
+
+def unchanged(before: Graph, after: Graph, exact: bool = True) -> None:
+    """Every output has the same value; `exact`: floats too, bit for bit."""
+    after.verify()
+    for case in stimuli(before, 4):
+        want, got = before.evaluate(case), after.evaluate(case)
+        sizes = Magnitudes(before).step(want)
+        for t in before.outputs:
+            assert np.array_equal(got[t], want[t]) if exact else not compare(got[t], want[t], sizes[t])[1]
+
+
+def kinds(g: Graph) -> list[str]:
+    return [op.kind for op in g.ops]

@@ -1,0 +1,21 @@
+"""The pipeline reports what passes removed; every pass has its own test."""
+
+from __future__ import annotations
+
+from mote.passes import (
+    optimize,
+)
+from tests.helpers.network import Net
+from tests.passes.before_after import graph, unchanged
+
+
+def test_pipeline_reports_what_it_removed() -> None:
+    net = Net()
+    x = net.conv(net.pad(net.input(1, 5, 6, 2), (0, 0), (1, 1), (1, 1), (0, 0)), 4, padding="VALID")
+    before = graph(net, net.moved("RELU", [x]))
+    after, savings = optimize(before)
+    assert [(s.name, s.removed, s.detail) for s in savings] == [
+        ("fuse pads", 1, "1 PAD"),
+        ("fuse activations", 1, "1 RELU"),
+    ]
+    unchanged(before, after)

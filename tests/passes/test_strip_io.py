@@ -1,0 +1,17 @@
+"""QUANTIZE and DEQUANTIZE at the edges are left to the caller."""
+
+from __future__ import annotations
+
+from mote.passes import (
+    strip_io,
+)
+from tests.helpers.network import FLOAT, Net
+from tests.passes.before_after import graph, kinds
+
+
+def test_strip_io() -> None:
+    net = Net()
+    x = net.moved("RELU", [net.op("QUANTIZE", [net.input(1, 8, quant=FLOAT)])])
+    after = strip_io.run(graph(net, net.op("DEQUANTIZE", [x], quant=FLOAT))).verify()
+    assert kinds(after) == ["RELU"]
+    assert [after.tensors[t].dtype for t in (*after.inputs, *after.outputs)] == ["int8", "int8"]
