@@ -9,8 +9,8 @@ import argparse
 from collections.abc import Callable
 from unittest.mock import patch
 
+from tests.helpers import idioms as chains
 from tests.helpers.network import Net
-from tests.passes import test_fuse_functions as chains
 
 from mote.compiler import line
 from mote.measure import run

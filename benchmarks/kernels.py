@@ -32,8 +32,14 @@ from mote.kernels.contract import Call, Instance
 from mote.kernels.structs import fields
 
 ROOT = Path(__file__).parents[1]
-FILE = ROOT / "src" / "mote" / "image" / "stock.json"
-TESTS = ("tests/ops", "tests/streaming", "tests/frontends", "tests/kernels/test_rows.py", "tests/api/test_operators.py")
+FILE = ROOT / "src" / "mote" / "emit" / "image" / "stock.json"
+TESTS = (
+    "tests/ops",
+    "tests/passes/test_stream.py",
+    "tests/frontends",
+    "tests/kernels/test_rows.py",
+    "tests/api/test_operators.py",
+)
 JOINED = 16
 """How many tensors are joined or added up at most, all fewer included: as many as a step of an image can have."""
 

@@ -21,7 +21,13 @@ from mote.api.operators import markdown, operators
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "operators.md"
 FILE = ROOT / "src" / "mote" / "api" / "operators.json"
-TESTS = ("tests/ops", "tests/streaming", "tests/kernels/test_rows.py", "tests/fuzz", "tests/api/test_operators.py")
+TESTS = (
+    "tests/ops",
+    "tests/passes/test_stream.py",
+    "tests/kernels/test_rows.py",
+    "tests/fuzz",
+    "tests/api/test_operators.py",
+)
 BEGIN, END = "<!-- the record: benchmarks/operators.py -->\n", "<!-- end of the record -->\n"
 
 

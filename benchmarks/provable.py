@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from tests.helpers import idioms
 from tests.helpers.built import side_by_side
 from tests.helpers.flow import Flow
 from tests.helpers.network import FLOAT, Net, Quant
+from tests.helpers.streams import Variable
 from tests.kernels import test_even_elements
 from tests.kernels.even import Layers
 from tests.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
@@ -27,8 +29,6 @@ from tests.ops.reductions import test_normalize, test_reduce
 from tests.ops.signal import test_audio_stateless as test_signal
 from tests.ops.signal import test_rfft2d as test_spectrum
 from tests.ops.windows import test_conv3d
-from tests.passes import test_fuse_functions
-from tests.streaming.streams import Variable
 
 from mote.frontends.build import Builder
 from mote.frontends.build import norms as normalizations
@@ -92,7 +92,7 @@ def elements(dtype: str) -> bytes:
 def norms(dtype: str) -> bytes:
     """Layers that are computed line by line."""
     net = Net(4, dtype)
-    return net.finish(test_fuse_functions.layer_norm(net, net.input(*test_fuse_functions.LINES)))
+    return net.finish(idioms.layer_norm(net, net.input(*idioms.LINES)))
 
 
 def edges() -> bytes:

@@ -22,7 +22,7 @@ ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519
 invalid = pytest.importorskip("cryptography.exceptions").InvalidSignature
 
 HERE = Path(__file__).parent
-UPDATE = HERE.parents[1] / "src" / "mote" / "image" / "update"
+UPDATE = HERE.parents[1] / "src" / "mote" / "deploy" / "update"
 SOURCES = [UPDATE / "mote_sha512.c", UPDATE / "mote_ed25519.c"]
 GLUE = HERE.parent / "kernels" / "program.c"
 FLAGS = ["-std=c99", "-Wconversion", "-pedantic", "-Werror"]

@@ -20,8 +20,8 @@ from mote.evaluation import runners
 from mote.evaluation.evaluator import evaluate
 from tests.emit.c.test_ramcode import SLOW
 from tests.helpers.network import Net
+from tests.helpers.streams import sliding
 from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS, emulated, needs_litert
-from tests.streaming.streams import sliding
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS, SAMPLES = MODELS / "digits.tflite", MODELS / "digits_samples.npz"

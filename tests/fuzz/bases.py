@@ -11,7 +11,9 @@ from random import Random
 import transformer
 from mote.frontends.tflite.writer import Writer
 from tests.frontends.tflite import test_storage
+from tests.helpers import idioms
 from tests.helpers.network import Net
+from tests.helpers.streams import sliding
 from tests.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
 from tests.ops.classical import test_detection
 from tests.ops.control import test_control_flow as test_control
@@ -28,8 +30,6 @@ from tests.ops.reductions import test_normalize, test_reduce
 from tests.ops.signal import test_audio_stateless as test_signal
 from tests.ops.signal import test_rfft2d as test_spectrum
 from tests.ops.windows import test_conv3d
-from tests.passes import test_fuse_functions
-from tests.streaming.streams import sliding
 
 MODELS = Path(__file__).parents[2] / "models"
 KINDS = {
@@ -185,10 +185,10 @@ def _fused(rng: Random) -> bytes:
     """What converters write out as several operators."""
     dtype = rng.choice(("int8", "float32"))
     net = Net(rng.randrange(1 << 30), dtype)
-    functions = {"int8": test_fuse_functions.BYTES, "float32": test_fuse_functions.REALS}[dtype]
-    made = [build(net, net.input(*test_fuse_functions.LINES)) for build in rng.sample(list(functions.values()), 2)]
-    made += [build(net, net.input(*test_fuse_functions.LINES)) for build in test_fuse_functions.NORMS[dtype][:2]]
-    return net.finish(*made, *(build(net) for build in rng.sample(list(test_fuse_functions.MOVES), 3)))
+    functions = {"int8": idioms.BYTES, "float32": idioms.REALS}[dtype]
+    made = [build(net, net.input(*idioms.LINES)) for build in rng.sample(list(functions.values()), 2)]
+    made += [build(net, net.input(*idioms.LINES)) for build in idioms.NORMS[dtype][:2]]
+    return net.finish(*made, *(build(net) for build in rng.sample(list(idioms.MOVES), 3)))
 
 
 def _uint8(rng: Random) -> bytes:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mote import frontends
 from mote.kernels.contract import Call
 from mote.lower.program import Form
+from tests.helpers import idioms
 from tests.helpers.support import examples, fuzzed
 from tests.kernels.rooms import Case, Collection, Rooms
 from tests.ops import test_pairs, test_places, test_real_bounds, test_sequences
@@ -32,7 +33,6 @@ from tests.ops.reductions import test_along_axis as test_along
 from tests.ops.reductions import test_reduce
 from tests.ops.signal import test_audio_stateless as test_signal
 from tests.ops.signal import test_rfft2d as test_spectrum
-from tests.passes import test_fuse_functions
 
 T = TypeVar("T")
 MUTANTS = examples(150)
@@ -101,8 +101,8 @@ def cases() -> tuple[Case, ...]:
         collection.add(vectors.graph)
     for alone in (*test_places.every(), *test_whole.cases(0, "int16", "uint64"), *test_angles.every()):
         collection.add(alone.graph)
-    for dtype in test_fuse_functions.NORMS:
-        collection.add(test_fuse_functions.optimized(test_fuse_functions.norms(dtype)))
+    for dtype in idioms.NORMS:
+        collection.add(idioms.optimized(idioms.norms(dtype)))
     for case in collection.cases:
         names = kept.setdefault(case.kernel.header, set())
         if len(names) < KERNELS:

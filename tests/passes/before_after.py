@@ -7,6 +7,7 @@ import numpy as np
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from tests.helpers.network import Net
 
@@ -27,3 +28,20 @@ def unchanged(before: Graph, after: Graph, exact: bool = True) -> None:
 
 def kinds(g: Graph) -> list[str]:
     return [op.kind for op in g.ops]
+
+
+def becomes(before: Graph, after: Graph, *lines: str, exact: bool = True) -> None:
+    """The operators after a pass, a line of text each, give the values that those before it gave."""
+    assert [line.strip() for line in after.text().split("\n")[1:-1]] == list(lines)
+    unchanged(before, after, exact)
+
+
+def over_time(graph: Graph, steps: int) -> list[Array]:
+    """The first outputs of inferences one after another, each with the states that the one before it left."""
+    states = {state.before: state.initial for state in graph.states}
+    outputs = []
+    for case in stimuli(graph, steps):
+        values = graph.evaluate({**case, **states})
+        states = {state.before: values[state.after] for state in graph.states}
+        outputs.append(values[graph.outputs[0]])
+    return outputs

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mote.passes import (
-    optimize,
-)
+from pathlib import Path
+
+from mote.passes import optimize, pipeline
 from tests.helpers.network import Net
 from tests.passes.before_after import graph, unchanged
 
@@ -19,3 +19,9 @@ def test_pipeline_reports_what_it_removed() -> None:
         ("fuse activations", 1, "1 RELU"),
     ]
     unchanged(before, after)
+
+
+def test_every_pass_has_its_own_test() -> None:
+    passes = [path for path in Path(pipeline.__file__).parent.glob("*.py") if "\ndef run(" in path.read_text()]
+    assert len(passes) > 25
+    assert not [path.name for path in passes if not (Path(__file__).parent / f"test_{path.name}").exists()]

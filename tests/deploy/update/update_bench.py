@@ -13,7 +13,7 @@ from zlib import crc32
 from mote import targets, toolchain
 
 HERE = Path(__file__).parent
-UPDATE = HERE.parents[2] / "src" / "mote" / "image" / "update"
+UPDATE = HERE.parents[2] / "src" / "mote" / "deploy" / "update"
 INCLUDE = (f"-I{UPDATE}", f"-I{UPDATE.parents[1] / 'kernels' / 'portable'}")
 MODULE = ("update", "journal", "delta", "ota", "update_text")
 """The update module without the verifier."""

@@ -28,13 +28,13 @@ from tests.helpers import narrow_int
 from tests.helpers.built import compile_model, side_by_side
 from tests.helpers.network import FLOAT, SCALE, Net
 from tests.helpers.onnx_numbers import numbers
+from tests.helpers.streams import Variable
 from tests.helpers.support import HOST_DSP, HOST_FPU, HOST_HELIUM, needs, soaked
 from tests.kernels import test_even
 from tests.ops import test_pairs
 from tests.ops.indexing import test_scatter
 from tests.ops.matrix import test_blockwise
 from tests.ops.recurrent import test_lstm, test_svdf
-from tests.streaming.streams import Variable
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 BIG_ENDIAN = "mips-linux-gnu-gcc"

@@ -19,8 +19,8 @@ from tests.helpers.support import needs
 TOP = Path(mote.__file__).parent
 INCLUDES = [
     *(Path(str(folder)) for folder in (*library.FOLDERS, *library.FITS)),
-    TOP / "image" / "runtime",
-    TOP / "image" / "update",
+    TOP / "emit" / "image" / "runtime",
+    TOP / "deploy" / "update",
 ]
 HEAD = "#include <stddef.h>\n#include <stdint.h>\n"
 STRCMP = "int strcmp(const char *, const char *);\n"
@@ -71,9 +71,11 @@ def test_what_does_not_is_left_alone() -> None:
     assert narrow_int.findings(HEAD + _numbered(RIGHT)) == []
 
 
-@pytest.mark.parametrize("folder", ["runtime", "update"])
+@pytest.mark.parametrize("folder", ["emit/image/runtime", "deploy/update"])
 def test_the_runtime_of_images(folder: str) -> None:
-    for path in sorted((TOP / "image" / folder).glob("*.c")):
+    sources = sorted((TOP / folder).glob("*.c"))
+    assert sources
+    for path in sources:
         assert narrow_int.findings(f'{STRCMP}#include "{path}"\n', INCLUDES) == []
 
 

@@ -13,7 +13,7 @@ import mote
 from mote.execute.host_runtime import Memory, Needs, Problem, TensorInfo
 
 TOP = Path(mote.__file__).parent
-RUNTIME = TOP / "image" / "runtime"
+RUNTIME = TOP / "emit" / "image" / "runtime"
 SOURCES = sorted(map(str, RUNTIME.glob("*.c")))
 INCLUDES = [f"-I{p}" for p in (RUNTIME, TOP / "kernels" / "portable", TOP / "kernels" / "portable" / "fits")]
 STRICT = ["-std=c99", "-fwrapv", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]

@@ -21,9 +21,13 @@ from tests.helpers.support import emulated, needs
 
 HERE = Path(__file__).parent
 RTOS = HERE / "rtos"
-SOURCE = HERE.parents[1] / "src" / "mote"
-UPDATE = SOURCE / "image" / "update"
-RUNTIME = [SOURCE / "image" / "runtime", SOURCE / "kernels" / "portable", SOURCE / "kernels" / "portable" / "fits"]
+SOURCE = HERE.parents[2] / "src" / "mote"
+UPDATE = SOURCE / "deploy" / "update"
+RUNTIME = [
+    SOURCE / "emit" / "image" / "runtime",
+    SOURCE / "kernels" / "portable",
+    SOURCE / "kernels" / "portable" / "fits",
+]
 SYSTEMS = ("cmsis-rtos2", "freertos", "zephyr")
 STRICT = [
     "-std=c99",
@@ -338,7 +342,7 @@ def test_a_real_model_on_a_core_without_an_operating_system(tmp_path: Path) -> N
     elf = toolchain.build(
         tmp_path / "out",
         [*sources, program],
-        HERE.parent / "kernels" / "program.c",
+        HERE.parents[1] / "kernels" / "program.c",
         target,
         toolchain.find_compiler(target),
         mode=Mode.DUMP,

@@ -18,7 +18,7 @@ from tests.helpers.network import Net
 from tests.helpers.support import examples, needs
 
 HERE = Path(__file__).parent
-DIGITS = HERE.parents[1] / "models" / "digits.tflite"
+DIGITS = HERE.parents[2] / "models" / "digits.tflite"
 MUTANTS = examples(30_000, 3_000), examples(300_000, 15_000)
 """Of digits, whose inferences take longer, and of images that were made by hand."""
 

@@ -13,8 +13,8 @@ from mote import frontends
 from mote.compiler.line import compile
 from mote.errors import MoteError
 from mote.frontends import Format, Source, tflite
+from tests.helpers.streams import sliding
 from tests.helpers.support import examples
-from tests.streaming.streams import sliding
 
 MODELS = Path(__file__).parents[3] / "models"
 DIGITS = (MODELS / "digits.tflite").read_bytes()

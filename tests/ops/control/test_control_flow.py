@@ -27,8 +27,8 @@ from mote.plan.check import PlanError
 from mote.plan.check import check as check_plan
 from mote.plan.plan import Bodied, Plan
 from tests.helpers.flow import BOOL, INT, Body, Flow
+from tests.helpers.streams import handle
 from tests.helpers.support import check, check_numpy, exact_on, examples, needs_litert
-from tests.streaming.streams import handle
 
 pytestmark = needs_litert
 

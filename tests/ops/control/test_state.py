@@ -28,8 +28,8 @@ from mote.plan.plan import Plan
 from mote.toolchain import Mode
 from tests.helpers.flex import options
 from tests.helpers.network import Net
+from tests.helpers.streams import Variable, handle, sliding
 from tests.helpers.support import check, emulated, examples, needs, needs_litert
-from tests.streaming.streams import Variable, handle, sliding
 
 
 def counter() -> bytes:
