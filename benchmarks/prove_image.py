@@ -26,7 +26,7 @@ from mote.kernels import portable
 
 KERNELS = Path(portable.__file__).parent
 RUNTIME = Path(format.__file__).parent / "runtime"
-BY_HAND = Path(__file__).parents[1] / "tests" / "image"
+BY_HAND = Path(__file__).parents[1] / "tests" / "emit" / "image"
 IMAGES = {"every form": every_form, "wide tables": lambda: every_form(Feature.WIDE), "pushed rows": pushed}
 RINGS = 3
 """Rows of the ring buffer in these images."""

@@ -100,7 +100,7 @@ def test_the_structs_of_the_runtime_are_the_records(tmp_path: Path) -> None:
     includes = ["<stddef.h>", '"mote_image.h"', '"mote_runtime.h"', '"mote_room.h"']
     source = tmp_path / "format.c"
     source.write_text("\n".join([*(f"#include {i}" for i in includes), *lines, ""]))
-    kernels = RUNTIME.parents[1] / "kernels" / "portable"
+    kernels = RUNTIME.parents[2] / "kernels" / "portable"
     folders = [RUNTIME, kernels, kernels / "fits"]
     command = ["gcc", "-std=c11", "-fsyntax-only", *(f"-I{folder}" for folder in folders), str(source)]
     found = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -279,9 +279,7 @@ def test_parameters_are_looked_at(library: Library) -> None:
 
 
 def test_every_refusal_has_a_mutant() -> None:
-    text = (HERE.parents[2] / "src" / "mote" / "emit" / "image" / "runtime" / "mote_check.c").read_text(
-        encoding="utf-8"
-    )
+    text = (HERE.parents[2] / "src/mote/emit/image/runtime/mote_check.c").read_text(encoding="utf-8")
     said = set(re.findall(r'"([a-z][^"]+)"', text)) - {"mote_interpreter.h", "nothing"}
     assert said == {why for why, _, _ in WRONG}
 
