@@ -46,7 +46,7 @@ from mote.emit.c.project import Job, Project, generate
 from mote.errors import MoteError
 from mote.frontends import Format, Source
 from mote.graph import Graph
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
@@ -344,10 +344,10 @@ def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
     several that does not cost what kernels for each of them do."""
     offers, layouts = Offers(graph), layouts_of(graph, lowering)
     pieces: dict[int, Numbers] = {n: (n,) for n in range(len(graph.ops))}
-    for chain in offers.chains(lowering):
-        able = any(not kernel.parts for kernel in offers.kernels(chain, lowering))
-        if able and all(pieces[n] == (n,) for n in chain):
-            pieces |= dict.fromkeys(chain, chain)
+    for region in offers.regions(lowering):
+        able = any(not kernel.parts for kernel in offers.kernels(region, lowering))
+        if able and all(pieces[n] == (n,) for n in region):
+            pieces |= dict.fromkeys(region, region)
     found = {}
     for ops in (ops for n, ops in pieces.items() if n == ops[-1]):
         op = offers.op(ops)
@@ -361,7 +361,7 @@ def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
 class Apart(Offers):
     """Kernels of one operator each: whether it pays to compute several together is not known before costs are."""
 
-    def chains(self, how: Lowering) -> list[Numbers]:
+    def regions(self, how: Lowering) -> list[Numbers]:
         return []
 
 

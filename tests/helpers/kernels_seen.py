@@ -14,7 +14,7 @@ from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.frontends import Source
 from mote.frontends.model import Model
 from mote.graph import Graph
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
 from mote.passes import optimize
@@ -47,7 +47,7 @@ def kernels(graph: Graph) -> Iterator[Packed]:
     for features in FEATURES:
         offers, singles = Offers(graph), [(n,) for n in range(len(graph.ops))]
         planar = {layout for ops in singles for layout in _layouts(graph, ops, features)}
-        for ops in (*singles, *offers.chains(Lowering(features))):
+        for ops in (*singles, *offers.regions(Lowering(features))):
             given = tuple(graph.ops[n] for n in ops)
             if not any(op.bodies or op.is_view or not op.outputs for op in given):
                 for reads in _layouts(graph, ops, features):

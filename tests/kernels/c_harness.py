@@ -15,7 +15,7 @@ from mote import targets, toolchain
 from mote.emit.c.c import printed
 from mote.emit.c.values import CTYPES, Constants
 from mote.graph import Graph, Op
-from mote.graph.chain import Chain
+from mote.graph.region import Region
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -279,7 +279,7 @@ def _call_several(
     """One call for as many rows as the kernel computes at once."""
     count = min(kernel.group, len(out) - first)
     read = [op.reads(g, 0, first + k) or () for k in range(count)]
-    window = op.ops[0] if isinstance(op, Chain) else op
+    window = op.ops[0] if isinstance(op, Region) else op
     step = window.vertical.stride  # type: ignore[attr-defined]
     found = {k * step + i: r for k, rows in enumerate(read) for i, r in enumerate(rows)}
     pointers = [inputs[r] if (r := found.get(i, OUTSIDE)) != OUTSIDE else "NULL" for i in range(max(found) + 1)]

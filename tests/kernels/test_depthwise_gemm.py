@@ -17,7 +17,7 @@ from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from mote.graph.chain import Chain, joined
+from mote.graph.region import Region, joined
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
@@ -111,7 +111,7 @@ def run(found: list[Both], program: Program) -> None:
     cases = []
     for c in found:
         g = tflite.parse(model(c), "both")
-        cases += [Joined(g, joined(g.ops), kernel, c.depthwise.seed) for kernel in offered(g, planar=c.planar)]
+        cases += [Joined(g, joined(g, g.ops), kernel, c.depthwise.seed) for kernel in offered(g, planar=c.planar)]
     assert cases
     for case in cases:
         case.call(program)
@@ -182,7 +182,7 @@ def network(width: int = 12) -> bytes:
 def test_in_a_network(options: dict[str, Any]) -> None:
     emulated("cortex-m4")
     found = compile(network(), target="cortex-m4", **options)
-    steps = [steps[0] for op, steps in found.plan.works if isinstance(op, Chain)]
+    steps = [steps[0] for op, steps in found.plan.works if isinstance(op, Region)]
     assert len(steps) == 2 and all(step.kernel.family in FAMILIES for step in steps)
     assert all(step.whole == ("optimize" in options) for step in steps)
     result = verify(found, 2)
@@ -195,11 +195,11 @@ APART = {"1": "depthwise_two", "3": "depthwise_two"}
 def test_what_is_between_has_no_memory() -> None:
     apart = compile(network(), target="cortex-m4", optimize="speed", kernels=APART)
     together = compile(network(), target="cortex-m4", optimize="speed")
-    inner = {op.ops[0].outputs[0] for op, _ in together.plan.works if isinstance(op, Chain)}
+    inner = {op.ops[0].outputs[0] for op, _ in together.plan.works if isinstance(op, Region)}
     assert len(inner) == 2 and not inner & together.plan.place.keys() and inner <= apart.plan.place.keys()
 
 
 def test_a_chain_whose_input_is_not_planar_is_given_up() -> None:
     """The model's own input is never planar."""
     found = compile(model(PLAIN), target="cortex-m4", optimize="speed")
-    assert not any(isinstance(op, Chain) for op, _ in found.plan.works)
+    assert not any(isinstance(op, Region) for op, _ in found.plan.works)

@@ -15,7 +15,7 @@ import pytest
 
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.graph.chain import joined
+from mote.graph.region import joined
 from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise_planar import planar_layout
 from mote.kernels.contract import Kernel, Layout, Refusal, View
@@ -126,7 +126,7 @@ def bound(kernel: Kernel, view: View) -> Iterator[Case]:
     """The calls of a kernel, if it is for such an operator."""
     packed = kernel.bind(view) if kernel.computed(view) else Refusal("")
     if not isinstance(packed, Refusal):
-        yield from calls(view.graph, joined(view.ops), packed)
+        yield from calls(view.graph, joined(view.graph, view.ops), packed)
 
 
 @cache

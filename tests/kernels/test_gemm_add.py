@@ -16,7 +16,7 @@ from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from mote.graph.chain import Chain, joined
+from mote.graph.region import Region, joined
 from mote.graph.rows import row_count
 from mote.graph.tensor import Shape
 from mote.kernels import catalogue
@@ -116,7 +116,7 @@ def refusals(g: Graph) -> set[str]:
 
 def run(found: list[Pair], program: Program) -> None:
     graphs = [(tflite.parse(model(c), "pair"), c.conv.seed) for c in found]
-    cases = [Added(g, joined(g.ops), kernel, seed) for g, seed in graphs for kernel in offered(g)]
+    cases = [Added(g, joined(g, g.ops), kernel, seed) for g, seed in graphs for kernel in offered(g)]
     assert cases
     check_cases(cases, program)
 
@@ -207,7 +207,7 @@ def test_a_residual_network(kernel: int, how: str, options: dict[str, Any]) -> N
     emulated("cortex-m4")
     family = f"{'pointwise' if kernel == 1 else 'conv'}{how}_add"
     found = compile(residual(kernel), target="cortex-m4", kernels={"y1": family}, **options)
-    (step,) = (steps[0] for op, steps in found.plan.works if isinstance(op, Chain))
+    (step,) = (steps[0] for op, steps in found.plan.works if isinstance(op, Region))
     assert step.kernel.family == family and step.whole == ("optimize" in options)
     result = verify(found, 2)
     assert result.passed, result.mismatches
@@ -230,7 +230,7 @@ def test_pinned(layer: str, kernel: str, least_ram: bool) -> None:
 def test_written_over_what_is_added_unless_it_is_read_too(longer: bool) -> None:
     kernels = {"y1": "pointwise4x2_wide_add"}
     found = compile(residual(1, longer=longer), target="cortex-m4", optimize="speed", kernels=kernels)
-    (chain,) = (op for op, _ in found.plan.works if isinstance(op, Chain))
+    (chain,) = (op for op, _ in found.plan.works if isinstance(op, Region))
     inner = chain.ops[0].outputs[0]
     (added,) = (t for t in chain.ops[1].inputs if t != inner)
     assert inner not in found.plan.place

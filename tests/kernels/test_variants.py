@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.frontends.tflite.writer import Writer
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 from mote.plan.select import Selection
 from tests.helpers.support import HOST_DSP, check, exact_on, examples, needs_litert

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.chain import Numbers
 from mote.graph.graph import ABSENT
+from mote.graph.region import Numbers
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
@@ -103,8 +103,9 @@ class _Machine:
             self._arrive(op.outputs[0], range(step.rows.lo, step.rows.hi))
             return
         first, last = self._ends(i, step)
-        kernel, out = step.kernel, op.outputs[0]
+        kernel, (out, *others) = step.kernel, op.outputs
         written = [(out, y) for y in range(step.rows.lo, step.rows.hi)] if last else []
+        written += [row for t in others if last for row in self._all_rows(t)]
         self._check_strips(step)
         self._check_layouts(step)
         scratch = _working(step.scratch_memory, step.scratch, kernel.scratch or 0)
@@ -146,9 +147,10 @@ class _Machine:
             given[t][y] = data
         values = [None if t == ABSENT else self._value(t, given[t]) for t in op.inputs]
         found = _evaluate(op, graph, values, step.rows.lo, step.rows.hi)
-        expected = self._reference(written)
-        if compare(found, expected, self.magnitudes.get(op.outputs[0], 0.0))[1]:
-            raise CorruptError("the output is wrong")
+        for t, values_of in zip(op.outputs, found, strict=True):
+            expected = self._reference([row for row in written if row[0] == t])
+            if compare(values_of, expected, self.magnitudes.get(t, 0.0))[1]:
+                raise CorruptError(f"output {t} is wrong")
         for row in written:
             self._write(row)
 
@@ -316,7 +318,7 @@ class _Machine:
         for position, t in enumerate(op.inputs):
             if layouts.get(t, Layout.NHWC) != (step.kernel.reads if position == 0 else Layout.NHWC):
                 raise CorruptError(f"the kernel does not read tensor {t} in its layout")
-        if layouts[op.outputs[0]] != step.kernel.writes:
+        if any(layouts[t] != (Layout.NHWC if k else step.kernel.writes) for k, t in enumerate(op.outputs)):
             raise CorruptError("the kernel writes another layout")
 
     def _all_rows(self, tensor: int) -> list[Row]:
@@ -329,8 +331,9 @@ class _Machine:
         return self.rng.integers(0, 256, nbytes, np.uint8)
 
 
-def _evaluate(op: Op, graph: Graph, values: list[Array | None], lo: int, hi: int) -> Array:
-    """Rows lo..hi-1 of what an operator computes; of a window operator only what one row needs is evaluated."""
+def _evaluate(op: Op, graph: Graph, values: list[Array | None], lo: int, hi: int) -> list[Array]:
+    """Rows lo..hi-1 of the first output of an operator, and all of the others; of a window operator only what one row
+    needs is evaluated."""
     first = values[0]
     if isinstance(op, WindowOp) and hi == lo + 1 and first is not None:
         v, height, out = op.vertical, first.shape[1], op.output(graph)
@@ -342,8 +345,10 @@ def _evaluate(op: Op, graph: Graph, values: list[Array | None], lo: int, hi: int
             op = replace(op, vertical=Axis(v.kernel, 1, v.dilation, begin - top, top + v.extent - end))
             smaller = (replace(op.input(graph), shape=part.shape), replace(out, shape=(1, 1, *out.shape[2:])))
             graph = replace(graph, tensors={**graph.tensors, **{t.id: t for t in smaller}})
-            return _rows(op.evaluate(graph, [part, *values[1:]])[0])
-    return _rows(op.evaluate(graph, values)[0].reshape(op.output(graph).shape))[lo:hi]
+            return [_rows(op.evaluate(graph, [part, *values[1:]])[0])]
+    pairs = zip(op.outputs, op.evaluate(graph, values), strict=True)
+    first_output, *others = (_rows(value.reshape(graph.tensors[t].shape)) for t, value in pairs)
+    return [first_output[lo:hi], *others]
 
 
 def _working(memory: int, offset: int | None, nbytes: int) -> Span | None:

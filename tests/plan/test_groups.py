@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from mote import compile, verify
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 from mote.ops.windows.conv import Conv2D
 from mote.plan.goal import Goal

@@ -20,8 +20,8 @@ from mote.plan.select import ROOMY, Offers, Selection, ordered
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, soaked
 from tests.plan.graphs import GraphNet
-from tests.plan.test_chains import Joining
 from tests.plan.test_plan import DSP, LEAST, MODELS, PUSHED, model
+from tests.plan.test_planned_regions import Joining
 
 HOW = Lowering(DSP, Policy.BALANCED)
 

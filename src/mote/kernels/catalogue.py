@@ -83,7 +83,7 @@ def _runs(kernel: Kernel, view: View, features: frozenset[str]) -> bool:
 
 
 def fused(features: frozenset[str]) -> list[Kernel]:
-    """The kernels that compute a chain of operators."""
+    """The kernels that compute several operators together."""
     return [kernel for kernel in KERNELS if len(kernel.computes) > 1 and kernel.on(features)]
 
 

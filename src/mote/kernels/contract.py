@@ -220,7 +220,7 @@ class Packed:
     more: str = ""
     """The name in these tables of what it does beside that, where it computes several operators."""
     parts: tuple[Packed, ...] = ()
-    """Of a chain that costs what its operators do: a kernel for each of them."""
+    """Of a region that costs what its operators do: a kernel for each of them."""
     paid: tuple[str, ...] = ()
     """Of such a part: features that it does not take time for, because another part does."""
     header: str = ""
@@ -281,7 +281,7 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a kernel is asked to compute: an operator, or a chain of them, in its graph, and how the planner wants the
+    """What a kernel is asked to compute: an operator, or a region of them, in its graph, and how the planner wants the
     first input and the last output to lie."""
 
     graph: Graph
@@ -361,7 +361,7 @@ class Kernel:
 
     name: str
     computes: tuple[type[Op], ...]
-    """The operator that it computes, or the chain of them."""
+    """The operator that it computes, or those that it computes together, each the only reader of the one before."""
     types: Signature
     pack: Callable[[View], Packed | Refusal]
     header: str = ""

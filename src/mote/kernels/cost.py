@@ -21,8 +21,8 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
-from mote.graph.chain import Chain
 from mote.graph.fixedpoint import Ints
+from mote.graph.region import Region
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
 from mote.lazy import dataclass
@@ -80,9 +80,9 @@ class Costs:
         return total if whole else total + row_count(op.output(graph).shape) * self.row
 
     def _computing(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
-        """What is taken without finding rows; of a chain, by its parts."""
+        """What is taken without finding rows; of a region, by its parts."""
         if kernel.parts:
-            assert isinstance(op, Chain)
+            assert isinstance(op, Region)
             each = zip(op.ops, kernel.parts, strict=True)
             return sum(self._computing(graph, one, part, whole) for one, part in each)
         amounts = features(graph, op, kernel, whole)
@@ -278,7 +278,7 @@ def _rows_read(graph: Graph, op: Op, rows: int) -> int:
 
 def _windows(graph: Graph, op: Op, width: int) -> Ints:
     """How many columns of the image are under each column of windows."""
-    axis = (op.ops[0] if isinstance(op, Chain) else op).attributes().get("horizontal")
+    axis = (op.ops[0] if isinstance(op, Region) else op).attributes().get("horizontal")
     return np.zeros(0, np.int64) if axis is None else axis.inside(width, op.input(graph).shape[-2])
 
 

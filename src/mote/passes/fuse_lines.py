@@ -13,7 +13,7 @@ from mote.graph import Graph
 from mote.ops.reductions.fused_last_axis import TYPES, Lines, of_lines
 from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.reduce import Sum
-from mote.passes.single_source_regions import Region, regions
+from mote.passes.single_source_regions import SourceRegion, regions
 
 LEAST_SIZE = 16
 """Of shorter lines the calls for each would take more than they spare."""
@@ -38,7 +38,7 @@ def _fuse_one(graph: Graph) -> Graph | None:
     return None
 
 
-def _normalizes(graph: Graph, region: Region) -> bool:
+def _normalizes(graph: Graph, region: SourceRegion) -> bool:
     """Whether a number of each line is computed, and a line from it again."""
     same = region.last.output(graph).shape == graph.tensors[region.source].shape
     return same and any(isinstance(op, Mean | Sum) for op in region.ops)

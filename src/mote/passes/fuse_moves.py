@@ -22,7 +22,7 @@ from mote.ops.moves.reshape import Reshape
 from mote.ops.moves.slice import Slice
 from mote.ops.moves.strided import BroadcastTo, DepthToSpace, Reverse, SpaceToDepth, Tile
 from mote.ops.windows.resize import ResizeNearest
-from mote.passes.single_source_regions import Region, regions
+from mote.passes.single_source_regions import SourceRegion, regions
 
 MOVES = (
     *(Concatenation, Slice, Transpose, Reshape, ResizeNearest),
@@ -70,7 +70,7 @@ def _moves(graph: Graph, op: Op) -> bool:
     return all(t.dtype == y.dtype and same_steps(t, y) for t in tensors)
 
 
-def _simpler(graph: Graph, region: Region, places: Ints) -> Op | None:
+def _simpler(graph: Graph, region: SourceRegion, places: Ints) -> Op | None:
     """One operator that does the same with less, if there is one."""
     work = [op for op in region.ops if not op.is_view]
     if not work:
@@ -111,14 +111,16 @@ def _repeats_steps(x: Shape, places: Ints) -> bool:
     return np.array_equal(np.arange(prod(x)).reshape(x).repeat(y[1] // x[1], axis=1), places)
 
 
-def _enlarged(graph: Graph, region: Region) -> Graph:
+def _enlarged(graph: Graph, region: SourceRegion) -> Graph:
     """The graph with sequences seen as images of one column, which are enlarged."""
     small, large = (graph.tensors[i].shape for i in (region.source, region.last.outputs[0]))
     shapes = ((*small[:2], 1, small[2]), (*large[:2], 1, large[2]))
     return _between_views(graph, region, shapes, ResizeNearest, size=(large[1], 1))
 
 
-def _between_views(graph: Graph, region: Region, shapes: tuple[Shape, Shape], kind: type[Op], **fields: Any) -> Graph:
+def _between_views(
+    graph: Graph, region: SourceRegion, shapes: tuple[Shape, Shape], kind: type[Op], **fields: Any
+) -> Graph:
     """The graph with an operator in the place of a region, between tensors that are seen under these shapes."""
     x, last = graph.tensors[region.source], region.last
     y, fresh = last.output(graph), graph.fresh_id()
@@ -150,7 +152,7 @@ def _channels(x: Shape, places: Ints) -> tuple[int, tuple[int, ...]] | None:
     return None
 
 
-def _mixed(graph: Graph, region: Region, axis: int, channels: tuple[int, ...]) -> Graph:
+def _mixed(graph: Graph, region: SourceRegion, axis: int, channels: tuple[int, ...]) -> Graph:
     """The graph with a region that mixes channels as one list of them."""
     shape = graph.tensors[region.source].shape
     shapes = ((*shape[:axis], prod(shape[axis:])), (*shape[:axis], len(channels)))
@@ -188,7 +190,7 @@ def _transpose(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
     return Transpose(**names, permutation=tuple(permutation)) if len({*permutation}) == len(x) else None
 
 
-def _places(graph: Graph, region: Region) -> Ints:
+def _places(graph: Graph, region: SourceRegion) -> Ints:
     """The flat index of the element of the source that each element of the result is."""
     x = graph.tensors[region.source]
     known = {region.source: np.arange(x.size).reshape(x.shape)}

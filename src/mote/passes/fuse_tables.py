@@ -15,7 +15,7 @@ from mote.graph import Graph
 from mote.graph.types import DType
 from mote.ops.elementwise.activations import Table
 from mote.ops.elementwise.fused_elementwise import elementwise
-from mote.passes.single_source_regions import Region, by_elements, regions
+from mote.passes.single_source_regions import SourceRegion, by_elements, regions
 
 BYTES = (DType.INT8, DType.UINT8)
 INT8 = np.arange(-128, 128).astype(np.int8)
@@ -37,12 +37,12 @@ def _fuse_one(graph: Graph) -> Graph | None:
     return None
 
 
-def _worth_a_table(region: Region) -> bool:
+def _worth_a_table(region: SourceRegion) -> bool:
     """Whether there are several functions, or one of a tensor and itself: a square as a product, say."""
     return len(region.ops) > 1 or region.last.inputs.count(region.source) > 1
 
 
-def _table(graph: Graph, region: Region) -> Table:
+def _table(graph: Graph, region: SourceRegion) -> Table:
     last = region.last
     return Table(
         inputs=(region.source,),
@@ -53,7 +53,7 @@ def _table(graph: Graph, region: Region) -> Table:
     )
 
 
-def _results(graph: Graph, region: Region) -> NDArray[np.int8]:
+def _results(graph: Graph, region: SourceRegion) -> NDArray[np.int8]:
     """What a region makes of all 256 bytes."""
     codes = INT8.view(graph.tensors[region.source].dtype.numpy)
     return elementwise(graph, region.ops, {region.source: codes})[region.last.outputs[0]].view(np.int8)

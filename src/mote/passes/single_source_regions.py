@@ -20,7 +20,7 @@ MOST_ENDS = 32
 
 
 @dataclass(frozen=True)
-class Region:
+class SourceRegion:
     """Operators in their order that make the last one's output from tensor `source` and from constants. Nobody else
     sees the tensors between them."""
 
@@ -37,7 +37,7 @@ class Region:
         return graph.with_ops(op if other is self.last else other for other in graph.ops if id(other) not in gone)
 
 
-def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterator[Region]:
+def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterator[SourceRegion]:
     """The regions behind a tensor whose operators all belong there, those that reach furthest first."""
     grown = _grown(graph, source, belongs)
     for last in grown[: -MOST_ENDS - 1 : -1]:
@@ -45,7 +45,7 @@ def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterato
         members = {id(op) for op in ops}
         inner = [t for op in ops[:-1] for t in op.outputs]
         if all(id(reader) in members for t in inner for reader in graph.consumers.get(t, [])):
-            yield Region(source, tuple(ops))
+            yield SourceRegion(source, tuple(ops))
 
 
 def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]:

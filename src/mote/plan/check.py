@@ -252,6 +252,7 @@ class _Checker:
     def _check_layouts(self, step: Step, op: Op, where: str) -> None:
         """A kernel finds its inputs and leaves its output in the layout of their buffers."""
         wrong = self.plan.place[op.outputs[0]].layout != step.kernel.writes
+        wrong = wrong or any(self.plan.place[t].layout != Layout.NHWC for t in op.outputs[1:])
         for position, t in enumerate(op.inputs):
             if t in self.plan.place:
                 expected = step.kernel.reads if position == 0 else Layout.NHWC

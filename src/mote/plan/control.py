@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mote.graph import Graph
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Layout, Packed
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.estimate import estimate
@@ -42,8 +42,8 @@ class Bodies(Offers):
     def of(self, graph: Graph) -> Offers:
         return Bodies(self.known.of(graph), self.goal, self.make)
 
-    def chains(self, how: Lowering) -> list[Numbers]:
-        return self.known.chains(how)
+    def regions(self, how: Lowering) -> list[Numbers]:
+        return self.known.regions(how)
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
         return self.known.adding(ops, how)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, product
 
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers, in_order
 from mote.kernels.contract import Layout, Packed
 from mote.plan.code_size_model import flash
 from mote.plan.layout import Draft, arrange
@@ -523,7 +523,7 @@ class Placing:
             for i in range(leg.segment.lo, leg.segment.hi):
                 work = leg.lane.rows.works[i]
                 found[work.ops] = leg.lane, work, leg.lane.whole(leg.segment, i)
-        return {ops: found[ops] for ops in sorted(found, key=lambda ops: ops[-1])}
+        return {ops: found[ops] for ops in in_order(self.front.lanes[0].rows.graph, found) or found}
 
     def kernel(self, ops: Numbers, whole: bool) -> Packed:
         """The kernel that was chosen; for what is not run in this way, the leanest."""

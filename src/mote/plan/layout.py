@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Call, Packed
 from mote.plan.arena import Item, Overlays, Piece, padding, place
 from mote.plan.goal import Goal

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 from mote.plan.request import Lowering
 from mote.plan.rows import is_alias
@@ -65,8 +65,8 @@ class Pinned(Offers):
     def of(self, graph: Graph) -> Offers:
         return Pinned(self.known.of(graph), self.pins)
 
-    def chains(self, how: Lowering) -> list[Numbers]:
-        return self.known.chains(how)
+    def regions(self, how: Lowering) -> list[Numbers]:
+        return self.known.regions(how)
 
     def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         wanted = self.pinned(ops)
@@ -91,7 +91,7 @@ class Pinned(Offers):
 
     def check(self, ops: Numbers, how: Lowering) -> None:
         """Refuse a pin that no kernel of the layer fits, alone or together with its neighbours."""
-        pieces = [ops, *(chain for chain in self.chains(how) if ops[0] in chain)]
+        pieces = [ops, *(region for region in self.regions(how) if ops[0] in region)]
         if any(self._all(self, piece, how) for piece in pieces):
             return
         known = (k for piece in pieces for k in self._all(self.known, piece, replace(how, coded=True)))

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from mote.graph import Graph, Op, Rows
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers, in_order
 from mote.kernels.contract import Call, Layout, Packed
 from mote.ops.control.state import Window
 from mote.plan.goal import Goal
@@ -213,7 +213,9 @@ class Plan:
         found: dict[Numbers, list[Step]] = {}
         for step in self.steps:
             found.setdefault(step.ops, []).append(step)
-        return tuple((operator(self.graph, ops), tuple(found[ops])) for ops in sorted(found, key=lambda ops: ops[-1]))
+        order = in_order(self.graph, found)
+        assert order is not None, "steps that need one another"
+        return tuple((operator(self.graph, ops), tuple(found[ops])) for ops in order)
 
     @cached_property
     def numbers(self) -> dict[Numbers, int]:

@@ -97,7 +97,7 @@ class Planner:
     _fronts: dict[tuple[bool, bool], Front] = field(default_factory=dict)
 
     def selection(self, way: Way) -> Selection:
-        """The kernels that are chosen in a way. Without planar tensors and chains lean ones are the same as roomy
+        """The kernels that are chosen in a way. Without planar tensors and regions lean ones are the same as roomy
         ones."""
         if self.how.optimize is Policy.SIZE:
             way = LEAN

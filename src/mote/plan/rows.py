@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from mote.graph import Graph, Op, Rows
-from mote.graph.chain import Numbers, joined
+from mote.graph.region import Numbers, Region, joined
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Shape, Tensor
 from mote.kernels.contract import Call, Layout, Packed
@@ -58,7 +58,7 @@ def operator(graph: Graph, numbers: Numbers) -> Op:
     if numbers[0] < 0:
         tensor = graph.inputs[numbers[0]]
         return Arrival(inputs=(), outputs=(tensor,), name=graph.tensors[tensor].name)
-    return joined([graph.ops[n] for n in numbers])
+    return joined(graph, [graph.ops[n] for n in numbers])
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class _Builder:
 
     @cached_property
     def root(self) -> dict[int, int]:
-        inner = {t for ops in self.pieces for n in ops[:-1] for t in self.graph.ops[n].outputs}
+        inner = {t for op in self.pieces.values() if isinstance(op, Region) for t in op.inner}
         return {t: root for t, root in roots(self.graph).items() if t not in inner}
 
     @cached_property
@@ -549,7 +549,7 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
 
 def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes one output row from rows wherever they lie."""
-    if kernel.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel):
+    if kernel.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op):
         return False
     if kernel.call is Call.FLAT and kernel.units % row_count(op.output(graph).shape):
         return False

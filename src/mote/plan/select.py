@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
-from mote.graph.chain import Numbers, can_join
+from mote.graph.region import Numbers, can_fuse, in_order
 from mote.graph.rows import row_count
 from mote.kernels import catalogue
 from mote.kernels.contract import Call, Layout, Packed, Refusal, View
@@ -56,13 +56,13 @@ class Offers:
         """The names of the kernels that operators must have, if they must."""
         return set()
 
-    def chains(self, how: Lowering) -> list[Numbers]:
+    def regions(self, how: Lowering) -> list[Numbers]:
         """Operators that a kernel could compute together."""
         kinds = [kernel.computes for kernel in catalogue.fused(how.features)]
-        found = (self._chain(n, computes) for computes in kinds for n in range(len(self.graph.ops)))
-        return [ops for ops in dict.fromkeys(found) if ops and can_join(self.graph, [self.graph.ops[n] for n in ops])]
+        found = (self._behind(n, computes) for computes in kinds for n in range(len(self.graph.ops)))
+        return [ops for ops in dict.fromkeys(found) if ops and can_fuse(self.graph, [self.graph.ops[n] for n in ops])]
 
-    def _chain(self, first: int, kinds: tuple[type[Op], ...]) -> Numbers:
+    def _behind(self, first: int, kinds: tuple[type[Op], ...]) -> Numbers:
         """Operators of these kinds from `first` on, each of which is all that reads the one before it; or none."""
         ops: Numbers = (first,)
         while isinstance(self.graph.ops[ops[-1]], kinds[len(ops) - 1]):
@@ -183,11 +183,11 @@ class Selection:
     @cached_property
     def _pieces(self) -> dict[Numbers, Op]:
         """What is computed together, in order; views included. Where flash counts most nothing is: the code of one more
-        kernel takes more than it saves. A chain whose input does not lie as its kernels read it is given up."""
-        chains = [] if self.how.optimize is Policy.SIZE else self.offers.chains(self.how)
-        gains = {chain: self._gain(chain) for chain in chains}
+        kernel takes more than it saves. A region whose input does not lie as its kernels read it is given up."""
+        regions = [] if self.how.optimize is Policy.SIZE else self.offers.regions(self.how)
+        gains = {ops: self._gain(ops) for ops in regions}
         least = -math.inf if self.way.fused else 0.0
-        wanted = sorted((chain for chain in chains if gains[chain] > least), key=lambda chain: -gains[chain])
+        wanted = sorted((ops for ops in regions if gains[ops] > least), key=lambda ops: -gains[ops])
         while True:
             pieces = self._joined(wanted)
             layouts = self._layouts(pieces)
@@ -196,26 +196,32 @@ class Selection:
                 return pieces
             wanted = [ops for ops in wanted if ops not in lost]
 
-    def _joined(self, chains: Sequence[Numbers]) -> dict[Numbers, Op]:
-        """Pieces with these chains among them, unless one before has an operator of theirs."""
+    def _joined(self, regions: Sequence[Numbers]) -> dict[Numbers, Op]:
+        """Pieces with these regions among them, unless one before has an operator of theirs, or they would need one
+        another."""
         found: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
-        for chain in chains:
-            if all(found[n] == (n,) for n in chain) and can_join(self.graph, [self.graph.ops[n] for n in chain]):
-                found.update(dict.fromkeys(chain, chain))
-        return {ops: self.offers.op(ops) for n, ops in found.items() if n == ops[-1]}
+        for region in regions:
+            if all(found[n] == (n,) for n in region):
+                more = found | dict.fromkeys(region, region)
+                fuses = can_fuse(self.graph, [self.graph.ops[n] for n in region])
+                if fuses or in_order(self.graph, set(more.values())) is not None:
+                    found = more
+        order = in_order(self.graph, set(found.values()))
+        assert order is not None
+        return {ops: self.offers.op(ops) for ops in order}
 
-    def _gain(self, chain: Numbers) -> float:
+    def _gain(self, region: Numbers) -> float:
         """How much less one kernel for all of them takes than one for each; where memory is short, by rows too, and
         with no more working memory."""
-        together, op = self._somehow(chain), self.offers.op(chain)
-        parts = [(n,) for n in chain if not is_alias(self.graph, self.graph.ops[n])]
+        together, op = self._somehow(region), self.offers.op(region)
+        parts = [(n,) for n in region if not is_alias(self.graph, self.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
         if not self.way.planar:
             room = max(min((k.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
             together = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
         if not together:
             return -math.inf
-        return sum(self._cheapest(*found) for found in apart.items()) - self._cheapest(chain, together)
+        return sum(self._cheapest(*found) for found in apart.items()) - self._cheapest(region, together)
 
     def _somehow(self, ops: Numbers) -> list[Packed]:
         """The kernels of operators, whatever layout their first input then has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Call, Packed
 from mote.plan.goal import Goal
 from mote.plan.layout import Draft, KernelOf, arrange

@@ -16,7 +16,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.coding import BEHIND, Code, encode
 from mote.measure import run

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sparse
 from cost_layers import Layer, graph_of
-from mote.graph.chain import Numbers
+from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.sparse import LEAST, MOST, paired, without_zeros
 from mote.plan.planner import plan

@@ -11,7 +11,7 @@ from mote.compiler.settings import Settings
 from mote.compress.quantize.pipeline import Prepared
 from mote.compress.quantize.quantizer import quantized
 from mote.graph import Graph
-from mote.graph.chain import Chain
+from mote.graph.region import Region
 from mote.measure.run import run as run_model
 from mote.targets import Target
 
@@ -71,7 +71,7 @@ def _cycles(graph: Graph, settings: Settings) -> dict[int, float]:
     found: dict[int, float] = {}
     for op, steps in plan.works:
         taken = settings.costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
-        parts = op.ops if isinstance(op, Chain) else (op,)
+        parts = op.ops if isinstance(op, Region) else (op,)
         total = sum(part.macs(plan.graph) for part in parts)
         for part in parts:
             share = part.macs(plan.graph) / total if total else 1 / len(parts)

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mote.graph.chain import Chain, joined
+from mote.graph.region import Region, joined
 from mote.kernels.armv7em import gemm, gemm4x2
 from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
 from mote.kernels.pack.arithmetic import affine_params
@@ -56,12 +56,12 @@ def _convolution(view: View) -> View:
 
 def _position(view: View) -> int | Refusal:
     """Where what is added stands among the inputs of both operators."""
-    chain = joined(view.ops)
-    assert isinstance(chain, Chain)
-    position = next((i for i, (op, _) in enumerate(chain.sources) if op == 1), None)
+    region = joined(view.graph, view.ops)
+    assert isinstance(region, Region)
+    position = next((i for i, (op, _) in enumerate(region.sources) if op == 1), None)
     if position is None:
         return Refusal("it adds a tensor to itself")
-    if chain.input(view.graph, position).shape != view.output.shape:
+    if region.input(view.graph, position).shape != view.output.shape:
         return Refusal("one of its operands is repeated")
     return position
 
