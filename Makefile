@@ -57,7 +57,7 @@ fuzz: $(VENV)/test tools
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \
 		tests/deploy/update tests/data tests/metrics tests/numerics tests/passes
 
-# Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/assurance.md.
+# Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/trust/assurance.md.
 PROOF := $(CHECKER) benchmarks/prove.py
 prove: $(VENV)/test tools
 	$(PROOF)
@@ -65,7 +65,7 @@ prove: $(VENV)/test tools
 	$(PROOF) models/keywords.tflite --mode rows
 	$(CHECKER) benchmarks/prove_image.py
 
-# Deviations from MISRA C:2012, in docs/misra.md.
+# Deviations from MISRA C:2012, in docs/trust/misra.md.
 misra: $(VENV)/test tools
 	$(CHECKER) benchmarks/misra.py --write
 

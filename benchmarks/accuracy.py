@@ -5,7 +5,7 @@
 All of them are given the same float network, calibration data and test data. `.tflite` files are run by LiteRT's
 reference kernels, which Mote's C is equal to, ONNX models by ONNX Runtime; on processors where its integer kernels
 saturate, with graph optimizations off, which the row then says. `--methods` compares Mote's methods with one another
-instead. `--write` puts the table of all tasks into docs/accuracy.md. Tasks whose data is not in ../shared are
+instead. `--write` puts the table of all tasks into docs/improve/accuracy.md. Tasks whose data is not in ../shared are
 omitted.
 """
 
@@ -28,7 +28,7 @@ from mote.graph.tensor import Array
 from mote.metrics import noise
 from onnx_quantizer import in_float, onnx_twin
 
-PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
+PAGE = Path(__file__).parents[1] / "docs" / "improve" / "accuracy.md"
 TABLES = ("quantizers", "methods")
 FLOAT = "float32"
 PLAIN = {"method": "min-max", "equalize": False, "correct_biases": False, "rounding": "nearest"}
@@ -148,7 +148,7 @@ def main() -> None:
     p.add_argument("tasks", nargs="*", metavar="TASK", help=f"some of {', '.join(TASKS)}; all unless named")
     p.add_argument("--methods", action="store_true", help="compare Mote's methods with one another")
     p.add_argument("--json", action="store_true", help="print JSON")
-    p.add_argument("--write", action="store_true", help="put the table into docs/accuracy.md")
+    p.add_argument("--write", action="store_true", help="put the table into docs/improve/accuracy.md")
     arguments = p.parse_args()
     found: list[Row] = []
     for name in arguments.tasks or TASKS:

@@ -1,4 +1,4 @@
-"""The table of operators in docs/pytorch.md: what the reader knows, and tests/frontends/torch compare with PyTorch.
+"""The table of operators in docs/models/pytorch.md: what the reader knows and the tests compare with PyTorch.
 
 PYTHONPATH=models:. python benchmarks/aten_operators.py           # print it
 PYTHONPATH=models:. python benchmarks/aten_operators.py --write   # write the page
@@ -23,7 +23,7 @@ from mote.frontends.torch.ops import (
     windows,
 )
 
-PAGE = Path(__file__).parents[1] / "docs" / "pytorch.md"
+PAGE = Path(__file__).parents[1] / "docs" / "models" / "pytorch.md"
 BEGIN, END = "<!-- the operators: benchmarks/aten_operators.py -->\n", "<!-- end of the operators -->\n"
 REALS, ANY = "float32", "float32, all integers, bool"
 FAMILIES = {

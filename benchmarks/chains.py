@@ -1,6 +1,6 @@
 """What it saves to make one operator of those that converters write for one idea: instructions and memory on a core.
 
-PYTHONPATH=src:models:. python benchmarks/chains.py          # prints the table of docs/kernels.md
+PYTHONPATH=src:models:. python benchmarks/chains.py          # prints the table of docs/compile/kernels.md
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table of docs/classical.md: what Mote reads of scikit-learn, from the estimators that the tests fit.
+"""The table of docs/models/classical.md: what Mote reads of scikit-learn, from the estimators that the tests fit.
 
 PYTHONPATH=src:. python benchmarks/classical_page.py --record
 """
@@ -13,7 +13,7 @@ from typing import Any
 from mote.frontends.sklearn import forests
 from mote.frontends.sklearn.reader import COMPOSITIONS, PREDICTIONS, TRANSFORMS
 
-PAGE = Path(__file__).parents[1] / "docs" / "classical.md"
+PAGE = Path(__file__).parents[1] / "docs" / "models" / "classical.md"
 FORESTS = "decision trees, random forests, extra trees, gradient boosting, `HistGradientBoosting*`, `IsolationForest`"
 BEGIN, END = "<!-- estimators -->\n", "<!-- end -->\n"
 

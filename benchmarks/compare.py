@@ -32,7 +32,7 @@ OTHERS = {M4: ("speed", "size"), M55: ("speed",)}
 """Cores that are held against other engines, and the settings beside the usual one."""
 RESULTS = HERE / "results.md"
 ROOT = HERE.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "profiling.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "measure" / "benchmarks.md", ROOT / "docs" / "measure" / "profiling.md")
 EXAMPLE = ("profile", "models/digits.tflite", "--target", "stm32l4r5")
 
 

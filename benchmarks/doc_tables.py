@@ -28,7 +28,7 @@ import lock
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 RECORD = HERE / "doc_tables.json"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WITNESSES: tuple[lock.Case, ...] = (
     ("digits", "cortex-m4", "speed"),
     ("keywords", "cortex-m4", "balanced"),

@@ -7,7 +7,7 @@ inline, as code, or loadable, as tables; Mote has kernels of both kinds, and by 
 class alone (`outputs=["label"]`). Everything is compiled with the same options (-O2). Instructions are the mean over
 samples, bytes are code and constants with all library functions. What Mote says must be what scikit-learn says, for
 every sample; how often emlearn agrees is a column of the table. Forests whose leaves are no single class are compared
-with emlearn's leaves of eight bits. `--update` writes the table into docs/classical.md.
+with emlearn's leaves of eight bits. `--update` writes the table into docs/models/classical.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.toolchain import Mode
 
-PAGE = Path(__file__).parents[1] / "docs" / "classical.md"
+PAGE = Path(__file__).parents[1] / "docs" / "models" / "classical.md"
 BEGIN, END = "<!-- forests -->\n", "<!-- end of forests -->\n"
 CORES = ("cortex-m4", "cortex-m0plus")
 SAMPLES = 40

@@ -1,4 +1,4 @@
-"""What it costs to interpret a model instead of compiling it: the table of docs/interpreter.md.
+"""What it costs to interpret a model instead of compiling it: the table of docs/deploy/runtime.md.
 
     PYTHONPATH=models:benchmarks python benchmarks/interpreter.py --models DIR [--only KWS ...]
 

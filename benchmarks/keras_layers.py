@@ -1,4 +1,4 @@
-"""The table of layers in docs/keras.md: what the reader knows, and tests/frontends/keras compare with Keras.
+"""The table of layers in docs/models/keras.md: what the reader knows, and tests/frontends/keras compare with Keras.
 
 PYTHONPATH=models:. python benchmarks/keras_layers.py           # print it
 PYTHONPATH=models:. python benchmarks/keras_layers.py --write   # write the page
@@ -26,7 +26,7 @@ from mote.frontends.keras.layers import (
 )
 from mote.frontends.keras.quantizers import PLACES
 
-PAGE = Path(__file__).parents[1] / "docs" / "keras.md"
+PAGE = Path(__file__).parents[1] / "docs" / "models" / "keras.md"
 BEGIN, END = "<!-- the layers: benchmarks/keras_layers.py -->\n", "<!-- end of the layers -->\n"
 FAMILIES: Mapping[str, Sequence[str]] = {
     "Core": [name for name in core.LAYERS if name not in (*core.NOISE, *core.AUGMENTING, *core.KERAS2)],

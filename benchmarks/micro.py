@@ -5,7 +5,7 @@
 Both are compiled C for x86-64: Mote's with gcc -O2 without vectors (microcontrollers have none), TFLite Micro's as its
 wheel has it. valgrind counts instructions; what a call takes is the difference between many calls and one, less what an
 operator on one element takes (the interpreter's own work, in both). Data are the same random numbers; `--write` puts
-the table into docs/benchmarks.md.
+the table into docs/measure/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.helpers.network import Net
 from mote import compile
 from mote.execute.stimuli import stimuli
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measure" / "benchmarks.md"
 BEGIN, END = "<!-- micro: benchmarks/micro.py -->\n", "<!-- end of micro -->\n"
 CALLS = 101
 COUNT = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
@@ -191,7 +191,7 @@ def line(case: Case) -> str:
 
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    p.add_argument("--write", action="store_true", help="put the table into docs/measure/benchmarks.md")
     p.add_argument("--only", help="one operator")
     options = p.parse_args()
     lines = ["| operator | what | Mote | TFLite Micro | ratio |", "|---|---|--:|--:|--:|"]

@@ -1,6 +1,6 @@
 """Where the generated C and the portable kernels deviate from MISRA C:2012, as cppcheck's add-on finds it, and why.
 
-    make misra    # print the table, and write it into docs/misra.md
+    make misra    # print the table, and write it into docs/trust/misra.md
 
 Counts are of places (file and line) in the bundled models' own C and in the kernels that they and the small models of
 `provable.py` use. Rules are named by their numbers and in our own words: their text is MISRA's.
@@ -21,7 +21,7 @@ from mote.compiler import line as compiler
 from mote.emit.c.project import Project
 from mote.files import fill
 
-PAGE = Path(__file__).parents[1] / "docs" / "misra.md"
+PAGE = Path(__file__).parents[1] / "docs" / "trust" / "misra.md"
 BEGIN, END = "<!-- misra.py -->\n", "<!-- end -->\n"
 CHECK = ("cppcheck", "--addon=misra", "--std=c99", "--platform=unix32", "-D__GNUC__", "-DMOTE_PORTABLE", "-q")
 SHOW = ("--enable=style", "--template={id} {file}:{line}")
@@ -68,7 +68,7 @@ REASONS = {
 
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--write", action="store_true", help="write the table into docs/misra.md")
+    p.add_argument("--write", action="store_true", help="write the table into docs/trust/misra.md")
     options = p.parse_args()
     found = table(deviations(projects()))
     print(found)

@@ -1,4 +1,4 @@
-"""How far Mote passes the tests that come with ONNX: docs/onnx-conformance.md.
+"""How far Mote passes the tests that come with ONNX: docs/models/onnx-conformance.md.
 
     PYTHONPATH=src:benchmarks python benchmarks/onnx_conformance.py              # run all, print the page
     PYTHONPATH=src:benchmarks python benchmarks/onnx_conformance.py --write      # and write it, and the record
@@ -40,7 +40,7 @@ from onnx_cases import Array, Case, cases
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).with_suffix(".json")
 COMMAND = "python benchmarks/onnx_conformance.py --write"
-PAGE = ROOT / "docs" / "onnx-conformance.md"
+PAGE = ROOT / "docs" / "models" / "onnx-conformance.md"
 BUILD = ROOT / "build" / "onnx-conformance"
 FLAGS = ("-std=c99", "-O0", "-fPIC", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 AT_ONCE = 100
@@ -53,7 +53,7 @@ SINGLE = 2.0**-22
 PASSED, REFUSED, RUNTIME, FAILED = RESULTS = ("passed", "refused", "as ONNX Runtime", "failed")
 SEVERAL = "several"
 """What models of several operators are tests of."""
-MANUAL = ROOT / "docs" / "onnx.md"
+MANUAL = ROOT / "docs" / "models" / "onnx.md"
 BEGIN, END = "<!-- the record: benchmarks/onnx_conformance.py -->\n", "<!-- end of the record -->\n"
 Record = dict[str, Any]
 
@@ -303,7 +303,7 @@ def text(record: Record) -> str:
 
 
 def page(record: Record) -> str:
-    """docs/onnx-conformance.md."""
+    """docs/models/onnx-conformance.md."""
     operators = record["operators"]
     counts = {result: sum(len(entry[result]) for entry in operators.values()) for result in RESULTS}
     lines = [
@@ -365,7 +365,7 @@ def _cell(words: str) -> str:
 
 
 def manual(record: Record) -> str:
-    """docs/onnx.md with the table that follows from the record."""
+    """docs/models/onnx.md with the table that follows from the record."""
     before, rest = MANUAL.read_text(encoding="utf-8").split(BEGIN)
     return f"{before}{BEGIN}{_table(record)}{END}{rest.split(END)[1]}"
 

@@ -1,4 +1,4 @@
-"""The record of operators that `mote ops` prints and docs/operators.md has a table of.
+"""The record of operators that `mote ops` prints and docs/models/operators.md has a table of.
 
 PYTHONPATH=models:. python benchmarks/operators.py            # the table, from the record
 PYTHONPATH=models:. python benchmarks/operators.py --record   # run tests, and record what they compile
@@ -19,7 +19,7 @@ from tests.helpers.operators_seen import RECORD, Seen, merged
 from mote.api.operators import markdown, operators
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "operators.md"
+PAGE = ROOT / "docs" / "models" / "operators.md"
 FILE = ROOT / "src" / "mote" / "api" / "operators.json"
 TESTS = (
     "tests/ops",

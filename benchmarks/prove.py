@@ -1,6 +1,6 @@
 """Proofs with Frama-C's Eva: the generated C of a model has no run-time error, whatever its inputs are.
 
-    make prove                                            # the whole matrix, an hour or more; docs/assurance.md has it
+    make prove                                            # the table of docs/trust/assurance.md; an hour or more
     prove.py                                              # the small models of the matrix only
     prove.py models/digits.tflite --mode rows --mode pushed
     prove.py layers --machine gcc_x86_64 --keep build/proof

@@ -5,7 +5,7 @@
 
 The first prunes the float model in each way, refits it, fine-tunes it and writes a .tflite file for each point into the
 folder OUT: an accelerator does it in minutes. The second measures those files: accuracy of the int8 model of each,
-instructions on the emulated core and flash; a Markdown table, which `--write` puts into docs/pruning.md. `--epochs 0`
+instructions on the emulated core and flash. `--write` puts the table into docs/improve/pruning.md. `--epochs 0`
 shows what refitting alone gives. cifar10.zip has pictures in train/CLASS and test/CLASS.
 """
 
@@ -36,7 +36,7 @@ from mote.passes.normal_form import normal
 from mote.train.training import chosen, stacked
 from mote.train.tuning import Tuning, taught
 
-PAGE = Path(__file__).parents[1] / "docs" / "pruning.md"
+PAGE = Path(__file__).parents[1] / "docs" / "improve" / "pruning.md"
 MODEL = "pretrainedResnet.tflite"
 SAMPLES = 512
 """That weights are refitted with, and that int8 models are calibrated with."""

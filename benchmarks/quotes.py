@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def quotes() -> Iterator[Quote]:
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
             if not block["said"].startswith(("```", "$ ")):  # no output: nothing, or one more command
                 yield Quote(page, block["command"], block["said"])

@@ -2,7 +2,7 @@
 
     python benchmarks/selftest.py [MODEL.tflite ...] [--mutants N]
 
-prints the table of docs/c-api.md. A mutant that the self-test takes for right counts as missed where any tensor is
+prints the table of docs/deploy/c-api.md. A mutant that the self-test accepts counts as missed where any tensor is
 wrong for any of INPUTS other inputs, else as equal.
 """
 

@@ -1,6 +1,6 @@
 """What it saves to leave out blocks of zeros: modelled cycles of layers by the share of their weights that are zero.
 
-    PYTHONPATH=src:models python benchmarks/sparse.py            # the table of docs/kernels.md
+    PYTHONPATH=src:models python benchmarks/sparse.py            # the table of docs/compile/kernels.md
     PYTHONPATH=src:models python benchmarks/sparse.py --write    # put it there
 
 Every kernel that a layer can have runs on an emulated Cortex-M4.
@@ -18,7 +18,7 @@ from fit_costs import Core, ops_of
 from mote.kernels.contract import Call
 
 CORE = Core("cortex-m4")
-PAGE = Path(__file__).parents[1] / "docs" / "kernels.md"
+PAGE = Path(__file__).parents[1] / "docs" / "compile" / "kernels.md"
 ZEROS = (0.0, 0.25, 0.5, 0.75, 0.9)
 LAYERS = (
     Layer("CONV_2D", (12, 12), 64, 64, block=(2, 4)),

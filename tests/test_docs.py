@@ -17,20 +17,53 @@ from tests.helpers.support import emulated
 
 ROOT = Path(__file__).parents[1]
 CORE = "cortex-m4"
+SOURCES = {".py", ".txt"}
 
 
 def test_operators_are_documented() -> None:
-    page, _ = (ROOT / "docs" / "operators.md").read_text().split("## Kernels")
+    page, _ = (ROOT / "docs" / "models" / "operators.md").read_text().split("## Kernels")
     rows = re.findall(r"^\| ([A-Z0-9_, ]+) \|", page, re.MULTILINE)
     assert {name for row in rows for name in row.split(", ")} == {*PARSERS, *variables.OPERANDS, *control.OPERATORS}
     custom = re.findall(r"^\| (`[\w`, ]+`) \|", page, re.MULTILINE)
     assert {name.strip("`") for row in custom for name in row.split(", ")} == set(CUSTOM_PARSERS)
 
 
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+AT_THE_ROOT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "models/README.md")]
+
+
+def links(page: Path) -> list[str]:
+    """The paths that a page links to, without those on the web."""
+    return re.findall(r"\]\(\s*(?!http)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+
+
 def test_links_in_docs_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]:
-        for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
+    for page in [*AT_THE_ROOT, *PAGES]:
+        for link in links(page):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_index_has_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    listed = [(index.parent / link).resolve() for link in links(index)]
+    assert sorted(page for page in listed if page.is_relative_to(index.parent)) == [p for p in PAGES if p != index]
+
+
+def test_pages_that_sources_name_exist() -> None:
+    """Errors, help, comments and benchmarks name pages by their path from the root."""
+    folders = ("src", "tests", "benchmarks", "models", "examples")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in SOURCES]
+    named = {(path, name) for path in files for name in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf-8"))}
+    assert named
+    assert not [f"{path.name}: {name}" for path, name in named if not (ROOT / name).exists()]
+
+
+def test_the_glossary_has_few_terms_that_sources_use() -> None:
+    terms = re.findall(r"^\| (?!term|---)([\w -]+) \|", page("glossary.md"), re.MULTILINE)
+    assert 20 <= len(terms) <= 25
+    assert terms == sorted(terms)
+    source = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    assert not [t for t in terms if not re.search(rf"\b{t.replace(' ', '[ _]')}s?\b", source, re.IGNORECASE)]
 
 
 def test_what_is_tried_is_told() -> None:
@@ -64,7 +97,9 @@ def _comparable(text: str) -> str:
 
 def test_the_readme_quotes_the_table_of_streams() -> None:
     """What a frame of the wake word takes, in thousands, and against the window of TFLite Micro."""
-    row = re.search(r"\| SWW \| stream \| speed \|[^|]*\| ([\d,]+) \|[^|]*\|[^|]*\| ([\d,]+) \|", page("streaming.md"))
+    row = re.search(
+        r"\| SWW \| stream \| speed \|[^|]*\| ([\d,]+) \|[^|]*\|[^|]*\| ([\d,]+) \|", page("compile/streaming.md")
+    )
     assert row is not None
     frame, window = (int(number.replace(",", "")) for number in row.groups())
     assert f"{frame / 1000:.0f} thousand\n  instructions a frame" in (ROOT / "README.md").read_text()

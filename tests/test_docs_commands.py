@@ -25,7 +25,7 @@ from tests.frontends.keras.keras_files import dense, dense_weights, given, keras
 from tests.helpers.support import emulated, needs_litert, soaked
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = re.compile(r"^(?:\$ )?mote (?P<options>.*?) *(?:#.*)?$")
 NOT_RUN = {
     "ota": "needs a device",

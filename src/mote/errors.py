@@ -66,7 +66,7 @@ class Unsupported:
 
 
 REPLACE = (
-    "replace or remove these layers before conversion (docs/operators.md lists what is supported), "
+    "replace or remove these layers before conversion (docs/models/operators.md lists what is supported), "
     "or convert the model to int8 or float32"
 )
 CALIBRATE = (

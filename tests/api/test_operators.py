@@ -1,4 +1,4 @@
-"""The record of operators: what `mote ops` and docs/operators.md say is what the tests compile."""
+"""The record of operators: what `mote ops` and docs/models/operators.md say is what the tests compile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deviations from MISRA C:2012 are those that docs/misra.md lists, with a reason each."""
+"""Deviations from MISRA C:2012 are those that docs/trust/misra.md lists, with a reason each."""
 
 from __future__ import annotations
 

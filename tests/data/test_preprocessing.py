@@ -156,7 +156,7 @@ def test_any_text(text: str) -> None:
 
 def test_steps_are_documented() -> None:
     """Each with its parameters and what they are by default."""
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "improve" / "data.md").read_text()
     listed = dict(re.findall(r"^\| `([\w-]+)(\([^`]*\))?` \|", page.partition("## Preprocessing")[2], re.MULTILINE))
     parameters = {name: list(signature(function).parameters.values())[1:] for name, function in STEPS.items()}
     wanted = {

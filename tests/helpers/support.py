@@ -43,7 +43,7 @@ TRIED_MICRO = ("0.dev20261023182759",)
 ON_ARM = platform.machine() in ("aarch64", "arm64")
 """LiteRT built for Arm fuses products with sums, which rounds once where other machines round twice."""
 exact_on_x86 = pytest.mark.skipif(
-    ON_ARM, reason="ONNX Runtime's kernels for Arm round otherwise than those for x86 (docs/onnx-quantized.md)"
+    ON_ARM, reason="ONNX Runtime's kernels for Arm round otherwise than those for x86 (docs/models/onnx-quantized.md)"
 )
 """Tests of quantized operators that must be equal to ONNX Runtime bit for bit."""
 

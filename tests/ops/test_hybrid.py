@@ -182,7 +182,7 @@ def test_sparse_weights() -> None:
 
 
 def test_how_far_litert_is_off() -> None:
-    """docs/numerics.md says so: LiteRT's results differ from float32 by up to a percent of the largest one."""
+    """docs/trust/numerics.md says so: LiteRT's results differ from float32 by up to a percent of the largest one."""
     hybrid, real = reference.litert(layers(False, True)), reference.litert(layers(True, True))
     graph = tflite.parse(layers(False, True), "model")
     off = []

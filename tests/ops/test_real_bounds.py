@@ -1,4 +1,4 @@
-"""The C code of layers that float networks are made of, against the bounds that docs/numerics.md states for them."""
+"""The C code of float layers against the bounds that docs/trust/numerics.md states for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compilers do wrong for Helium, and that Mote's builds keep out of its way (docs/targets.md)."""
+"""What compilers do wrong for Helium, and that Mote's builds keep out of its way (docs/compile/targets.md)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def register(
 
 
 def register_kernel(kernel: Kernel, *, header: str | Path) -> None:
-    """Offer a kernel of one's own beside those that Mote has (see docs/adding-a-kernel.md for the contract). It is
+    """Add a kernel to the catalogue (docs/develop/adding-a-kernel.md has the contract). It is
     chosen where it costs least (`Packed.cost`), where its `Packed.beats` names the others, or where
     `--kernel LAYER=NAME` asks for it. A second kernel of the same name takes the place of the first."""
     _own_header(header)

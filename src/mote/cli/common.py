@@ -78,7 +78,7 @@ def add_compile_options(
     parser.add_argument(
         *("--calibrate", "--data") if calibrated else ("--calibrate",),
         metavar="DATA",
-        help="calibration data for --quantize: a few hundred typical inputs (docs/data.md)",
+        help="calibration data for --quantize: a few hundred typical inputs (docs/improve/data.md)",
     )
     parser.add_argument(
         "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
@@ -246,7 +246,7 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
         metavar="DATA",
         required=required,
         help="samples: a .npz, .npy or .csv file, a folder or .zip of images or WAV files with one folder per"
-        " class, or one long .wav file (docs/data.md)",
+        " class, or one long .wav file (docs/improve/data.md)",
     )
     parser.add_argument(
         "--preprocess",

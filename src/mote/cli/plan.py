@@ -86,7 +86,7 @@ def _title(compiled: Compiled) -> str:
 
 
 def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
-    """The plan as data; docs/planning.md explains the keys."""
+    """The plan as data; docs/compile/planning.md explains the keys."""
     plan = compiled.plan
     costs = compiled.settings.costs
     return {

@@ -76,8 +76,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{arguments.output}: the runtime with {len(found.kernels)} kernels for {found.target}")
     print(f"  windows of at most {found.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")
     if arguments.adapter:
-        print(
-            f"  adapters: {', '.join(arguments.adapter)} (docs/adapters.md); compile their C files with your firmware"
-        )
+        print(f"  adapters: {', '.join(arguments.adapter)} (docs/deploy/adapters.md); compile them with your firmware")
     print(f"  pack models for it with `mote pack MODEL --runtime {arguments.output}`")
     return 0

@@ -32,5 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rows = [(t.name, t.description, " ".join(sorted(t.features)), t.flash, t.ram) for t in known]
     print(table(("target", "description", "features", "flash", "RAM"), rows, left=3))
-    print('Your own: a .toml file with `extends = "cortex-m4"` and its memories (docs/targets.md).')
+    print('Your own: a .toml file with `extends = "cortex-m4"` and its memories (docs/compile/targets.md).')
     return 0

@@ -1,6 +1,6 @@
 """The cycle models: how many cycles a core takes for a block of instructions, and for going from one to the next.
 
-All memory answers at once here: `measure.profiler.waits` has what slow memory adds. docs/profiling.md has the rules
+Memory has no wait states here: `measure.profiler.waits` adds them. docs/measure/profiling.md has the rules
 with their sources. What depends on data that a trace does not show is counted at its most: divisions, long
 multiplications on a Cortex-M3, loads of an IT block as if executed.
 """

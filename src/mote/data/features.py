@@ -57,7 +57,9 @@ class Bands:
             (f"a floor of {self.floor:g}", not self.floor > 0),
         ):
             if wrong:
-                raise MoteError(f"{what} cannot be", where="option preprocess", remedy="docs/data.md says what can be")
+                raise MoteError(
+                    f"{what} cannot be", where="option preprocess", remedy="docs/improve/data.md says what can be"
+                )
 
     def _heard(self) -> bool:
         return 0 <= self.low < self.high <= self.rate / 2

@@ -180,7 +180,7 @@ STEPS: dict[str, Callable[..., Sample]] = {
     "log-mel": log_mel_energies,
     "mfcc": mfcc,
 }
-"""All by name, as docs/data.md lists them."""
+"""All by name, as docs/improve/data.md lists them."""
 
 
 def _real(sample: Sample) -> Array:

@@ -272,7 +272,7 @@ def _check_flags(path: Path, keys: dict[str, Any]) -> None:
         if flag is not None:
             raise bad(
                 path,
-                f"'{key}' has {flag!r}, which is none of the options that only choose a core (docs/targets.md)",
+                f"'{key}' has {flag!r}, which is none of the options that only choose a core (docs/compile/targets.md)",
                 "remove it, or read the file and then trust it with --trust-target",
             )
 

@@ -26,7 +26,7 @@ from mote.graph.types import DType
 from mote.ops.elementwise.quantize import quantized
 from tests.helpers.support import needs_litert, soaked
 
-PAGE = Path(__file__).parents[3] / "docs" / "fine-tuning.md"
+PAGE = Path(__file__).parents[3] / "docs" / "improve" / "fine-tuning.md"
 torch.set_num_threads(1)
 
 

@@ -30,7 +30,7 @@ from tests.deploy.update.update_bench import (
 )
 from tests.helpers.support import emulated, needs
 
-PAGE = HERE.parents[2] / "docs" / "updates.md"
+PAGE = HERE.parents[2] / "docs" / "deploy" / "updates.md"
 THOROUGH = ["thorough"] if os.environ.get("MOTE_FUZZ") else []
 MOST_CODE = 5 * 1024
 """Bytes of the update module with the protocol on a Cortex-M4 at -Os; the texts of errors are left to the firmware."""

@@ -1,4 +1,4 @@
-"""The table of docs/classical.md against emlearn: it has every forest on every core, and what is measured."""
+"""The table of docs/models/classical.md against emlearn: it has every forest on every core, and what is measured."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_the_c_code_of_every_case_computes_the_same(whole: Network, tmp_path: Pa
 
 
 def test_the_c_code_computes_the_same(tmp_path: Path) -> None:
-    """Within the bound that docs/numerics.md states."""
+    """Within the bound that docs/trust/numerics.md states."""
     some = network(list(CASES)[::4])
     close(some.executed(tmp_path), some.wanted, 1e-5, 4e-6)
 
@@ -244,7 +244,7 @@ def test_states_go_on_from_one_inference_to_the_next() -> None:
 
 
 def test_a_step_is_as_exact_as_is_stated(tmp_path: Path) -> None:
-    """The bound of docs/numerics.md, for layers of several sizes whose gates add up much and little."""
+    """The bound of docs/trust/numerics.md, for layers of several sizes whose gates add up much and little."""
     rng = np.random.default_rng(8)
     network, bounds = Network(), []
     for kind, (inputs, units, size) in product(BLOCKS, ((3, 5, 0.3), (40, 24, 0.2), (17, 33, 2.0))):

@@ -1,1 +1,1 @@
-"""Pruning of channels, of blocks of weights, or of distinct weight values of a float model (docs/pruning.md)."""
+"""Pruning of float models: channels, blocks of weights, or distinct weight values (docs/improve/pruning.md)."""

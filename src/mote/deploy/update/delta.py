@@ -1,4 +1,4 @@
-"""An image as differences to another: what to copy from the installed one, what to insert. `docs/updates.md` has
+"""An image as differences to another: what to copy from the installed one, what to insert. `docs/deploy/updates.md` has
 every byte.
 
 Copying is by bytes, so that arrays that have moved are found wherever they lie. A network that was trained anew has

@@ -1,6 +1,6 @@
 """The frames of the update protocol: messages in a stream of bytes, told from all else by flags and a CRC-32.
 
-`mote_ota.c` is the other side; `docs/updates.md` describes every message.
+`mote_ota.c` is the other side; `docs/deploy/updates.md` describes every message.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* mote_delta.c: an image as differences to the installed one: instructions to copy from it, and bytes to insert.
- * docs/updates.md describes every byte. What comes out is checked as any image is, so that a delta needs no trust. */
+ * docs/deploy/updates.md describes every byte. What comes out is checked as any image is, so that a delta needs no trust. */
 #include "mote_update_parts.h"
 
 #define MAGIC 0x544c444du /* "MDLT" */

@@ -2,7 +2,7 @@
  *
  * Frames are 0x7e, type, sequence number, data, CRC-32, 0x7e; what happens to be 0x7e or 0x7d between is sent as 0x7d
  * and the byte xor 0x20. The host asks, the device answers; what is lost or damaged on the way is asked again. Bytes
- * outside of frames are ignored, so that a line may carry text as well. docs/updates.md describes every message.
+ * outside of frames are ignored, so that a line may carry text as well. docs/deploy/updates.md describes every message.
  */
 #ifndef MOTE_OTA_H
 #define MOTE_OTA_H

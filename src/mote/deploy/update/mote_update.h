@@ -1,4 +1,4 @@
-/* mote_update.h: models in two slots of flash, replaced over the air. docs/updates.md is the manual.
+/* mote_update.h: models in two slots of flash, replaced over the air. docs/deploy/updates.md is the manual.
  *
  * The firmware describes its flash and where the slots lie, and calls mote_update_boot once after every reset: from
  * then on mote_update_image is the model to run. An update is begun, written in pieces of any size and finished,
@@ -81,7 +81,7 @@ enum {
     MOTE_UPDATE_TRIAL      /* the active model is new and not confirmed; the other slot has the one before */
 };
 
-/* One record of the journal: the whole state. docs/updates.md describes every byte. */
+/* One record of the journal: the whole state. docs/deploy/updates.md describes every byte. */
 typedef struct {
     uint32_t sequence; /* counts up; the highest holds */
     uint8_t format, state, active, tries;

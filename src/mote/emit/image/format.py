@@ -1,5 +1,5 @@
 """The bytes of an image, as data: every record with its fields, from which the writer, the reader and the tables of
-`docs/image-format.md` follow. `runtime/mote_image.h` says the same in C.
+`docs/deploy/image-format.md` follow. `runtime/mote_image.h` says the same in C.
 
 All numbers are little-endian. Offsets count from the first byte of the image, whose address is a multiple of 8.
 """

@@ -1,4 +1,4 @@
-/* mote_image.h: a model as data. docs/image-format.md describes every byte.
+/* mote_image.h: a model as data. docs/deploy/image-format.md describes every byte.
  *
  * An image is little-endian and read in place: the address of its first byte is a multiple of 8, and so is the offset of
  * every section. Offsets are in bytes from the first byte of the image. Nothing in an image is to be believed before

@@ -64,7 +64,7 @@ def refuse(name: str, node: Node) -> Custom:
     shape = made[0].shape if made else ()
     prototype = f"void mote_{function}(const mote_{function}_t *p, {', '.join([*pointers, output])})"
     raise UnsupportedNodeError(f"""\
-Mote has no such operator; define it in a Python file that you give with --plugin (docs/custom-operators.md):
+Mote has no such operator; define it in a Python file that you give with --plugin (docs/models/custom-operators.md):
       import mote
       mote.register(
           "{name}",
