@@ -92,6 +92,15 @@ def test_every_room_has_its_place() -> None:
     assert sorted(ROOMS) == sorted(path.name for path in TOP.iterdir() if (path / "__init__.py").exists())
 
 
+def test_the_picture_of_the_rooms_is_true() -> None:
+    """docs/architecture.md draws the rooms as floors, the first ones at the bottom, and has a sentence for each."""
+    page = (TOP.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = page.split("## The rooms")[1].split("```")[1]
+    floors = [re.findall(r"(\w+)/", line) for line in reversed(picture.splitlines())]
+    assert [name for floor in floors for name in floor] == list(ROOMS)
+    assert re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE) == list(ROOMS)
+
+
 def test_modules_that_are_no_room_import_no_room() -> None:
     """`errors`, `files`, `text` and their like are below all rooms; `quantize` is the public door of one."""
     doors = {"mote", "mote.__main__", "mote.quantize"}
