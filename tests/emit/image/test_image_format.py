@@ -16,7 +16,7 @@ from mote.emit.image.format import DTYPES, ENTRIES, FEATURES, HEADER, SECTIONS, 
 from mote.lower.program import IMAGE, STATES, Form, Kind
 from tests.helpers.support import needs
 
-DOC = Path(__file__).parents[3] / "docs" / "image-format.md"
+DOC = Path(__file__).parents[3] / "docs" / "deploy" / "image-format.md"
 RUNTIME = Path(mote.emit.image.__file__).parent / "runtime"
 RECORDS = (HEADER, *ENTRIES.values())
 FORMS = {
