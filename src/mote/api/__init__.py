@@ -1,1 +1,1 @@
-"""What `import mote` gives: compile, run, verify, explore and shrink a model."""
+"""The functions of `import mote`: compile, run, verify, explore and shrink a model."""

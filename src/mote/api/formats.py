@@ -1,4 +1,4 @@
-"""What Mote reads of each format, by the names that the format has for it."""
+"""What Mote reads of each format, by the format's own names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.frontends import Format
 
 
 def _table(module: str, name: str) -> Mapping[Any, Any]:
-    """A table of a front end, which is loaded for that."""
+    """A table of a front end, which is imported for it."""
     found: Mapping[Any, Any] = getattr(import_module(f"mote.frontends.{module}"), name)
     return found
 
@@ -50,9 +50,9 @@ WHAT = {
     Format.XGBOOST: "objectives",
     Format.LIGHTGBM: "objectives",
 }
-"""What the names are of, where they are not operators."""
+"""What the names denote, where they are not operators."""
 
 
 def known(format: Format) -> list[str]:
-    """The operators, layers, estimators or objectives that are read, in order."""
+    """The supported operators, layers, estimators or objectives, sorted."""
     return sorted(set(_KNOWN[format]()))

@@ -1,7 +1,6 @@
-"""`mote ops`: which operators Mote has, in which types, with which kernels, and how each can run.
+"""`mote ops`: supported operators, with their types, kernels and ways of execution.
 
-The list is no promise but a record: of the layers that the tests compile and compare with LiteRT, as
-`benchmarks/operators.py` collects them.
+The list is recorded from the layers that the tests compile and compare with LiteRT (`benchmarks/operators.py`).
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from mote import targets
 
 RECORD = files("mote.api") / "operators.json"
 LISTED = 6
-"""So many types are listed; of more it is said how many."""
+"""Types that are listed; of more only their number."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """An operator between elements of some types. `tuned`: its kernels that need features of a core, with these."""
+    """An operator with given element types. `tuned`: kernels that need features of a core, with these features."""
 
     types: str
     portable: tuple[str, ...]
@@ -33,12 +32,12 @@ class Form:
 
     @property
     def how(self) -> tuple[object, ...]:
-        """What forms have in common that are listed together."""
+        """The key by which forms are grouped."""
         return (bool(self.portable), tuple(self.tuned), self.rows, self.streams, self.in_place)
 
     @property
     def cores(self) -> list[str]:
-        """The cores that have the features for a tuned kernel."""
+        """The cores with the features of a tuned kernel."""
         found = (targets.load(name) for name in targets.names())
         cores = (t for t in found if t.name == t.cpu)
         return [t.name for t in cores if any(set(needed.split("+")) <= t.features for needed in self.tuned)]
@@ -52,7 +51,7 @@ class Operator:
 
 @cache
 def operators() -> tuple[Operator, ...]:
-    """Every operator, by name."""
+    """All operators, sorted by name."""
     record: dict[str, dict[str, dict[str, Any]]] = json.loads(RECORD.read_text(encoding="utf-8"))
     return tuple(
         Operator(name, tuple(Form(types, **how) for types, how in sorted(forms.items())))
@@ -64,7 +63,7 @@ HEAD = ("operator", "types", "tuned for", "by rows", "streaming", "in place")
 
 
 def rows(found: Iterable[Operator]) -> list[Sequence[str]]:
-    """A line for each operator and each way that some of its types are computed in."""
+    """A row for each operator and each way that some of its types are computed in."""
     return [line for operator in found for line in _lines(operator)]
 
 
@@ -93,6 +92,6 @@ def _yes(flag: object) -> str:
 
 
 def markdown(found: Iterable[Operator]) -> str:
-    """The list as a table of a page."""
+    """The list as a Markdown table."""
     lines = [HEAD, ["---"] * len(HEAD), *rows(found)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

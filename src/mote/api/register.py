@@ -1,4 +1,4 @@
-"""`mote.register` and `mote.register_kernel`: operators and kernels that users bring, in C of their own."""
+"""`mote.register` and `mote.register_kernel`: user-defined operators and kernels in C."""
 
 from __future__ import annotations
 
@@ -32,13 +32,12 @@ def register(
 ) -> None:
     """Define the operator that models call by a custom code; a second definition takes the place of the first.
 
-    `header`: a C file `mote_NAME.h` with a struct `mote_NAME_t` of parameters and the function
-    `mote_NAME(const mote_NAME_t *p, inputs..., output)`, with a pointer to its working memory at the end where there is
-    `scratch`; `elementwise` functions take `size_t`, how many elements to compute, after the output, and are called
-    for any run of them.
-    `shape(use)` gives the shape of the output, `reference(use, *inputs)` its values in NumPy, with None for inputs that
-    are left out; `parameters(use)` the fields of the struct: numbers, and arrays that become constants in flash;
-    `scratch(use)` the bytes of working memory; `refuses(use)` why a use cannot be compiled, or None.
+    `header`: a C file `mote_NAME.h` with a struct `mote_NAME_t` of parameters and the function `mote_NAME(const
+    mote_NAME_t *p, inputs..., output)`, with a pointer to its scratch at the end where there is `scratch`;
+    `elementwise` functions take `size_t`, how many elements to compute, after the output, and are called for any run of
+    them. `shape(use)` gives the shape of the output, `reference(use, *inputs)` its values in NumPy, with None for
+    omitted inputs; `parameters(use)` the fields of the struct: numbers, and arrays that become constants in flash;
+    `scratch(use)` the bytes of scratch; `refuses(use)` why a use cannot be compiled, or None.
     """
     function = _own_header(header)
     DEFINITIONS[code] = Definition(code, function, shape, reference, parameters, scratch, elementwise, refuses)
@@ -55,7 +54,7 @@ def register_kernel(kernel: Kernel, *, header: str | Path) -> None:
 
 
 def load_plugins(paths: list[str]) -> None:
-    """Run Python files that register operators and kernels."""
+    """Runs Python files that register operators and kernels."""
     for path in paths:
         try:
             run_path(path)
@@ -69,7 +68,7 @@ def load_plugins(paths: list[str]) -> None:
 
 
 def _own_header(header: str | Path) -> str:
-    """Take a user's C file into the library; the name of its function, without the prefix."""
+    """Adds a user's C header to the library; returns the name of its function, without the prefix."""
     path = Path(header)
     try:
         text = path.read_text(encoding="utf-8")

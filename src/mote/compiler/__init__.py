@@ -1,1 +1,1 @@
-"""The line from a model to C: settings, and one function for each arrow."""
+"""The compiler from a model to C: settings, and one function per stage."""

@@ -1,4 +1,4 @@
-"""What the user of a compiled model should know of it, beside what is odd about the file."""
+"""Warnings about a compiled model on its target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mote.plan.plan import Plan
 from mote.targets import Target
 
 INTEGER = {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "depthwise", "FULLY_CONNECTED": "fully_connected"}
-"""By operator, the family of kernels in the tables of costs that computes it of int8 numbers on any core."""
+"""By operator, the family of int8 kernels in the cost tables."""
 
 
 def advice(plan: Plan, target: Target) -> tuple[str, ...]:
@@ -18,7 +18,7 @@ def advice(plan: Plan, target: Target) -> tuple[str, ...]:
 
 
 def _slow_floats(plan: Plan, target: Target) -> list[str]:
-    """float32 products on a core that computes each of them by a call of the compiler's library."""
+    """Warns of float32 layers on a core without an FPU."""
     if target.is_host or "fpu" in target.features:
         return []
     graph = plan.graph

@@ -1,4 +1,4 @@
-"""Budgets: a model that does not fit a part or a limit of the user's is refused, with the numbers."""
+"""Budgets: refuses a model that exceeds a part's memories or the user's limits, with the numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from mote.errors import BudgetError
 
 
 def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code") -> None:
-    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 until they are known; `what` is what
-    the code is called. The part's RAM must hold the stack as well; a budget is for what is planned."""
+    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 while unknown; `what` is the label
+    of the code. The part's RAM must hold the stack as well; a budget covers planned memory only."""
     s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
     planned |= {"code in RAM": s.ram_beside}
     if s.ram_code and not s.ram_beside:
@@ -23,7 +23,7 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "co
 
 
 def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: Planning, path: str) -> None:
-    """Refuse parts that are more than a limit together."""
+    """Refuses parts whose sum exceeds a limit."""
     need = sum(parts.values())
     if limit is not None and need > limit:
         shown = " + ".join(f"{name} {nbytes}" for name, nbytes in parts.items() if nbytes)
@@ -35,7 +35,7 @@ def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: P
 
 
 def check_flashes(project: Project, settings: Planning, code: int, path: str) -> None:
-    """Refuse constants that do not fit the flash memories that they were given; the code is in the fastest one."""
+    """Refuses constants that do not fit the flash memories assigned to them; code is in the fastest one."""
     for i, memory in enumerate(settings.target.choice("flash")):
         need = project.flash[memory.name] + (0 if i else code)
         over = need - memory.size
@@ -48,7 +48,7 @@ def check_flashes(project: Project, settings: Planning, code: int, path: str) ->
 
 
 def too_slow(settings: Planning, cycles: int, where: str) -> BudgetError:
-    """What is to be said of the fastest plan where that is too slow."""
+    """The error for a fastest plan that exceeds the time limit."""
     limit, clock = settings.cycle_limit, settings.target.clock_hz
     assert limit is not None
     over = cycles - limit

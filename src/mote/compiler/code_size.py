@@ -1,4 +1,4 @@
-"""The size of a model's code: that of the linked firmware where there is a compiler for the core."""
+"""Code size of a model: of the linked firmware where there is a compiler for the core, else an estimate."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from mote.files import temporary_folder
 from mote.toolchain import Emulator, Mode
 
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
-"""Bytes of code that a model is thought to take where it cannot be compiled: for itself, for each header of kernels and
-for each operator."""
+"""Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
 REPLANNED = 3
-"""How often a model is planned anew when its code takes RAM: another plan may have other code."""
+"""Most replanning rounds for code in RAM, as another plan has other code."""
 
 
 @dataclass(frozen=True)
 class CodeSize:
-    """Bytes of a model's code: those of the linked firmware, or an estimate on the safe side and the reason for it."""
+    """Bytes of a model's code: of the linked firmware, or a conservative estimate and the reason for it."""
 
     nbytes: int
     estimated: str = ""
     ram: int = 0
-    """Bytes of it that are copied to RAM."""
+    """Bytes of code copied to RAM."""
 
     @property
     def what(self) -> str:
-        """What it is called in messages."""
+        """Its label in messages."""
         return "code, by an estimate on the safe side" if self.estimated else "code"
 
 
 def code_size(compiled: Compiled) -> CodeSize:
-    """Of the linked firmware without the harness, where there is a compiler for the core."""
+    """The code size of the linked firmware without the harness, or an estimate."""
     target = compiled.settings.target
     if target.is_host:
         return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
@@ -57,21 +56,21 @@ def code_size(compiled: Compiled) -> CodeSize:
 
 
 def _estimate(compiled: Compiled) -> int:
-    """More than any model so far has taken on any core, with any optimization."""
+    """An upper estimate for any core and optimization."""
     plans = compiled.plan.all
     files = {step.kernel.file for plan in plans for step in plan.steps}
     return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * sum(len(plan.works) for plan in plans)
 
 
 def checked_code(compiled: Compiled) -> CodeSize:
-    """The size of the code, which is held against the flash together with the constants."""
+    """The code size, checked against the flash together with the constants."""
     code = code_size(compiled)
     check_budgets(compiled, code.nbytes, what=code.what)
     return code
 
 
 def beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
-    """A model whose code is in RAM, within what that leaves of a budget: planned again where it was too much."""
+    """Replans a model whose code is in RAM until plan and code fit the budget together."""
     for _ in range(REPLANNED):
         settings = replace(compiled.settings, ram_code=code_size(compiled).ram)
         found = replace(compiled, settings=settings)

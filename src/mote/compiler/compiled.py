@@ -1,4 +1,4 @@
-"""A compiled model: the graph, the plan and the C project, with what they cost."""
+"""A compiled model: graph, plan, C project, and costs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Compiled:
     settings: Settings
     path: str
     model: Source | None
-    """The model file or object, which the format's own runtime can run; None where a graph was compiled."""
+    """The model file or object, for the format's own runtime; None for a compiled graph."""
     renamed: str = ""
-    """Why the C has another name than the model file, where it has."""
+    """The reason why the C prefix differs from the model's name, if it does."""
     warnings: tuple[str, ...] = ()
-    """What is odd about the model file, and how it was understood."""
+    """Warnings about the model file."""
 
     def __repr__(self) -> str:
         plan, constants = self.plan, self.project.constants
@@ -51,7 +51,7 @@ class Compiled:
 
     @property
     def file(self) -> Source:
-        """The model file or object, which a graph that was compiled by itself does not have."""
+        """The model file or object; an error for a compiled graph."""
         if self.model is None:
             raise MoteError("was compiled from a graph, so that no other runtime can run it", where=self.path)
         return self.model
@@ -67,28 +67,28 @@ class Compiled:
 
     @property
     def unbounded(self) -> list[str]:
-        """The loops of which nobody knows how often they run, so that neither MACs nor cost say what they take."""
+        """Loops without a known trip count, so that neither MACs nor cost include them."""
         return list(dict.fromkeys(op.name for op in unbounded(self.plan.graph)))
 
     @cached_property
     def cost(self) -> int:
-        """About what an inference takes, in the unit of the target's costs."""
+        """Estimated cost of an inference, in the unit of the target's costs."""
         return round(estimate(self.settings.costs, self.plan))
 
     def in_flash(self) -> Compiled:
-        """The plan with all code in flash, without a self-test: what code in RAM is compared with."""
+        """The plan with all code in flash, without a self-test, for comparison with code in RAM."""
         project = packaged(generate(Job(self.plan, replace(self.project.options, code_in_ram=False))))
         return replace(self, project=project, settings=replace(self.settings, place_code="flash", ram_code=0))
 
     def with_step_bound(self, instructions: int) -> Compiled:
-        """The same model, whose header states how long a step takes at most."""
+        """Adds the bound of a step to the header."""
         options = replace(self.project.options, step_bound=instructions)
         files = {**self.project.files, f"{self.name}.h": header.text(self.plan, options)}
         return replace(self, project=replace(self.project, options=options, files=files))
 
     def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
-        """Write the C project, in place of one that Mote wrote there, and beside whatever else is in the folder; as a
-        whole, or not at all. A file of the user's in the way is refused; by `force` it is overwritten, and returned."""
+        """Writes the C project atomically, replaces an earlier one of Mote and keeps other files. Refuses to overwrite
+        user files, unless `force` is set; returns those that were overwritten."""
         return write_folder(str(folder), self.project.files, force=force)
 
 

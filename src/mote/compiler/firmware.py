@@ -1,4 +1,4 @@
-"""A model in the harness: its C, what joins it to that, and the tools that build and run it."""
+"""A model in the harness: its C, the glue, and the tools that build and run it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from mote.toolchain import Compiler, Emulator, Execution, Mode
 
 @dataclass(frozen=True)
 class Firmware:
-    """The C of a model, and what joins it to the harness."""
+    """The C of a model, and its glue to the harness."""
 
     files: Mapping[str, str]
     sources: Sequence[str]
     target: Target
     optimize: str
     works: int
-    """How many layers traces tell apart."""
+    """Number of layers that traces distinguish."""
     glue: Callable[[Mode], str]
     flags: Callable[[Mode], Sequence[str]] = lambda mode: ()
-    """What the compiler is told beside what it always is."""
+    """Additional compiler flags by mode."""
 
 
 def firmware(compiled: Compiled) -> Firmware:
-    """That of a compiled model."""
+    """The firmware of a compiled model."""
     project, settings = compiled.project, compiled.settings
     return Firmware(
         project.files,
@@ -45,7 +45,7 @@ def firmware(compiled: Compiled) -> Firmware:
 
 @dataclass(frozen=True)
 class Bench:
-    """A model in a working folder, with the tools that build and run it."""
+    """A model in a build folder, with the tools that build and run it."""
 
     firmware: Firmware
     compiler: Compiler
@@ -59,7 +59,7 @@ class Bench:
 
     @property
     def tools(self) -> tuple[str, str]:
-        """The emulator and the compiler, with their versions."""
+        """The emulator and the compiler, with versions."""
         emulator, compiler = (f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler))
         return emulator, compiler
 
@@ -111,7 +111,7 @@ def bench(
 def missing_tools(
     target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
 ) -> MoteError | None:
-    """Why nothing can be measured, if so."""
+    """The reason why nothing can be measured, if any."""
     if target.is_host:
         return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
     try:

@@ -1,4 +1,4 @@
-"""The compiler as one readable line, one function for each arrow: Source -> Graph -> Graph -> Plan -> C project."""
+"""The compiler pipeline, one function per stage: Source -> Graph -> Graph -> Plan -> C project."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ from mote.progress import Say, silent
 from mote.text import printable
 
 USUAL_CODE = 4 << 10
-"""Bytes of flash that are left to code other than that of kernels when these are chosen: what most models need. Whether
-a model needs more is seen when its code has been measured."""
+"""Bytes of flash reserved for code other than kernels when these are chosen; the measured size is checked later."""
 CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
-"""What is to be said of a causal stream of a model that pads."""
+"""Warning for a causal stream of a padded model."""
 RED_ZONE = 16
 """Bytes before and after every buffer in a debug build."""
 
@@ -60,9 +59,9 @@ def compile(
 ) -> Compiled:
     """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
     Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
-    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. Example
-    inputs of a module of PyTorch may stand in the place of settings. `say` is a callback for the progress of the search
-    for a plan. A flash budget holds for the code as well, which is built for that."""
+    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. Example inputs
+    of a module of PyTorch may stand in the place of settings. `say` is a callback for the progress of the search for a
+    plan. A flash budget includes the code, which is built for that."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = chosen_settings(settings, options)
     source = given_model(model, settings, example_inputs)
@@ -72,13 +71,13 @@ def compile(
 
 
 def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compiled:
-    """Compile a graph that a front end or the quantizer made, without a file."""
+    """Compiles a graph without a file."""
     with explaining():
         return _compile(Subject(graph, graph.name), settings, say)
 
 
 def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
-    """What a function of the API was given as a model, with what the settings say about reading it."""
+    """The source of a model argument, with the settings for reading it."""
     source = frontends.source_of(
         model,
         shapes=settings.shapes,
@@ -100,7 +99,7 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
 
 @dataclass(frozen=True)
 class Subject:
-    """What is compiled: a graph, and the file that it was read from."""
+    """The subject of a compilation: a graph, and the file that it was read from."""
 
     graph: Graph
     where: str
@@ -109,7 +108,7 @@ class Subject:
 
 
 def _compile(subject: Subject, settings: Settings, say: Say) -> Compiled:
-    """Plan and emit; again where code in RAM leaves too little for the plan."""
+    """Plans and emits; replans where code in RAM exceeds the budget."""
     compiled = _once(subject, settings, say)
     if settings.place_code == "ram":
         compiled = beside_code(compiled, lambda changed: _once(subject, changed, say))
@@ -149,13 +148,13 @@ def _once(subject: Subject, settings: Settings, say: Say) -> Compiled:
 
 
 def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
-    """The model as it is in the file, what is odd about that, the model that is planned, and what passes did to it."""
+    """The model as read from the file, warnings about it, the optimized graph, and the savings of passes."""
     graph, warnings = _read(source)
     return graph, warnings, *optimized(graph, settings)
 
 
 def optimized(graph: Graph, settings: Passing) -> tuple[Graph, tuple[Saving, ...]]:
-    """The graph that is planned, and what passes did to it."""
+    """The optimized graph, and the savings of passes."""
     after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
     if settings.stream is None:
         return after, savings
@@ -164,13 +163,13 @@ def optimized(graph: Graph, settings: Passing) -> tuple[Graph, tuple[Saving, ...
 
 
 def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent) -> Plan:
-    """The plan of a graph as a front end or the quantizer made it: what it takes on a target, without C or a file."""
+    """Plans a graph: its costs on a target, without C or a file."""
     return plan_for(optimized(graph, settings)[0], where or graph.name, settings, say)
 
 
 @lru_cache(maxsize=4)
 def _read(source: Source) -> tuple[Graph, tuple[str, ...]]:
-    """The model as it is in the file, and what is odd about that: read once for all targets and settings."""
+    """The model as read from the file, and warnings: cached for all targets and settings."""
     model = frontends.read(source)
     return model.graph(), model.warnings
 
@@ -179,14 +178,13 @@ def _read(source: Source) -> tuple[Graph, tuple[str, ...]]:
 def _optimized(
     graph: Graph, io: str, numerics: str, shrinking: bool, own_code: bool
 ) -> tuple[Graph, tuple[Saving, ...]]:
-    """The model after the passes: the same for all targets and most settings, so that who compiles it in several ways
-    waits for that, and for packing its weights, once."""
+    """The optimized graph: cached for all targets and most settings, as are its packed weights."""
     after, savings = optimize(graph, io=io, numerics=numerics, shrinking=shrinking, own_code=own_code)
     return after, tuple(savings)
 
 
 def forget() -> None:
-    """Forget the models that were compiled: what is measured or changed is then measured or changed from the start."""
+    """Clears the caches of compiled models."""
     _read.cache_clear()
     _optimized.cache_clear()
     golden.cache_clear()
@@ -201,13 +199,13 @@ def _streamed(graph: Graph, settings: Passing) -> tuple[Graph, Saving]:
 
 
 def _stream_axis(graph: Graph, settings: Passing) -> int:
-    """The axis of the code's input along which the window slides: settings say the model's."""
+    """The axis of the graph's input along which the window slides; settings name the model's axis."""
     assert settings.stream is not None
     return code_axis(graph.tensors[graph.inputs[0]], settings.stream) if graph.inputs else settings.stream
 
 
 def _is_padded(graph: Graph, settings: Passing) -> bool:
-    """Whether the model pads along the stream, so that only a causal one can be made of it."""
+    """Whether the model pads along the stream, so that only a causal stream is possible."""
     try:
         stream.run(graph, _stream_axis(graph, settings), settings.hop)
     except MoteError:
@@ -216,7 +214,7 @@ def _is_padded(graph: Graph, settings: Passing) -> bool:
 
 
 def plan_for(graph: Graph, where: str, settings: Planning, say: Say) -> Plan:
-    """The plan of an optimized graph that settings ask for."""
+    """Plans an optimized graph by settings."""
     goal = Goal(
         ram=settings.ram_limit,
         spend=settings.ram is not None,
@@ -273,12 +271,13 @@ def _check_pushable(graph: Graph, where: str) -> None:
 
 @lru_cache(maxsize=4)
 def golden(graph: Graph) -> tuple[Run, ...]:
-    """What the reference computes in the self-test: the same for all plans of a graph."""
+    """Reference results for the self-test: cached for all plans of a graph."""
     return runs(graph)
 
 
 def c_name(settings: Emission, graph: Graph) -> tuple[str, str]:
-    """The prefix of C symbols and files, and why it is not the name that was given; one that was asked for must do."""
+    """The prefix of C symbols and files, and the reason if it differs from the model's name; an invalid explicit name
+    is an error."""
     given = settings.name or graph.name
     usable, why = c_prefix(given)
     said = f"'{printable(given)}' {why}" if why else ""

@@ -1,4 +1,4 @@
-"""The options of the API and of the commands: how they may be written, and what is said of those that mean nothing."""
+"""Options of the API and the commands: parsing, and errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from mote.targets import Target, parse_size
 from mote.text import did_you_mean
 
 MINIMUM = "min"
-"""`ram="min"`: the least RAM, whatever it costs in speed."""
+"""`ram="min"`: the least RAM, at any cost in speed."""
 LEAST, FASTEST = "least", "fastest"
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
-"""Units of time."""
+"""Seconds per unit of time."""
 SET = "write it like sr=16000, h=0,0,0 or h=file.npy"
 UNLIMITED = 1 << 30
-"""A budget that binds nothing. It is not the same as none where the input comes in rows: then none means the least."""
+"""A budget without effect. It differs from no budget for row-wise inputs, where none means the least RAM."""
 
 
 def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as a user writes them -> fields of Settings: sizes and times may have a suffix ("24K", "20ms"), the RAM
-    may be "min", `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
+    """Parses options to fields of Settings: sizes and times may have a suffix ("24K", "20ms"), the RAM may be "min",
+    `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
     found = dict(options)
     point = found.pop("point", None)
     if point is not None and (found.get("ram") is not None or found.get("least_ram")):
@@ -57,8 +57,8 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def point_settings(name: str) -> dict[str, Any]:
-    """The settings that a point's name stands for: `least`, `fastest`, or the plan within a budget, which is called
-    `ram-BYTES` where it takes just that and `within-BYTES` where it takes less."""
+    """The settings of a point's name: `least`, `fastest`, or the plan within a budget, which is called `ram-BYTES`
+    where it takes just that and `within-BYTES` where it takes less."""
     budget = re.fullmatch(r"(?:ram|within)-([0-9]{1,12})", name, re.ASCII) if isinstance(name, str) else None
     if budget:
         return {"ram": int(budget[1])}
@@ -82,7 +82,7 @@ def _size(option: str, value: Any) -> int:
 
 
 def _seconds(value: Any) -> float:
-    """A time, as a number of seconds or with its unit: "20ms"."""
+    """Parses a time in seconds or with a unit: "20ms"."""
     if isinstance(value, Real) and not isinstance(value, bool):
         seconds = float(value)
     else:
@@ -94,7 +94,7 @@ def _seconds(value: Any) -> float:
 
 
 def _pins(kernels: Any) -> dict[str, str]:
-    """Layers and their kernels, of a mapping or of strings."""
+    """Layers and their kernels, from a mapping or strings."""
     if isinstance(kernels, Mapping):
         return {str(layer): str(kernel).partition("/")[0] for layer, kernel in kernels.items()}
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
@@ -103,7 +103,7 @@ def _pins(kernels: Any) -> dict[str, str]:
 
 
 def _pin(text: Any) -> tuple[str, str]:
-    """A layer and its kernel; the name of the layer may hold an equals sign, the kernel's does not."""
+    """A layer and its kernel; a layer's name may contain an equals sign, a kernel's does not."""
     layer, _, kernel = str(text).rpartition("=")
     if not layer or not kernel:
         raise MoteError(f"'{text}' is not LAYER=NAME", where="option kernel", remedy="`mote plan` lists both")
@@ -111,7 +111,7 @@ def _pin(text: Any) -> tuple[str, str]:
 
 
 def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
-    """Shapes by the names of inputs, of a mapping or of strings."""
+    """Shapes by input name, from a mapping or strings."""
     if isinstance(shapes, str) or not isinstance(shapes, Iterable):
         raise _wrong("shapes", shapes, 'a mapping {input: shape} or a list of "NAME=1,3,96,96"')
     found = dict(shapes) if isinstance(shapes, Mapping) else dict(map(_named_shape, shapes))
@@ -119,7 +119,7 @@ def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _constants(constants: Any) -> dict[str, Any]:
-    """Values of inputs by name, of a mapping or of strings, as numbers and lists of them."""
+    """Values of inputs by name, from a mapping or strings, as numbers and lists."""
     if isinstance(constants, str) or not isinstance(constants, Iterable):
         raise _wrong("constants", constants, 'a mapping {input: value} or a list of "NAME=VALUE"')
     found = dict(constants) if isinstance(constants, Mapping) else dict(map(_named_value, constants))
@@ -127,7 +127,7 @@ def _constants(constants: Any) -> dict[str, Any]:
 
 
 def _named_value(text: Any) -> tuple[str, Any]:
-    """An input and its value: numbers, or a `.npy` file; the name of an input may hold an equals sign."""
+    """An input and its value: numbers, or a `.npy` file; an input's name may contain an equals sign."""
     name, _, value = str(text).rpartition("=")
     if not name:
         raise MoteError(f"'{text}' is not NAME=VALUE", where="option set", remedy=SET)
@@ -148,7 +148,7 @@ def _number(name: str, text: str) -> int | float:
 
 
 def _numbers(name: Any, value: Any) -> Any:
-    """A value as JSON has it."""
+    """A value as JSON types."""
     with suppress(ValueError, TypeError):
         array = np.asarray(value)
         if array.dtype.kind in "biuf" and array.size:
@@ -157,19 +157,19 @@ def _numbers(name: Any, value: Any) -> Any:
 
 
 def reading(shapes: Any, signature: str, constants: Any) -> dict[str, Any]:
-    """The options that say how a model is read, as `source_of` takes them."""
+    """The options for reading a model, as `source_of` takes them."""
     return parsed({"shapes": shapes, "signature": signature, "constants": constants})
 
 
 def _names(outputs: Any) -> tuple[str, ...]:
-    """Names of outputs, or one."""
+    """Names of outputs, or one name."""
     if not isinstance(outputs, str | Iterable):
         raise _wrong("outputs", outputs, "a list of names of outputs")
     return (outputs,) if isinstance(outputs, str) else tuple(map(str, outputs))
 
 
 def _named_shape(text: Any) -> tuple[str, list[str]]:
-    """An input and its shape; the name of an input may hold an equals sign."""
+    """An input and its shape; an input's name may contain an equals sign."""
     name, _, shape = str(text).rpartition("=")
     if not name:
         raise MoteError(f"'{text}' is not NAME=SHAPE", where="option shape", remedy="write it like input=1,3,96,96")
@@ -190,7 +190,7 @@ def _shape(name: Any, shape: Any) -> tuple[int, ...]:
 
 
 def check_names(options: Iterable[str], settings: type) -> None:
-    """Refuse what is no option."""
+    """Refuses unknown options."""
     known = [*(f.name for f in fields(settings)), "point"]
     for name in options:
         if name not in known:
@@ -199,7 +199,7 @@ def check_names(options: Iterable[str], settings: type) -> None:
 
 
 def check_types(settings: Any) -> None:
-    """Refuse settings of another type than that of their field."""
+    """Refuses settings of the wrong type."""
     for f in fields(settings):
         fits, what = _TYPES[f.type]
         value = getattr(settings, f.name)
@@ -208,7 +208,7 @@ def check_types(settings: Any) -> None:
 
 
 def check_at_least(option: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number of at least that."""
+    """Refuses values that are not integers of at least `least`."""
     if not _whole(value) or value < least:
         raise _wrong(option, value, f"a whole number of at least {least}")
 
@@ -235,4 +235,4 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Mapping[str, Any]": (lambda v: isinstance(v, Mapping), "a mapping {input: value}"),
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }
-"""By the annotation of a field: whether a value is of that type, and what the type is called."""
+"""By annotation of a field: a type check, and the type's name."""

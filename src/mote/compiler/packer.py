@@ -1,4 +1,4 @@
-"""Model file -> image: the plan as data, for firmware that has Mote's runtime."""
+"""Model file -> image: the plan as data, for firmware with Mote's runtime."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ ONLY_C = {
     "check_flash": "an image has a CRC-32, which mote_image_crc compares",
     "red_zones": "the runtime checks an image before it runs it",
 }
-"""Settings of generated C, and why an image has none of them."""
+"""Settings of generated C, and why they do not apply to an image."""
 TOLD = (
     *("io", "numerics", "optimize", "ram", "flash", "least_ram", "latency", "cycles", "input", "step", "shrink"),
     *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
     *("signature", "constants"),
 )
-"""Settings that an image tells tools of."""
+"""Settings recorded in an image, for tools."""
 MOST_VERSION = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
 class Image:
-    """A model as an image, with what it was made from."""
+    """A model as an image, with its plan."""
 
     data: bytes
     plan: Plan
@@ -59,7 +59,7 @@ class Image:
     settings: Settings
     path: str
     model: Source
-    """What it was made of: what the format's own runtime is asked about."""
+    """The model that was packed, for its format's own runtime."""
     source: Graph
     savings: tuple[Saving, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Image:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """The fields of its first bytes."""
+        """The fields of its header."""
         return format.HEADER.unpack(self.data)
 
     @property
@@ -86,11 +86,11 @@ class Image:
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
     def write(self, path: str | Path) -> None:
-        """Write it to a file, as a whole or not at all; one that is no image is not overwritten."""
+        """Writes it to a file, atomically; refuses to overwrite a file that is no image."""
         write_file(str(path), self.data, format.BEGINS)
 
     def c_array(self) -> dict[str, str]:
-        """It as C, `NAME_image.h` and `NAME_image.c`, for firmware without a place for files."""
+        """The image as C, `NAME_image.h` and `NAME_image.c`, for firmware without a file system."""
         return c_array(self.data, self.name)
 
 
@@ -107,10 +107,10 @@ def pack(
     say: Say = silent,
     **options: Any,
 ) -> Image:
-    """Make an image of a model, given as to `compile`, whose options these are but for what is about C. `version` never
-    goes down in updates; `product` is a number that updates compare; `strip` omits the names of layers and
+    """Packs a model, given as to `compile`, into an image. Options are those of `compile` except the ones about C.
+    `version` never goes down in updates; updates check that `product` is equal; `strip` omits the names of layers and
     what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
-    kernels are taken, if that is not the stock one."""
+    kernels are used instead of the stock one's."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings, known = _for_images(chosen_settings(settings, options), runtime)
     _check_number("version", version)
@@ -142,7 +142,7 @@ def pack(
 
 
 def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Settings, Manifest | None]:
-    """Settings that an image can be made with: kernels of a fixed set, unless they say of which; and that set."""
+    """Settings for an image, and its fixed set of kernels: the stock runtime's, unless they name another one."""
     for option, why in ONLY_C.items():
         if getattr(settings, option):
             raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="omit it")
@@ -177,7 +177,7 @@ def _checked_labels(plan: Plan, labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _told(settings: Settings, where: str) -> dict[str, Any]:
-    """The settings that an image tells of: what is not as usual."""
+    """The settings to record in an image: those that are not defaults."""
     usual = Settings(settings.target)
     changed = {n: getattr(settings, n) for n in TOLD if getattr(settings, n) != getattr(usual, n)}
     told: dict[str, Any] = {"model": Path(where).name, "name": settings.name, "target": settings.target.name}
@@ -185,7 +185,7 @@ def _told(settings: Settings, where: str) -> dict[str, Any]:
 
 
 def _check_budgets(image: bytes, made: Program, settings: Settings, where: str) -> None:
-    """Refuse an image that does not fit, with the numbers."""
+    """Refuses an image that does not fit, with the numbers."""
     ram = {"arena": sum(made.arenas), "state": made.state_bytes}
     over_budget("RAM", ram, settings.ram_limit, settings, where)
     over_budget("flash", {"image": len(image)}, settings.flash_limit, settings, where)

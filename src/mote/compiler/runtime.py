@@ -1,4 +1,4 @@
-"""`mote runtime`: Mote's runtime with a fixed set of kernels, as a C library for firmware that loads models as data."""
+"""`mote runtime`: Mote's C runtime with a fixed set of kernels, for firmware that loads models as data."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from mote.targets.flags import optimization
 
 ALL, MINIMAL = "all", "minimal"
 LEAST_TAPS = 8
-"""Rows of windows that every runtime has room for."""
+"""Window rows that every runtime supports."""
 FURTHER = 2
-"""Rows of other tensors that a kernel of windows takes beside these."""
+"""Rows of other tensors that a window kernel takes in addition."""
 OPERANDS = 16
-"""Tensors that a step of an image can have (mote_room.h)."""
+"""The most operands of an image's step (mote_room.h)."""
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """The C files of a runtime, and what it has."""
+    """The C files of a runtime, and its manifest."""
 
     manifest: Manifest
     settings: Settings
@@ -45,11 +45,11 @@ class Runtime:
 
     @property
     def sources(self) -> list[str]:
-        """The C files that firmware links."""
+        """The C files to link."""
         return [name for name in self.files if name.endswith(".c") and name != "main.c"]
 
     def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
-        """Write them, in place of those that Mote wrote there; as a whole, or not at all."""
+        """Writes the files atomically, in place of those that Mote wrote there."""
         return write_folder(str(folder), self.files, force=force)
 
 
@@ -61,17 +61,16 @@ def runtime(
     say: Say = silent,
     **options: Any,
 ) -> Runtime:
-    """A runtime for a target with the kernels of the stock runtime (`all`), those of an int8 network of convolutions
-    (`minimal`), or those that models were planned with: code that is made for one layer included, and portable kernels
-    for the same operators, so that there is one for other shapes as well. `update`: with the module that replaces
-    models over the air. Options are those of `pack`, which plan the models."""
+    """A runtime for a target with the kernels of the stock runtime (`all`), of int8 CNNs (`minimal`), or of given
+    models: with code specialized for their layers, and portable kernels for other shapes. `update` adds the
+    over-the-air update module. Options are those of `pack`, which plan the models."""
     settings = chosen_settings(settings, options)
     found = _manifest(kernels, settings, say)
     return Runtime(found, settings, library_files(found, settings, update_files() if update else {}))
 
 
 def library_files(found: Manifest, settings: Settings, more: Mapping[str, str]) -> dict[str, str]:
-    """All files of a runtime with the kernels of a manifest, and `more` that are built with them."""
+    """All files of a runtime with the kernels of a manifest, and `more` files."""
     files = {**runtime_files(), **entry_files(found.kernels, found.limits), **more}
     sources = sorted(name for name in files if name.endswith(".c"))
     how = optimization(settings.optimize, settings.target.cpu)
@@ -99,8 +98,7 @@ def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, s
 
 
 def _portable(plan: Plan) -> Iterator[Packed]:
-    """A kernel for each operator that takes it alone, whole, on any core: planning must have something to begin with,
-    and other models have other shapes."""
+    """Portable kernels for each operator alone, on any core: the planner's starting point, and for other shapes."""
     for part in plan.all:
         for op in part.graph.ops:
             if not (op.is_view or op.bodies):

@@ -1,4 +1,4 @@
-"""What a user asks for: one small class of options for each arrow of the line, and Settings, their sum."""
+"""The settings of a compilation: one class of options per stage, and Settings, their sum."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
 PLACES = ("flash", "ram")
 CYCLES = "cycles"
-"""The unit of costs that time is told by."""
+"""The unit of costs in which time limits are checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,26 +32,26 @@ class Reading:
     """How a model file is read."""
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The shapes of inputs, by name, where the model leaves them open or other ones are wanted."""
+    """Shapes of inputs by name, for dynamic ones or to override the model's."""
     edges: str = EDGES[0]
-    """How images lie in inputs and outputs of the C: channels-last, as kernels take them, or as in the model."""
+    """Layout of image inputs and outputs of the C: channels-last, or as in the model."""
     features: str = FEATURES[0]
-    """The type of the features that a forest is given."""
+    """The feature type of a forest."""
     outputs: tuple[str, ...] = ()
-    """The only outputs that are wanted, by name, where not all are."""
+    """Names of the outputs to keep; empty: all."""
     signature: str = ""
-    """The signature that is wanted of a `.tflite` file that has several."""
+    """The signature of a `.tflite` file with several."""
     constants: Mapping[str, Any] = field(default_factory=dict)
-    """The values of inputs that always have the same, by name."""
+    """Values of constant inputs, by name."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a model is compiled for."""
+    """The target of a compilation."""
 
     target: Target
     fixed: Fixed | None = field(default=None, kw_only=True)
-    """The kernels of the runtime that the model is packed for: no others may be chosen. Not for users to say."""
+    """The kernels of the runtime that the model is packed for. Internal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,68 +61,67 @@ class Passing(Machine):
     io: str = "model"
     numerics: str = "litert"
     shrink: bool = True
-    """Remove what cannot matter: channels, mostly."""
+    """Remove dead channels and other parts that cannot change a result."""
     stream: int | None = None
-    """The axis of the input along which the model's window slides: only what is new is taken and computed."""
+    """The input axis of a sliding window, for incremental inference: only new elements are passed and computed."""
     hop: int = 0
-    """How many elements of that axis are new every time; 0: as few as the model's strides allow."""
+    """New elements per inference (the hop) along that axis; 0: the smallest hop that the model's strides allow."""
     causal: bool = False
-    """Padding at the window's edges may be turned into what was before the stream."""
+    """Allow causal padding: zeros at the window's edges become earlier elements of the stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planning(Machine):
-    """What is asked of a plan. `ram` and `flash` are budgets in bytes on top of the target's own memories."""
+    """Planner options. `ram` and `flash` are budgets in bytes in addition to the target's memories."""
 
     optimize: str = "balanced"
     ram: int | None = None
     flash: int | None = None
     latency: float | None = None
-    """Seconds that an inference may take, by the estimate, at the part's clock: the plan with the least RAM, then the
-    least flash, that takes no longer."""
+    """Latency limit in seconds, by the estimate at the part's clock: the plan with the least RAM, then the least flash,
+    within it."""
     cycles: int | None = None
-    """Cycles that an inference may take, instead of seconds."""
+    """Cycle limit of an inference, instead of a latency."""
     least_ram: bool = False
-    """The plan with the least RAM, whatever it costs in speed."""
+    """The plan with the least RAM, at any cost in speed."""
     input: str = "whole"
-    """rows: the caller hands the input over row by row, so that it is never in RAM whole."""
+    """rows: the caller pushes the input row by row, so that it is never in RAM as a whole."""
     red_zones: bool = False
-    """A debug build: run fails with MOTE_BROKEN where a kernel writes outside of its buffers."""
+    """Debug build: run fails with MOTE_BROKEN if a kernel writes outside its buffers."""
     step: str = ""
-    """What a call of the step function does at most: a layer, or a row of a layer; either way the header says how long
-    that takes. Without it a step is a piece of the plan."""
+    """Granularity of the step function: a layer, or a row of a layer; the header then states its bound. Empty: a step
+    of the plan."""
     recompute: float = 0.0
-    """Percent of the model's MACs that may be done twice to need less RAM."""
+    """Percent of the model's MACs that may be recomputed to save RAM."""
     kernels: Mapping[str, str] = field(default_factory=dict)
-    """Layers, by name or by the number that `mote plan` prints, and the kernels that they must have, by name or
-    family."""
+    """Required kernels, by name or family, for layers by name or by number in `mote plan`."""
     place_code: str = "flash"
-    """ram: inner loops are executed from RAM, on a part whose flash makes them wait."""
+    """ram: inner loops are executed from RAM, for parts with slow flash."""
     ram_code: int = 0
-    """Bytes of RAM that code takes: found by building it, not for users to say."""
+    """Bytes of RAM that code takes. Internal: determined by building it."""
 
     @property
     def costs(self) -> Costs:
-        """What kernels take on the target."""
+        """The cost table of kernels on the target."""
         table = cost.load(self.target.costs, f"target {self.target.name}")
         return table.on(self.target.constant_reads, self._code_reads)
 
     @property
     def _code_reads(self) -> Reads:
-        """What fetching the code of inner loops costs."""
+        """Costs of fetching the code of inner loops."""
         if self.place_code == "flash":
             return self.target.code_reads
         return self.target.code_rams[0].reads if self.target.code_rams else Reads()
 
     @property
     def cycle_limit(self) -> int | None:
-        """The cycles that an inference may take."""
+        """The cycle limit of an inference."""
         if self.latency is None:
             return self.cycles
         return int(self.latency * (self.target.clock_hz or 0))
 
     def time_line(self, cycles: int) -> str:
-        """What may be said of so many cycles where a time was asked for: whether they are few enough."""
+        """A summary of cycles against the requested time limit."""
         limit, clock = self.cycle_limit, self.target.clock_hz
         if limit is None:
             return ""
@@ -136,13 +135,13 @@ class Planning(Machine):
 
     @property
     def ram_limit(self) -> int | None:
-        """For everything that is planned."""
+        """The RAM limit for everything that is planned."""
         limit = _least(self.ram, self.target.ram)
         return limit if limit is None else max(limit - self.ram_beside, 0)
 
     @property
     def ram_beside(self) -> int:
-        """Bytes of code in the RAM that the plan has to share with it: none where code has a memory of its own."""
+        """Bytes of code in the RAM that the plan shares with it: 0 where code has a memory of its own."""
         rams = self.target.code_rams
         return self.ram_code if not rams or "data" in rams[0].holds else 0
 
@@ -159,15 +158,15 @@ class Emission(Planning):
     single_file: bool = False
     caller_arena: bool = False
     check_flash: bool = False
-    """Init compares the CRC-32 of the constants in flash."""
+    """Init verifies the CRC-32 of the constants in flash."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Reading, Passing, Emission):
-    """Everything that a user may ask for."""
+    """All options of a compilation."""
 
     aligned: bool = False
-    """Words are loaded from and stored to multiples of four only, for a firmware that traps others."""
+    """Use aligned 32-bit accesses only, for firmware with unaligned-access trapping enabled."""
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -202,7 +201,7 @@ class Settings(Reading, Passing, Emission):
             )
 
     def _check_time(self) -> None:
-        """Refuse a time that means nothing, or nothing on this target."""
+        """Refuses an invalid time limit, or one that the target cannot be checked for."""
         option = "latency" if self.latency is not None else "cycles"
         if self.latency is None and self.cycles is None:
             return
@@ -231,7 +230,7 @@ class Settings(Reading, Passing, Emission):
 
 
 def check_code_ram(target: Target) -> None:
-    """Refuse to execute code from RAM where that cannot be done, or gains nothing."""
+    """Refuses code in RAM where it is impossible, or gains nothing."""
     where, remedy = f"option place_code on {target.name}", "omit it"
     if target.is_host:
         raise MoteError("there is no flash on this computer", where=where, remedy="choose a microcontroller")
@@ -248,8 +247,8 @@ def check_code_ram(target: Target) -> None:
 
 
 def make_settings(target: str | Path | Target = "host", *, trust_target: bool = False, **options: Any) -> Settings:
-    """Settings of options as a user writes them (`options.parsed`). `trust_target`: the target's file may name
-    any option of a compiler, even those that run programs."""
+    """Makes Settings from options as users write them (`options.parsed`). `trust_target`: the target's file may use any
+    compiler flag, even those that run programs."""
     check_names(options, Settings)
     if not isinstance(target, str | Path | Target):
         raise MoteError(f"{target!r} is not a target", where="option target", remedy="`mote targets` lists names")
@@ -258,7 +257,7 @@ def make_settings(target: str | Path | Target = "host", *, trust_target: bool = 
 
 
 def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
-    """What a function of the API was given: settings, or options to make them of."""
+    """The settings argument of an API function, or Settings made from its options."""
     if settings is None:
         return make_settings(**options)
     if not isinstance(settings, Settings):
@@ -273,7 +272,7 @@ def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Se
 
 
 def settings_and_examples(second: Any, example_inputs: Any) -> tuple[Any, Any]:
-    """What stands behind the model: settings, or what a module of PyTorch is called with."""
+    """Tells apart the second argument: settings, or example inputs of a PyTorch module."""
     if second is None or isinstance(second, Settings | str):
         return second, example_inputs
     if example_inputs is not None:

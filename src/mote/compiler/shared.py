@@ -1,4 +1,4 @@
-"""Several models that never run at the same time, in one folder and one arena."""
+"""Several models that never run at the same time, in one project with a shared arena."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mote.files import write_folder
 from mote.package.packagers import packaged
 
 FOLDER = "mote_models"
-"""The name of the folder's library; no model can have it."""
+"""The name of the library; no model can have it."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Compiled models, each of which can be run and verified alone, and the C project of all."""
+    """Compiled models, each of which can be run and verified alone, and their common C project."""
 
     models: tuple[Compiled, ...]
     project: Project
@@ -37,12 +37,12 @@ class Shared:
 
     @property
     def arena(self) -> int:
-        """Bytes of all memories: in each, what the largest model needs."""
+        """Bytes of all memories: the maximum over the models in each."""
         return self.project.arena
 
     @property
     def memories(self) -> dict[str, int]:
-        """The same for each memory, where the target has several."""
+        """Bytes of each memory, where the target has several."""
         return {m.name: nbytes for m, nbytes in shared(c.plan for c in self.models).items() if m is not None}
 
     @property
@@ -50,12 +50,12 @@ class Shared:
         return ", ".join(m.path for m in self.models)
 
     def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
-        """Write the C project, as `Compiled.write` does."""
+        """Writes the C project, as `Compiled.write` does."""
         return write_folder(str(folder), self.project.files, force=force)
 
 
 def compile_shared(models: Sequence[Any], settings: Settings | None = None, **options: Any) -> Shared:
-    """Compile models into one folder with one arena, as large as the largest needs. Options as for `compile`."""
+    """Compiles models into one project with one arena of the largest model's size. Options as for `compile`."""
     settings = chosen_settings(settings, options)
     _check_settings(settings)
     if not isinstance(models, list | tuple):
@@ -84,14 +84,14 @@ def compile_shared(models: Sequence[Any], settings: Settings | None = None, **op
 
 
 def check_shared_code(shared: Shared) -> list[CodeSize]:
-    """The sizes of the models' code, which are held against the flash together with the constants."""
+    """Code sizes of the models, checked against the flash together with the constants."""
     codes = [code_size(compiled) for compiled in shared.models]
     check_shared_budgets(shared, sum(code.nbytes for code in codes), codes[0].what)
     return codes
 
 
 def check_shared_budgets(shared: Shared, code: int, what: str = "code") -> None:
-    """Refuse models that do not fit together, with the numbers; `what` the code is called."""
+    """Refuses models that do not fit together, with the numbers; `what` is the label of the code."""
     s, project = shared.settings, shared.project
     check_flashes(project, s, code, shared.path)
     over_budget("RAM", {"shared arena": project.arena}, s.ram_limit, s, shared.path)
@@ -126,7 +126,7 @@ def _check_settings(settings: Settings) -> None:
 
 
 def _check_names(compiled: Sequence[Compiled]) -> None:
-    """Their files and symbols must differ, for file systems and macros that know no lower case too."""
+    """Checks that files and symbols differ, also for case-insensitive file systems and macros."""
     owner: dict[str, Compiled] = {}
     for c in compiled:
         for file in (f"{c.name}.c", f"{c.name}_constants.c"):

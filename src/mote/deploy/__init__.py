@@ -1,1 +1,1 @@
-"""What is done with images after they are built: signing, and updates over the air."""
+"""Deployment of images: signing, and over-the-air updates."""

@@ -1,4 +1,4 @@
-"""Keys of Ed25519 in PEM files, signing and verifying with them. All of it needs the package `cryptography`."""
+"""Ed25519 keys in PEM files: reading, signing, verifying. Needs the package `cryptography`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 Passphrase = Callable[[], str]
-"""Asks for the passphrase of an encrypted key; called only where one is needed."""
+"""Callback for the passphrase of an encrypted key."""
 PRIVATE, ENCRYPTED, PUBLIC = (
     f"-----BEGIN {what}-----".encode() for what in ("PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PUBLIC KEY")
 )
@@ -23,7 +23,7 @@ NEW_KEY = "`mote sign --new-key FILE` makes one, and so does `openssl genpkey -a
 
 
 class Verdict(StrEnum):
-    """What a public key says of an image."""
+    """The result of verifying an image with a public key."""
 
     VALID = "valid"
     UNSIGNED = "unsigned"
@@ -97,7 +97,8 @@ def public_of(key: Ed25519PrivateKey) -> bytes:
 
 
 def new_key(passphrase: str) -> tuple[bytes, bytes, Ed25519PrivateKey]:
-    """A new key: PEM of the private one, encrypted where there is a passphrase, PEM of the public one, and itself."""
+    """A new key pair: PEM of the private key, encrypted with a passphrase if given, PEM of the public key, and the
+    key."""
     _check_installed()
     from cryptography.hazmat.primitives import serialization as pem
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -110,14 +111,13 @@ def new_key(passphrase: str) -> tuple[bytes, bytes, Ed25519PrivateKey]:
 
 
 def sign(unsigned: SignedImage, key: Ed25519PrivateKey) -> SignedImage:
-    """The image with a signature of this key, in place of any that it had."""
+    """Signs the image, replacing any earlier signature."""
     signature = Signature(key_id(public_of(key)), key.sign(unsigned.image))
     return SignedImage(unsigned.image, unsigned.version, signature)
 
 
 def verify(signed: SignedImage, public_key: bytes) -> Verdict:
-    """What the key says of an image. An id that is another key's is only a hint, but a genuine signature has the right
-    one."""
+    """Verifies an image. A mismatched key id alone is only a hint, but a genuine signature has the right one."""
     _check_installed()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -153,4 +153,4 @@ static const uint8_t mote_public_key[{len(public_key)}] = {{
 
 
 C_ARRAY = "/* The public key that updates are verified with. */"
-"""How the header with a public key begins."""
+"""The beginning of a header with a public key."""

@@ -1,4 +1,4 @@
-"""Signatures of images: the block that follows a signed image, and the checks before anything is said of one.
+"""Signatures of images: the block behind a signed image, and its validation.
 
 The signature covers every byte of the image, its header with the version among them. It names the key that made it by
 an id, so that a device with several keys, or a person with the wrong one, need not guess.
@@ -16,7 +16,7 @@ from mote.errors import naming
 
 @dataclass(frozen=True)
 class Signature:
-    """What follows a signed image."""
+    """The signature block behind an image."""
 
     key_id: bytes
     value: bytes
@@ -29,7 +29,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class SignedImage:
-    """The bytes of a file: an image, which is whole, and its signature if it has one, which may be anybody's."""
+    """The bytes of a file: a complete image, and its signature if any, unverified."""
 
     image: bytes
     version: int
@@ -41,12 +41,12 @@ class SignedImage:
 
 
 def key_id(public_key: bytes) -> bytes:
-    """The name of a public key of 32 bytes."""
+    """The id of a 32-byte public key."""
     return sha512(public_key).digest()[:8]
 
 
 def split(data: bytes, where: str) -> SignedImage:
-    """An image and its signature, from the bytes of a file; a damaged one is refused."""
+    """Splits a file into image and signature; refuses damaged ones."""
     with naming(where):
         header = read_header(data)
         return SignedImage(data[: header["bytes"]], header["version"], _signature(data[header["bytes"] :]))

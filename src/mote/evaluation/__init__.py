@@ -1,2 +1,2 @@
-"""How right a compiled model is: verification against the reference, accuracy on labelled data, noise layer by
-layer."""
+"""Correctness and accuracy of compiled models: verification against the reference, metrics on labelled data, noise
+layer by layer."""

@@ -1,4 +1,4 @@
-"""`mote convert`: a model of any format as a `.tflite` file, and the check that LiteRT computes the same with it."""
+"""`mote convert`: converts a model of any format to a `.tflite` file, and verifies it with LiteRT."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from mote.ops.common import ROUNDED_INPUTS
 
 LACKING = "no reference kernel"
 NONE_SUCH = "LiteRT has no such operator"
-"""What operators say that LiteRT has no reference kernel for, or not at all."""
+"""Reason for operators without a reference kernel in LiteRT."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What LiteRT computed with the new file, tensor by tensor, on so many inputs."""
+    """Comparison of LiteRT's results on the new file, tensor by tensor."""
 
     reference: str
-    """What its results were compared with."""
+    """The reference that results were compared with."""
     inputs: int
     tensors: int
     passed: bool
-    """Integers are equal, and floating point within what roundings explain."""
+    """Whether integers are equal, and floats within rounding tolerance."""
     exact: bool
-    """Everything is equal bit for bit."""
+    """Whether everything is bit-exact."""
     max_abs_diff: float
     mismatches: list[Mismatch]
 
@@ -70,12 +70,12 @@ class Converted:
     outputs: list[Edge]
     operators: int
     warnings: tuple[str, ...]
-    """What is odd about the model, and what the file says otherwise than the model does."""
+    """Warnings about the model, and differences between file and model."""
     check: Check | None
-    """None: nobody asked for it, or LiteRT is no judge of this model, which a warning then says."""
+    """None: not requested, or LiteRT cannot run this model, which a warning then says."""
 
     def write(self, path: str) -> None:
-        """Write the file as a whole; another `.tflite` file that is there is replaced."""
+        """Writes the file atomically; replaces an existing `.tflite` file."""
         write_file(path, self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def convert(
     inputs: int = 8,
     seed: int = 0,
 ) -> Converted:
-    """What Mote reads of a model, given as to `compile`, as a `.tflite` file: `convert(model).write("model.tflite")`.
-    With `verify` LiteRT runs the file on so many inputs, and every tensor that the model has too is compared."""
+    """Converts a model, given as to `compile`, to a `.tflite` file: `convert(model).write("model.tflite")`. With
+    `verify` LiteRT runs the file on so many inputs, and every tensor that the model has too is compared."""
     check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
@@ -127,21 +127,20 @@ def convert(
 
 
 def edges_of(graph: Graph, ids: Sequence[int]) -> list[Edge]:
-    """Tensors as the world outside sees them."""
+    """Tensors as the file's inputs or outputs."""
     return [Edge(t.name, t.dtype, t.shape) for t in (graph.tensors[i] for i in ids)]
 
 
 def _mistakes(graph: Graph) -> dict[str, bool]:
-    """What LiteRT's reference kernels compute wrongly in a model, or lack, and whether they lack it. They round nothing
-    to 8 bits here: weights that LiteRT would do that for are written as real numbers; and what TFLite has no operator
-    for is written out of others."""
+    """Operators that LiteRT's reference kernels compute wrongly or lack, and whether they lack them. Weights that
+    LiteRT would quantize dynamically are written as float, and operators that TFLite lacks are decomposed."""
     reasons = {reason: op for op in graph.ops if (reason := op.misjudged(graph))}
     written_out = {ROUNDED_INPUTS, NONE_SUCH, *(f"LiteRT has no {op.kind}" for op in reasons.values())}
     return {reason: LACKING in reason for reason in reasons if reason not in written_out}
 
 
 def differences(graph: Graph, rounded: int = 0) -> list[str]:
-    """What the file says otherwise than the model."""
+    """Differences between the file and the model."""
     found = []
     for what, ids in (("input", graph.inputs), ("output", graph.outputs)):
         for t in (graph.tensors[i] for i in ids):
@@ -158,16 +157,16 @@ def differences(graph: Graph, rounded: int = 0) -> list[str]:
 
 @dataclass(frozen=True)
 class _Judge:
-    """What the new file is compared with, by the ids of the graph's tensors."""
+    """The reference for the new file, by the graph's tensor ids."""
 
     name: str
     values: reference.Reference | None
-    """None: each operator is given what LiteRT has computed before it. Real numbers that lie between two steps may be
-    rounded to either, and whatever follows from that would differ."""
+    """None: each operator is evaluated on LiteRT's inputs to it, since floats halfway between two steps may be rounded
+    either way."""
     of_file: bool
-    """The values are as the model has them, and not as they lie in tensors."""
+    """Values are in the model's layout instead of the graph's."""
     fast: bool
-    """LiteRT runs its default kernels, because it has no reference kernels for some layers."""
+    """LiteRT runs its default kernels, as it has no reference kernels for some layers."""
 
 
 def _check_installed() -> None:
@@ -179,7 +178,7 @@ def _check_installed() -> None:
 
 
 def _judge(source: Source, own: Graph, rounded: int, *, fast: bool) -> _Judge:
-    """The file that was read, the model's own runtime, or Mote's reference with LiteRT's rounding."""
+    """Chooses a reference: the original file, the format's own runtime, or Mote's reference with LiteRT's rounding."""
     if source.format == Format.TFLITE:
         return _Judge("the file that was read", reference.litert_of(source, own, fast=fast), True, fast)
     if rounded:
@@ -218,14 +217,14 @@ def _checked(wanted: _Judge, graph: Graph, exported: Exported, inputs: int, seed
 
 
 def _stored(t: Tensor, value: Array) -> Array:
-    """A tensor of the file as the graph has it: of uint8 ones an int8 tensor has 128 less."""
+    """A tensor of the file in the graph's type: uint8 minus 128 as int8."""
     signed = value.dtype == np.uint8 and t.dtype == DType.INT8
     return ((value ^ np.uint8(128)).view(np.int8) if signed else value).reshape(t.shape)
 
 
 def _decided(graph: Graph) -> frozenset[int]:
-    """What follows from a choice between real numbers: where two are equal but for the order of additions, either is
-    right, and what is computed behind it is compared with what the operators make of LiteRT's choice."""
+    """Tensors that depend on a comparison of floats: either result is right where they are equal up to rounding, so
+    later operators are evaluated on LiteRT's choice."""
     found: set[int] = set()
     for op in graph.ops:
         reals = any(t.dtype.real for t in op.activations(graph))
@@ -236,7 +235,7 @@ def _decided(graph: Graph) -> frozenset[int]:
 
 
 def _each_alone(graph: Graph, got: Mapping[int, Array]) -> dict[int, Array]:
-    """What each operator makes of what LiteRT has made before it; those that keep something are left out."""
+    """Evaluates each operator on LiteRT's inputs to it; stateful ones are skipped."""
     found: dict[int, Array] = {}
     for op in graph.ops:
         known = [None if i == ABSENT else got.get(i, graph.tensors[i].data) for i in op.inputs]

@@ -1,4 +1,4 @@
-"""`mote evaluate`: how good a compiled model is on labelled data, and where quality was lost on the way to it."""
+"""`mote evaluate`: accuracy of a compiled model on labelled data, and where it was lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Evaluation", "evaluate", "score"]
 EVENTS = "events"
 """The metric of recordings."""
 SHARED_OPTIONS = ("stream", "hop", "causal")
-"""Settings that the model that is compared with gets as well."""
+"""Settings that the compared model gets as well."""
 MOVED = "channels of the data were moved to where the model has them"
 LAYER_SAMPLES = 32
 """Samples on which layers of two models are compared."""
@@ -52,10 +52,9 @@ def evaluate(
     say: Say = silent,
     **options: Any,
 ) -> Evaluation:
-    """How good a model is on labelled data (`mote.data.dataset`): its compiled C on this computer, the runtime that it
-    was made for, with a microcontroller as `target` also `samples` of them on the emulated core, and another model,
-    which it is held `against` layer by layer. The model is compiled already, or given with options as to
-    `mote.compile`.
+    """Evaluates a model on labelled data (`mote.data.dataset`): the compiled C on the host, the format's own runtime,
+    with a microcontroller as `target` also `samples` on the emulated core, and `against` another model, layer by layer.
+    `model` is compiled, or given with options as to `mote.compile`.
 
     `metric` is top1, topK, auc, rmse, mae or events; without one it is what suits answers and labels. In recordings
     `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed."""
@@ -95,7 +94,7 @@ def _compiled(model: Any, settings: Settings | None, options: dict[str, Any], ex
 
 
 def _checked(metric: str, data: Dataset) -> str:
-    """Recordings have a metric of their own, which nothing else has."""
+    """The metric to use; recordings have a metric of their own."""
     if data.stream is None or metric in ("", EVENTS):
         return metric
     raise MoteError(
@@ -104,7 +103,7 @@ def _checked(metric: str, data: Dataset) -> str:
 
 
 def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how: How, say: Say) -> Against:
-    """The same samples with another model, and the layers of both."""
+    """Evaluates another model on the same samples, and compares the layers of both."""
     options = {name: getattr(compiled.settings, name) for name in SHARED_OPTIONS}
     other = model if isinstance(model, Compiled) else compile(model, make_settings("host", **options), say=say)
     graph, theirs_graph = compiled.plan.graph, other.plan.graph
@@ -136,7 +135,7 @@ def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how:
 
 
 def _layers(compiled: Compiled, other: Compiled, data: Dataset, same: Dataset) -> tuple[list[LayerNoise], int]:
-    """The layers of two models, compared on some of the samples; of how many."""
+    """Compares the layers of two models on some samples; returns their number too."""
     graph, theirs = comparable(compiled.source), comparable(other.source)
     mine, others = posed(graph, data), posed(theirs, same)
     chosen = mine.some(LAYER_SAMPLES)

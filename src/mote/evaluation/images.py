@@ -1,4 +1,4 @@
-"""`.mote` files where models are taken: run on a core, compared with the model that they were packed from, profiled."""
+"""Images (`.mote` files) in place of models: run, verified and profiled on a core."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ MARKS = {
     Mode.DUMP: "mote_trace((unsigned)op, data, bytes);",
     Mode.PROFILE: "mote_mark((unsigned)op);",
 }
-"""How the glue notes that an op has ended, but for labels."""
+"""C code of the glue that marks the end of an op, except labels."""
 PREPARING = (
     *("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs"),
     *("signature", "constants"),
 )
-"""Options that an image tells of, and that say what graph it was planned from."""
+"""Options recorded in an image that determine the planned graph."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """An op that traces show, as the image tells of it."""
+    """A traced op, as recorded in the image."""
 
     name: str
     number: str
@@ -64,15 +64,15 @@ class Layer:
     kernel: str
     macs: int
     tensors: tuple[Tensor, ...] = ()
-    """What a trace of it shows, if that is told."""
+    """The traced tensors, if recorded."""
     rows: tuple[int, ...] | None = None
-    """The rows of the first tensor in the order in which they come; None: from the first to the last."""
+    """Traced rows of the first tensor in order; None: from first to last."""
     layout: Layout = Layout.NHWC
 
 
 @dataclass(frozen=True)
 class LoadedImage:
-    """An image and the kernels that it needs, to be run on a target."""
+    """An image and its kernels, for a target."""
 
     path: str
     data: bytes
@@ -94,7 +94,7 @@ class LoadedImage:
 
     @cached_property
     def layers(self) -> list[Layer]:
-        """Those that the image tells of; else all of its ops."""
+        """The recorded layers; without a record all ops."""
         ops = self.image.ops
         if not self.image.layers:
             return [Layer(op.name or f"op {i}", str(i), op.form.name, op.kernel, 0) for i, op in enumerate(ops)]
@@ -104,7 +104,7 @@ class LoadedImage:
 
     @cached_property
     def graph(self) -> Graph:
-        """The inputs and outputs, as tensors of a graph without operators."""
+        """Inputs and outputs as a graph without operators."""
         turned = turned_ports(self.image)
         ports = [_port(i, port, i in turned) for i, port in enumerate((*self.image.inputs, *self.image.outputs))]
         count = len(self.image.inputs)
@@ -113,7 +113,7 @@ class LoadedImage:
 
     @property
     def keeps(self) -> bool:
-        """Whether an inference depends on those before it."""
+        """Whether the model is stateful."""
         return bool(self.image.features & format.Feature.STATES)
 
     @property
@@ -122,7 +122,7 @@ class LoadedImage:
 
     @cached_property
     def firmware(self) -> Firmware:
-        """The C of all of it, for the harness."""
+        """The firmware for the harness."""
         works, name = len(self.layers), self.name
         marks = {**MARKS, Mode.MARK: project.labels(works)}
         files = project.files(self.data, self.image, name, self.kernels, self.limits)
@@ -153,8 +153,8 @@ def is_image(path: str | Path | bytes | Source) -> bool:
 def load_image(
     path: str | Path, settings: Settings | None = None, *, runtime: str | Path | None = None, **options: Any
 ) -> LoadedImage:
-    """Read an image, to be run with the kernels of a runtime's folder or of the stock runtime. Of the options only
-    `target` and `optimize` mean anything: the model is planned already."""
+    """Read an image, to be run with the kernels of a runtime's folder or of the stock runtime. Only the options
+    `target` and `optimize` apply, as the model is already planned."""
     settings = settings if settings is not None else make_settings(**options)
     data = reader.read_image(path)
     found = reader.read(data)
@@ -166,7 +166,7 @@ def load_image(
 
 
 def known_kernels(runtime: str | Path | None, target: Target) -> Manifest:
-    """The kernels of the runtime in a folder, or of the stock runtime."""
+    """The kernels of a runtime in a folder, or of the stock runtime."""
     return stock(target) if runtime is None else read_manifest(runtime)
 
 
@@ -178,7 +178,7 @@ def _port(number: int, port: reader.PortInfo, turned: bool) -> Tensor:
 
 
 def _layer(name: str, told: Mapping[str, Any]) -> Layer:
-    """What an image says of one of its layers; what makes no sense is as if it were not said."""
+    """A layer as recorded in an image; invalid fields are ignored."""
     try:
         tensors = tuple(_tensor(t) for t in told.get("tensors", ()))
         rows = tuple(map(int, told["rows"])) if "rows" in told else None
@@ -220,8 +220,7 @@ def run_image(
     emulator: str | None = None,
     layers: bool = True,
 ) -> RunResult:
-    """What `mote.run` does, for an image. How much stack it can take is not known: kernels are called through
-    pointers."""
+    """`mote.run` for an image. The stack bound is unknown, as kernels are called through pointers."""
     known = [LayerCost(x.number, x.name, x.kind, x.kernel, x.macs, None) for x in loaded.layers]
     subject = Subject(
         loaded.path,
@@ -247,7 +246,7 @@ def profile_image(
     emulator: str | None = None,
     layers: bool = True,
 ) -> Profile:
-    """What `mote.profile` does, for an image. What tells layers apart adds some instructions to each."""
+    """`mote.profile` for an image. Markers between layers add some instructions to each."""
     known = [Known(x.number, x.name, x.kind, x.kernel, x.macs) for x in loaded.layers]
     raw = stimulus(loaded.graph, inputs)[0]
     subject = Profiled(loaded.path, loaded.firmware, known)
@@ -266,10 +265,9 @@ def verify_image(
     emulator: str | None = None,
     sanitize: bool = False,
 ) -> VerifyResult:
-    """Compare what an image computes with the reference, every tensor that it tells of, for inputs as `mote.verify`
-    takes them. The model is `source`, or the file beside the image that it was packed from; where there is none,
-    outputs are compared with those of the same image on this computer, with the kernels' portable forms, and the result
-    says so."""
+    """Compares all recorded tensors of an image with the reference, for inputs as `mote.verify` takes them. The model
+    is `source`, or the file beside the image that it was packed from; where there is none, outputs are compared with
+    those of the portable kernels on the host, and the result says so."""
     model = _source(loaded, source)
     if model is None:
         known = None if data is None else dataset(data, several=False).cases(loaded.graph)
@@ -307,7 +305,7 @@ def verify_image(
 
 
 def _options(loaded: LoadedImage) -> Mapping[str, Any]:
-    """The options that an image was packed with, as it tells."""
+    """The options that an image was packed with."""
     found = loaded.image.about.get("options", {})
     return found if isinstance(found, Mapping) else {}
 
@@ -336,7 +334,7 @@ def _source(loaded: LoadedImage, source: Any) -> Source | None:
 def _against_host(
     loaded: LoadedImage, cases: Sequence[Case], compiler: str | None, emulator: str | None
 ) -> VerifyResult:
-    """The outputs on the target against those of the portable kernels on this computer."""
+    """Compares outputs on the target with those of the portable kernels on the host."""
     graph = loaded.graph
     here = Interpreter.of(loaded.data, loaded.kernels, loaded.path)
     with temporary_folder() as folder:

@@ -1,4 +1,4 @@
-"""Samples as the inferences of a model: each alone, or a recording as one window after another, or frame by frame."""
+"""Inferences from samples: one per sample, or a recording as windows or frames."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from mote.ops.elementwise.quantize import QUANTIZED, dequantized, quantized
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """The inferences that data becomes for one graph."""
+    """The inferences of a dataset for one graph."""
 
     cases: Sequence[dict[int, Array]]
     data: Dataset
-    """A sample for each of them."""
+    """One sample per inference."""
     recorded: Stream | None = None
-    """What is known of the recording, where it is one."""
+    """The recording's properties, where it is one."""
     times: Array | None = None
-    """Of a recording: the second at which what each of them was given has ended."""
+    """Of a recording: the end time of each inference's input in seconds."""
     kept: bool = False
-    """Whether each goes on from the one before it."""
+    """Whether each inference continues from the states of the one before."""
     warm: int = 0
-    """How many of them only fill what the model remembers."""
+    """Number of warm-up inferences."""
 
     def __len__(self) -> int:
         return len(self.cases)
 
     def some(self, count: int) -> list[int]:
-        """Inferences to try elsewhere: spread over all, or the first ones where each goes on from the one before."""
+        """A subset of inferences: evenly spread, or the first ones of a stream."""
         if self.kept:
             return list(range(min(self.warm + count, len(self))))
         return sorted({int(i) for i in np.linspace(0, len(self) - 1, min(count, len(self)))})
 
 
 def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
-    """The inferences of a graph for all samples. A recording becomes windows, each a frame later than the one before;
-    with `axis` (`Settings.stream`), or where the model remembers anyway, pieces of as many new frames as it takes."""
+    """Splits data into inferences of a graph. A recording becomes overlapping windows with a hop of one frame; with
+    `axis` (`Settings.stream`), or for a stateful model, chunks of new frames."""
     if data.stream is None:
         return Posed(data.cases(graph), data)
     if len(graph.inputs) != 1 or len(data.inputs) != 1:
@@ -69,8 +69,8 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
 
 
 def as_taken(graph: Graph, data: Dataset) -> Dataset:
-    """The data as a model takes it, where that has channels on the other side: pictures that are 3x32x32 where a model
-    takes 32x32x3, or the other way round. Files of integers that Mote makes of ONNX models differ so from these."""
+    """Transposes images between channels-first and channels-last where the model needs it: a quantized `.tflite` of an
+    ONNX model differs so from the original."""
     shapes = [model_shape(graph.tensors[t]) for t in graph.inputs]
     inputs = {name: _moved_to_one_of(shapes, array) for name, array in data.inputs.items()}
     return data if all(inputs[name] is array for name, array in data.inputs.items()) else replace(data, inputs=inputs)
@@ -83,7 +83,7 @@ def _moved_to_one_of(shapes: Sequence[Shape], array: Array) -> Array:
 
 
 def channels_moved_to(shape: Shape, array: Array) -> Array:
-    """Samples of that shape, where only channels lie elsewhere; else the same array."""
+    """Transposes channels of samples to match a shape; else the same array."""
     wanted, sample = shape[1:] if shape[:1] == (1,) else shape, array.shape[1:]
     if len(wanted) < 2 or sample == wanted:
         return array
@@ -97,7 +97,7 @@ def _without_ones(shape: Shape) -> Shape:
 
 
 def as_real(graph: Graph, data: Dataset) -> Dataset:
-    """The data for another model, where it is in the steps of this one's quantized inputs: as real numbers."""
+    """Dequantizes data that is in the steps of this model's inputs, for another model."""
     tensors = [graph.tensors[t] for t in graph.inputs]
     named = {t.name: t for t in tensors}
     inputs = {

@@ -1,7 +1,6 @@
-"""Two models layer by layer: how much of what one of them computes is left in the other, and where it is lost.
+"""Layer-by-layer comparison of two models: the signal-to-noise ratio of each layer, and where noise is added.
 
-Tensors are brought together by their names. What is left is brought together by what it is and by its order: a
-converter may call the last layer otherwise when it quantizes, or all of them.
+Tensors are matched by name, the rest by operator, shape and order: a converter may rename layers when it quantizes.
 """
 
 from __future__ import annotations
@@ -24,30 +23,29 @@ from mote.passes.normal_form import normal
 EDGES = ("QUANTIZE", "DEQUANTIZE")
 """Operators that only one of the two may have: they compute nothing."""
 CLEARLY = 3.0
-"""Decibels that are no accident: half of the noise."""
+"""Significant difference in dB: half of the noise."""
 STRETCHING = ("SOFTMAX", "LOG_SOFTMAX", "LOGISTIC")
-"""Operators that make more of the noise that they are given, and are not to blame for it."""
+"""Operators that amplify the noise of their inputs."""
 
 
 @dataclass(frozen=True)
 class LayerNoise:
-    """What is left of a layer's output."""
+    """The signal-to-noise ratio of a layer's output."""
 
     index: int
     name: str
     op: str
     other: str
-    """The tensor of the other model that it was compared with."""
+    """The matching tensor of the other model."""
     decibels: float
-    """Signal to noise, the other model's values being the signal."""
+    """Signal-to-noise ratio in dB, with the other model's values as the signal."""
     added: float
-    """The energy of the noise as a share of the signal's, less that of the input that has most: what the layer itself
-    adds. Below 0 where it takes noise away."""
+    """Noise energy relative to the signal's, minus that of the noisiest input: the noise that this layer adds. Negative
+    where it reduces noise."""
     scaled: bool = False
-    """Whether its channels were given other scales, which the next layer takes back, as quantizers do to make channels
-    alike. They are no noise, and were left out of it."""
+    """Whether channels were equalized across layers; per-channel factors are not counted as noise."""
     worst: bool = False
-    """Whether no layer adds more, but for those that stretch what there is."""
+    """Whether this layer adds the most noise, apart from those that only amplify it."""
 
     @property
     def share(self) -> float:
@@ -55,20 +53,19 @@ class LayerNoise:
 
 
 def share(decibels: float) -> float:
-    """The energy of noise as a share of the signal's."""
+    """Converts dB to noise energy relative to the signal."""
     return 0.0 if decibels == np.inf else float(10.0 ** (-decibels / 10)) if isfinite(decibels) else np.inf
 
 
 def comparable(graph: Graph) -> Graph:
-    """The graph as it is compared: real numbers with activations in the layers before them, as quantizers see them."""
+    """The graph for comparison: float, with activations fused into the layers before them."""
     return normal(graph) if computes_floats(graph) else graph
 
 
 def layer_noise(
     graph: Graph, cases: Sequence[Mapping[int, Array]], other: Graph, other_cases: Sequence[Mapping[int, Array]]
 ) -> list[LayerNoise]:
-    """The layers of a graph whose outputs another graph has too, both as `comparable` makes them, on the same
-    samples."""
+    """Compares the layers that two graphs have in common, both prepared by `comparable`, on the same samples."""
     found = matched(graph, other)
     edges = dict(zip(graph.inputs, other.inputs, strict=False))
     both = {t: o for t, o in (edges | found).items() if graph.tensors[t].size == other.tensors[o].size}
@@ -89,14 +86,14 @@ def layer_noise(
 
 
 def _with_the_worst(layers: Sequence[LayerNoise]) -> list[LayerNoise]:
-    """The layers, of which the one that adds most noise is marked."""
+    """Marks the layer that adds the most noise."""
     blamed = [layer for layer in layers if isfinite(layer.added) and layer.op not in STRETCHING]
     most = max((layer.added for layer in blamed), default=0.0)
     return [replace(layer, worst=layer in blamed and layer.added == most > 0) for layer in layers]
 
 
 def _recovering(graph: Graph, found: Mapping[int, int], decibels: Mapping[int, float]) -> list[int]:
-    """The tensors behind which there is clearly less noise: what was lost in them would stay lost."""
+    """Tensors followed by clearly less noise, so that their own noise is not real."""
     later, clear = -np.inf, []
     for t in reversed([op.outputs[0] for op in graph.ops if op.outputs[0] in found]):
         if later > decibels[t] + CLEARLY:
@@ -106,7 +103,7 @@ def _recovering(graph: Graph, found: Mapping[int, int], decibels: Mapping[int, f
 
 
 def _with_scales(tensor: Tensor, mine: Array, theirs: Array) -> float:
-    """Signal to noise where each channel is multiplied by what brings it closest to the other model's."""
+    """Signal-to-noise ratio after the best per-channel factors."""
     a, b = (x.reshape(-1, tensor.channels).astype(np.float64) for x in (mine, theirs))
     energy = np.square(a).sum(0)
     factors = np.where(energy > 0, (a * b).sum(0) / np.maximum(energy, np.finfo(np.float64).tiny), 1.0)
@@ -114,7 +111,7 @@ def _with_scales(tensor: Tensor, mine: Array, theirs: Array) -> float:
 
 
 def matched(graph: Graph, other: Graph) -> dict[int, int]:
-    """The tensors that operators of one graph compute, and those of the other that mean the same."""
+    """Matches activations of two graphs."""
     mine, theirs = _computed(graph), _computed(other)
     named = {t.name: t for t in theirs.values()}
     found = {
@@ -130,20 +127,20 @@ def matched(graph: Graph, other: Graph) -> dict[int, int]:
 
 
 def _computed(graph: Graph) -> dict[int, Tensor]:
-    """The tensors that are compared, in the order in which they are computed."""
+    """The compared tensors, in execution order."""
     ops = [op for op in graph.ops if op.kind not in EDGES and not op.is_view]
     return {op.outputs[0]: graph.tensors[op.outputs[0]] for op in ops if not graph.tensors[op.outputs[0]].inner}
 
 
 def _values(graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Iterable[int]) -> dict[int, Array]:
-    """Tensors of a graph for all samples, as real numbers."""
+    """Dequantized tensors of a graph for all samples."""
     ids = set(wanted)
     batches = list(batch.evaluate(graph, cases, ids))
     return {t: real(graph.tensors[t], np.concatenate([values[t] for values in batches])) for t in ids}
 
 
 def _carried(graph: Graph, shares: Mapping[int, float]) -> dict[int, float]:
-    """The noise of every tensor: of one that was not compared it is what its inputs have."""
+    """Noise of every tensor: that of its inputs where it was not compared."""
     found = dict(shares)
     for op in graph.ops:
         for out in op.outputs:

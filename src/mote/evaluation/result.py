@@ -1,4 +1,4 @@
-"""What `mote evaluate` finds, as data."""
+"""The result of `mote evaluate` as data."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from mote.metrics import Score
 
 @dataclass(frozen=True)
 class Answer:
-    """A sample that the model answers badly, or otherwise than another model."""
+    """A misclassified sample, or one on which two models differ."""
 
     index: int
     name: str
     label: Any
-    """A class, or what was to be computed."""
+    """The expected class or values."""
     predicted: Any
     error: float
-    """Of classes, by how much the wrong one is ahead; of numbers, how far off they are."""
+    """Margin of the wrong class, or distance of values."""
     other: Any = None
-    """What the other model answers."""
+    """The other model's answer."""
 
 
 @dataclass(frozen=True)
 class ByReference:
-    """What the runtime that the model was made for says to the same samples."""
+    """Results of the format's own runtime on the same samples."""
 
     runtime: str
     score: Score
     equal: int
-    """Samples to which it gives the same outputs: integers bit for bit, real numbers but for roundings."""
+    """Samples with equal outputs: integers bit for bit, floats within rounding."""
     max_abs_diff: float
-    """The largest difference of an output, in the units that it has in the file."""
+    """The largest difference of an output, in the units of the file."""
 
 
 @dataclass(frozen=True)
 class OnCore:
-    """Some of the samples on the emulated core, held against this computer."""
+    """Results on the emulated core, compared with the host."""
 
     target: str
     emulator: str
     samples: int
     equal: int
-    """Samples whose outputs are those of this computer: integers bit for bit, real numbers but for roundings."""
+    """Samples with the host's outputs: integers bit for bit, floats within rounding."""
     max_abs_diff: float
     instructions: int | None
-    """Of an inference, on average."""
+    """Average instructions of an inference."""
 
     @property
     def passed(self) -> bool:
@@ -58,46 +58,46 @@ class OnCore:
 
 @dataclass(frozen=True)
 class Against:
-    """The same samples with another model."""
+    """Comparison with another model on the same samples."""
 
     model: str
     score: Score
     agreement: float | None
-    """The share of samples for which both name the same class; None where there are no classes."""
+    """Share of samples with the same class; None where there are no classes."""
     decibels: float
-    """Signal to noise of the outputs, those of the other model being the signal."""
+    """Signal-to-noise ratio of the outputs in dB, with the other model's as the signal."""
     layers: Sequence[LayerNoise]
     samples: int
-    """Samples that layers were compared on."""
+    """Samples on which layers were compared."""
     worst: Sequence[Answer]
-    """Where the two differ most."""
+    """The samples on which the two differ most."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How good the compiled model is, on this computer, for all samples of the data."""
+    """Metrics of the compiled model on the host, over all samples."""
 
     model: str
     target: str
     data: str
     score: Score
     rate: float | None
-    """Inputs a second; None where it took too little time to say."""
+    """Inferences per second; None where it took too little time to measure."""
     reference: ByReference
     core: OnCore | None
     against: Against | None
     classes: Sequence[str]
     worst: Sequence[Answer]
     notes: Sequence[str] = ()
-    """What was done to the data that nobody asked for, and what is odd about it."""
+    """Warnings and notes about how the data was interpreted."""
 
     @property
     def passed(self) -> bool:
-        """Whether the core computes what this computer does."""
+        """Whether the core's outputs equal the host's."""
         return self.core is None or self.core.passed
 
     def json(self) -> dict[str, Any]:
-        """In types that JSON has, in which every number is finite: what is not is a text."""
+        """As JSON types; numbers that are not finite become text."""
         reference, against = self.reference, self.against
         found: dict[str, Any] = {
             **self.score.json(),

@@ -1,4 +1,5 @@
-"""The answers of a compiled model to samples: on this computer, in its own runtime, on the emulated core; rated."""
+"""Runs samples through a compiled model: on the host, in the format's own runtime, on the emulated core; and scores
+them."""
 
 from __future__ import annotations
 
@@ -28,27 +29,27 @@ from mote.progress import Say, counted
 from mote.toolchain import Mode
 
 THRESHOLD = 0.5
-"""What a score must exceed for an event to be noticed."""
+"""Default detection threshold."""
 
 TIMED = 0.2
-"""Seconds of work that say how fast it is."""
+"""Seconds of work needed to measure the rate."""
 
 
 @dataclass(frozen=True)
 class How:
-    """What is measured, and how much of it is shown."""
+    """What is measured, and how much is shown."""
 
     metric: str = ""
-    """Empty: the one that suits answers and labels."""
+    """The metric; empty: chosen by outputs and labels."""
     event: int = 0
-    """The class that is to be noticed in a recording."""
+    """The class to detect in a recording."""
     threshold: float = THRESHOLD
     worst: int = 10
 
 
 def answers_here(compiled: Compiled, questions: Posed, say: Say) -> tuple[list[Array], float | None]:
-    """The outputs of the compiled model on this computer, and how many inputs a second it took; None where that was too
-    short a time to say."""
+    """Outputs of the compiled model on the host, and inferences per second; None where it took too little time to
+    measure."""
     host = HostModel(compiled)
     say("compiling the model for this computer")
     host.build()
@@ -85,7 +86,7 @@ def worst_of(how: How, graph: Graph, values: Array, questions: Posed) -> list[An
 
 
 def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array], how: How, say: Say) -> ByReference:
-    """What the model's own runtime says to all samples."""
+    """Runs all samples in the format's own runtime."""
     subject, graph = judged(compiled), compiled.plan.graph
     tensors = [graph.tensors[t] for t in graph.outputs]
     anew = bool(graph.states) and not questions.kept
@@ -109,8 +110,7 @@ def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array],
 
 
 def _same_rows(one: Array, other: Array) -> Array:
-    """Which rows of two arrays are equal: integers bit for bit, real numbers but for roundings; what is no number
-    equals what is none either."""
+    """Which rows of two arrays are equal: integers bit for bit, floats within rounding; NaN equals NaN."""
     with np.errstate(invalid="ignore"):
         near = np.abs(one.astype(np.float64) - other) <= allowed_difference(other)
     same = (one == other) | near | ((one != one) & (other != other))
@@ -127,7 +127,7 @@ def on_core(
     emulator: str | None,
     say: Say,
 ) -> OnCore | None:
-    """Some samples on the emulated core; None on the host, or where nobody asked for it."""
+    """Runs some samples on the emulated core; None for the host, or if not requested."""
     target, graph = compiled.settings.target, compiled.plan.graph
     if target.is_host or not samples:
         return None
@@ -156,7 +156,7 @@ def on_core(
 
 
 def _executed(on: Bench, graph: Graph, cases: Sequence[dict[int, Array]]) -> tuple[list[list[Array]], list[int]]:
-    """The outputs of inferences on the core as the model has them, and their instructions."""
+    """Outputs of inferences on the core in the model's layout, and their instructions."""
     raw = [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
     run = on.execute(Mode.MEASURE, raw)
     tensors = [graph.tensors[t] for t in graph.outputs]

@@ -1,10 +1,9 @@
-"""How good a graph is on labelled data, at the price that a search can pay for every candidate: nothing is compiled.
+"""Scores a graph on labelled data without compiling it, cheaply enough for every candidate of a search.
 
-Integers run in Mote's runtime, whose kernels are compiled once for all models, real numbers in NumPy, which has a
-library for those. `benchmarks/answers.py` prints what each takes. Of 256 inputs, with the time for a plan, the runtime
-answers twice as many a second as NumPy does of MLPerf Tiny's keyword spotter (340 and 140 on one core), and a seventh
-more of its ResNet (141 and 124); of the same ResNet in float32 NumPy answers six times as many (500 and 83). Integers
-are the same from both, so that for a few samples, which are not worth a plan, NumPy is asked anyway.
+Integer graphs run in Mote's runtime, whose kernels are compiled once for all models; float graphs run in NumPy.
+`benchmarks/answers.py` measures both, planning included, on 256 inputs and one core: for MLPerf Tiny's int8 keyword
+spotter the runtime does 340 inferences per second and NumPy 140, for its int8 ResNet 141 and 124, for the float32
+ResNet 83 and 500. Integer results are the same from both, so a few samples, which are not worth a plan, run in NumPy.
 """
 
 from __future__ import annotations
@@ -35,12 +34,11 @@ from mote.metrics import Score, measure
 from mote.ops.elementwise.quantize import QUANTIZED, dequantized
 
 FEW = 128
-"""Inferences that are not worth a plan, and threads."""
+"""Fewer inferences are not worth planning and threads."""
 
 
 def score(model: Any, data: Dataset, metric: str = "") -> Score:
-    """How good a model, or a graph of one, is on samples with labels; the metric is the one that suits them unless one
-    is named."""
+    """The score of a model or graph on labelled samples; the metric is chosen by the data unless named."""
     graph = model if isinstance(model, Graph) else frontends.load(model)
     cases = data.cases(graph)
     values = outputs(graph, cases)[0]
@@ -48,7 +46,7 @@ def score(model: Any, data: Dataset, metric: str = "") -> Score:
 
 
 def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
-    """Every output of a graph as the model has it, [N, ...]; each inference begins anew."""
+    """All outputs of a graph in the model's layout, [N, ...]; every inference starts from the initial states."""
     if computes_floats(graph) or len(cases) <= FEW:
         batches = list(batch.evaluate(graph, cases, graph.outputs))
         found = [(graph.tensors[t], np.concatenate([values[t] for values in batches])) for t in graph.outputs]
@@ -57,7 +55,7 @@ def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
 
 
 def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
-    """The outputs of a graph of integers, in Mote's runtime, in as many threads as there are cores."""
+    """Outputs of an integer graph in Mote's runtime, with a thread per core."""
     settings = replace(make_settings(), fixed=ANY)
     with naming(graph.name):
         plan = planned(graph, settings)
@@ -86,7 +84,7 @@ def _one_by_one(interpreter: Interpreter, graph: Graph, cases: Sequence[Mapping[
 
 
 def rated(metric: str, graph: Graph, values: Array, cases: Sequence[Mapping[int, Array]], data: Dataset) -> Score:
-    """What a metric says of the values of a graph's first output, for inferences whose labels are known."""
+    """Scores the values of a graph's first output against labels."""
     labels = data.labels
     if labels is None:
         raise MoteError("has no labels", where=data.where, remedy="say where they are: --labels NAME")
@@ -97,8 +95,7 @@ def rated(metric: str, graph: Graph, values: Array, cases: Sequence[Mapping[int,
 
 
 def suiting(answers: Array, labels: Array, given: Array | None) -> str:
-    """The metric that suits the shapes of answers and labels, and of inputs: models that give back what they are given
-    are for anomalies."""
+    """Chooses a metric by the shapes of outputs, labels and inputs: autoencoders are scored for anomalies."""
     count, two = answers[0].size, set(np.unique(labels)) <= {0, 1}
     if _are_numbers(answers, labels):
         return "rmse"
@@ -110,8 +107,8 @@ def suiting(answers: Array, labels: Array, given: Array | None) -> str:
 
 
 def _are_numbers(answers: Array, labels: Array) -> bool:
-    """Whether labels are what is to be computed, and not classes: they are not whole, or real numbers that are as many
-    as the answers, and no rows with a one in the place of the class."""
+    """Whether labels are regression targets and not classes: not integers, or floats as many as the outputs that are
+    not one-hot."""
     if labels.dtype.kind != "f":
         return False
     rows = labels.reshape(len(labels), -1)
@@ -120,17 +117,17 @@ def _are_numbers(answers: Array, labels: Array) -> bool:
 
 
 def inputs_of(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Array:
-    """The first input of all inferences, as real numbers."""
+    """The first input of all inferences, dequantized."""
     tensor = graph.tensors[graph.inputs[0]]
     return real(tensor, as_in_model(tensor, np.stack([case[tensor.id] for case in cases])))
 
 
 def real(tensor: Tensor, values: Array) -> Array:
-    """The real numbers that values stand for, where they are quantized."""
+    """Dequantizes values."""
     return dequantized(values, tensor) if tensor.dtype in QUANTIZED and tensor.quant is not None else values
 
 
 def by_class(answers: Array, labels: Array) -> Array:
-    """Scores with the classes on the last axis, where labels are of pixels and the model has classes on axis 1."""
+    """Scores with classes on the last axis, where labels are per pixel and the model is channels-first."""
     moved = labels.ndim > 1 and answers.ndim == labels.ndim + 1 and answers.shape[:-1] != labels.shape
     return np.moveaxis(answers, 1, -1) if moved and (len(answers), *answers.shape[2:]) == labels.shape else answers

@@ -1,4 +1,4 @@
-"""`mote verify`: every tensor that the generated code computes, against the reference.
+"""`mote verify`: compares every tensor that the generated code computes with the reference.
 
 int8 (and every other integer) must be equal bit for bit. float32 may differ by the order of additions, within what
 `mote.graph.tolerance` allows.
@@ -35,13 +35,13 @@ from mote.plan.rows import Arrival
 from mote.toolchain import Mode
 
 Case = Mapping[int, Array]
-"""The inputs of an inference, by the ids of the tensors."""
+"""Inputs of an inference, by tensor id."""
 Wanted = Callable[[Mapping[int, Array], Tensor], Array]
-"""What the values of a reference say that a tensor should hold."""
+"""Extracts the expected value of a tensor from a reference's values."""
 USUAL = 8
-"""How many inputs are made up where nobody says how many."""
+"""Default number of generated inputs."""
 MOST_SHOWN = 64 << 20
-"""Bytes of tensors that one run writes down."""
+"""Limit for the traced bytes of one run."""
 
 
 @dataclass(frozen=True)
@@ -49,32 +49,32 @@ class Mismatch:
     tensor: int
     name: str
     number: str
-    """Of the layer, as `mote plan` gives it; nothing for an output of the model."""
+    """The layer's number in `mote plan`; empty for an output of the model."""
     op: str
     input: int
     differing: int
     max_abs_diff: float
     allowed: float
-    """By how much an element may differ: 0 for integers."""
+    """Tolerance of an element: 0 for integers."""
 
 
 @dataclass(frozen=True)
 class VerifyResult:
-    """`tensors`: how many tensors were compared, on each of `inputs` inputs."""
+    """The result of a comparison: `tensors` tensors on each of `inputs` inputs."""
 
     model: str
     target: str
     passed: bool
-    """Integers are equal, and floating point within what roundings explain."""
+    """Whether integers are equal, and floats within rounding tolerance."""
     exact: bool
-    """Everything is equal bit for bit."""
+    """Whether everything is bit-exact."""
     tensors: int
     mismatches: list[Mismatch]
     max_abs_diff: float
     max_share: float
-    """The largest difference of a tensor as a part of what is allowed for that tensor (`mote.graph.tolerance`)."""
+    """The largest difference relative to the tensor's tolerance (`mote.graph.tolerance`)."""
     max_steps: int
-    """By how much an integer differs at most: by none, unless real numbers near a half were quantized on the way."""
+    """The largest difference of integers: 0, unless floats near a half were quantized on the way."""
     reference: str
     inputs: int
 
@@ -93,22 +93,22 @@ def verify(
     emulator: str | None = None,
     sanitize: bool = False,
 ) -> VerifyResult:
-    """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels,
-    models of other formats with what their own runtimes compute; where those are not installed, or LiteRT refuses the
-    file, with Mote's own reference in NumPy. The result says which. Inputs are 8 that are made up, or all of `data`
-    (`mote.data.dataset`), of which `inputs` are the first so many."""
+    """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels, models
+    of other formats with their own runtimes; where these are not installed, or LiteRT refuses the file, with Mote's
+    NumPy reference. The result says which. Inputs are 8 generated ones, or `data` (`mote.data.dataset`), of which the
+    first `inputs` are used."""
     subject = judged(compiled)
     given = None if data is None else cases_of(subject.graph, data, compiled.settings)
     return compared(subject, inputs, given, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
 
 
 def cases_of(graph: Graph, data: Any, settings: Settings) -> Sequence[Case]:
-    """The inferences that a user's data is for a graph."""
+    """Splits a user's data into inferences of a graph."""
     return posed(graph, dataset(data, several=False), axis=settings.stream).cases
 
 
 def judged(compiled: Compiled) -> Judged:
-    """A compiled model as what is compared with a reference."""
+    """A compiled model as the subject of a comparison."""
     plan, graph = compiled.plan, compiled.plan.graph
     works = [
         Work(
@@ -128,18 +128,18 @@ def judged(compiled: Compiled) -> Judged:
 
 @dataclass(frozen=True)
 class Work:
-    """A layer whose output a trace shows."""
+    """A layer with traced output."""
 
     place: int
-    """Among those that a trace shows."""
+    """Its index among the traced layers."""
     number: str
     kind: str
     tensors: list[Tensor]
     rows: Mapping[int, Sequence[int]]
-    """Of tensors by id: the rows that are shown, in their order; of others all of them."""
+    """Traced rows by tensor id, in order; all rows of other tensors."""
     layouts: Mapping[int, Layout]
     bodies: bool
-    """Whether the reference may not know it: it is computed by a body of control flow."""
+    """Whether it runs in a body of control flow, which the reference may not expose."""
 
     def rows_of(self, tensor: Tensor) -> Sequence[int]:
         return self.rows.get(tensor.id, range(row_count(tensor.shape)))
@@ -147,14 +147,14 @@ class Work:
 
 @dataclass(frozen=True)
 class Judged:
-    """What is compared with a reference: the firmware, and the model that it was made from."""
+    """The subject of a comparison: firmware, and the model that it was made from."""
 
     path: str
     firmware: Firmware
     settings: Settings
     source: Graph
     graph: Graph
-    """As it was planned."""
+    """The planned graph."""
     model: Source
     works: Sequence[Work]
 
@@ -169,8 +169,8 @@ def compared(
     emulator: str | None,
     sanitize: bool = False,
 ) -> VerifyResult:
-    """Run it on the given inputs, the first `inputs` of them, or on so many that are made up, and compare everything
-    that it computes with the reference."""
+    """Runs the firmware on the first `inputs` given cases, or on generated ones, and compares all tensors with the
+    reference."""
     before = _runs_before_a_window(judged)
     cases = chosen_cases(judged.graph, inputs, given, seed, judged.source, before)
     answer, name, wanted = oracle(judged)
@@ -195,8 +195,7 @@ def chosen_cases(
     source: Graph | None = None,
     before: int = 0,
 ) -> Sequence[Case]:
-    """The first `inputs` of those that were given, or all of them; where none were, so many that are made up, and
-    `before` more."""
+    """The first `inputs` given cases, or all; without any, generated ones plus `before` more."""
     check_at_least("seed", seed, 0)
     if inputs is not None:
         check_at_least("inputs", inputs, 1)
@@ -214,15 +213,14 @@ def chosen_cases(
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the harness writes of one inference: what layers made, and the outputs."""
+    """The traced outputs of one inference."""
 
     layers: Mapping[int, bytes]
     outputs: Sequence[bytes]
 
 
 def _executed(on: Bench, judged: Judged, cases: Sequence[Case]) -> Iterator[_Shown]:
-    """All inferences, in as many runs as it takes for what one of them shows to fit memory; those of a model that
-    remembers are one run."""
+    """Traces all inferences, in as many runs as fit memory; a stateful model needs a single run."""
     graph = judged.graph
     nbytes = sum(tensor.nbytes for work in judged.works for tensor in work.tensors)
     most = len(cases) if graph.states else max(1, MOST_SHOWN // max(nbytes, 1))
@@ -241,7 +239,7 @@ def _compare(
     sizes: Mapping[int, float],
     wanted: Wanted,
 ) -> set[int]:
-    """Compare what an inference shows with what is expected; the layers that could be."""
+    """Compares a traced inference with expected values; returns the layers that were compared."""
     graph, by_name = judged.graph, judged.model.format != Format.TFLITE
     seen = set()
     for t, raw_output in zip(graph.outputs, shown.outputs, strict=True):
@@ -266,7 +264,7 @@ def _compare(
 
 @dataclass
 class Judge:
-    """Compares tensors, and remembers what was wrong and how far off the worst was."""
+    """Compares tensors, and records mismatches and the largest difference."""
 
     mismatches: list[Mismatch] = field(default_factory=list)
     worst: float = 0.0
@@ -301,12 +299,12 @@ class Judge:
 
 
 def _parts(flat: Array, tensors: list[Tensor]) -> list[Array]:
-    """What an operator has shown, which is one tensor or several, whole."""
+    """Splits a trace into the tensors of an operator."""
     return np.split(flat, np.cumsum([t.size for t in tensors])[:-1]) if len(tensors) > 1 else [flat]
 
 
 def _runs_before_a_window(judged: Judged) -> int:
-    """How many inferences of a stream there are before the first whole window."""
+    """Inferences of a stream before the first full window."""
     if judged.settings.stream is None:
         return 0
     axis = code_axis(judged.source.tensors[judged.source.inputs[0]], judged.settings.stream)
@@ -323,7 +321,7 @@ def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
 
 
 def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
-    """What the model should compute, who says so, and how that lies in the tensors of the graph as it was planned."""
+    """The reference of a model, its name, and the mapping to the planned graph's tensors."""
     settings = judged.settings
     if settings.causal:
         return reference.numpy(judged.graph), "numpy (causal stream)", _itself
@@ -348,7 +346,7 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
 
 
 def _litert(judged: Judged) -> tuple[reference.Reference, str]:
-    """LiteRT's reference kernels; Mote's own reference for a file that LiteRT refuses although it compiles."""
+    """LiteRT's reference kernels; Mote's reference for a file that LiteRT refuses."""
     try:
         found = reference.litert_of(judged.model, judged.source)
     except reference.RefusedError as error:
@@ -357,8 +355,7 @@ def _litert(judged: Judged) -> tuple[reference.Reference, str]:
 
 
 def _micro(judged: Judged) -> tuple[reference.Reference, str]:
-    """Of a model that LiteRT cannot run: TFLite Micro, if it is there, knows all other layers, and computes them as
-    LiteRT does."""
+    """TFLite Micro, if installed, for a model that LiteRT cannot run."""
     tflm, source = _with_numerics(judged), judged.source
     followed = judged.settings.numerics == "tflm"
     if not followed and tflm.ops != source.ops:
@@ -374,7 +371,7 @@ def _micro(judged: Judged) -> tuple[reference.Reference, str]:
 
 
 def _mistakes(source: Graph) -> str:
-    """What LiteRT's reference kernels compute wrongly in a model, or lack; then Mote's own reference is its judge."""
+    """Operators that LiteRT's reference kernels compute wrongly or lack; then Mote's reference is used."""
     return ", ".join(dict.fromkeys(reason for op in source.ops if (reason := op.misjudged(source))))
 
 
@@ -383,8 +380,8 @@ def _with_numerics(judged: Judged) -> Graph:
 
 
 def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
-    """Inputs of the compiled graph as inputs of the source model: with `--io int8` the file wants floats,
-    and its QUANTIZE gives back the very int8 values."""
+    """Inputs of the compiled graph as inputs of the source model: with `--io int8` the file takes floats, which its
+    QUANTIZE turns into the same int8 values."""
     found = {}
     for before, after in zip(source.inputs, graph.inputs, strict=True):
         value = case[after]

@@ -1,4 +1,4 @@
-"""The samples that a model answers worst, and those that two models answer most differently."""
+"""The worst samples of a model, and those on which two models differ most."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from mote.metrics.numbers import reconstruction_error
 from mote.metrics.ranking import scores_of_one
 
 FEW = 16
-"""Numbers of an answer that are shown."""
+"""Most values of an output that are shown."""
 
 
 def worst(metric: str, answers: Array, data: Dataset, given: Array | None, count: int) -> list[Answer]:
-    """The samples that are answered worst: of classes those that are taken for another, by how far that is ahead; of
-    scores those furthest on the wrong side; of numbers those furthest off."""
+    """The worst samples: misclassified ones by margin, scores by distance on the wrong side, values by error."""
     labels = data.labels
     assert labels is not None
     if metric.startswith("top"):
@@ -36,7 +35,7 @@ def worst(metric: str, answers: Array, data: Dataset, given: Array | None, count
 
 
 def _mistaken(answers: Array, labels: Array, data: Dataset, count: int) -> list[Answer]:
-    """Of pixels, the share of a sample's that are taken for another class."""
+    """Misclassified samples; for per-pixel labels, by the share of wrong pixels."""
     if labels.ndim > 1 and labels[0].size > 1:
         wrong = (answers.argmax(-1) != labels).reshape(len(labels), -1).mean(1)
         return [_answer(data, i, None, None, wrong[i]) for i in _largest(wrong, count) if wrong[i] > 0]
@@ -51,15 +50,14 @@ def _mistaken(answers: Array, labels: Array, data: Dataset, count: int) -> list[
 
 
 def agreement(metric: str, mine: Array, theirs: Array, data: Dataset) -> float | None:
-    """The share of answers, or of pixels of answers, that name the same class; None where there are no classes."""
+    """Share of samples, or pixels, with the same class; None where there are no classes."""
     if not metric.startswith("top"):
         return None
     return float(np.mean(_named(mine, data) == _named(theirs, data)))
 
 
 def most_different(metric: str, mine: Array, theirs: Array, data: Dataset, count: int) -> list[Answer]:
-    """The samples whose answers are furthest apart; of scores of classes, those first for which the two models name
-    different ones."""
+    """The samples whose outputs differ most, those with different classes first."""
     one, other = (x.reshape(len(x), -1).astype(np.float64) for x in (mine, theirs))
     apart = np.abs(one - other).max(1)
     answers, order = (one, other), apart
@@ -72,7 +70,7 @@ def most_different(metric: str, mine: Array, theirs: Array, data: Dataset, count
 
 
 def _named(answers: Array, data: Dataset) -> Array:
-    """The class of each sample, or of each pixel where labels are of pixels."""
+    """The class of each sample, or of each pixel for per-pixel labels."""
     assert data.labels is not None
     scores = by_class(answers, data.labels)
     rows = scores if class_labels(data.labels).shape == scores.shape[:-1] else scores.reshape(len(scores), -1)
@@ -90,7 +88,7 @@ def _answer(data: Dataset, index: int, label: Any, predicted: Any, error: float,
 
 
 def _plain(value: Any) -> Any:
-    """A number, or a few of them, in types that JSON has; nothing of an answer that is as large as a picture."""
+    """A scalar or a few values as JSON types; None for outputs as large as an image."""
     array = np.asarray(value)
     if array.size > FEW:
         return None

@@ -1,8 +1,7 @@
-"""A graph evaluated for many samples at once.
+"""Batched evaluation of a graph in NumPy.
 
-Samples are stacked along the first axis of tensors that have one element there; of others they are stacked along a new
-one. Operators whose NumPy reference treats that axis as one sample after another are run once for all of them, every
-other one sample by sample.
+Samples are stacked along the first axis of tensors that have one element there, else along a new axis. Operators whose
+NumPy reference treats that axis as a batch run once for all samples, others sample by sample.
 """
 
 from __future__ import annotations
@@ -41,16 +40,16 @@ from mote.ops.windows.pool import Pool
 from mote.ops.windows.resize import Resize
 
 MOST_BYTES = 1 << 25
-"""Of all tensors of a batch, about: fewer samples are evaluated at once where they are large."""
+"""Memory limit for all tensors of a batch, in bytes; large samples are evaluated in smaller batches."""
 MOST_SAMPLES = 64
 
 
 def evaluate(
     graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Collection[int] | None = None
 ) -> Iterator[dict[int, Array]]:
-    """Batch after batch of the values of inputs and of computed tensors (of the wanted ones, if it is said which), for
-    cases by the ids of inputs. n samples of a tensor [1, ..] are [n, ..], of another one [n, *shape]. States are at
-    their beginning in every case, unless cases are steps of a stream."""
+    """Yields batches of the values of inputs and activations (of `wanted` ones, if given), for cases by input ids. n
+    samples of a tensor [1, ..] are [n, ..], of others [n, *shape]. Every case starts from the initial states, unless
+    cases are steps of a stream."""
     kept = {*graph.inputs, *graph.producers} if wanted is None else set(wanted)
     stream = is_stream(graph)
     size = 1 if stream else _samples(graph)
@@ -64,7 +63,7 @@ def evaluate(
 
 
 def is_stream(graph: Graph) -> bool:
-    """Whether a case is one step of a stream, because layers see one step at a time and remember those before it."""
+    """Whether a case is one step of a stream, because layers are stateful and see one step at a time."""
     return any(_sees_one_step(graph, op) for op in graph.ops)
 
 
@@ -73,24 +72,23 @@ def _sees_one_step(graph: Graph, op: Op) -> bool:
 
 
 def apply(graph: Graph, op: Op, values: Sequence[Array | None]) -> list[Array]:
-    """One operator on values of many samples: what it reads that is computed is stacked, constants are as they are in
-    the graph, and what it makes is stacked."""
+    """Evaluates one operator on stacked samples; constants are as in the graph."""
     return _applied(graph, op, values, samples_of(graph, op, values))
 
 
 def stacked(shape: Shape, count: int) -> Shape:
-    """The shape of so many samples of a tensor."""
+    """The shape of a number of stacked samples of a tensor."""
     return (count, *shape[1:]) if shape[:1] == (1,) else (count, *shape)
 
 
 def samples_of(graph: Graph, op: Op, values: Sequence[Array | None]) -> int:
-    """How many samples are stacked in what an operator reads."""
+    """The number of samples stacked in an operator's inputs."""
     computed = [values[position] for position, _ in op.computed(graph)]
     return next((len(v) for v in computed if v is not None), 1)
 
 
 def _samples(graph: Graph) -> int:
-    """How many cases are evaluated at once."""
+    """The batch size of a graph."""
     total = sum(8 * graph.tensors[t].size for t in graph.producers)
     return max(1, min(MOST_SAMPLES, MOST_BYTES // max(total, 1)))
 
@@ -98,7 +96,7 @@ def _samples(graph: Graph) -> int:
 def _batch(
     graph: Graph, cases: Sequence[Mapping[int, Array]], kept: Collection[int], states: Mapping[int, Array]
 ) -> dict[int, Array]:
-    """The values of tensors, where states are the same in all cases. What is not kept is forgotten after its last
+    """Values of tensors for cases with the same states. Tensors that are not kept are dropped after their last
     reader."""
     n = len(cases)
     last = {t: place for place, op in enumerate(graph.ops) for t in op.inputs}
@@ -127,7 +125,7 @@ def _stack(graph: Graph, tensor: int, values: Sequence[Array]) -> Array:
 
 
 def _at_once(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list[Array]:
-    """The outputs of an operator for all samples, whose tensors have the shapes that they have for so many."""
+    """Outputs of an operator run once on all stacked samples."""
     own = [graph.tensors[i] for i in (*op.inputs, *op.outputs) if i != ABSENT]
     many = {t.id: t if t.data is not None else replace(t, shape=stacked(t.shape, n)) for t in own}
     made = [many[t] for t in op.outputs]
@@ -141,7 +139,7 @@ def _at_once(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list
 
 
 def _sequences(graph: Graph, op: Recurrent | LstmLayer, args: Sequence[Array | None], n: int) -> list[Array]:
-    """The outputs of a recurrent layer, which goes through the sequences of all samples side by side."""
+    """Outputs of a recurrent layer, with the sequences of all samples side by side."""
     batch, _ = op.batch_and_time(graph)
     own = {i: graph.tensors[i] for i in (*op.inputs, *op.outputs) if i != ABSENT}
     given = {i for _, i in op.computed(graph)} | set(op.outputs)
@@ -165,7 +163,7 @@ def _sequences(graph: Graph, op: Recurrent | LstmLayer, args: Sequence[Array | N
 
 
 def _shape_of_all(op: Recurrent | LstmLayer, t: Tensor, sequences: int) -> Shape:
-    """The shape of a sequence, a state or lengths for so many sequences."""
+    """The shape of a sequence, a state or lengths for a number of sequences."""
     if len(t.shape) == 3:
         return (t.shape[0], sequences, t.shape[2]) if op.time_major else (sequences, *t.shape[1:])
     return (sequences,) if len(t.shape) == 1 else (sequences, t.shape[-1])
@@ -185,8 +183,8 @@ def _one_by_one(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> l
 
 
 def _together(graph: Graph, op: Op) -> bool:
-    """Whether an operator may be run once for many samples: it has one image, vector or matrix on the first axis of
-    what it reads and makes, and does the same with each."""
+    """Whether an operator can be run once for many samples: the first axis of its inputs and outputs is a batch
+    axis."""
     tensors = [graph.tensors[t] for t in op.outputs] + op.activations(graph)
     if not op.activations(graph) or any(t.shape[:1] != (1,) for t in tensors):
         return False
@@ -198,7 +196,7 @@ def _always(graph: Graph, op: Op) -> bool:
 
 
 def _alike(graph: Graph, op: Op) -> bool:
-    """Operands that are repeated are so on axes behind the first."""
+    """Whether operands broadcast only along axes behind the first."""
     rank = len(op.output(graph).shape)
     return all(len(t.shape) == rank for t in op.activations(graph)) and all(
         len(t.shape) < rank or t.shape[0] == 1 for t in (graph.tensors[i] for i in op.inputs) if t.data is not None
@@ -206,7 +204,7 @@ def _alike(graph: Graph, op: Op) -> bool:
 
 
 def _rows(graph: Graph, op: FullyConnected | BlockwiseFullyConnected) -> bool:
-    """Each sample is so many vectors, and the first axis of the output is still that of samples."""
+    """Whether the first axis of a fully connected layer's output is still that of samples."""
     x, y = op.input(graph), op.output(graph)
     return y.shape[0] == 1 and (op.keep_dims or y.size == y.shape[-1]) and x.shape[0] == 1
 
@@ -233,4 +231,4 @@ TOGETHER: tuple[tuple[type[Op], Callable[[Graph, Any], bool]], ...] = (
     (Concatenation, lambda graph, op: op.axis > 0 and len(op.computed(graph)) == len(op.inputs)),
     (Transpose, lambda graph, op: op.permutation[0] == 0),
 )
-"""Operators that may be run so, and when."""
+"""Operators that support batches, and under which condition."""

@@ -1,5 +1,5 @@
-"""Layers of real numbers for many samples, in single precision: what is calibrated, compared and pruned runs a float
-model thousands of times, and its reference, which adds up in double precision, takes several times as long."""
+"""Float layers on batches, in single precision: several times as fast as the NumPy reference, which accumulates in
+double."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Layer = Conv2D | DepthwiseConv2D | FullyConnected
 Reals = NDArray[np.float32]
 
 FEW_CHANNELS = 8
-"""An image of so few has its windows laid out before they are multiplied; of more, each tap is a product of its own."""
+"""Images with at most this many channels use im2col; others a matrix product per tap."""
 
 
 def is_real(graph: Graph, op: Op) -> bool:
@@ -31,7 +31,7 @@ def is_real(graph: Graph, op: Op) -> bool:
 
 
 def evaluate(graph: Graph, op: Op, args: Sequence[Array | None]) -> Reals:
-    """What such a layer makes of the samples, weights and biases."""
+    """Evaluates a float layer on stacked samples."""
     x, w = args[0], args[1]
     assert isinstance(op, Layer) and x is not None and w is not None
     if isinstance(op, FullyConnected):
@@ -67,7 +67,7 @@ def _depthwise(op: DepthwiseConv2D, x: Reals, w: Reals) -> Reals:
 
 
 def _padded(op: WindowOp, x: Reals) -> tuple[Reals, tuple[int, int]]:
-    """The images with zeros around them, and how many rows and columns the results have."""
+    """Zero-padded images, and the output height and width."""
     axes = (op.vertical, op.horizontal)
     edges = [(0, 0), *((axis.before, axis.after) for axis in axes), (0, 0)]
     sizes = [axis.size(n) for axis, n in zip(axes, x.shape[1:3], strict=True)]
@@ -75,7 +75,7 @@ def _padded(op: WindowOp, x: Reals) -> tuple[Reals, tuple[int, int]]:
 
 
 def _taps(op: WindowOp, padded: Reals, rows: int, columns: int) -> list[tuple[int, int, Reals]]:
-    """Each place of the window, and the pixels that it meets at all positions."""
+    """Each tap of the window, with its pixels at all positions."""
     down, across = op.vertical, op.horizontal
     found = []
     for i in range(down.kernel):

@@ -1,4 +1,5 @@
-"""The runtimes of other formats than TensorFlow Lite: what a model should compute is what its own library computes."""
+"""Reference runtimes of formats other than TFLite: a model is compared with its own library (ONNX Runtime, PyTorch,
+...)."""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ HOMES = {
     Format.XGBOOST: "trees",
     Format.LIGHTGBM: "trees",
 }
-"""The front ends that know the runtimes of the formats, each in a module `reference`: its function of that name gives
-the runtime's name and how to run it, None where it is not installed, or a string that says why it is no judge."""
+"""Front ends with a module `reference`, by format. Its function `reference` returns the runtime's name and a callable,
+None where it is not installed, or the reason why it cannot serve as a reference."""
 
 
 def runtime(source: Source, graph: Graph) -> tuple[Reference, str]:
-    """The runtime of a model's format as a reference of the graph that was read from it, and its name. Where it is not
-    installed, or is known to be wrong on this machine: Mote's own reference in NumPy, and why."""
+    """The reference runtime of a model's format, and its name. Where it is not installed, or known to be wrong on this
+    machine: Mote's NumPy reference, and why."""
     names = {t.name for t in graph.tensors.values() if not t.inner and t.data is None}
     found = import_module(f"mote.frontends.{HOMES[source.format]}.reference").reference(source, names)
     if found is None or isinstance(found, str):
@@ -46,7 +47,7 @@ def runtime(source: Source, graph: Graph) -> tuple[Reference, str]:
 
 
 class _ByNumber(Mapping[int, Array]):
-    """Values that a runtime has by name, by the numbers of the tensors that have those names."""
+    """Maps a runtime's values from tensor names to tensor ids."""
 
     def __init__(self, graph: Graph, values: Mapping[str, Array]) -> None:
         self.values_by_name = values
@@ -66,6 +67,7 @@ class _ByNumber(Mapping[int, Array]):
 
 
 def _typed(tensor: Tensor, value: Array) -> Array:
-    """A value in the type that it is computed in; bytes without a sign stay so: a tensor knows that it has 128 less."""
+    """Casts a value to the tensor's type; uint8 values stay as they are, since int8 tensors know their offset of
+    128."""
     unsigned = value.dtype.kind == "u" and value.dtype.itemsize == 1 and tensor.dtype == DType.INT8
     return value if unsigned else value.astype(tensor.dtype.numpy, copy=False)

@@ -1,4 +1,4 @@
-"""A compiled model on this computer, as one shared object: thousands of inputs a second, many in one call of C."""
+"""A compiled model as a shared library of the host: thousands of inferences per second, many per call."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from mote.toolchain import host
 from mote.toolchain.builder import HARNESS
 
 GLUE, BATCH = "mote_glue.c", "mote_batch.c"
-"""The files beside those of the model."""
+"""C files added to those of the model."""
 OFTEN = 0.25
-"""Seconds of work between two moments at which progress is said, and signals are heard."""
+"""Seconds between progress callbacks and checks for signals."""
 WORTH_THREADS = 1.0
 """Seconds of work that are worth more than one thread."""
 _LOOP = """\
@@ -63,8 +63,8 @@ int mote_batch(size_t rows, int fresh, const uint8_t *const *inputs, uint8_t *co
 
 @dataclass(frozen=True, eq=False)
 class HostModel:
-    """The generated C of a model, whatever core it was planned for, compiled for this computer: kernels for other
-    instruction sets have portable twins that compute the same."""
+    """The generated C of a model for any core, compiled for the host: kernels for other instruction sets have
+    equivalent portable versions."""
 
     compiled: Compiled
 
@@ -73,13 +73,13 @@ class HostModel:
         return self.compiled.plan.graph
 
     def build(self) -> None:
-        """Compile it now, and not when it is run first."""
+        """Compiles the library now instead of at the first run."""
         self._begun(0)
 
     def run(self, cases: Sequence[Mapping[int, Array]], *, stream: bool = False, done: Done = nobody) -> list[Array]:
-        """Every output as the model has it, for all inferences: [N, ...], without a first axis of 1 that each of them
-        has. Each inference begins anew, unless they are of one `stream`: then outputs mean something from the one with
-        the number `graph.warm_up` on."""
+        """All outputs of all inferences in the model's layout: [N, ...], without a leading axis of 1. Every inference
+        starts from the initial states, unless they are one `stream`: then outputs are valid from inference
+        `graph.warm_up` on."""
         graph, count = self.graph, len(cases)
         given = [_stacked(graph.tensors[t], [case[t] for case in cases]) for t in graph.inputs]
         results = [np.zeros((count, *t.shape), t.dtype.numpy) for t in (graph.tensors[o] for o in graph.outputs)]
@@ -94,8 +94,7 @@ class HostModel:
         return [as_in_model(graph.tensors[o], values) for o, values in zip(graph.outputs, results, strict=True)]
 
     def _begun(self, copy: int) -> ctypes.CDLL:
-        """The model and the loop around it, compiled where that has not been done before, ready for an inference; each
-        copy holds one of its own."""
+        """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
         with naming(self.compiled.path):
             library = host.load(self._files, [*self.compiled.project.sources, GLUE, BATCH], copy)
         _check(library.mote_batch_begin(), self.compiled.path)
@@ -114,7 +113,7 @@ class HostModel:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """Inferences to do: their inputs, one behind another, and where the outputs go."""
+    """A batch of inferences: contiguous inputs, and buffers for the outputs."""
 
     given: Sequence[Array]
     results: Sequence[Array]
@@ -131,7 +130,7 @@ class _Job:
 
 
 def _finish(job: _Job, libraries: Sequence[ctypes.CDLL], piece: int, done: Callable[[int], None]) -> None:
-    """Do what is left behind the first row, piece by piece; with one library in their order."""
+    """Runs the remaining inferences chunk by chunk; with one library in order."""
     free: SimpleQueue[ctypes.CDLL] = SimpleQueue()
     for library in libraries:
         free.put(library)
@@ -165,7 +164,7 @@ def _check(status: int, path: str) -> None:
 
 
 def as_in_model(tensor: Tensor, values: Array) -> Array:
-    """Values of many inferences, as the model has them, without a first axis of 1."""
+    """Outputs of many inferences in the model's layout, without a leading axis of 1."""
     if tensor.arrangement is not None:
         values = np.stack([to_model(tensor, value) for value in values])
     shape = values.shape[1:]
@@ -173,16 +172,16 @@ def as_in_model(tensor: Tensor, values: Array) -> Array:
 
 
 def _stacked(tensor: Tensor, values: Sequence[Array]) -> Array:
-    """Inputs one behind another, as they lie in the code."""
+    """Contiguous inputs in the layout of the generated code."""
     return np.ascontiguousarray(np.stack(values), tensor.dtype.numpy)
 
 
 def _from(arrays: Sequence[Array], row: int) -> ctypes.Array[ctypes.c_void_p]:
-    """The addresses of a row of arrays."""
+    """Addresses of a row in several arrays."""
     found = [array.ctypes.data + row * array.strides[0] for array in arrays]
     return (ctypes.c_void_p * len(found))(*found)
 
 
 def cores() -> int:
-    """Cores of this computer that the process may use."""
+    """CPU cores available to the process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The runtime and its kernels on this computer, as functions that Python calls. Each kernel is compiled once."""
+"""The C runtime and its kernels on the host, called through ctypes. Each kernel is compiled once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.emit.image.sources import runtime_files
 from mote.toolchain import host
 
 LIMITS = Limits(taps=4096, pointers=8192, words=512)
-"""There is room on the stack of a computer for the tallest windows."""
+"""Limits for the host, whose stack fits the tallest windows."""
 _SHIM = """\
 #include "mote_runtime.h"
 
@@ -93,12 +93,12 @@ _FUNCTIONS = {
     "mote_restore": (_STATUS, _P, _P, _SIZE),
     "mote_status_text": (ctypes.c_char_p, _STATUS),
 }
-"""The functions of `mote_runtime.h`: what each returns, and what it takes."""
+"""Return and argument types of the functions in `mote_runtime.h`."""
 
 
 @cache
 def runtime() -> ctypes.CDLL:
-    """The runtime itself."""
+    """The runtime library."""
     files = {**entry_files([], LIMITS), **runtime_files(), "mote_host.c": _SHIM}
     sources = [name for name in files if name.endswith(".c") and name != "mote_kernels.c"]
     found = host.load(files, sources)
@@ -110,15 +110,15 @@ def runtime() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class Table:
-    """Kernels for `mote_init`."""
+    """A kernel table for `mote_init`."""
 
     table: Kernels
     _entries: object
-    """What the table points to, which has to live as long."""
+    """Keeps the entries alive that the table points to."""
 
 
 def table(records: Iterable[KernelRecord]) -> Table:
-    """The entries of kernels, sorted by id."""
+    """The kernel table, sorted by id."""
     addresses = [_entry(record) for record in merged(records)]
     entries = (ctypes.c_void_p * len(addresses))(*addresses)
     return Table(Kernels(ctypes.cast(entries, ctypes.POINTER(ctypes.c_void_p)), len(addresses)), entries)
@@ -126,7 +126,7 @@ def table(records: Iterable[KernelRecord]) -> Table:
 
 @cache
 def _entry(record: KernelRecord) -> int:
-    """The address of a kernel's entry, which is compiled where that has not been done before."""
+    """The address of a kernel's entry, compiled on first use."""
     files = entry_files([record], LIMITS)
     del files["mote_kernels.c"], files["mote_kernels.h"]
     headers = {name: text for name, text in runtime_files().items() if name == "mote_kernel.h"}

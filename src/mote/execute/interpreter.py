@@ -1,4 +1,4 @@
-"""`mote.Interpreter`: an image, or a model file, run on this computer with the calls of LiteRT's interpreter."""
+"""`mote.Interpreter`: runs an image or a model file on the host, with the API of LiteRT's interpreter."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ from mote.files import read_file
 from mote.graph.tensor import Array
 
 OK, BUSY, WAITING = 0, 4, 5
-"""Statuses of `mote_runtime.h` that are no errors."""
+"""Statuses of `mote_runtime.h` that are not errors."""
 _DTYPES = {number: dtype for dtype, number in format.DTYPES.items()}
 SIGNATURE = "serving_default"
 
 
 class Interpreter:
-    """Runs a model. What differs from LiteRT's interpreter: only inputs and outputs can be looked at, and models that
-    keep something can be stepped, pushed to, saved and restored. One interpreter is for one thread at a time; several
-    run at once."""
+    """Runs a model. Unlike LiteRT's interpreter, it exposes inputs and outputs only, and can step models, push rows,
+    save and restore states. An interpreter is not thread-safe; several can run in parallel."""
 
     def __init__(
         self,
@@ -47,9 +46,8 @@ class Interpreter:
         **options: Any,
     ) -> None:
         """`model_path` or `model_content` is a `.mote` image, or a model as `mote.compile` takes it, which is packed
-        for this computer with `options`, those of `mote.pack`. `runtime`: the folder of the runtime that an image was
-        packed for, where that is not the stock one. `num_threads` is there for the sake of LiteRT's, and means
-        nothing."""
+        for the host with `options` of `mote.pack`. `runtime`: the folder of the runtime that an image was packed for,
+        where that is not the stock one. `num_threads` is accepted for compatibility with LiteRT and ignored."""
         model = _given(model_path, model_content)
         self._settings: Settings | None = None
         self._resized: dict[str, tuple[int, ...]] = {}
@@ -75,7 +73,7 @@ class Interpreter:
 
     @classmethod
     def of(cls, data: bytes, kernels: Sequence[KernelRecord], where: str) -> Interpreter:
-        """An image whose kernels are known."""
+        """An interpreter for an image with known kernels."""
         found = cls.__new__(cls)
         found._settings, found._resized, found._where = None, {}, where
         found._load(data, kernels)
@@ -117,7 +115,7 @@ class Interpreter:
         self.waiting = False
 
     def _details(self, ask: Callable[..., int], number: int) -> dict[str, Any]:
-        """An input or output, as LiteRT describes one."""
+        """An input or output, in LiteRT's format."""
         info = host_runtime.TensorInfo()
         self._check(ask(self._it, number, info))
         scale, zero = float(info.scale), int(info.zero_point)
@@ -141,8 +139,8 @@ class Interpreter:
         }
 
     def resize_tensor_input(self, input_index: int, tensor_size: Sequence[int], strict: bool = False) -> None:
-        """Give an input another shape; `allocate_tensors` compiles the model for it. `strict` is there for the sake of
-        LiteRT's, and means nothing."""
+        """Give an input another shape; `allocate_tensors` compiles the model for it. `strict` is accepted for
+        compatibility with LiteRT and ignored."""
         name = self._tensor(input_index, len(self._inputs))["name"]
         if self._settings is None:
             raise MoteError(
@@ -157,8 +155,7 @@ class Interpreter:
             self._resized.pop(name, None)
 
     def allocate_tensors(self) -> None:
-        """Compile the model for the shapes that inputs were given with `resize_tensor_input`, if any; its states are as
-        before the first inference then."""
+        """Compiles the model for shapes set by `resize_tensor_input`, if any; states are reset then."""
         if self._resized and self._settings is not None:
             shapes = {**self._settings.shapes, **self._resized}
             self._settings = replace(self._settings, shapes=parsed({"shapes": shapes})["shapes"])
@@ -172,11 +169,11 @@ class Interpreter:
         return [dict(found) for found in self._outputs]
 
     def get_tensor_details(self) -> list[dict[str, Any]]:
-        """Of inputs and outputs; the rest has no place of its own."""
+        """Details of inputs and outputs; other tensors have no fixed memory."""
         return self.get_input_details() + self.get_output_details()
 
     def set_tensor(self, tensor_index: int, value: Array) -> None:
-        """Give an input, which stays as it is for all inferences until another one is given."""
+        """Sets an input, which keeps its value for later inferences."""
         details = self._tensor(tensor_index, len(self._inputs))
         given, wanted = np.asarray(value), self._shown[tensor_index]
         if given.dtype != wanted.dtype or given.shape != wanted.shape:
@@ -190,7 +187,7 @@ class Interpreter:
         return self._shown[tensor_index].copy()
 
     def tensor(self, tensor_index: int) -> Callable[[], Array]:
-        """What gives the array of an input, which can be written to, or of an output."""
+        """A function that returns a writable view of an input, or a view of an output."""
         self._tensor(tensor_index, len(self._values))
         return lambda: self._shown[tensor_index]
 
@@ -204,8 +201,8 @@ class Interpreter:
         return [*self._inputs, *self._outputs][index]
 
     def invoke(self) -> None:
-        """One inference. `waiting` says whether a stream has not had enough of its input yet, so that the outputs mean
-        nothing. An input that comes in rows is handed over row by row."""
+        """Runs one inference. `waiting` is set while a stream is warming up and outputs are not valid. A row-wise input
+        is pushed row by row."""
         if self._resized:
             raise MoteError(
                 f"the input '{next(iter(self._resized))}' was given another shape",
@@ -219,7 +216,7 @@ class Interpreter:
         self._take(self._c.mote_invoke(self._it))
 
     def step(self) -> bool:
-        """One piece of an inference; whether there is more to do. The first one takes the inputs."""
+        """Runs one step of an inference; returns whether there is more to do. The first step reads the inputs."""
         if not self._begun and not self._pushed:
             self._give()
         status = self._c.mote_step(self._it)
@@ -229,8 +226,7 @@ class Interpreter:
         return self._begun
 
     def push_rows(self, rows: Array) -> bool:
-        """Hand over the next rows of the input, as the image has it; whether the outputs are there, of the last
-        inference that has ended."""
+        """Pushes the next rows of the input; returns whether an inference has finished and outputs are valid."""
         found = self._inputs[0]
         given = np.ascontiguousarray(rows, found["dtype"])
         if not self._pushed or given.nbytes % found["row_bytes"]:
@@ -255,7 +251,7 @@ class Interpreter:
             ctypes.memmove(self._c.mote_input(self._it, i), value.ctypes.data, value.nbytes)
 
     def _take(self, status: int) -> None:
-        """What an inference has left."""
+        """Handles the status of an inference."""
         self.waiting = status == WAITING
         if not self.waiting:
             self._check(status)
@@ -263,28 +259,28 @@ class Interpreter:
                 ctypes.memmove(value.ctypes.data, self._c.mote_output(self._it, i), value.nbytes)
 
     def reset_all_variables(self) -> None:
-        """Forget everything, as after loading."""
+        """Resets all states."""
         self._begun = False
         self._check(self._c.mote_reset(self._it))
 
     def save(self) -> bytes:
-        """What the model remembers from one inference to the next."""
+        """Saves the model's states."""
         state = ctypes.create_string_buffer(self._c.mote_state_bytes(self._it))
         self._check(self._c.mote_save(self._it, state, len(state)))
         return state.raw
 
     def restore(self, state: bytes) -> None:
-        """Go on from what `save` gave."""
+        """Restores states from `save`."""
         kept = _words(state)
         self._check(self._c.mote_restore(self._it, kept.ctypes.data, len(state)))
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
-        """The one signature that an image has: all inputs and outputs by their names."""
+        """The only signature of an image: all inputs and outputs by name."""
         names = ([found["name"] for found in ports] for ports in (self._inputs, self._outputs))
         return {SIGNATURE: dict(zip(("inputs", "outputs"), names, strict=True))}
 
     def get_signature_runner(self, signature_key: str | None = None) -> Callable[..., dict[str, Array]]:
-        """A function that takes the inputs by name and gives the outputs by name."""
+        """A function from inputs by name to outputs by name."""
         if signature_key not in (None, SIGNATURE):
             raise MoteError(f"there is no signature '{signature_key}'", where=self._where, remedy=f"use '{SIGNATURE}'")
         places = {found["name"]: found["index"] for found in self._inputs}
@@ -305,14 +301,14 @@ class Interpreter:
 
 
 def _given(path: Any, content: bytes | None) -> Any:
-    """The model of the two that was given."""
+    """The model argument that was given."""
     if (path is None) == (content is None):
         raise MoteError("give either the path of a model or its bytes", where="Interpreter")
     return path if content is None else bytes(content)
 
 
 def _image(model: Any) -> bytes | None:
-    """The bytes of what was given, if it is an image."""
+    """The bytes of an image, if the argument is one."""
     if not isinstance(model, str | Path | bytes):
         return None
     data = model if isinstance(model, bytes) else read_file(model)
@@ -327,14 +323,14 @@ def _kernels(data: bytes, runtime: str | Path | None, where: str) -> list[Kernel
 
 
 def turned_ports(image: Description) -> list[int]:
-    """Inputs and outputs, counted one after the other, that an image has with channels last and the model has not."""
+    """Indices of ports that are channels-last in the image but not in the model."""
     told, count = image.about.get(TURNED, ()), len(image.inputs) + len(image.outputs)
     ports = (*image.inputs, *image.outputs)
     return [i for i in told if isinstance(i, int) and 0 <= i < count and len(ports[i].shape) > 2]
 
 
 def _words(data: bytes) -> Array:
-    """Bytes at an address that is a multiple of 8."""
+    """Bytes at an 8-byte aligned address."""
     found = np.zeros(-(-len(data) // 8), np.uint64)
     found.view(np.uint8)[: len(data)] = np.frombuffer(data, np.uint8)
     return found

@@ -1,4 +1,4 @@
-"""What the generated code is checked against: LiteRT's reference kernels, TFLite Micro, or Mote's own in NumPy."""
+"""References for verification: LiteRT's reference kernels, TFLite Micro, or Mote's NumPy operators."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from mote.ops.signal.audio_stateless import MicroOp
 from mote.text import printable
 
 LITTERS = 2
-"""How often it is tried what follows from elements that TFLite Micro does not write."""
+"""Repetitions with random values in elements that TFLite Micro does not write."""
 MICRO_ROOM = 1 << 20
-"""Bytes that TFLite Micro gets beside what follows from the model."""
+"""Bytes added to TFLite Micro's estimated arena."""
 
 SAID = 160
-"""Characters of what an interpreter says where it refuses a model."""
+"""Most characters of an interpreter's error message."""
 
 
 class RefusedError(MoteError):
-    """An interpreter does not run a model."""
+    """Raised when an interpreter does not run a model."""
 
 
 Reference = Callable[[Mapping[int, Array]], Mapping[int, Array] | None]
-"""Values of the model's (source) inputs -> every tensor; None where nothing is known of them yet."""
+"""Maps inputs (by source tensor id) to all tensors; None while a stream is warming up."""
 
 
 def litert_installed() -> bool:
@@ -45,8 +45,8 @@ def litert_installed() -> bool:
 
 
 def _interpreter(model: bytes, fast: bool) -> Any:
-    """LiteRT with `BUILTIN_REF`, or with its default kernels, which are no oracle: they differ from the reference, but
-    there are more of them."""
+    """LiteRT with `BUILTIN_REF`, or with its default kernels, which differ from the reference but cover more
+    operators."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     kernels = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if fast else OpResolverType.BUILTIN_REF
@@ -64,7 +64,7 @@ def litert(model: bytes, *, fast: bool = False) -> Reference:
 
 
 def _invoked(interpreter: Any, fixed: Mapping[int, Array]) -> Reference:
-    """The first subgraph of an interpreter, with inputs that are constants."""
+    """The first subgraph of an interpreter, with some inputs fixed."""
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
         with _refusals():
@@ -77,7 +77,7 @@ def _invoked(interpreter: Any, fixed: Mapping[int, Array]) -> Reference:
 
 
 def litert_of(source: Source, graph: Graph, *, fast: bool = False) -> Reference:
-    """LiteRT on a file as it was read: with the shapes of inputs, the constants and the signature that were chosen."""
+    """LiteRT on a file with the input shapes, constants and signature that were chosen."""
     number = subgraph_of(source)
     if number:
         return _signed(source, graph, number, fast)
@@ -92,7 +92,7 @@ def litert_of(source: Source, graph: Graph, *, fast: bool = False) -> Reference:
 
 
 def _signed(source: Source, graph: Graph, number: int, fast: bool) -> Reference:
-    """Another subgraph than the first, which LiteRT runs by the name of its signature."""
+    """Any other subgraph than the first, which LiteRT runs by its signature."""
     with _refusals():
         interpreter = _interpreter(source.data, fast)
         runner = interpreter.get_signature_runner(source.signature or None)
@@ -109,12 +109,12 @@ def _signed(source: Source, graph: Graph, number: int, fast: bool) -> Reference:
 
 
 def _shape(source: Source, given: Mapping[str, Any]) -> Shape:
-    """The shape of an input that LiteRT describes."""
+    """The shape of an input from LiteRT's details."""
     return dict(source.shapes).get(printable(given["name"]), tuple(map(int, given["shape"])))
 
 
 def _fixed(source: Source, graph: Graph, details: Sequence[Mapping[str, Any]]) -> dict[int, Array]:
-    """The inputs of the file that are constants in the graph, by their index."""
+    """Inputs of the file that are constants in the graph, by index."""
     constants = {constant.name: constant for constant in source.constants}
     found: dict[int, Array] = {}
     for given in (x for x in details if x["index"] not in graph.inputs):
@@ -128,8 +128,8 @@ def _fixed(source: Source, graph: Graph, details: Sequence[Mapping[str, Any]]) -
 
 @cache
 def micro_missing() -> str:
-    """Why TFLite Micro cannot be asked: it is not installed, or its wheel is not for this Python. Empty where it
-    can."""
+    """The reason why TFLite Micro is unavailable (not installed, or no wheel for this Python); empty where it is
+    available."""
     try:
         require("tflite_micro")
     except MoteError:
@@ -138,8 +138,8 @@ def micro_missing() -> str:
 
 
 def micro(model: bytes, graph: Graph) -> Reference:
-    """TFLite Micro, for operators that LiteRT does not know; every tensor has a place of its own. Elements that it does
-    not write, and what follows from them, are taken from Mote's own reference."""
+    """TFLite Micro, for operators that LiteRT lacks; every tensor has its own memory. Elements that it does not write,
+    and those that depend on them, come from Mote's reference."""
     if any(isinstance(op, Svdf) and op.tensor(graph, BIAS) is None for op in graph.ops):
         raise RefusedError("TFLite Micro crashes on SVDF without a bias", remedy="export the model with biases")
     runtime = require("tflite_micro", extra="tflm").runtime
@@ -174,7 +174,7 @@ def _known(oracle: Reference, inputs: Mapping[int, Array]) -> Mapping[int, Array
 
 
 class _Littered(Op):
-    """An operator of TFLite Micro, with anything where it writes nothing."""
+    """An operator of TFLite Micro, with random values in elements that it does not write."""
 
     of: MicroOp
     seed: int
@@ -196,7 +196,7 @@ class _Littered(Op):
 
 
 def _littered(graph: Graph, seed: int) -> Graph:
-    """The graph with anything where TFLite Micro writes nothing: what then differs follows from that."""
+    """The graph with random values where TFLite Micro writes nothing: elements that differ depend on them."""
     ops = [
         _Littered(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, of=op, seed=seed)
         if isinstance(op, MicroOp)
@@ -208,7 +208,7 @@ def _littered(graph: Graph, seed: int) -> Graph:
 
 @contextmanager
 def _refusals(who: str = "LiteRT") -> Iterator[None]:
-    """What an interpreter refuses is said as it says it, in one line."""
+    """Converts an interpreter's errors to RefusedError, with its message in one line."""
     try:
         yield
     except (ValueError, RuntimeError) as error:
@@ -220,13 +220,13 @@ def _refusals(who: str = "LiteRT") -> Iterator[None]:
 
 
 def micro_only(graph: Graph) -> bool:
-    """Whether the model has operators that TFLite Micro alone knows, with their types."""
+    """Whether the model has operators that only TFLite Micro supports."""
     return any(isinstance(op, MicroOp) or (isinstance(op, Svdf) and op.small_state(graph)) for op in graph.ops)
 
 
 def meaningful(oracle: Reference, graph: Graph) -> Reference:
-    """A reference without what it leaves behind results that are fewer than their tensor has room for: there anything
-    may lie, Mote has zeros."""
+    """A reference with zeros behind results that are shorter than their tensor: the reference leaves these elements
+    undefined."""
     parts = {op.outputs[0]: op for op in graph.ops if isinstance(op, Part) and op.count is not None}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
@@ -241,8 +241,7 @@ def _meaning(values: Mapping[int, Array], part: Part | None, t: int) -> Array:
 
 
 def numpy(graph: Graph) -> Reference:
-    """The NumPy reference of every operator, on the graph as it was imported. As LiteRT it goes on from one run to the
-    next."""
+    """The NumPy reference of every operator, on the imported graph. States persist between runs, as in LiteRT."""
     carried: dict[int, Array] = {}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
@@ -254,7 +253,7 @@ def numpy(graph: Graph) -> Reference:
 
 
 def as_in_file(oracle: Reference, graph: Graph) -> Reference:
-    """A reference that computes tensors as they lie in a graph, for who wants values as the model's file has them."""
+    """A reference with tensors in the layout of the model's file instead of the graph's."""
     lying = {i: t.arrangement for i, t in graph.tensors.items() if t.arrangement is not None}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
@@ -267,8 +266,8 @@ def as_in_file(oracle: Reference, graph: Graph) -> Reference:
 
 
 def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, float]]:
-    """Values of the graph's inputs -> magnitudes of its float32 tensors (`mote.graph.tolerance`), from one run to the
-    next; empty where nothing is computed in float32, here or in the reference."""
+    """Maps inputs to magnitudes of float32 tensors (`mote.graph.tolerance`), with states that persist; empty where
+    nothing is computed in float32."""
     if not computes_floats(graph) and all(type(op).unsure is Op.unsure for op in graph.ops):
         return lambda inputs: {}
     values, found = numpy(graph), Magnitudes(graph)
@@ -282,8 +281,8 @@ def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, flo
 
 
 def windowed(oracle: Reference, axis: int, size: int) -> Reference:
-    """The reference of a model over a window, for a stream: it gets the last `size` elements along `axis`. Before
-    there are so many it knows nothing."""
+    """A windowed model as the reference of a stream: it gets the last `size` elements along `axis`, and returns None
+    before there are so many."""
     heard: dict[int, Array] = {}
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
@@ -297,7 +296,7 @@ def windowed(oracle: Reference, axis: int, size: int) -> Reference:
 
 
 class _Tensors(Mapping[int, Array]):
-    """Tensors by index, copied out when asked for. LiteRT keeps nothing of what goes round in a loop for nobody."""
+    """Tensors by index, copied on access. LiteRT does not keep loop variables that nothing reads."""
 
     def __init__(self, get: Callable[[int], Array]) -> None:
         self.get_tensor = get

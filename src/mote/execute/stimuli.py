@@ -1,4 +1,4 @@
-"""Inputs to check a model with: random, extreme and structured, the same ones every time."""
+"""Test inputs: random, extreme and structured, deterministic."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ Stimulus = Callable[[Tensor, Limits, "np.random.Generator"], Array]
 
 
 def _limits(graph: Graph, t: Tensor) -> Limits:
-    """The least and the largest value to try. Real numbers that are quantized at once cover all integers that they can
-    become."""
+    """Smallest and largest value to try. Floats that are quantized at once cover all integers."""
     if t.dtype == DType.BOOL:
         return 0, 1
     if t.dtype != DType.FLOAT32:
@@ -60,7 +59,7 @@ def _extremes(t: Tensor, limits: Limits, rng: np.random.Generator) -> Array:
 
 
 SMALLER = (128, 16)
-"""The strengths of inputs that are tried where a loop does not end."""
+"""Amplitudes that are tried where a loop does not terminate."""
 STIMULI: tuple[Stimulus, ...] = (
     _random,
     _extremes,
@@ -72,8 +71,8 @@ STIMULI: tuple[Stimulus, ...] = (
 
 
 def stimuli(graph: Graph, count: int, seed: int = 0, source: Graph | None = None) -> list[dict[int, Array]]:
-    """`count` sets of inputs: each kind in turn, then random ones. What they mean is known from `source`, the model
-    that the graph was made from, where that is given: of what nobody needs nothing is left in the graph."""
+    """`count` sets of inputs: each kind in turn, then random ones. `source` is the original model, whose unused inputs
+    may be missing in the graph."""
     rng = np.random.default_rng(seed)
     kinds = [*STIMULI, *([_random] * max(0, count - len(STIMULI)))]
     bounds = input_bounds(source or graph)
@@ -86,8 +85,7 @@ def stimuli(graph: Graph, count: int, seed: int = 0, source: Graph | None = None
 
 
 def _that_end(graph: Graph, cases: list[dict[int, Array]]) -> list[dict[int, Array]]:
-    """Inputs with which all loops end: others would keep LiteRT and the generated code busy for longer than anybody
-    waits. In their place there are smaller ones, of which that is more likely; fewer where these do not end either."""
+    """Inputs for which all loops terminate; others are replaced by inputs of smaller amplitude, or dropped."""
     found: list[dict[int, Array]] = []
     states: dict[int, Array] = {}
     for number, case in enumerate(cases, 1):
@@ -102,7 +100,7 @@ def _that_end(graph: Graph, cases: list[dict[int, Array]]) -> list[dict[int, Arr
 
 
 def _between(values: Array, bounds: Bounds | None) -> Array:
-    """The values, folded into what means something."""
+    """Values folded into the valid range."""
     if bounds is None:
         return values
     low, high = bounds

@@ -1,4 +1,4 @@
-"""`mote run`: build the generated C for a target, run it, and say what it costs."""
+"""`mote run`: builds the generated C for a target, runs it, and reports its costs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEP_MARGIN = 0.05
 
 @dataclass(frozen=True)
 class LayerCost:
-    """What a layer costs, with the number that `mote plan` gives it; `instructions` is None on the host."""
+    """Costs of a layer, by its number in `mote plan`; `instructions` is None on the host."""
 
     number: str
     name: str
@@ -52,7 +52,7 @@ class Ram:
     stack_measured: int | None
     total: int
     code: int = 0
-    """Code that is executed from RAM; it is in the flash figure as well."""
+    """Bytes of code executed from RAM; also counted in flash."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Inference:
-    """What one inference took and gave, by the names of the outputs."""
+    """Costs and outputs of one inference."""
 
     instructions: int | None
     outputs: dict[str, Array]
@@ -80,8 +80,8 @@ class Inference:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Exact costs of an inference, the last one where there are several, and the outputs of all. What the host cannot
-    tell is None."""
+    """Exact costs of an inference, the last one where there are several, and the outputs of all. Values that cannot be
+    measured on the host are None."""
 
     model: str
     target: str
@@ -89,15 +89,15 @@ class RunResult:
     compiler: str
     instructions: int | None
     longest_step: int | None
-    """Instructions that one call of the step function takes at most."""
+    """The most instructions of one call of the step function."""
     layers: list[LayerCost]
     ram: Ram
     flash: Flash
     outputs: list[Output]
-    """What they are; `sha256` is of the last inference's."""
+    """Descriptions of the outputs; `sha256` is of the last inference's."""
     inferences: list[Inference]
     values: dict[str, Array]
-    """The outputs by name; with an axis more where there are several inferences."""
+    """Outputs by name; with a leading axis where there are several inferences."""
 
     def __repr__(self) -> str:
         counted = "not counted" if self.instructions is None else f"{self.instructions:,}"
@@ -112,7 +112,7 @@ class RunResult:
 
 
 def _plain(values: Array) -> Any:
-    """An array as JSON has it, in which every number is finite: what is not is a string."""
+    """An array as JSON; numbers that are not finite become strings."""
     flat = [x if isfinite(x) else str(x) for x in values.reshape(-1).tolist()]
     return np.array(flat, object).reshape(values.shape).tolist()
 
@@ -151,28 +151,28 @@ def run(
 
 @dataclass(frozen=True)
 class Subject:
-    """What is run and measured."""
+    """The subject of a measurement."""
 
     path: str
     firmware: Firmware
     graph: Graph
-    """Its inputs and outputs are those of the model."""
+    """A graph with the model's inputs and outputs."""
     layers: Sequence[LayerCost]
     keeps: bool
-    """Whether an inference depends on those before it."""
+    """Whether the model is stateful."""
     arena: int
     defined: int
     """Bytes of the arena that the firmware defines."""
     constants: int
-    """Bytes, where the linked file does not tell."""
+    """Bytes of constants, where the linked file does not show them."""
     pointers: bool = False
-    """Whether functions are called through pointers, so that nobody knows how much stack they can take."""
+    """Whether functions are called through pointers, so that the stack has no known bound."""
 
 
 def measured(
     subject: Subject, raw: list[list[bytes]], *, compiler: str | None, emulator: str | None, layers: bool
 ) -> RunResult:
-    """Build, run and measure it on inputs as the harness takes them."""
+    """Builds, runs and measures it on raw inputs of the harness."""
     graph, target = subject.graph, subject.firmware.target
     with temporary_folder() as folder:
         on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
@@ -214,7 +214,7 @@ def measured(
 
 
 def _outputs(tensors: Sequence[Tensor], data: Sequence[bytes]) -> dict[str, Array]:
-    """By name; where several have the same, by name and number."""
+    """Outputs by name; duplicates get a number."""
     names = [t.name for t in tensors]
     unique = [name if names.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(names)]
     raw = [np.frombuffer(x, t.dtype.numpy).reshape(t.shape) for t, x in zip(tensors, data, strict=True)]
@@ -227,14 +227,14 @@ def _together(values: Sequence[Array]) -> Array:
 
 
 def stimulus(graph: Graph, inputs: Inputs | None) -> list[list[bytes]]:
-    """Inferences as the harness takes them: of these inputs, or the first one of the self-test."""
+    """Raw inputs of the harness for each inference: from `inputs`, or the first one of the self-test."""
     cases = [FULL.inputs(graph)] if inputs is None else given_inputs(graph, inputs)
     return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
 
 
 def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
-    """The same model with a header that states how many instructions a step takes at most: measured on some inputs and
-    rounded up by STEP_MARGIN, since a few kernels take a little longer for some values than for others."""
+    """Adds the most instructions of a step to the model's header: measured on some inputs and increased by STEP_MARGIN,
+    since a few kernels depend on data."""
     flow = next((op for op in compiled.plan.graph.ops if depends(op)), None)
     if flow is not None:
         raise MoteError(
@@ -257,7 +257,7 @@ def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator
 
 
 def stacks(elf: Path, measured: int) -> tuple[int, int]:
-    """The most stack that the model's run function can take, and what it took where the glue's call took `measured`."""
+    """The stack bound of the model's run function, and its actual use where the glue's call used `measured`."""
     worst = toolchain.worst_stack(elf, "harness_run")
     glue = worst.chain[0].size
     if measured > worst.size:

@@ -1,4 +1,4 @@
-"""The packagers by name, and the ones that every project gets."""
+"""The packagers by name, and the default ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ PACKAGERS: Mapping[str, Callable[[Project], dict[str, str]]] = {"make": make.fil
 
 
 def packaged(project: Project) -> Project:
-    """A C project with its build files."""
+    """Adds build files to a C project."""
     files = {name: text for packager in PACKAGERS.values() for name, text in packager(project).items()}
     return replace(project, files=project.files | files)

@@ -1,4 +1,4 @@
-"""What makes the folder of a runtime build on its own: Makefile, CMakeLists.txt and an example."""
+"""Build files of a runtime: Makefile, CMakeLists.txt and an example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.version import __version__
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 WRAPPING = "-fwrapv"
-"""What compilers are told of sums: the kernels' may wrap."""
+"""Compiler flag for wrapping integer overflow, which kernels rely on."""
 
 _EXAMPLE = """\
 /* main.c: an example for a computer: runs an image from a file, with inputs of zeros, and prints the outputs' bytes.
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
 
 
 def build_files(sources: Sequence[str], target: Target, how: Optimization) -> dict[str, str]:
-    """The files beside the runtime's C."""
+    """The build files for the runtime's C."""
     flags = " ".join([*target.gcc_flags, how.level, *how.gcc, WRAPPING])
     said = printable(f"What Mote measures on {target.name} is built by gcc with {flags}.")
     told = [flag for flag in (*target.gcc_flags, *how.gcc) if flag.startswith("-f")]

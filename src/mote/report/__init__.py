@@ -1,1 +1,1 @@
-"""Plans and fronts for people: what lies where and when, as text and as SVG."""
+"""Reports on plans and fronts, as text and as SVG."""

@@ -1,4 +1,4 @@
-"""What a model takes for what, and what is left of another model in each of its layers, as SVG."""
+"""Confusion matrices and layer noise as SVG."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from mote.report.svg import CHARACTER, LINE, Canvas, ticks
 
 MARGIN, TOP = 16, 64
 RIGHT, WRONG, PLAIN = "#3fb950", "#f0883e", "#4a90d9"
-"""The colours of right answers, of wrong ones and of what is neither: readable on light and on dark pages."""
+"""Colours of right answers, wrong ones, and others: readable on light and dark backgrounds."""
 CELL, MOST_PIXELS = 34, 1200
-"""The side of a cell where there are few, and of all of them together."""
+"""Side of a cell in a small matrix, and of the whole matrix, in pixels."""
 NUMBERED = 20
-"""The least side of a cell that a number is written into."""
+"""The smallest cell that shows a number."""
 LONGEST = 40
-"""Letters of a name."""
+"""Most characters of a name."""
 BAR = 420
-"""The width of the longest bar."""
+"""Width of the longest bar."""
 
 
 def confusion(matrix: Sequence[Sequence[int]], names: Sequence[str], title: str) -> str:
-    """A row for each label, a column for each answer; the more of a label's samples, the stronger the colour."""
+    """A confusion matrix: a row per label, a column per answer, coloured by share."""
     labels = [_short(name) for name in names]
     margin = MARGIN + CHARACTER * max(map(len, labels)) + 24
     side = min(CELL, MOST_PIXELS / len(matrix))
@@ -58,7 +58,7 @@ def _cell(canvas: Canvas, x: float, y: float, side: float, count: int, total: in
 
 @dataclass(frozen=True)
 class Bar:
-    """A layer: its name as it is shown, how much of it is left in decibels, and what is to be said of it."""
+    """A bar for a layer: its name, signal-to-noise ratio in dB, and tooltip."""
 
     name: str
     decibels: float
@@ -68,7 +68,7 @@ class Bar:
 
 
 def noise(bars: Sequence[Bar], title: str) -> str:
-    """Layers from the first to the last, the signal to noise of each; longer bars are better."""
+    """Signal-to-noise ratio of each layer, first to last; longer bars are better."""
     left = MARGIN + CHARACTER * max(len(bar.name) for bar in bars) + 8
     notes = CHARACTER * max(len(bar.note) for bar in bars) + 2 * MARGIN
     canvas = Canvas(max(left + BAR + notes, CHARACTER * len(title) * 1.4 + 2 * MARGIN), title)

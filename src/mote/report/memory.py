@@ -1,4 +1,4 @@
-"""What lies where in the arena, and when: a plan as the reports show it."""
+"""The memory map of a plan: what is in the arena, where and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.plan.plan_bound import bound
 
 
 class Held(StrEnum):
-    """What a name in the arena stands for."""
+    """What a holding contains."""
 
     TENSOR = "tensor"
     SUMS = "sums"
@@ -22,19 +22,19 @@ class Held(StrEnum):
 
 @dataclass(frozen=True)
 class Holding:
-    """What lies in the arena under one name: the rows of a tensor, an operator's running sums or its working memory."""
+    """Memory under one name: the rows of a tensor, an operator's accumulators or its scratch."""
 
     name: str
     role: Held
     cells: tuple[Cell, ...]
     buffer: Buffer | None = None
-    """Of a tensor."""
+    """The buffer of a tensor."""
     number: str = ""
-    """Of the layer whose sums or working memory it is."""
+    """The number of the layer whose accumulators or scratch it is."""
 
     @property
     def memory(self) -> int:
-        """Which of the plan's memories it is in."""
+        """The index of its memory in the plan."""
         return self.cells[0].memory
 
     @property
@@ -56,7 +56,7 @@ class Holding:
 
     @property
     def stored(self) -> str:
-        """How its rows are found."""
+        """How its rows are stored."""
         if self.buffer is None or self.buffer.base is not None:
             return f"linear at {min(c.offset for c in self.cells):,}"
         period = ring(self.buffer.offsets)
@@ -67,7 +67,7 @@ class Holding:
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
-        """Its cells, those with the same lifetime that touch as one."""
+        """Its cells; adjacent ones with the same lifetime are merged."""
         found: list[Box] = []
         for c in sorted(self.cells, key=lambda c: (c.first, c.last, c.offset)):
             before = found[-1] if found else None
@@ -80,7 +80,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class Box:
-    """Bytes offset..end-1 from step `first` to step `last`, both included."""
+    """Bytes offset..end-1 from step `first` to step `last`, inclusive."""
 
     offset: int
     end: int
@@ -91,14 +91,14 @@ class Box:
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """The arenas of a plan over time: one, or one for each memory. Step -1 is the caller before the run, the number of
-    steps the caller after it."""
+    """The arenas of a plan over time, one for each memory. Step -1 is the caller before the run, the number of steps
+    the caller after it."""
 
     plan: Plan
 
     @cached_property
     def holdings(self) -> tuple[Holding, ...]:
-        """In the order in which they appear."""
+        """Holdings in the order in which they appear."""
         cells: dict[tuple[object, ...], list[Cell]] = {}
         for c in self.plan.cells:
             key = ("tensor", c.tensors[0]) if c.role is Role.ROW else (c.role, self.plan.steps[c.first].ops)
@@ -117,12 +117,12 @@ class MemoryMap:
 
     @cached_property
     def live(self) -> dict[int, int]:
-        """The bytes that are held at each step."""
+        """Live bytes at each step."""
         return {step: sum(n for _, n in self._shares(step)) for step in range(-1, len(self.plan.steps) + 1)}
 
     @property
     def peak(self) -> int:
-        """The most bytes that are held at one step."""
+        """Peak RAM: the most live bytes at one step."""
         return max(self.live.values())
 
     @property
@@ -130,15 +130,15 @@ class MemoryMap:
         return max(self.live, key=lambda step: self.live[step])
 
     def held(self, step: int) -> list[tuple[Holding, int]]:
-        """What the bytes that are held at a step belong to, the most first. Where a kernel writes over what it reads,
-        the bytes are the output's."""
+        """Live bytes at a step by holding, largest first. Bytes that a kernel overwrites in place belong to its
+        output."""
         total = [0] * len(self.holdings)
         for i, n in self._shares(step):
             total[i] += n
         return sorted(((h, n) for h, n in zip(self.holdings, total, strict=True) if n), key=lambda x: -x[1])
 
     def _shares(self, step: int) -> Iterator[tuple[int, int]]:
-        """Which holding has how many bytes of what is live at a step, cell by cell."""
+        """Bytes of each holding that are live at a step, cell by cell."""
         cells = [(c, i) for i, h in enumerate(self.holdings) for c in h.cells if c.first <= step <= c.last]
         reached = [0] * len(self.plan.arenas)
         for c, i in sorted(cells, key=lambda x: (x[0].offset, -x[0].first)):
@@ -147,21 +147,21 @@ class MemoryMap:
 
     @property
     def gap(self) -> int:
-        """How far the arena is above the bound."""
+        """Distance of the arena from the lower bound."""
         return max(self.plan.arena - self.bound, 0)
 
     @cached_property
     def bound(self) -> int:
-        """The bytes of arena that no plan takes less than."""
+        """Lower bound for the arena's bytes of any plan."""
         return bound(self.plan)
 
     def name(self, memory: int) -> str:
-        """What a memory is called; empty where there is no choice."""
+        """The name of a memory; empty where there is only one."""
         return self.plan.memories[memory].name if self.plan.memories else ""
 
 
 def ring(offsets: tuple[int | None, ...]) -> int | None:
-    """After how many rows the offsets repeat themselves; None if they do not."""
+    """Period of a ring buffer's row offsets; None if they are not periodic."""
     for period in range(1, len(offsets)):
         pairs = zip(offsets, offsets[period:], strict=False)
         if all(a == b or a is None or b is None for a, b in pairs):
@@ -170,7 +170,7 @@ def ring(offsets: tuple[int | None, ...]) -> int | None:
 
 
 def direction(steps: tuple[Step, ...]) -> str | None:
-    """From which end the rows of an operator are computed; None for one step."""
+    """The direction in which an operator's rows are computed; None for a single step."""
     places = [s.rows.lo if s.tap is None else s.tap for s in steps]
     if len(places) == 1:
         return None

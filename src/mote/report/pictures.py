@@ -1,4 +1,4 @@
-"""The arena of a plan and the front of a model as SVG."""
+"""The arena of a plan and the front of a model, as SVG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEFT, TOP = 76, 64
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where values of two axes lie on the page."""
+    """Maps values of two axes to the page."""
 
     x: float
     y: float
@@ -34,7 +34,7 @@ class _Frame:
 
 
 def arena(memory: MemoryMap, title: str) -> str:
-    """Steps across, bytes down, everything that is held as a box from its first step to its last."""
+    """The memory map: steps across, bytes down, a box per lifetime."""
     plan = memory.plan
     steps = len(plan.steps)
     width = min(1600, max(900, 2 * steps))
@@ -61,7 +61,7 @@ def arena(memory: MemoryMap, title: str) -> str:
 
 
 def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
-    """The colour of each holding; working memory is hatched in that of its operator's output."""
+    """The colour of each holding; scratch is hatched in the colour of its operator's output."""
     tensors = [h for h in memory.holdings if h.role is Held.TENSOR]
     of = {t: colour(i) for i, h in enumerate(tensors) for c in h.cells[:1] for t in c.tensors}
     found = {}
@@ -94,7 +94,7 @@ def _arena_axes(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
 
 
 def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, str]) -> float:
-    """Below the arena: which operator runs at each step, in the colour of what it computes, and the steps' numbers."""
+    """Below the arena: the operator of each step, in the colour of its output, and step numbers."""
     plan = memory.plan
     bottom = frame.y + frame.height
     paint = {t: paints[id(h)] for h in memory.holdings if h.role is Held.TENSOR for t in h.cells[0].tensors}
@@ -117,7 +117,7 @@ def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, st
 
 
 def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
-    """Where the most is live, and the bound."""
+    """Marks the peak and the lower bound."""
     x = frame.at_x(memory.peak_step + 0.5)
     canvas.line(x, frame.y - 6, x, frame.y + frame.height, "mark", f"the most is live at step {memory.peak_step}")
     left = x > frame.x + frame.width / 2
@@ -129,7 +129,7 @@ def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
 
 
 def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: int) -> None:
-    """The name inside, or as much of it as there is room for; the holding's memory begins at `start`."""
+    """The label inside a box, abbreviated to fit; the holding's memory begins at `start`."""
     name = f"{letter} {holding.label}"
     best = (0, 0.0, 0.0, 0.0)
     for offset, end, first, last in _rectangles(holding.boxes):
@@ -144,7 +144,7 @@ def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: 
 
 
 def _rectangles(boxes: Sequence[Box]) -> Iterator[tuple[int, int, int, int]]:
-    """Offset, end, first and last step of what boxes that lie one after another have in common."""
+    """The common offset, end, first and last step of overlapping boxes."""
     ordered = sorted(boxes, key=lambda b: b.offset)
     for i, start in enumerate(ordered):
         end, first, last = start.end, start.first, start.last
@@ -168,14 +168,14 @@ def _rows(rows: tuple[int, ...]) -> str:
 
 
 def span(first: int, last: int, steps: int) -> str:
-    """From when to when something lives."""
+    """The lifetime as text."""
     begin = "the start" if first < 0 else f"step {first}"
     end = "the end" if last >= steps else f"step {last}"
     return f"{begin} only" if begin == end else f"from {begin} to {end}"
 
 
 def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: float) -> float:
-    """A column entry for each tensor; returns the height of the picture."""
+    """The legend, an entry per tensor; returns the height of the picture."""
     columns = max(1, int((canvas.width - LEFT) // 260))
     named = list(zip(letters(memory), memory.holdings, strict=True))
     shown = [(letter, h) for letter, h in named if h.role is Held.TENSOR]
@@ -196,7 +196,7 @@ def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: floa
 
 @dataclass(frozen=True)
 class Dot:
-    """A point of a front: RAM, cost, its name and all else that is known of it."""
+    """A point of a front: RAM, cost, name and details."""
 
     ram: int
     cost: int
@@ -205,7 +205,7 @@ class Dot:
 
 
 def front(dots: Sequence[Dot], title: str, cost_name: str) -> str:
-    """RAM across, cost up, joined by a staircase: what is had for less than the next point's RAM."""
+    """RAM across, cost up, joined by a staircase."""
     canvas = Canvas(760, title)
     frame = _Frame(
         LEFT + 24, TOP, 760 - LEFT - 140, 340, _padded([d.ram for d in dots]), _padded([d.cost for d in dots])[::-1]

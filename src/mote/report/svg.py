@@ -1,4 +1,4 @@
-"""A little SVG, written as text: shapes with tooltips, ticks, colours that are readable on light and on dark pages."""
+"""A small SVG writer: shapes with tooltips, ticks, colours for light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from colorsys import hls_to_rgb
 from html import escape
 
 SVG = b"<svg"
-"""What a picture begins with."""
+"""The beginning of an SVG file."""
 CHARACTER = 6.2
-"""Width of a character of small text, on the safe side."""
+"""Upper estimate of the width of a character of small text."""
 LINE = 16
 """Height of a line of text."""
 
@@ -40,7 +40,7 @@ _CONTROL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 class Canvas:
-    """Shapes in the order in which they are drawn."""
+    """Shapes in drawing order."""
 
     def __init__(self, width: float, title: str) -> None:
         self.width, self.title = width, title
@@ -66,7 +66,7 @@ class Canvas:
         self.parts.append(f"<text{_attributes(x=x, y=y, text_anchor=anchor, **named, **around)}>{clean(text)}</text>")
 
     def hatching(self, name: str, colour: str) -> str:
-        """A paint of stripes."""
+        """A striped fill."""
         self.definitions.append(
             f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
             f'<rect width="6" height="6" fill="{colour}" fill-opacity="0.35"/>'
@@ -94,12 +94,12 @@ class Canvas:
 
 
 def clean(text: str) -> str:
-    """Text for XML: escaped, without the characters that XML cannot hold."""
+    """Escapes text for XML, without characters that XML cannot hold."""
     return escape(_CONTROL.sub("\ufffd", text), quote=False)
 
 
 def colour(index: int) -> str:
-    """Colours far apart from their neighbours, all light enough for dark text."""
+    """A palette of colours distinct from their neighbours, light enough for dark text."""
     r, g, b = hls_to_rgb(index * 0.381966 % 1, (0.70, 0.78, 0.64)[index % 3], 0.6)
     return f"#{round(r * 255):02x}{round(g * 255):02x}{round(b * 255):02x}"
 

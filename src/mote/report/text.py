@@ -1,4 +1,4 @@
-"""Charts of plain characters."""
+"""Charts in plain text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRATCH, SUMS, FREE = "#", "+", "."
 
 
 def letters(memory: MemoryMap) -> list[str]:
-    """The character of each holding in the map: a letter for each tensor, again from A where there are many."""
+    """The character of each holding in the map: a letter per tensor, repeated from A where there are many."""
     found = []
     tensors = 0
     for h in memory.holdings:
@@ -27,7 +27,8 @@ def letters(memory: MemoryMap) -> list[str]:
 
 
 def arena_maps(memory: MemoryMap, width: int = 100, height: int = 22) -> str:
-    """The arenas one below the other: steps across, bytes down, the letter of what holds most of each place."""
+    """The memory maps of all arenas: steps across, bytes down, the letter of the holding that covers most of each
+    cell."""
     arenas = memory.plan.arenas
     maps = []
     for i, nbytes in enumerate(arenas):
@@ -66,7 +67,7 @@ def _fill(area: list[list[dict[str, float]]], h: Holding, letter: str, per_step:
 
 
 def _covered(lo: float, hi: float) -> Iterator[tuple[int, float]]:
-    """The unit cells that lo..hi meets, and how much of each."""
+    """The unit cells that lo..hi overlaps, and by how much."""
     i = int(lo)
     while i < hi:
         part = min(hi, i + 1) - max(lo, i)
@@ -93,7 +94,7 @@ def bar(value: float, largest: float, width: int = 24) -> str:
 def step_chart(
     points: Sequence[tuple[float, float]], marks: Sequence[str], *, x_name: str, y_name: str, width: int = 72
 ) -> str:
-    """Points (x rising, y falling) as marks, joined by a staircase: what is had for less than the next point's x."""
+    """Points (x rising, y falling) as marks, joined by a staircase."""
     lines, axis = 12, max(len(f"{y:,.0f}") for _, y in points)
     columns = width - axis - 3
     xs, ys = [p[0] for p in points], [p[1] for p in points]

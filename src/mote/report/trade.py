@@ -1,4 +1,4 @@
-"""What accuracy costs, as SVG: a metric over instructions, flash and RAM, one panel beside another."""
+"""Accuracy against costs as SVG: a metric over instructions, flash and RAM, in panels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEFT, TOP, WIDTH, HEIGHT, GAP = 76, 64, 300, 300, 56
 
 @dataclass(frozen=True)
 class Dot:
-    """A model: what it costs, how good it is, what a reader sees who points at it, and whether it is the one."""
+    """A model: its cost, metric and tooltip, and whether it was chosen."""
 
     cost: int
     value: float
@@ -22,14 +22,14 @@ class Dot:
 
 @dataclass(frozen=True)
 class Panel:
-    """A kind of cost, and what models take of it."""
+    """A kind of cost, and the models' values of it."""
 
     name: str
     dots: Sequence[Dot]
 
 
 def trade(panels: Sequence[Panel], title: str, metric: str, guard: float | None = None) -> str:
-    """The panels with the same metric up; a dashed line where it may not go below (or above)."""
+    """The panels with a common metric axis; a dashed line marks the constraint."""
     canvas = Canvas(LEFT + len(panels) * (WIDTH + GAP), title)
     canvas.text(LEFT, 24, title, kind="title")
     values = [dot.value for panel in panels for dot in panel.dots] + ([] if guard is None else [guard])
@@ -70,7 +70,7 @@ def _padded(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _levels(low: float, high: float) -> list[float]:
-    """About six values of the metric: whole steps of a size that is easily read."""
+    """About six round values of the metric."""
     step = 10.0 ** _exponent((high - low) / 6)
     size = next(step * k for k in (1, 2, 5, 10) if step * k * 6 >= high - low)
     first = int(low // size) + 1

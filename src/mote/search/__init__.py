@@ -1,5 +1,5 @@
-"""Searches: many evaluations of one function, in this process, in others, or on a cluster; what was found is kept, and
-the best of it chosen. Nothing here knows what is searched for."""
+"""Parallel searches: evaluates one function many times, in this process, in worker processes, or on a cluster; keeps a
+journal, and selects the Pareto front. Nothing here depends on what is searched."""
 
 from mote.search.front import front
 from mote.search.journal import Journal, digest

@@ -1,7 +1,6 @@
-"""Choose one option for each of several things, where every option has a price and does some harm.
+"""Choose one option per item, where every option has a price and a harm (a multiple-choice knapsack).
 
-Prices and harms of the things are taken to add up, which is about right for many searches, and says what is worth being
-evaluated: it is the evaluation that decides.
+Prices and harms are assumed to be additive, which is a good heuristic for what to evaluate; the evaluation decides.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 Choice = tuple[str, ...]
-"""An option for each thing."""
+"""One option per item."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """What an option adds to the price of all, and to the harm."""
+    """What an option adds to the total price and harm."""
 
     price: float
     harm: float
 
 
 Table = Sequence[Mapping[str, Option]]
-"""The options of each thing, by name."""
+"""The options of each item, by name."""
 
 
 def price(table: Table, choice: Choice) -> float:
@@ -35,8 +34,8 @@ def harm(table: Table, choice: Choice) -> float:
 
 
 def path(table: Table) -> list[Choice]:
-    """From the cheapest choice to the least harmful one: of all choices, those for which no other has less harm at the
-    same price, as far as they are had by taking the step that buys most for its price, one thing at a time."""
+    """The path from the cheapest choice to the least harmful one along the convex hull: one item at a time, best
+    exchange rate first."""
     hulls = [_hull(options) for options in table]
     choice = [hull[0] for hull in hulls]
     steps = [(_rate(table[i], a, b), i, k) for i, hull in enumerate(hulls) for k, (a, b) in enumerate(pairwise(hull))]
@@ -48,8 +47,7 @@ def path(table: Table) -> list[Choice]:
 
 
 def _hull(options: Mapping[str, Option]) -> list[str]:
-    """The options from the cheapest to the least harmful, without those that cost more than what lies between two
-    others."""
+    """Options on the lower convex hull of price and harm, from the cheapest to the least harmful."""
     hull: list[str] = []
     for name in sorted(options, key=lambda x: (options[x].price, options[x].harm, x)):
         if hull and options[name].harm >= options[hull[-1]].harm:
@@ -61,13 +59,13 @@ def _hull(options: Mapping[str, Option]) -> list[str]:
 
 
 def _rate(options: Mapping[str, Option], one: str, other: str) -> float:
-    """What less harm costs, from one option to another that does less."""
+    """The price per unit of harm avoided, from one option to another."""
     return (options[other].price - options[one].price) / (options[one].harm - options[other].harm)
 
 
 def neighbours(table: Table, choice: Choice) -> list[Choice]:
-    """Choices that should be cheaper than this one: another option for one thing, or for two, of which one gets dearer
-    and does less harm. Those that do no more harm come first, then those that save most for the harm that they do."""
+    """Choices that should be cheaper: another option for one item, or for two, of which one gets more expensive and
+    less harmful. Those that do no more harm come first, then those that save most per unit of harm."""
     changes = [(i, name) for i, options in enumerate(table) for name in options if name != choice[i]]
     pairs = [
         (one, other)
@@ -98,8 +96,8 @@ def _changed(choice: Choice, *changes: tuple[int, str]) -> Choice:
 
 
 def first_good(count: int, at_once: int, good: Callable[[Sequence[int]], Sequence[bool]]) -> int | None:
-    """The first of so many numbers that is good, where all behind a good one are: `good` is asked for a few at once,
-    by which the rest is divided. None where none is good."""
+    """The first good index by k-ary search, where all indices behind a good one are good: `good` evaluates a few at
+    once. None where none is good."""
     bad, best = -1, count
     while best - bad > 1:
         asked = sorted({bad + (best - bad) * k // (at_once + 1) for k in range(1, at_once + 1)} - {bad})

@@ -1,7 +1,7 @@
-"""Evaluations on a cluster of Dask.
+"""Evaluations on a Dask cluster.
 
-What all evaluations share is a value of the cluster that Dask passes from worker to worker, and makes again from what
-the scheduler knows when the workers that had it die. An evaluation names it, and carries its item only.
+Shared data is a Dask future that workers pass to each other, and that Dask recomputes when its workers die. An
+evaluation refers to it, and carries its item only.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from mote.search.work import Function, Outcome, Outcomes, died, other_version, p
 from mote.version import __version__
 
 CONNECT = 10.0
-"""Seconds that a scheduler has to answer."""
+"""Seconds until a scheduler must answer."""
 ARRIVE = 30.0
-"""Seconds for the first worker of a cluster to arrive."""
+"""Seconds until the first worker must arrive."""
 LOGGERS = ("distributed", "distributed.client")
-"""Who writes tracebacks of what is an error that explains itself, here."""
+"""Loggers that are silenced, as they print tracebacks of errors that are reported anyway."""
 
 
 class Cluster:
-    """Workers behind a scheduler that runs somewhere; `most`: how many evaluations at once, 0: as many as there are
-    threads."""
+    """Workers behind a Dask scheduler; `most`: evaluations at once, 0: one per thread."""
 
     def __init__(self, shared: Any, address: str, most: int) -> None:
         data = packed("what is searched", shared)
@@ -92,8 +91,7 @@ class Cluster:
             return self._client.submit(function, *arguments, **options)
 
     def _outcome(self, future: Any, name: str) -> Outcome:
-        """What came of an evaluation. A result that was lost with its worker is waited for once more: Dask evaluates it
-        again."""
+        """The outcome of an evaluation. Where a result was lost with its worker, Dask evaluates it again, once."""
         where = f"scheduler {self._address}"
         try:
             found = future.result()
@@ -109,7 +107,7 @@ class Cluster:
         return found
 
     def _check_workers(self) -> None:
-        """Every worker has this version of Mote. Those that come later are checked when they evaluate something."""
+        """Checks that every worker has this version of Mote. Later workers are checked when they evaluate something."""
         try:
             self._client.wait_for_workers(1, timeout=ARRIVE)
             found = self._client.run(locate, "mote.version.__version__")
@@ -133,5 +131,5 @@ def _dropped(name: str, where: str) -> MoteError:
 
 
 def _line(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """An error message in one line."""
     return " ".join(str(error).split()) or type(error).__name__

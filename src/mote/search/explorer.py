@@ -1,4 +1,5 @@
-"""`mote explore`: the plans of a model from the least RAM to the fastest, each under a name that compiles it again."""
+"""`mote explore`: the Pareto front of a model's plans from the least RAM to the fastest, each with a name to compile it
+by."""
 
 from __future__ import annotations
 
@@ -25,34 +26,34 @@ from mote.search.session import searching, sendable
 from mote.targets import Target
 
 POINTS = 8
-"""Into how many parts the RAM between the least and the fastest plan is divided."""
+"""Number of budgets between the least RAM and the fastest plan."""
 BUDGET = "ram-"
-"""How names of plans within a budget begin."""
+"""Prefix of the names of plans within a budget."""
 EVERYTHING = f"{BUDGET}{UNLIMITED}"
 """A plan without a budget."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A plan and what it costs. What was not measured is None; flash is then that of the constants alone."""
+    """A plan and its costs. Unmeasured values are None; flash is then the constants only."""
 
     name: str
-    """`mote compile --point NAME` makes it again."""
+    """The name for `mote compile --point NAME`."""
     aliases: tuple[str, ...]
     arena: int
     static: int
     stack: int | None
     instructions: int | None
     cycles: int | None
-    """By the core's cycle model."""
+    """Cycles by the core's cycle model."""
     estimate: int
-    """The planner's guess of the cycles, from the table of costs that the target names."""
+    """The planner's estimate of cycles, from the target's cost table."""
     macs: int
     code: int | None
     constants: int
     steps: int
     by_rows: int
-    """How many operators run by rows or by sums."""
+    """Number of operators that run by rows or by accumulators."""
 
     @property
     def ram(self) -> int:
@@ -64,7 +65,7 @@ class Point:
 
     @property
     def cost(self) -> int:
-        """What points are compared by: cycles, or the estimate where nothing was measured."""
+        """The cost that points are compared by: cycles, or the estimate where nothing was measured."""
         return self.estimate if self.cycles is None else self.cycles
 
     @property
@@ -77,20 +78,20 @@ class Point:
 
 @dataclass(frozen=True)
 class Front:
-    """The plans of a model of which none is better than another: more RAM always means fewer cycles."""
+    """The Pareto front of a model's plans: more RAM always means fewer cycles."""
 
     model: str
     target: str
     input: str
     optimize: str
     measured: str
-    """By which tools; empty where nothing was measured."""
+    """The tools that measured; empty where nothing was measured."""
     reason: str
-    """Why nothing was measured."""
+    """The reason why nothing was measured."""
     points: tuple[Point, ...]
-    """RAM rising, cost falling."""
+    """Points by rising RAM and falling cost."""
     dominated: tuple[Point, ...]
-    """What was tried too: another point takes no more RAM and is no slower."""
+    """Dominated points."""
 
     def __repr__(self) -> str:
         return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
@@ -141,11 +142,11 @@ def explore(
     say: Say = silent,
     **options: Any,
 ) -> Front:
-    """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are left aside.
+    """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are ignored.
 
-    `measured`: whether to run every plan on the emulated target; None: where the tools are there. `scheduler` and
-    `workers`: who plans and measures (`mote.search.running`); the front is the same. `journal`: a file that keeps what
-    was found, so that a search that was stopped goes on. `say`: callback for progress.
+    `measured`: whether to run every plan on the emulated target; None: if the tools are installed. `scheduler` and
+    `workers`: where plans are made and measured (`mote.search.running`), without effect on the result. `journal`: a
+    file of results, from which an interrupted search continues. `say`: callback for progress.
     """
     check_at_least("points", points, 1)
     settings, example_inputs = settings_and_examples(settings, example_inputs)
@@ -174,7 +175,7 @@ def explore(
 
 
 def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> MoteError | None:
-    """Why cycles cannot be counted, if so."""
+    """The reason why cycles cannot be counted, if any."""
     missing = missing_tools(target, compiler, emulator, what="cycles")
     try:
         check_cycles(target)
@@ -185,7 +186,7 @@ def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> Mot
 
 @dataclass(frozen=True)
 class Task:
-    """What is explored, and how: sent to workers once."""
+    """The shared state of an exploration, sent to each worker once."""
 
     model: Source
     settings: Settings
@@ -193,7 +194,7 @@ class Task:
     compiler: str | None
     emulator: str | None
     compiled: dict[str, Compiled] = field(default_factory=dict, compare=False, repr=False)
-    """The plans that were made in this process, by name: what is measured was planned before."""
+    """Plans made in this process, by name, for measuring."""
 
     def compile(self, name: str) -> Compiled:
         if name not in self.compiled:
@@ -203,10 +204,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan as workers tell of it."""
+    """A plan as workers report it."""
 
     code: str
-    """A digest of the C; plans with the same one are the same."""
+    """Digest of the generated C, which identifies equal plans."""
     arena: int
     static: int
     estimate: int
@@ -222,7 +223,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a plan takes on the emulated target."""
+    """Measurements of a plan on the emulated target."""
 
     tools: str
     stack: int | None
@@ -233,7 +234,7 @@ class Measured:
 
 
 def planned(task: Task, name: str) -> Planned | None:
-    """The plan that a name stands for; None where nothing fits the budget."""
+    """Plans a point by name; None where nothing fits the budget."""
     try:
         compiled = task.compile(name)
     except BudgetError:
@@ -255,7 +256,7 @@ def planned(task: Task, name: str) -> Planned | None:
 
 
 def measured(task: Task, name: str) -> Measured:
-    """What the plan that a name stands for takes."""
+    """Measures a point by name."""
     compiled = task.compile(name)
     # A budget is one of arena and static memory: the stack is no reason to refuse it.
     unbound = replace(compiled, settings=replace(compiled.settings, ram=None))
@@ -273,14 +274,14 @@ def measured(task: Task, name: str) -> Measured:
 
 @dataclass
 class _Found:
-    """A plan and the names that compile it."""
+    """A plan and its names."""
 
     plan: Planned
     names: list[str]
 
 
 class _Search:
-    """Plans for budgets from the largest that changes anything down to the least."""
+    """Plans for decreasing budgets, from the largest that has an effect to the least."""
 
     def __init__(self, runner: Runner, key: str, points: int, say: Say) -> None:
         self.runner, self.key, self.points, self.say = runner, key, points, say
@@ -305,8 +306,8 @@ class _Search:
         return found
 
     def _descend(self, budgets: Sequence[int], ram: int) -> dict[str, Planned]:
-        """The plans within falling budgets; a budget that the plan before keeps, which takes so much RAM, has no other
-        plan. As many budgets are tried at once as there are workers: some of them are then tried in vain."""
+        """Plans for falling budgets; a budget that the previous plan meets needs no new one. As many budgets are tried
+        at once as there are workers, some in vain."""
         found = {}
         at_once = self.runner.capacity
         for first in range(0, len(budgets), at_once):
@@ -318,7 +319,7 @@ class _Search:
         return found
 
     def _planned(self, names: Sequence[str]) -> list[Planned | None]:
-        """The plans of all these names."""
+        """The plans of these names."""
         found = []
         for name, plan in self._results(planned, list(dict.fromkeys(names))):
             self.say(f"planned {name if name != EVERYTHING else 'without a budget'}...")
@@ -326,11 +327,11 @@ class _Search:
         return found
 
     def _results(self, function: Callable[[Task, str], Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        """What a function finds for names; what is in the journal is not computed again."""
+        """Results by name; those in the journal are not computed again."""
         return self.runner.run(function, names, key=lambda name: digest(self.key, function.__name__, name))
 
     def _known(self, name: str, plan: Planned) -> Planned:
-        """The same plan under the names that it had before, if it had some."""
+        """The plan under its first name, if it is known."""
         for known in self.plans:
             if known.plan.code == plan.code:
                 known.names += [] if name in known.names else [name]

@@ -1,4 +1,4 @@
-"""Pareto fronts: of many points, those that no other one beats."""
+"""Pareto fronts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ Point = TypeVar("Point")
 
 
 def front(points: Iterable[Point], *axes: Callable[[Point], float]) -> list[Point]:
-    """The points that no other dominates, in the order in which they come.
+    """The non-dominated points, in order.
 
-    Each axis gives a number of which less is better. A point dominates another that is nowhere better and somewhere
-    worse; of points that are equal everywhere the first stays. A point without a number (NaN) on some axis is left out:
-    nobody knows how good it is.
+    Lower is better on each axis. A point dominates another that is nowhere better and somewhere worse; of equal points
+    the first stays. Points with NaN on some axis are omitted.
     """
     found = [(tuple(axis(point) for axis in axes), i, point) for i, point in enumerate(points)]
     best: list[tuple[tuple[float, ...], int, Point]] = []

@@ -1,8 +1,8 @@
-"""What a search has found, kept in a file, so that one that was stopped goes on where it was.
+"""A journal of results in a file, from which an interrupted search continues.
 
-The file has a line of JSON for each result, with a key: a digest of everything that the result depends on. Lines are
-only ever added, each in one write. A kill leaves a torn line at most; lines that are not whole are passed over, and
-what they would have said is found again.
+The file has a line of JSON per result, with a key: a digest of everything that the result depends on. It is
+append-only, one write per line. A kill leaves at most one incomplete line, which is skipped; its result is computed
+again.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from mote.stopping import undisturbed
 from mote.version import __version__
 
 HEAD = b'{"journal": "of a search by Mote", "format": 1}\n'
-"""How every journal begins, so that no other file is taken for one and added to."""
+"""The first line of every journal, so that no other file is appended to."""
 
 
 _NUMBERS: dict[Any, tuple[type, ...]] = {int: (int,), float: (float, int)}
-"""The types that numbers have in JSON which are to be of a type."""
+"""JSON types accepted for numeric types."""
 
 
 class Journal:
-    """Results by key, of this search and of all that were written to the same file before."""
+    """Results by key, of this search and of earlier ones in the same file."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
@@ -69,8 +69,7 @@ class Journal:
             ) from None
 
     def add(self, key: str, name: str, value: Any) -> Any:
-        """Keep a result, which must be something that JSON can say, or a dataclass of such; what is returned is what a
-        later search reads."""
+        """Records a result (JSON or a dataclass); returns what a later search would read."""
         kept = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
         line = json.dumps({"key": key, "name": name, "result": kept}).encode() + b"\n"
         self._append(b"\n" + line if self._torn else line)
@@ -97,8 +96,8 @@ class Journal:
 
 
 def restored(value: Any, form: Any) -> Any:
-    """What JSON says as a value of a type: None, bool, int, float, str, dict[str, X], a TypedDict, a dataclass, or a
-    union of these; anything for other types. Raises TypeError or ValueError where it is none."""
+    """Parses JSON as a value of a type: None, bool, int, float, str, dict[str, X], a TypedDict, a dataclass, or a union
+    of these; anything for other types. Raises TypeError or ValueError on a mismatch."""
     if isinstance(form, UnionType):
         for one in get_args(form):
             with suppress(TypeError, ValueError):
@@ -123,7 +122,7 @@ def restored(value: Any, form: Any) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> Any:
-    """The type that a function says it returns; Any where it does not say."""
+    """The annotated return type of a function; Any without one."""
     try:
         return get_type_hints(function).get("return", Any)
     except (NameError, TypeError):
@@ -131,7 +130,7 @@ def returned(function: Callable[..., Any]) -> Any:
 
 
 def _results(text: bytes) -> Iterator[tuple[str, Any]]:
-    """Keys and results of all whole lines after the first."""
+    """Keys and results of all complete lines after the first."""
     for line in text.splitlines()[1:]:
         try:
             entry = json.loads(line)
@@ -142,8 +141,8 @@ def _results(text: bytes) -> Iterator[tuple[str, Any]]:
 
 
 def digest(*parts: Any) -> str:
-    """A key for what depends on all of these and on the version of Mote: bytes, text, numbers, arrays, None, and
-    sequences, mappings, sets and dataclasses of them."""
+    """A digest of all parts and the version of Mote: bytes, text, numbers, arrays, None, and sequences, mappings, sets
+    and dataclasses of them."""
     found = sha256()
     for piece in _pieces((__version__, *parts)):
         found.update(b"%d:" % len(piece))
@@ -152,7 +151,7 @@ def digest(*parts: Any) -> str:
 
 
 def _pieces(part: Any) -> Iterator[bytes]:
-    """What a part consists of, such that different parts never give the same pieces."""
+    """An injective encoding of a part."""
     if isinstance(part, Enum):
         part = part.value
     if isinstance(part, bytes):
@@ -179,5 +178,5 @@ def _pieces(part: Any) -> Iterator[bytes]:
 
 
 def _float(value: float) -> bytes:
-    """All of its bits: what is printed of it is rounded."""
+    """All bits of a float: its printed form is rounded."""
     return value.hex().encode()

@@ -1,4 +1,4 @@
-"""Evaluations in worker processes of this computer."""
+"""Evaluations in worker processes on this host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.search.work import TRIES, Function, Outcome, Outcomes, died, packed, p
 from mote.stopping import StoppedError, stopping
 
 PATIENCE = 10.0
-"""Seconds that a worker has to clean up, after it was told to end."""
+"""Seconds that a worker has to clean up after it was asked to stop."""
 
 
 @dataclass
@@ -25,13 +25,13 @@ class _Worker:
     process: SpawnProcess
     pipe: Connection
     item: int | None = None
-    """The number of the item that it is at."""
+    """The index of its current item."""
     ready: bool = False
-    """Whether it has said that it knows what all evaluations share."""
+    """Whether it has received the shared data."""
 
 
 class Processes:
-    """Workers that are new processes, not copies of this one, whose threads and locks they would share."""
+    """Worker processes, spawned rather than forked, so that they share no threads and locks."""
 
     def __init__(self, shared: Any, count: int) -> None:
         self.capacity = count
@@ -75,7 +75,7 @@ class Processes:
         return [worker for worker in self._workers if worker.item is not None]
 
     def _hand_out(self, waiting: deque[tuple[int, bytes]]) -> None:
-        """Give every free worker an item, after as many were started as there is work for."""
+        """Gives every idle worker an item, and starts workers while there is work for them."""
         free = [worker for worker in self._workers if worker.item is None]
         more = min(self.capacity - len(self._workers), len(waiting) - len(free))
         free += [self._start() for _ in range(more)]
@@ -87,7 +87,7 @@ class Processes:
                 worker.pipe.send_bytes(message)
 
     def _heard(self) -> list[_Worker]:
-        """The workers that have something to say, or are no more; at least one."""
+        """The workers that have sent something or died; blocks for at least one."""
         by_pipe = {worker.pipe: worker for worker in self._busy}
         return [by_pipe[pipe] for pipe in wait(list(by_pipe)) if isinstance(pipe, Connection)]
 
@@ -112,7 +112,7 @@ class Processes:
 
 
 def _is_ready(said: Outcome | None) -> bool:
-    """Whether a worker that was just started can work; why not is raised."""
+    """Whether a new worker is ready; raises the reason where it is not."""
     if said is None:
         raise MoteError(
             "a worker process ended while it was started",
@@ -123,7 +123,7 @@ def _is_ready(said: Outcome | None) -> bool:
 
 
 def _received(pipe: Connection) -> Outcome | None:
-    """What a worker says; None where it is no more."""
+    """A worker's message; None where it died."""
     try:
         outcome = pickle.loads(pipe.recv_bytes())
     except (EOFError, OSError):
@@ -133,7 +133,7 @@ def _received(pipe: Connection) -> Outcome | None:
 
 
 def _work(pipe: Connection) -> None:
-    """The life of a worker: it ends when nobody is at the other end any more, or when it is told to."""
+    """The main loop of a worker: ends when the pipe is closed, or on request."""
     with suppress(StoppedError, EOFError, OSError), stopping():
         made = perform(_unpacked, None, pipe.recv_bytes())
         pipe.send_bytes(pickle.dumps(replace(made, value=None)))

@@ -1,5 +1,5 @@
-"""Run a function over items: in this process, in worker processes, or on a cluster. What comes out, and in which order,
-does not depend on where, nor on how many workers there are, nor on those that die."""
+"""Runs a function over items: in this process, in worker processes, or on a cluster. Results and their order do not
+depend on where, on the number of workers, nor on workers that die."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Runner:
 
     @property
     def capacity(self) -> int:
-        """How many evaluations are done at once: who may not need all results asks for so many."""
+        """How many evaluations run at once: callers that may not need all results ask for so many."""
         return self._team.capacity
 
     def run(
@@ -38,10 +38,9 @@ class Runner:
     ) -> Iterator[tuple[Item, Any]]:
         """Every item and `function(shared, item)`, in the order of the items; an error when its item's turn comes.
 
-        `key(item)` is the digest (`mote.search.digest`) of everything that a result depends on: one that is in the
-        journal is not evaluated again, and a new one is written there as soon as it is known. Results are then what
-        JSON can say, or dataclasses of such, and a journal whose results are not of the type that `function` says it
-        returns is refused. `name(item)` is what messages call an item.
+        `key(item)` is the digest (`mote.search.digest`) of everything that a result depends on: results in the journal
+        are not evaluated again, and new ones are written immediately. Results must then be JSON or dataclasses of it,
+        of the type that `function` is annotated to return. `name(item)` is what messages call an item.
         """
         wanted = list(items)
         names = [name(item) for item in wanted]
@@ -97,13 +96,13 @@ def run(
     key: Callable[[Item], str] | None = None,
     name: Callable[[Item], str] = str,
 ) -> Iterator[tuple[Item, Any]]:
-    """The same for one round."""
+    """Evaluates one round of items: `running` and `Runner.run` in one call."""
     with running(shared, scheduler=scheduler, workers=workers, journal=journal) as runner:
         yield from runner.run(function, items, key=key, name=name)
 
 
 class _Here:
-    """This process, one item after another, each when its result is asked for; errors are raised as they are."""
+    """Evaluates in this process, lazily; errors propagate unchanged."""
 
     capacity = 1
 

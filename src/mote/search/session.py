@@ -1,4 +1,4 @@
-"""Searches whose evaluations other processes may do: what can be sent to them."""
+"""Searches whose evaluations may run in other processes, and the models that can be sent there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mote.kernels import library
 from mote.search import Runner, running
 
 OBJECTS = {Format.SKLEARN, Format.XGBOOST}
-"""Formats whose files do not say everything that the object does."""
+"""Formats whose files do not represent the object completely."""
 
 
 def sendable(source: Source) -> Source:
-    """A model without the object that it was made from, where its file says the same: workers are sent the file."""
+    """A model without its original object, where the file is equivalent: workers get the file."""
     return source if source.format in OBJECTS else replace(source, origin=None)
 
 
@@ -26,8 +26,7 @@ def sendable(source: Source) -> Source:
 def searching(
     task: Any, *, scheduler: str = "", workers: int = 0, journal: str | Path | None = None
 ) -> Iterator[Runner]:
-    """A runner of evaluations of models. Those with operators or kernels of the user's own stay in this process, which
-    is the only one that knows them."""
+    """A runner for models. Those with user-defined operators or kernels stay in this process, which registered them."""
     if (scheduler or workers) and library.added():
         raise MoteError(
             f"operators and kernels of your own ({', '.join(library.added())}) are known in this process only",

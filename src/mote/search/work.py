@@ -1,4 +1,4 @@
-"""One evaluation, where it is done: what is sent there, and what comes back."""
+"""One evaluation in a worker: what is sent, and what is returned."""
 
 from __future__ import annotations
 
@@ -13,50 +13,48 @@ from mote.errors import InternalError, MoteError, explained
 from mote.version import __version__
 
 TRIES = 3
-"""How many workers may die over an item before it is given up."""
+"""Workers that may die on an item before it is given up."""
 
 Function = Callable[[Any, Any], Any]
-"""What is evaluated: of what all evaluations share, and of an item. Workers find it by its name, so that it stands at
-the top of a module that they can import."""
+"""The evaluated function of (shared, item). Workers import it by name, so it is at the top level of a module."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an item: a value, or an error that explains itself."""
+    """The outcome of an item: a value, or a MoteError."""
 
     value: Any = None
     error: MoteError | InternalError | None = None
     traceback: str = ""
-    """Where the error comes from, if it is a bug: a process cannot send that as an object."""
+    """Traceback of a bug, as text: exceptions with tracebacks cannot be pickled."""
 
     def get(self) -> Any:
-        """The value; the error is raised."""
+        """Returns the value or raises the error."""
         if self.error is None:
             return self.value
         raise self.error from (RuntimeError(f"in a worker:\n{self.traceback}") if self.traceback else None)
 
 
 Outcomes = Generator[tuple[int, Outcome], None, None]
-"""The numbers and the outcomes of items, as they come."""
+"""Indices and outcomes of items, as they complete."""
 
 
 class Team(Protocol):
-    """Where evaluations are done."""
+    """An executor of evaluations."""
 
     @property
     def capacity(self) -> int:
-        """How many can be done at once."""
+        """Number of evaluations that run at once."""
 
     def outcomes(self, function: Function, items: Sequence[Any], names: Sequence[str]) -> Outcomes:
-        """The outcomes of all items, in any order. An item whose worker dies is evaluated again, TRIES times
-        at most."""
+        """Outcomes of all items, in any order. An item whose worker dies is retried, TRIES times at most."""
 
     def close(self) -> None:
-        """Let the workers go."""
+        """Stops the workers."""
 
 
 def packed(what: str, thing: Any) -> bytes:
-    """A thing as it is sent to workers."""
+    """Pickles an object for workers."""
     try:
         return pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
@@ -68,7 +66,7 @@ def packed(what: str, thing: Any) -> bytes:
 
 
 def died(name: str, where: str = "") -> MoteError:
-    """What is to be said of an item that workers die of."""
+    """The error for an item that workers die of."""
     return MoteError(
         f"{name}: the worker that evaluated it died {TRIES} times, the last time without a word",
         where=where,
@@ -78,7 +76,7 @@ def died(name: str, where: str = "") -> MoteError:
 
 
 def perform(function: Function, shared: Any, item: Any) -> Outcome:
-    """Evaluate an item; whatever goes wrong is part of the outcome, which can be sent in any case."""
+    """Evaluates an item; errors become part of the outcome, which can always be pickled."""
     try:
         outcome = Outcome(function(shared, item))
         pickle.dumps(outcome)
@@ -94,12 +92,12 @@ def _failed(error: Exception) -> Outcome:
 
 _ONE_AT_A_TIME = Lock()
 _KEPT: dict[str, Any] = {}
-"""What evaluations share, by its digest, made once in each process of a cluster."""
+"""Shared data by digest, unpickled once in each process of a cluster."""
 
 
 def perform_packed(function: bytes, shared: bytes, key: str, item: bytes, version: str) -> Outcome:
-    """The same, of pickled things, as a worker of a cluster does it. It may have several threads, but evaluations set
-    what a whole process has (signals, output), so that one is done at a time."""
+    """Evaluates pickled arguments in a cluster's worker. Workers may have several threads, but evaluations change
+    process-wide state (signals, output), so only one runs at a time."""
     if version != __version__:
         return Outcome(error=other_version(version, {"a worker": __version__}))
     with _ONE_AT_A_TIME:
@@ -115,8 +113,7 @@ def perform_packed(function: bytes, shared: bytes, key: str, item: bytes, versio
 
 
 def other_version(mine: str, others: dict[str, str]) -> MoteError:
-    """What is to be said of workers that would give other results, or none: their versions by name, empty where there
-    is no Mote."""
+    """The error for workers with another version of Mote: versions by name, empty where it is not installed."""
     listed = "; ".join(
         f"{worker} has {f'Mote {version}' if version else 'no Mote'}" for worker, version in others.items()
     )

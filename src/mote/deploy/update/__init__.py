@@ -1,1 +1,1 @@
-"""Models updated over the air: the device's side in C, and the host's side of it."""
+"""Over-the-air updates of models: C for the device, Python for the host."""

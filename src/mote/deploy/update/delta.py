@@ -1,8 +1,8 @@
 """An image as differences to another: what to copy from the installed one, what to insert. `docs/deploy/updates.md` has
 every byte.
 
-Copying is by bytes, so that arrays that have moved are found wherever they lie. A network that was trained anew has
-other weights everywhere, and its delta is as long as itself; one with another last layer, or other labels, is short.
+Copies are byte-wise, so that moved arrays are found at any offset. A retrained network has different weights
+everywhere, and its delta is as long as the image; one with another last layer, or other labels, is short.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from mote.errors import MoteError
 MAGIC = b"MDLT"
 FORMAT = 1
 HEADER = struct.Struct("<4sHHIIII")
-"""Magic, format, bytes of the header; of the old image, without a signature, its bytes and CRC-32; of the new one, with
-its signature, its bytes and the CRC-32 of all of them."""
+"""Magic, format, header bytes; bytes and CRC-32 of the old image without its signature; bytes and CRC-32 of the new
+image with its signature."""
 WINDOW = 16
-"""Bytes that must be equal for a match to be looked at."""
+"""Bytes that must be equal for a match."""
 STRIDE = 4
-"""Matches begin at a multiple of this in the old image, before they are made longer to the front."""
+"""Alignment of matches in the old image, before they are extended."""
 _CHUNK = 4096
 
 
 @dataclass(frozen=True)
 class Copy:
-    """Bytes of the old image."""
+    """Copies bytes of the old image."""
 
     start: int
     length: int
@@ -39,13 +39,13 @@ class Copy:
 
 @dataclass(frozen=True)
 class Insert:
-    """Bytes that the old image does not have."""
+    """Inserts bytes that the old image lacks."""
 
     data: bytes
 
 
 def encode(old: bytes, new: bytes, *, old_name: str = "old image", new_name: str = "new image") -> bytes:
-    """The delta from one image to another, each with its signature or without."""
+    """The delta from one image to another, with or without signatures."""
     source = read_header(old, old_name)
     read_header(new, new_name)
     image = old[: source.bytes]
@@ -63,7 +63,7 @@ def encode(old: bytes, new: bytes, *, old_name: str = "old image", new_name: str
 
 
 def apply(old: bytes, delta: bytes, *, where: str = "delta") -> bytes:
-    """The new image, which the device makes of the old one in the same way."""
+    """Applies a delta to the old image, as the device does."""
     source = read_header(old, "old image")
     if len(delta) < HEADER.size or delta[:4] != MAGIC:
         raise MoteError("is not a delta", where=where, remedy="`mote delta` makes one of two images")
@@ -79,7 +79,7 @@ def apply(old: bytes, delta: bytes, *, where: str = "delta") -> bytes:
 
 
 def _pieces(image: bytes, delta: bytes, where: str) -> Iterator[bytes]:
-    """What the instructions of a delta make, one after another."""
+    """The pieces of the new image that a delta's instructions produce."""
     at, source = HEADER.size, 0
     while at < len(delta):
         number, at = _read_number(delta, at, where)
@@ -102,7 +102,7 @@ def _nonsense(where: str) -> MoteError:
 
 
 def _number(value: int) -> bytes:
-    """A number in bytes of seven bits, the lowest first; bit 7: there are more."""
+    """A variable-length integer: seven bits per byte, lowest first; bit 7: more follow."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -112,7 +112,7 @@ def _number(value: int) -> bytes:
 
 
 def _read_number(data: bytes, at: int, where: str) -> tuple[int, int]:
-    """A number, and where the next byte is."""
+    """Parses a number; returns it with the next offset."""
     value = 0
     for count, byte in enumerate(data[at : at + 5]):
         value |= (byte & 0x7F) << (7 * count)
@@ -122,13 +122,13 @@ def _read_number(data: bytes, at: int, where: str) -> tuple[int, int]:
 
 
 def _folded(value: int) -> int:
-    """A signed number as one that is not: 0, -1, 1, -2 become 0, 1, 2, 3."""
+    """Zigzag encoding of a signed integer: 0, -1, 1, -2 become 0, 1, 2, 3."""
     return value << 1 if value >= 0 else (-value << 1) - 1
 
 
 def differences(old: bytes, new: bytes) -> Iterator[Copy | Insert]:
-    """What makes `new` of `old`, from the first byte to the last. Where several places match, the one is taken that
-    goes on from the copy before, which takes the fewest bytes to say."""
+    """The instructions from `old` to `new`, in order. Of several matches, the one that continues the last copy is
+    preferred, as it has the shortest encoding."""
     places = {old[i : i + WINDOW]: i for i in range(len(old) - WINDOW, -1, -STRIDE)}
     one, other = np.frombuffer(old, np.uint8), np.frombuffer(new, np.uint8)
     done, at, shift = 0, 0, 0
@@ -152,7 +152,7 @@ def differences(old: bytes, new: bytes) -> Iterator[Copy | Insert]:
 
 
 def _common_length(one: np.ndarray, other: np.ndarray) -> int:
-    """How many bytes two arrays begin with alike."""
+    """Length of the common prefix of two arrays."""
     most = min(len(one), len(other))
     for start in range(0, most, _CHUNK):
         end = min(start + _CHUNK, most)
@@ -163,7 +163,7 @@ def _common_length(one: np.ndarray, other: np.ndarray) -> int:
 
 
 def _common_end(one: bytes, other: bytes) -> int:
-    """How many bytes two strings end with alike; few, since longer matches were found before."""
+    """Length of the common suffix of two byte strings: short, as longer matches were found before."""
     most, count = min(len(one), len(other)), 0
     while count < most and one[-1 - count] == other[-1 - count]:
         count += 1

@@ -1,4 +1,4 @@
-"""The frames of the update protocol: messages in a stream of bytes, told from all else by flags and a CRC-32.
+"""Framing of the update protocol: messages in a byte stream, delimited by flags and checked by CRC-32.
 
 `mote_ota.c` is the other side; `docs/deploy/updates.md` describes every message.
 """
@@ -13,13 +13,13 @@ from zlib import crc32
 PROTOCOL = 1
 FLAG, ESCAPE, CHANGED = 0x7E, 0x7D, 0x20
 ANSWER = 0x80
-"""This bit of the type tells answers from questions."""
+"""The bit of a message type that marks responses."""
 LONGEST = 4096
-"""Bytes between two flags that may be a message; the rest is noise."""
+"""Most bytes of a frame; longer ones are noise."""
 
 
 class Type(IntEnum):
-    """What the host asks for."""
+    """Requests of the host."""
 
     HELLO = 1
     BEGIN = 2
@@ -31,7 +31,7 @@ class Type(IntEnum):
 
 
 class BeginFlag(IntFlag):
-    """How an update begins."""
+    """Options of an update."""
 
     DELTA = 1
     ANEW = 2
@@ -39,7 +39,7 @@ class BeginFlag(IntFlag):
 
 @dataclass(frozen=True)
 class Message:
-    """A question, or with ANSWER in its type an answer."""
+    """A request, or with ANSWER in its type a response."""
 
     type: int
     sequence: int
@@ -47,7 +47,7 @@ class Message:
 
     @property
     def framed(self) -> bytes:
-        """As it goes over the line."""
+        """The encoded frame."""
         body = bytes([self.type, self.sequence]) + self.data
         body += crc32(body).to_bytes(4, "little")
         stuffed = body.replace(b"\x7d", b"\x7d\x5d").replace(b"\x7e", b"\x7d\x5e")
@@ -56,13 +56,13 @@ class Message:
 
 @dataclass
 class Reader:
-    """Finds messages among the bytes that come in; what is damaged is passed over."""
+    """Decodes messages from received bytes; skips damaged ones."""
 
     _held: bytearray = field(default_factory=bytearray)
     _begun: bool = False
 
     def take(self, data: bytes) -> Iterator[Message]:
-        """The messages that are complete with these bytes."""
+        """The messages completed by these bytes."""
         for byte in data:
             if byte == FLAG:
                 found = _unframed(bytes(self._held)) if self._begun else None
@@ -75,7 +75,7 @@ class Reader:
 
 
 def _unframed(stuffed: bytes) -> Message | None:
-    """The message between two flags, if it is one."""
+    """Decodes the message between two flags; None if it is invalid."""
     body = bytearray()
     changed = 0
     for byte in stuffed:

@@ -1,4 +1,4 @@
-"""What an update must know of an image, and whether a signature stands behind it."""
+"""The fields of an image that updates need, and whether it is signed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.files import read_file
 
 @dataclass(frozen=True)
 class ImageHeader:
-    """An image as updates see it: `bytes` without the signature."""
+    """An image's header: `bytes` excludes the signature."""
 
     bytes: int
     crc: int
@@ -21,7 +21,7 @@ class ImageHeader:
 
 
 def read_header(data: bytes, where: str) -> ImageHeader:
-    """The header of an image that is whole."""
+    """The header of a complete image."""
     with naming(where):
         head = reader.read_header(data)
         signed = reader.read_signature(data[head["bytes"] :]) is not None
@@ -29,6 +29,6 @@ def read_header(data: bytes, where: str) -> ImageHeader:
 
 
 def load_image(path: str) -> tuple[ImageHeader, bytes]:
-    """An image of a file, with its signature, and what its header says."""
+    """Reads an image file with its signature, and its header."""
     data = read_file(path)
     return read_header(data, path), data

@@ -1,4 +1,4 @@
-"""Lines to a device: a TCP connection that either side opens, or a serial port."""
+"""Transports to a device: TCP, as client or server, or a serial port."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ if sys.platform != "win32":
 
 CHUNK = 4096
 OPENING_S = 10.0
-"""How long a connection may take to come about, and how long a device may take to connect again."""
+"""Seconds to connect, and for a device to reconnect."""
 PAUSE_S = 0.2
 Opening = TypeVar("Opening")
 
 
 class LostError(Exception):
-    """The line is broken, or the device does not answer."""
+    """Raised when the connection is lost, or the device does not respond."""
 
 
 class Line(Protocol):
-    """Bytes to a device and back."""
+    """A byte transport to a device."""
 
     name: str
     window: int
-    """How many frames of data it may carry before one is answered: a serial port has no room for many."""
+    """Most unacknowledged data frames: a serial port buffers few."""
 
     def open(self) -> None:
-        """Anew, where it was open before."""
+        """Opens, or reopens, the transport."""
 
     def close(self) -> None: ...
 
     def send(self, data: bytes) -> None: ...
 
     def receive(self, seconds: float) -> bytes:
-        """What has come in; nothing where nothing does within that time."""
+        """Received bytes; empty on timeout."""
 
 
 class Opened:
-    """A line that is open inside of a `with`."""
+    """A transport that is open inside a `with`."""
 
     def __init__(self, line: Line) -> None:
         self.line = line
@@ -62,7 +62,7 @@ class Opened:
 
 
 class _Socket:
-    """What both kinds of TCP connections share."""
+    """The common part of both TCP transports."""
 
     window = 8
     name = ""
@@ -98,7 +98,7 @@ class _Socket:
 
 
 class Connecting(_Socket):
-    """To a device that listens."""
+    """A TCP client: the device listens."""
 
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
@@ -122,7 +122,7 @@ class Connecting(_Socket):
 
 
 class Listening(_Socket):
-    """For a device that connects; one at a time."""
+    """A TCP server: the device connects, one at a time."""
 
     def __init__(self, host: str, port: int) -> None:
         self.name = f"{host or '*'}:{port}"
@@ -135,11 +135,11 @@ class Listening(_Socket):
 
     @property
     def port(self) -> int:
-        """That was found, where port 0 was asked for."""
+        """The actual port, where port 0 was requested."""
         return int(self._server.getsockname()[1])
 
     def open(self) -> None:
-        """Wait for a device to connect: for as long as it takes the first time, and a while after."""
+        """Waits for a device to connect: without limit the first time, then with a timeout."""
         again = self._socket is not None
         super().close()
         self._server.settimeout(OPENING_S if again else None)
@@ -153,7 +153,7 @@ class Listening(_Socket):
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def hang_up(self) -> None:
-        """To wait for the next device."""
+        """Closes the connection, to wait for the next device."""
         super().close()
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class Listening(_Socket):
 
 
 class Serial:
-    """A serial port, or a pseudo-terminal: eight bits, no parity, raw."""
+    """A serial port or pseudo-terminal: 8N1, raw."""
 
     window = 1
 
@@ -175,7 +175,7 @@ class Serial:
             raise MoteError(f"{baud} baud is no speed that this system knows", where=path, remedy="give another --baud")
 
     def open(self) -> None:
-        """A port that was open before may take a while to come back: some devices have it inside, and restart."""
+        """Opens the port. A USB port may take a while to reappear after the device's reset."""
         seconds = OPENING_S if self._file is not None else 0.0
         self.close()
         try:
@@ -231,7 +231,7 @@ class Serial:
 
 
 def _eventually(attempt: Callable[[], Opening], seconds: float) -> Opening:
-    """What an attempt gives, made again and again for that long. A host that has no address will not get one."""
+    """Retries an attempt until a timeout. An unresolvable host name fails at once."""
     until = time.monotonic() + seconds
     while True:
         try:

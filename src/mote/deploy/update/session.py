@@ -1,7 +1,8 @@
-"""An update from the host's side: asks the device what it has, sends what it lacks, and sees it run.
+"""The host's side of an update: queries the device, sends the image or a delta, and waits until it runs.
 
-The host asks and the device answers. What is not answered is asked again; data says where it belongs, so that nothing
-is taken twice. Where the line breaks, or the device is reset, the update goes on from what the device says that it has.
+The host sends requests and the device responds. Requests without a response are repeated; data frames carry their
+offset, so that nothing is stored twice. After a lost connection or a reset, the update resumes from what the device
+reports.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from mote.errors import MoteError
 STATES = ("idle", "receiving", "trial")
 NO_SLOT = 0xFF
 RESTARTING_S = 0.2
-"""What is sent to a device right after it was told to restart is lost."""
+"""Seconds after a restart request in which frames are lost."""
 MOST_STALLED = 100
-"""Answers without a byte that is new, for each try, after which a device is given up: lost frames cause some."""
+"""Responses without progress, per retry, after which a device is given up: lost frames cause some."""
 _HELLO = struct.Struct("<4x4B12I")
 _POSITION = struct.Struct("<III")
 _BEGIN = struct.Struct("<III")
@@ -49,26 +50,26 @@ STATUS = {
     254: ("it does not understand a message", "use a Mote that fits its firmware"),
     255: ("it does not know a message", "use a Mote that fits its firmware"),
 }
-"""What devices refuse, as `mote_update_status` in `mote_update.h` numbers it, and what to do about it."""
+"""Errors of devices (`mote_update_status` in `mote_update.h`), and their remedies."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """What a device says of itself."""
+    """The state that a device reports."""
 
     protocol: int
     state: str
     tries: int
     """Boots of a model on trial so far."""
     active: int | None
-    """The slot of the model that runs; None where none does."""
+    """The slot of the running model; None where none runs."""
     most_data: int
     slot_bytes: int
     version: int
     bytes: int
     crc: int
     counter: int
-    """No image with a lower version is accepted."""
+    """Anti-rollback counter: images with a lower version are refused."""
     product: int
     rejected: int
     """The version of the model that failed its trial last; 0: none."""
@@ -82,7 +83,7 @@ class Device:
 
 
 def read_device(data: bytes) -> Device:
-    """The answer to HELLO."""
+    """Parses the response to HELLO."""
     if len(data) != _HELLO.size:
         raise LostError("the device answers something else")
     protocol, state, tries, active, *rest = _HELLO.unpack(data)
@@ -92,11 +93,11 @@ def read_device(data: bytes) -> Device:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long is waited, in seconds, and how often is tried."""
+    """Timeouts in seconds, and numbers of retries."""
 
     answer_s: float = 2.0
     finish_s: float = 60.0
-    """For the device to check a whole image: signatures take a while on small cores."""
+    """Time for the device to check a whole image: signatures take a while on small cores."""
     restart_s: float = 20.0
     confirm_s: float = 10.0
     tries: int = 5
@@ -105,7 +106,7 @@ class Patience:
 
 @dataclass
 class Outcome:
-    """What an update has done."""
+    """The outcome of an update."""
 
     device: Device
     sent: str = "nothing"
@@ -113,9 +114,9 @@ class Outcome:
     stream_bytes: int = 0
     resumed_at: int = 0
     bytes_sent: int = 0
-    """Of the stream, those sent again included."""
+    """Bytes of the stream that were sent, including repeated ones."""
     sent_again: int = 0
-    """Frames."""
+    """Frames that were repeated."""
     connections: int = 1
     seconds: float = 0.0
     state: str = ""
@@ -125,7 +126,7 @@ class Outcome:
 
 @dataclass
 class Session:
-    """Talks to one device."""
+    """A session with one device."""
 
     line: Line
     patience: Patience = field(default_factory=Patience)
@@ -135,7 +136,7 @@ class Session:
     _reader: Reader = field(default_factory=Reader)
 
     def ask(self, kind: Type, data: bytes = b"", wait_s: float | None = None) -> bytes:
-        """The answer to a question, asked again where none comes; its status is MOTE_UPDATE_OK."""
+        """The response to a request, repeated on timeout; its status is MOTE_UPDATE_OK."""
         self.sequence = (self.sequence + 1) % 256
         question = Message(kind, self.sequence, data)
         until = time.monotonic() + (self.patience.answer_s * self.patience.tries if wait_s is None else wait_s)
@@ -147,7 +148,7 @@ class Session:
         raise LostError("the device does not answer")
 
     def _answer(self, fits: Callable[[Message], bool]) -> Message | None:
-        """The first message that fits within the time for an answer."""
+        """The first matching message within the timeout."""
         until = time.monotonic() + self.patience.answer_s
         while (left := until - time.monotonic()) > 0:
             for message in self._reader.take(self.line.receive(left)):
@@ -176,7 +177,7 @@ class Session:
         self._reader = Reader()
 
     def begin(self, stream: Stream) -> int:
-        """Announce what is to come; where the device has the beginning of it already, how far."""
+        """Announces the stream; returns the offset from which the device needs it."""
         flags = BeginFlag.DELTA if stream.is_delta else BeginFlag(0)
         data = stream.data
         for more in (BeginFlag(0), BeginFlag.ANEW):
@@ -189,8 +190,8 @@ class Session:
         raise MoteError("the device has something else than it says", where=self.line.name, remedy="reset the device")
 
     def transfer(self, stream: bytes, position: int, most: int, outcome: Outcome) -> None:
-        """All data from a position on. Several frames are under way at once where the line has room for them; what the
-        device did not take is sent again from there. A device that takes nothing new for a while is given up."""
+        """Sends all data from a position on. Several frames may be unacknowledged at once; rejected ones are sent
+        again. A device without progress is given up."""
         taken = sent = furthest = most_sent = position
         silent, gone_back, stalled = 0, -1, 0
         while taken < len(stream):
@@ -229,7 +230,7 @@ class Session:
 
 
 def checked(data: bytes) -> bytes:
-    """An answer whose status is that all is well. A device that was reset has forgotten what it was asked."""
+    """A response with status OK. A device that was reset has lost the session."""
     status = int.from_bytes(data[:4], "little")
     if len(data) < 4 or status == NOT_BEGUN:
         raise LostError("the device knows of no update")
@@ -241,7 +242,7 @@ def checked(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Stream:
-    """What is sent: an image, or a delta."""
+    """The data to send: an image, or a delta."""
 
     data: bytes
     is_delta: bool
@@ -249,7 +250,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to run, and what it may be made of."""
+    """The image to install, and possible sources of deltas."""
 
     image: bytes
     header: ImageHeader
@@ -257,24 +258,24 @@ class Plan:
     """Images that devices may run, for deltas."""
     restarts: bool = True
     confirms: bool = False
-    """Have the device confirm it; otherwise its firmware does when it thinks fit."""
+    """Confirm the model from the host; otherwise the firmware does."""
     follows: bool = True
-    """Wait for the device to come back after its restart: the next that connects may be another one."""
+    """Wait for the device after its restart: the next one that connects may be another."""
 
     def streams(self, device: Device) -> list[Stream]:
-        """What could be sent to a device, the shortest first: the image, or a delta to what it runs."""
+        """The possible streams for a device, the shortest first: the image, or a delta from its current one."""
         deltas = [Stream(delta.encode(old, self.image), True) for header, old in self.sources if device.runs(header)]
         return sorted([Stream(self.image, False), *deltas], key=lambda stream: len(stream.data))
 
 
 def known_to(device: Device, streams: Sequence[Stream]) -> Stream | None:
-    """The stream that a device has received last, or a part of."""
+    """The stream that a device has received last, completely or in part."""
     known = (device.stream_bytes, device.stream_crc)
     return next((stream for stream in streams if known == (len(stream.data), crc32(stream.data))), None)
 
 
 def check_first(device: Device, plan: Plan, where: str) -> None:
-    """Refuse what the device will refuse, before anything is sent."""
+    """Refuses what the device would refuse, before anything is sent."""
     header = plan.header
     if header.version < device.counter:
         reason = f"has version {header.version}, and the device accepts none below {device.counter}"
@@ -290,7 +291,7 @@ def check_first(device: Device, plan: Plan, where: str) -> None:
 
 
 def update(session: Session, plan: Plan, where: str) -> Outcome:
-    """Bring a device to run an image. Where the line breaks it is opened again, and the update goes on."""
+    """Updates a device to an image. A lost connection is reopened, and the update resumes."""
     began = time.monotonic()
     connections = 1
     while True:
@@ -345,7 +346,7 @@ def _send(session: Session, stream: Stream, device: Device, outcome: Outcome) ->
 
 
 def _restart(session: Session, plan: Plan, where: str) -> Device:
-    """Reset the device, and see what it runs then."""
+    """Restarts the device, and reports what it runs then."""
     session.say("the device restarts")
     session.ask(Type.RESTART)
     time.sleep(RESTARTING_S)
@@ -371,7 +372,7 @@ def _restart(session: Session, plan: Plan, where: str) -> Device:
 
 
 def _settled(session: Session, plan: Plan, device: Device) -> Device:
-    """The device once its model is confirmed, or the time for that is over."""
+    """The device after its model is confirmed, or after the timeout."""
     if device.state == "trial" and plan.confirms:
         session.ask(Type.CONFIRM)
         return session.hello()

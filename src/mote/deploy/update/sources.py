@@ -8,5 +8,6 @@ FOLDER = Path(__file__).parent
 
 
 def update_files() -> dict[str, str]:
-    """Updates, their protocol and the verifier of signatures; they include mote_crc.h of the kernels."""
+    """C files of the update module: updates, protocol and signature verification; they include mote_crc.h of the
+    kernels."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("mote_*.[ch]"))}

@@ -1,4 +1,4 @@
-"""The arenas of a model as its C names them: one, or one for each memory that the plan uses."""
+"""The arenas of a model in its C: one for each memory that the plan uses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mote.plan.plan import ALIGNMENT, Plan
 from mote.targets import KEPT, Memory
 
 KEPT_SUFFIX = f"_{KEPT}"
-"""The suffix of what is kept from one inference to the next."""
+"""Suffix of persistent state."""
 
 SECTION = Text("""\
 /* Which linker section a definition goes to; define it before this file is compiled to have it otherwise. */
@@ -48,7 +48,7 @@ class Arena:
     nbytes: int
     memory: Memory | None
     suffix: str
-    """What tells its names from those of the others; empty where there are none."""
+    """Distinguishes the names of several arenas; empty where there is one."""
 
     @property
     def pointer(self) -> str:
@@ -57,17 +57,17 @@ class Arena:
 
     @property
     def size(self) -> str:
-        """The parameter that says how large it is."""
+        """The parameter with its size."""
         return f"bytes{self.suffix}"
 
     @property
     def at(self) -> str:
-        """The macro that gives the address of an offset."""
+        """The macro for the address of an offset."""
         return f"AT{self.suffix.upper()}"
 
     @property
     def row(self) -> str:
-        """The macro that gives the address of a row in the table."""
+        """The macro for the address of a row in the table."""
         return f"ROW{self.suffix.upper()}"
 
     def address(self, offset: Expression) -> Expression:
@@ -75,15 +75,15 @@ class Arena:
         return call(self.at, offset)
 
     def address_of_row(self, rows: str, place: Expression) -> Expression:
-        """The address of the row that has a place in the table `rows`."""
+        """The address of the row with an index in the table `rows`."""
         return call(self.row, place)
 
     def macro(self, options: ProjectOptions) -> str:
-        """Its size for the model's users."""
+        """The macro of its size."""
         return f"{options.name.upper()}_ARENA{_suffix(self.memory).upper()}_BYTES"
 
     def storage(self, options: ProjectOptions) -> str:
-        """The bytes behind it."""
+        """Its storage."""
         if self.suffix == KEPT_SUFFIX:
             return f"{options.name}_kept.states.bytes"
         if options.caller_arena:
@@ -95,7 +95,7 @@ class Arena:
 
 @dataclass(frozen=True)
 class Given(Arena):
-    """Memory that a function is given a pointer to: the arena of a body of control flow, or a tensor that is lent."""
+    """Memory passed to a function by pointer: the arena of a control flow body, or a caller's tensor."""
 
     constant: bool = False
     """The function may not write there."""
@@ -116,7 +116,7 @@ class Given(Arena):
 
 
 def arenas(plan: Plan) -> list[Arena]:
-    """Those of a plan, fastest memory first."""
+    """The arenas of a plan, fastest memory first."""
     if not plan.memories:
         return [Arena(max(plan.arena, 1), None, "")]
     several = len(plan.memories) > 1
@@ -133,17 +133,17 @@ def places(plan: Plan) -> dict[int, Arena]:
 
 
 def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Compound:
-    """An aligned piece of memory."""
+    """An aligned block of memory."""
     return Compound(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{section(memory)};")
 
 
 def shared_name(memory: Memory | None) -> str:
-    """The arena that several models share, in C."""
+    """The C name of an arena shared by several models."""
     return f"mote_arena{_suffix(memory)}"
 
 
 def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
-    """What models need that take turns in one arena: in each memory what the largest needs."""
+    """Sizes of shared arenas: the maximum over the models in each memory."""
     found: dict[Memory | None, int] = {}
     for a in (a for plan in plans for a in arenas(plan)):
         found[a.memory] = max(found.get(a.memory, 0), a.nbytes)
@@ -170,7 +170,7 @@ def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options:
 
 
 def size_macro(name: str, nbytes: int, memory: Memory | None) -> Definition:
-    """The macro that says how large an arena is, and where it is."""
+    """The macro of an arena's size, with its memory."""
     macro = Define(name, nbytes)
     return macro if memory is None else Noted(macro, f"in {brief(memory.name)}")
 

@@ -1,4 +1,4 @@
-"""C as data: expressions and statements are built first, can be asked which variables they use, and are printed once.
+"""A small AST of C: expressions and statements are built first, can be searched for variables, and are printed once.
 
 An expression is a number, text, a `Name`, or a `Formula` over other expressions. An expression is a statement too.
 """
@@ -11,19 +11,19 @@ from dataclasses import dataclass, fields, is_dataclass
 
 INDENT = "    "
 _TORN = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
-"""Between characters that mean something together, even in a comment."""
+"""Positions between characters that are special together, even in a comment."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A variable that `uses` can ask for. Names that nobody asks for are text."""
+    """A variable that `uses` can search for. Other names are text."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Formula:
-    """Text with a {} for each of its parts."""
+    """A template with a {} for each of its parts."""
 
     form: str
     parts: tuple[Expression, ...]
@@ -31,7 +31,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Compound:
-    """Statements in braces behind `head` (an if, a loop, a struct, a signature), and what follows the braces."""
+    """A block behind `head` (an if, a loop, a struct, a signature), and what follows it."""
 
     head: Expression
     body: Sequence[Statement]
@@ -40,7 +40,7 @@ class Compound:
 
 @dataclass(frozen=True)
 class Case:
-    """What a switch does for a value; the comment says what the value stands for."""
+    """A case of a switch, with a comment."""
 
     value: int
     comment: str
@@ -49,7 +49,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Switch:
-    """Cases that each end with a break. Other values do nothing."""
+    """A switch; each case ends with a break, without a default."""
 
     value: Expression
     cases: Sequence[Case]
@@ -64,7 +64,7 @@ class Comment:
 
 @dataclass(frozen=True)
 class Noted:
-    """A simple statement or a macro with a comment behind it."""
+    """A statement or macro with a trailing comment."""
 
     what: Expression | Define
     comment: str
@@ -72,7 +72,7 @@ class Noted:
 
 @dataclass(frozen=True)
 class Function:
-    """The definition of a function, with an empty line behind it."""
+    """A function definition, followed by an empty line."""
 
     signature: str
     body: Sequence[Statement]
@@ -80,7 +80,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Accessor:
-    """The definition of a function that is a single statement, on one line."""
+    """A one-line function definition."""
 
     signature: str
     statement: Expression
@@ -88,14 +88,14 @@ class Accessor:
 
 @dataclass(frozen=True)
 class Include:
-    """A file of the project or of the kernel library."""
+    """Includes a file of the project or of the kernel library."""
 
     file: str
 
 
 @dataclass(frozen=True)
 class Define:
-    """A macro."""
+    """A macro definition."""
 
     name: str
     value: Expression
@@ -103,7 +103,7 @@ class Define:
 
 @dataclass(frozen=True)
 class Text:
-    """Lines of C that are ready to print."""
+    """Verbatim lines of C."""
 
     text: str
 
@@ -127,7 +127,7 @@ def index(array: Expression, at: Expression) -> Formula:
 
 
 def plus(a: Expression, b: Expression) -> Expression:
-    """a + b, without a term that is 0."""
+    """a + b, without a zero term."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
     if a == 0:
@@ -138,7 +138,7 @@ def plus(a: Expression, b: Expression) -> Expression:
 
 
 def times(a: Expression, factor: int) -> Expression:
-    """a * factor, without a factor that is 1."""
+    """a * factor, without a factor of 1."""
     if isinstance(a, int):
         return a * factor
     if factor in (0, 1):
@@ -151,32 +151,32 @@ def when(condition: Expression, *body: Statement) -> Compound:
 
 
 def loop(ctype: str, variable: Expression, count: Expression, *body: Statement) -> Compound:
-    """`body` with a new variable for each of 0, 1, ... count - 1."""
+    """A loop over 0 .. count - 1."""
     head = f"for ({ctype} {{}} = 0; {{}} < {{}}; {{}}++)"
     return Compound(Formula(head, (variable, variable, count, variable)), body)
 
 
 def guarded(guard: str, *definitions: Definition) -> list[Definition]:
-    """What a header defines, once for each file that includes it."""
+    """Wraps a header's definitions in an include guard."""
     return [Text(f"#ifndef {guard}\n#define {guard}\n"), *definitions, Text("#endif")]
 
 
 def uses(part: object, name: Name) -> bool:
-    """Whether a variable occurs in an expression or a statement, or in any of several."""
+    """Whether a variable occurs in expressions or statements."""
     if isinstance(part, list | tuple):
         return any(uses(p, name) for p in part)
     return part == name or (is_dataclass(part) and any(uses(getattr(part, f.name), name) for f in fields(part)))
 
 
 def written(e: Expression) -> str:
-    """An expression as text."""
+    """Prints an expression."""
     if isinstance(e, Formula):
         return e.form.format(*map(written, e.parts))
     return e.text if isinstance(e, Name) else str(e)
 
 
 def printed(definitions: Iterable[Definition]) -> str:
-    """Definitions as the text of a file, which ends with a line that is not empty."""
+    """Prints definitions as the text of a file."""
     return "\n".join(line for d in definitions for line in _lines(d)).rstrip("\n") + "\n"
 
 
@@ -207,8 +207,8 @@ def _lines(d: Definition) -> list[str]:
 
 
 def _remark(text: str) -> str:
-    """A line of a comment: in ASCII, with nothing that ends the comment, opens another one, is a trigraph, or joins the
-    line with the next. What it says may come from anywhere."""
+    """Escapes a line of a comment: ASCII only, no comment delimiters, trigraphs or line continuations. The text may be
+    untrusted."""
     ascii = "".join(c if " " <= c <= "~" else "?" for c in text)
     return _TORN.sub(" ", ascii).rstrip("\\")
 

@@ -1,4 +1,4 @@
-"""`NAME_check`: a CRC-32 of everything constant that the model reads, so that a changed bit in flash is seen.
+"""`NAME_check`: a CRC-32 over all constants of the model, to detect corrupted flash.
 
 It covers weights and tables, the kernels' parameters, and the tables that say what runs when. Addresses in parameters,
 which only the linker knows, are compared with what they must be. The check's own tables say where each of their entries
@@ -23,12 +23,12 @@ from mote.kernels.structs import Field, words
 
 @dataclass(frozen=True)
 class Span:
-    """Constants that lie one after another in flash."""
+    """Contiguous constants in flash."""
 
     address: str
     end: str
     values: Array
-    """As the core holds them: as wide as in C."""
+    """Values with their width in C."""
 
     @property
     def width(self) -> int:
@@ -37,11 +37,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Checked:
-    """Everything constant that a model reads."""
+    """Constants that are checked."""
 
     spans: Sequence[Span]
     addresses: Mapping[str, str]
-    """The pointers in the kernels' parameters, and what they point to."""
+    """Pointers in the kernels' parameters, and their targets."""
 
 
 def struct(
@@ -49,8 +49,8 @@ def struct(
 ) -> Checked:
     """The numbers and pointers in a kernel's parameters. `named`: the name of a constant in C.
 
-    Numbers lie one after another up to the next pointer, and up to the edges of a struct that has pointers, where
-    a core with wide ones may leave a gap."""
+    Numbers are contiguous up to the next pointer, or up to the edge of a struct with pointers, where a 64-bit host may
+    have padding."""
     spans: list[Span] = []
     addresses: dict[str, str] = {}
     holders = {parent for field in fields if field.pointer for parent in _parents(field)}
@@ -66,13 +66,13 @@ def struct(
 
 
 def _parents(field: Field) -> frozenset[str]:
-    """The structs that a field lies in, but for the whole."""
+    """The nested structs that contain a field."""
     parts = field.path.split(".")
     return frozenset(".".join(parts[:i]) for i in range(1, len(parts)))
 
 
 def array_span(name: str, value: Array | Structs) -> Span:
-    """A constant array."""
+    """The span of a constant array."""
     if isinstance(value, Structs):
         return Span(name, f"{name} + {len(value.rows)}", (value.rows & 0xFFFFFFFF).astype(np.uint32).reshape(-1))
     flat = value.reshape(-1)
@@ -81,7 +81,7 @@ def array_span(name: str, value: Array | Structs) -> Span:
 
 
 def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
-    """The function, and the tables of what it looks at: constants by their width, then addresses."""
+    """The check function and its tables: constants by width, then addresses."""
     crc = 0
     tables: list[Definition] = []
     looks: list[str] = []

@@ -39,7 +39,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
 
 
 def shared_text(models: Sequence[tuple[Plan, ProjectOptions]], options: ProjectOptions) -> str:
-    """The example of several models in one folder: one after the other."""
+    """The example of several models in one project."""
     functions = [Function(f"static int run_{own.name}(void)", _inference(plan, own)) for plan, own in models]
     names = [own.name for _, own in models]
     calls = " || ".join(f"run_{name}() != 0" for name in names)
@@ -63,7 +63,7 @@ def _failed(status: str) -> Statement:
 
 
 def _feed(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """Fill the inputs and run, or push row after row."""
+    """Fills the inputs and runs, or pushes row by row."""
     name, ports = options.name, inputs(plan, options)
     if plan.pushed:
         row = f"static {ports[0].ctype} row[{ports[0].macro}_ROW_SIZE]"

@@ -1,4 +1,4 @@
-"""The C that joins a generated model to the measuring harness (not part of the project that users get)."""
+"""C glue between a generated model and the measuring harness (not part of the user's project)."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def text(plan: Plan, options: ProjectOptions) -> str:
 
 
 def _chosen(signature: str, values: list[str]) -> Function:
-    """A function that returns the value of number i."""
+    """A function that returns the i-th value."""
     return Function(signature, [*(when(f"i == {i}", f"return {value}") for i, value in enumerate(values)), "return 0"])

@@ -1,4 +1,4 @@
-"""What the self-test feeds a model with, and what the reference computes from it."""
+"""Inputs of the self-test, and the reference's outputs for them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mote.ops.control.control_flow import EndlessError
 from mote.ops.indexing.index_bounds import input_bounds
 
 STEPS = 5
-"""Runs of a model that keeps a state, at least."""
+"""Fewest runs of a stateful model."""
 SEARCH_MACS = 30_000_000
-"""Work that may be spent on each further kind of input."""
+"""MACs that may be spent on each further kind of input."""
 SEED_STEP = 0x9E37
 MIX = (0x9E3779B1, 0x85EBCA77)
-"""Odd numbers without a pattern in their bits."""
+"""Odd multipliers for hashing."""
 
 
 @dataclass(frozen=True)
 class RealCodes:
-    """Real numbers for codes from -128 to 127: (code * step + offset) * scale."""
+    """Maps codes from -128 to 127 to floats: (code * step + offset) * scale."""
 
     step: int = 1
     offset: int = 0
@@ -38,8 +38,8 @@ class RealCodes:
 
 
 def real_codes(graph: Graph, tensor: int) -> RealCodes:
-    """The numbers that an input of floating point is given: from -1 to 1, or, where they are quantized at once, all
-    that they can become (of 16 bits every 256th)."""
+    """Floats for a float input: from -1 to 1, or, where they are quantized at once, all that they can become (every
+    256th of int16)."""
     became = graph.becomes(tensor)
     if became is None:
         return RealCodes()
@@ -50,15 +50,15 @@ def real_codes(graph: Graph, tensor: int) -> RealCodes:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Noise as a formula, so that it costs no flash: whole numbers from -strength to strength, those beyond -128..127
-    cut off; runs of 2**coarse elements are equal."""
+    """Pseudo-random noise as a formula, which takes no flash: integers from -strength to strength, clamped to
+    -128..127; runs of 2**coarse elements are equal."""
 
     seed: int
     strength: int = 128
     coarse: int = 0
 
     def codes(self, count: int, number: int) -> Array:
-        """The first `count` elements for input `number`; `selftest.c` computes the same."""
+        """The first `count` elements of input `number`; `selftest.c` computes the same."""
         x = (np.arange(count, dtype=np.uint32) >> np.uint32(self.coarse)) + np.uint32(self.seed + number)
         x = x * np.uint32(MIX[0])
         x = (x ^ x >> np.uint32(15)) * np.uint32(MIX[1])
@@ -66,8 +66,7 @@ class Pattern:
         return codes.clip(-128, 127)
 
     def inputs(self, graph: Graph) -> dict[int, Array]:
-        """As inputs of the model: a real number is what `RealCodes` makes of a code, a bool its lowest bit, and
-        what becomes an index is folded into what it indexes."""
+        """Inputs of the model: floats by `RealCodes`, bools by the lowest bit, indices folded into range."""
         found = {}
         bounds = input_bounds(graph)
         for number, t in enumerate(graph.tensors[i] for i in graph.inputs):
@@ -85,12 +84,12 @@ class Pattern:
 FULL = Pattern(1)
 """Covers all values."""
 EXTREME = (Pattern(10, 1024), Pattern(11, 1024, 4))
-"""Drives sums and outputs to where they are clamped."""
+"""Drives accumulators and outputs into saturation."""
 CERTAIN = tuple(
     Pattern(16 * coarse + seed, strength, coarse)
     for seed, (strength, coarse) in enumerate(product((1024, 200, 90), (2, 31, 3, 5, 1, 4, 6, 8)))
 )
-"""What is tried where no output gets to its greatest value: patches of all sizes, and the same value everywhere."""
+"""Patterns to try where no output reaches its maximum: patches of all sizes, and constants."""
 GENTLE = tuple(
     Pattern(seed, strength, coarse)
     for seed, strength, coarse in (
@@ -104,12 +103,12 @@ GENTLE = tuple(
         (9, 28, 1),
     )
 )
-"""What is tried where the outputs are saturated: weaker and coarser, as real inputs are."""
+"""Patterns to try where the outputs are saturated: weaker and coarser, like natural inputs."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """An inference of the self-test: every tensor, and by how much an element of it may differ."""
+    """An inference of the self-test: every tensor, and its tolerance."""
 
     pattern: Pattern
     values: Mapping[int, Array]
@@ -117,8 +116,8 @@ class Run:
 
 
 def runs(graph: Graph) -> tuple[Run, ...]:
-    """The inferences of the self-test: over all values, over extreme ones, and one whose outputs say something; of a
-    model that keeps a state as many as it takes until the outputs mean something, and a few more."""
+    """The inferences of the self-test: over all values, over extreme ones, and one with unsaturated outputs; for a
+    stateful model its warm-up and a few more."""
     if not graph.states:
         sure = [*_ending(graph, [FULL]), *_affordable(graph, EXTREME)]
         return (*sure, *_reaching(graph, sure), *_telling(graph)) or (_alone(graph, FULL),)
@@ -140,25 +139,25 @@ def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Mag
 
 
 def _alone(graph: Graph, pattern: Pattern) -> Run:
-    """An inference that no other one came before."""
+    """An inference from the initial states."""
     return _run(graph, pattern, {}, Magnitudes(graph))
 
 
 def _affordable(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
-    """Inferences one after another, as many as may be tried: none of a large model, whose tensors say enough."""
+    """Inferences within the budget: none for a large model, whose tensors are informative enough."""
     macs = max(sum(op.macs(graph) for op in graph.ops), 1)
     yield from _ending(graph, patterns[: SEARCH_MACS // macs])
 
 
 def _ending(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
-    """Inferences one after another, up to the first one in which a loop goes on for too long."""
+    """Inferences up to the first one with a loop that runs too long."""
     with suppress(EndlessError):
         for pattern in patterns:
             yield _alone(graph, pattern)
 
 
 def _telling(graph: Graph) -> list[Run]:
-    """The gentle inference whose outputs are saturated least; none is looked for that is better than half."""
+    """The gentle inference with the least saturated outputs; stops at half."""
     best, least = None, 2.0
     for run in _affordable(graph, GENTLE):
         saturated = float(np.mean(np.isin(_bytes(graph, run), (-128, 127)))) if _bytes(graph, run).size else 0.0
@@ -170,8 +169,7 @@ def _telling(graph: Graph) -> list[Run]:
 
 
 def _reaching(graph: Graph, sure: Sequence[Run]) -> list[Run]:
-    """Where no output of the other runs is the greatest number of its type, a run in which one is, if that is found:
-    a class that is certain."""
+    """A run in which some output reaches its maximum (a confident class), where the other runs have none."""
     if not sure or not _bytes(graph, sure[0]).size or any(_bytes(graph, run).max() == 127 for run in sure):
         return []
     return list(islice((run for run in _affordable(graph, CERTAIN) if _bytes(graph, run).max() == 127), 1))

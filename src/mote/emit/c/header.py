@@ -1,4 +1,4 @@
-"""`<name>.h`: the manual of the generated model."""
+"""`<name>.h`: the API of the generated model, with its documentation."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ typedef enum {
 """)
 
 WIDTH = 110
-"""Letters in a line of the comment at the top."""
+"""Characters per line of the comment at the top."""
 MOST_NOTE = 400
-"""Characters of a note that are shown."""
+"""Most characters of a note."""
 MOST_CLASSES = 256
-"""Whose names are in the header."""
+"""Most class names in the header."""
 UNALIGNED = """\
 Kernels load words from any address: on an Arm core CCR.UNALIGN_TRP must be 0, as it is after reset. For a firmware
 that sets it, generate the model with --aligned."""
@@ -161,7 +161,7 @@ def _pushing(port: Port, options: ProjectOptions) -> list[Definition]:
 
 
 def _step(options: ProjectOptions) -> list[Definition]:
-    """The step function, and how long it takes at most where that is known."""
+    """The step function, and its bound where known."""
     step: list[Definition] = [f"mote_status {options.name}_step(void)", BLANK]
     if options.step_bound is None:
         return step
@@ -174,7 +174,7 @@ def _step(options: ProjectOptions) -> list[Definition]:
 
 
 def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """What a caller can do with what the model remembers."""
+    """Functions for the model's persistent state."""
     name, waiting = options.name, plan.graph.warm_up - 1
     first: list[Definition] = [
         Comment(
@@ -204,7 +204,7 @@ def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def _checking(options: ProjectOptions) -> list[Definition]:
-    """The check of what is in flash."""
+    """The function that checks constants in flash."""
     when = "Init does this too." if options.check_flash else "The linker drops this where nobody calls it."
     return [
         Comment(
@@ -217,7 +217,7 @@ def _checking(options: ProjectOptions) -> list[Definition]:
 
 
 def _macros(port: Port) -> list[Definition]:
-    """The properties of an input or output."""
+    """Macros of an input or output."""
     t, macro = port.tensor, port.macro
     dims = ", ".join(map(str, t.shape)) or "1"
     quantization: list[Definition] = []
@@ -240,8 +240,8 @@ def _macros(port: Port) -> list[Definition]:
 
 
 def _names(port: Port) -> list[Definition]:
-    """The names of an input's features, or of the classes that an output's values are indices of: an initializer, which
-    costs nothing where nobody uses it."""
+    """Names of an input's features, or of an output's classes, as an initializer macro, which costs nothing unless
+    used."""
     labels = port.tensor.labels
     if not labels or len(labels) > MOST_CLASSES:
         return []
@@ -252,7 +252,7 @@ def _names(port: Port) -> list[Definition]:
 
 
 def _lying(t: Tensor) -> str:
-    """Where the elements of the model's own tensor are, if it has them in another order."""
+    """The element order of the model's own tensor, if it differs."""
     if t.arrangement is None:
         return ""
     names = ["n", "c", *"zyx"[5 - len(t.shape) :]] if len(t.shape) <= 5 else [f"i{a}" for a in range(len(t.shape))]
@@ -263,7 +263,7 @@ def _lying(t: Tensor) -> str:
 
 
 def _sizes(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """What the arenas take, by the names of their memories; the first one has a name that is always there."""
+    """Sizes of the arenas, by memory name; the first one has a fixed name."""
     found = arenas(plan)
     always = Define(f"{options.name.upper()}_ARENA_BYTES", found[0].macro(options))
     return [

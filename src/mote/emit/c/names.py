@@ -1,11 +1,11 @@
-"""The prefix of a model's C symbols and files, which is none that something else has."""
+"""The prefix of a model's C symbols and files, without conflicts."""
 
 from __future__ import annotations
 
 import re
 
 LONGEST = 64
-"""Characters: with what is added to it, it is still the name of a file everywhere."""
+"""Most characters of a prefix: with suffixes it is a valid file name everywhere."""
 PREFIX = "model_"
 
 _WORDS = {
@@ -39,11 +39,11 @@ _WORDS = {
     ),
 }
 TAKEN = {word: why for why, words in _WORDS.items() for word in words.split()}
-"""Names that mean something else, and what. Case makes no difference: on some file systems there is none."""
+"""Reserved names, and why; case-insensitive, as some file systems are."""
 
 
 def c_prefix(name: str) -> tuple[str, str]:
-    """The prefix for a model of that name, and why it is another one; nothing where it is that name."""
+    """The prefix for a model's name, and the reason if it differs; empty if it does not."""
     usable = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "model"
     why = "" if usable == name else "has other characters than letters, digits and underscores between them"
     taken = TAKEN.get(usable.lower())

@@ -1,4 +1,4 @@
-"""The edges of a generated model as its callers see them: input and output accessors, and how to call init."""
+"""Inputs and outputs of a generated model as callers see them: accessors, and arguments of init."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def outputs(plan: Plan, options: ProjectOptions) -> list[Port]:
 
 
 def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str, *, is_input: bool) -> list[Port]:
-    """One of a kind needs no number."""
+    """Ports with numbered names, where there are several."""
     found = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
@@ -43,7 +43,7 @@ def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str, *, is_in
 
 
 def caller_arenas(plan: Plan, options: ProjectOptions) -> list[str]:
-    """The definitions of the arenas that a caller has to supply; none where the model has its own."""
+    """Definitions of the arenas that the caller supplies; empty where the model has its own."""
     if not options.caller_arena:
         return []
     return [f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8];" for a in arenas(plan)]
@@ -55,6 +55,6 @@ def init_call(plan: Plan, options: ProjectOptions) -> str:
 
 
 def parameters(plan: Plan, options: ProjectOptions) -> str:
-    """What init takes."""
+    """The parameters of init."""
     given = [f"void *{a.pointer}, size_t {a.size}" for a in arenas(plan)] if options.caller_arena else []
     return ", ".join(given) or "void"

@@ -22,8 +22,8 @@ from mote.plan.rows import aligned
 from mote.targets import Memory
 
 MOST_CODE = 16 << 10
-"""Bytes of the fastest flash that are kept for code, if there is another one for constants: no model so far needed
-more, and code in the slower one would cost far more than constants there."""
+"""Bytes of the fastest flash reserved for code, if there is another flash for constants: code in the slower one costs
+far more than constants there."""
 
 UNUSED = """\
 /* The kernel library in one piece: a model does not call all of it. */
@@ -45,31 +45,31 @@ class Project:
     constants: int
     """Bytes of constant arrays (weights, biases, tables)."""
     sources: tuple[str, ...]
-    """The C files that make up the model (without the example and the self-test)."""
+    """C files of the model (without the example and the self-test)."""
     arena: int
-    """Bytes of the arenas that are defined in them."""
+    """Bytes of the arenas that they define."""
     flash: dict[str, int]
-    """Bytes of constants in each flash memory, where there is more than one."""
+    """Bytes of constants in each flash memory, where there are several."""
     tables: int = 0
-    """Bytes of the constants that say what runs when and where rows lie."""
+    """Bytes of schedule and row tables."""
 
     def __repr__(self) -> str:
         return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
 
     @property
     def math(self) -> bool:
-        """Whether a kernel of the user's calls the math library of C; Mote's kernels do not."""
+        """Whether a user's kernel needs C's math library; Mote's kernels do not."""
         return any("#include <math.h>" in text for text in self.files.values())
 
     @property
     def code(self) -> dict[str, str]:
-        """The C files, without what builds them."""
+        """The C files, without build files."""
         return {name: text for name, text in self.files.items() if name.endswith((".c", ".h"))}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A model to make C of. `golden`: the inferences of its self-test; without any there is none."""
+    """A model to emit. `golden`: the inferences of its self-test, if any."""
 
     plan: Plan
     options: ProjectOptions
@@ -82,7 +82,7 @@ def generate(job: Job) -> Project:
 
 
 def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[Project], Project]:
-    """Projects of models that share one arena: of each alone, and of all in one folder, whose options are `folder`."""
+    """Projects of models with a shared arena: each alone, and all in one project with the options `folder`."""
     sizes = shared([j.plan for j in jobs])
     names = [j.options.name for j in jobs]
     arena = shared_files(sizes, names, folder)
@@ -101,7 +101,7 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
 
 
 def _projects(jobs: Sequence[Job]) -> list[Project]:
-    """One for each model; their constants share the flash."""
+    """A project per model; their constants share the flash."""
     constants = [Constants(j.options.name) for j in jobs]
     programs = [program(j.plan) for j in jobs]
     parts = list(zip(jobs, programs, constants, strict=True))
@@ -111,7 +111,7 @@ def _projects(jobs: Sequence[Job]) -> list[Project]:
 
 
 def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> None:
-    """What is read most often for its size goes to the fastest flash; what fits nowhere to the last."""
+    """Assigns the most frequently read constants per byte to the fastest flash; the rest to the last."""
     for kept in (MOST_CODE, 0) if flashes else ():
         left = {m: m.size for m in flashes} | {flashes[0]: max(flashes[0].size - kept, 0)}
         for array in sorted(arrays, key=lambda a: -a.heat):
@@ -155,7 +155,7 @@ def kernel_texts(plan: Plan, made: Program, options: ProjectOptions) -> dict[str
 
 
 def kernel_headers(used: Iterable[str]) -> list[str]:
-    """The kernel files that are used, each after those it includes."""
+    """Kernel files in include order."""
     ordered: list[str] = []
 
     def visit(file: str) -> None:
@@ -172,7 +172,7 @@ def kernel_headers(used: Iterable[str]) -> list[str]:
 
 
 def _amalgamated(body: Iterable[Definition], kernels: Mapping[str, str], constants: Constants) -> Iterator[Definition]:
-    """The model's C with every include of ours replaced by its text, but for the headers that callers include too."""
+    """The model's C with all includes inlined, except headers that callers include too."""
     texts = {
         "mote_common.h": [_inlined(kernels.values())],
         f"{constants.prefix}_constants.h": [Text(printed(constants.definitions).rstrip("\n"))],
@@ -183,11 +183,11 @@ def _amalgamated(body: Iterable[Definition], kernels: Mapping[str, str], constan
 
 
 def _crc(options: ProjectOptions) -> Definition:
-    """What brings `mote_crc.h` to the self-test."""
+    """The include of `mote_crc.h` for the self-test."""
     return _inlined([kernel_text("mote_crc.h")]) if options.single_file else Include("mote_crc.h")
 
 
 def _inlined(kernels: Iterable[str]) -> Text:
-    """The files' text instead of including them."""
+    """The files' text instead of includes."""
     texts = (re.sub(r'#include "mote_\w+\.h"\n', "", text) for text in kernels)
     return Text(UNUSED + re.sub(r"^static inline ", "MOTE_INLINE ", "\n".join(texts), flags=re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Code that is executed from RAM: what the model spends its time in gets a linker section of its own.
+"""Code executed from RAM: the hottest functions get a linker section of their own.
 
 The kernels' files are those of the library, in which every function is static: the attribute is put into their text, in
 those that take nearly all of the cycles and those that they include, and into the model's own functions, which the C
@@ -14,7 +14,7 @@ from mote.emit.c.options import RAMFUNC_SECTION
 from mote.plan.plan import Plan
 
 HOT = 0.95
-"""The share of what the model takes that is executed from RAM at least."""
+"""The least share of the model's cost that is executed from RAM."""
 MACRO = f"""\
 /* Functions that are executed from RAM. The start-up code must copy their section there, as it copies .data; define
  * this before this file is compiled to have them in a section that your linker script has already. */
@@ -32,7 +32,7 @@ _NOINLINE = re.compile(r"^(#define MOTE_(?:NOINLINE|ALWAYS_INLINE) .*\bstatic(?:
 
 
 def hot_files(plan: Plan) -> list[str]:
-    """The kernels' files that take the most for what they do, until they take nearly all of it together."""
+    """The kernel files with the highest cost for their size, until they cover nearly all of it."""
     costs = Counter[str]()
     for p in plan.all:
         for _, steps in p.works:
@@ -48,7 +48,7 @@ def hot_files(plan: Plan) -> list[str]:
 
 
 def in_ram(text: str, prefix: str = "(?:mote_|name)") -> str:
-    """The text of a C file with all static functions, of names that begin so, in that section."""
+    """The text of a C file with a section attribute on static functions whose names match the prefix."""
     function = re.compile(rf"(\bstatic (?:inline )?)(?=[\w# ]+?[ *]+\b{prefix}[\w#]*\()")
     text = function.sub(r"\1MOTE_RAMFUNC ", text)
     text = _NOINLINE.sub(r"\1 MOTE_RAMFUNC", text)

@@ -1,4 +1,4 @@
-"""`selftest.c`: known inputs, and a comparison with what the reference makes of them.
+"""`selftest.c`: known inputs, and a comparison with the reference's outputs.
 
 The inputs are a formula, and what is expected is a CRC-32, so that a test takes little flash. Outputs are looked at in
 any build; every step's output where the model is compiled with MOTE_SELFTEST defined, which fills its hook.
@@ -44,15 +44,15 @@ from mote.plan.plan import Plan
 
 MOST = np.finfo(np.float64).max
 WEIGHTS = 8
-"""Real numbers are added up with the factors 1, 2, ... WEIGHTS in turn, so that their order matters."""
+"""Floats are summed with weights 1, 2, ... WEIGHTS in turn, so that their order matters."""
 
 
 @dataclass
 class _Seen:
-    """All that one step, or one output, gives in all runs: what `selftest.c` makes of it."""
+    """Checksum of a step or output over all runs, as `selftest.c` computes it."""
 
     width: int
-    """Bytes of an element; 0: real numbers."""
+    """Bytes of an element; 0: float."""
     crc: int = 0
     count: int = 0
     sum: float = 0.0
@@ -79,7 +79,7 @@ class _Test:
     options: ProjectOptions
     runs: Sequence[Run]
     seen: list[_Seen] = field(default_factory=list)
-    """Of every step, then of every output."""
+    """Checksums of every step, then of every output."""
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class _Test:
 
     @property
     def waiting(self) -> int:
-        """How many runs have no outputs yet."""
+        """Number of warm-up runs without outputs."""
         return max(self.plan.graph.warm_up - 1, 0)
 
     @property
@@ -100,7 +100,7 @@ class _Test:
 
 
 def _test(plan: Plan, options: ProjectOptions, runs: Sequence[Run]) -> _Test:
-    """With all that is expected."""
+    """A test with all expected checksums."""
     graph = plan.graph
     tensors = [graph.tensors[t] for t in (*(plan.shown(op)[0] for op, _ in plan.works), *graph.outputs)]
     widths = (0 if t.dtype.real else t.dtype.numpy.itemsize for t in tensors)
@@ -122,7 +122,7 @@ def _test(plan: Plan, options: ProjectOptions, runs: Sequence[Run]) -> _Test:
 
 
 def text(plan: Plan, options: ProjectOptions, runs: Sequence[Run], crc: Definition) -> str:
-    """`crc`: what brings `mote_crc.h`."""
+    """The self-test of a model; `crc` includes `mote_crc.h`."""
     test = _test(plan, options, runs)
     return _file(options, [test], crc, Accessor("int main(void)", f"return (int){_called(test)}"))
 
@@ -130,7 +130,7 @@ def text(plan: Plan, options: ProjectOptions, runs: Sequence[Run], crc: Definiti
 def shared_text(
     models: Sequence[tuple[Plan, ProjectOptions, Sequence[Run]]], options: ProjectOptions, crc: Definition
 ) -> str:
-    """The models take turns, so that each finds what another one left in the arena."""
+    """The self-test of several models, which run in turn, so that each finds another's data in the arena."""
     tests = [_test(*model) for model in models]
     turns = [f"wrong += {_called(t)} != MOTE_OK" for t in tests]
     return _file(
@@ -246,7 +246,7 @@ def _table(ctype: str, name: str, items: list[str]) -> Text:
 
 
 def _looking(test: _Test) -> list[Statement]:
-    """Add what a step or an output has given to what was seen before."""
+    """Updates the checksum of a step or an output."""
     name = test.name
     seen, crc = f"{name}_seen[which]", "mote_crc({}, data, bytes, {}[which].width)"
     body: list[Statement] = []
@@ -262,7 +262,7 @@ def _looking(test: _Test) -> list[Statement]:
 
 
 def _testing(test: _Test) -> list[Statement]:
-    """Run the model on all patterns and compare what was seen."""
+    """Runs the model on all patterns and compares checksums."""
     name, plan = test.name, test.plan
     expected = f"{name}_expected[{name}_wrong]"
     reads = [
@@ -305,7 +305,7 @@ def _testing(test: _Test) -> list[Statement]:
 
 
 def _feed(test: _Test) -> list[Statement]:
-    """Write the inputs and run, or push them row by row."""
+    """Writes the inputs and runs, or pushes them row by row."""
     name, graph, ports = test.name, test.plan.graph, inputs(test.plan, test.options)
     if test.plan.pushed:
         (port,) = ports
@@ -317,7 +317,7 @@ def _feed(test: _Test) -> list[Statement]:
 
 
 def _filled(graph: Graph, port: Port, number: int, data: str, size: str, at: str) -> Statement:
-    """Write the pattern to an array; `at` counts the input's elements."""
+    """Writes the pattern to an array; `at` counts the input's elements."""
     code, dtype = f"noise(p, {number}, {at})", port.tensor.dtype
     value = f"({CTYPES[dtype].name}){code}"
     if dtype == DType.FLOAT32:

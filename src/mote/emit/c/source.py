@@ -1,4 +1,4 @@
-"""`<name>.c`: constants, one struct of parameters for each step, and the run function."""
+"""`<name>.c`: constants, a parameter struct per step, and the run function."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ class _Struct(NamedTuple):
     """The parameters of an operator's kernel."""
 
     hint: str
-    """What the names of its constants begin with."""
+    """Prefix of its constants' names."""
     name: str
     kernel: Packed
     fields: Sequence[Field]
     reads: int
-    """About how many bytes of its constants an inference reads."""
+    """Estimated bytes of its constants that an inference reads."""
 
 
 def _structs(executor: Executor) -> Iterator[_Struct]:
@@ -130,13 +130,13 @@ def _structs(executor: Executor) -> Iterator[_Struct]:
 
 
 def _parameters(structs: Iterable[_Struct], found: Constants) -> list[Definition]:
-    """A struct for each operator's kernel."""
+    """Definitions of the parameter structs."""
     made = ((s, found.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
     return [Text(f"static const mote_{s.kernel.name}_t {s.name} = {value};\n") for s, value in made]
 
 
 def _checked(found: Constants, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
-    """Everything constant that the model reads."""
+    """All constants of the model."""
     arrays = [array_span(c.name, c.value) for c in found.arrays]
     tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
     return [
@@ -146,7 +146,7 @@ def _checked(found: Constants, executor: Executor, structs: Iterable[_Struct]) -
 
 
 def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """Functions of a debug build that guard what lies around a buffer."""
+    """Functions of a debug build that check red zones."""
     name, zone = options.name, plan.zone
     before, after = f"(const uint8_t *)buffer - {zone}, {zone}", f"(const uint8_t *)buffer + bytes, {zone}"
     noted = f"{name}_noted[slot]", f"{name}_noted[slot] + {zone}"
@@ -191,7 +191,7 @@ void {options.name}_traced(uint32_t step, const void *data, size_t bytes);
 
 
 def _memory(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The variables of the model."""
+    """The model's variables."""
     position = f"uint{8 * plan.position_bytes}_t position"
     fields: list[Statement] = [Noted(position, "in the schedule, from 1 on; 0 before init")]
     if plan.counters:
@@ -209,7 +209,7 @@ def _memory(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def _storage(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The arenas, or what points to them."""
+    """The arenas, or pointers to them."""
     name = options.name
     if options.shared_arena:
         return []
@@ -266,7 +266,7 @@ def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
 
 
 def _ready(options: ProjectOptions) -> Statement:
-    """Nothing is ready before init."""
+    """The check that init was called."""
     return when(f"{options.name}_state.position == 0", "return MOTE_NOT_READY")
 
 

@@ -1,4 +1,4 @@
-"""What a model remembers from one inference to the next: the variable, and the functions that a caller has for it."""
+"""Persistent state of a model: its variable, and functions to reset, save and restore it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mote.emit.c.values import Constants
 from mote.plan.plan import Plan
 
 HEAD = 16
-"""Bytes before what is remembered in a saved state: see `mote_crc.h`."""
+"""Header bytes of a saved state: see `mote_crc.h`."""
 
 
 def saved_bytes(plan: Plan) -> int:
@@ -44,7 +44,7 @@ def kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
-    """The functions that set, save and restore what is remembered."""
+    """The functions that reset, save and restore the state."""
     name = options.name
     kept, position = f"{name}_kept", f"{name}_state.position"
     ready = when(f"{position} == 0", "return MOTE_NOT_READY")
@@ -84,8 +84,7 @@ def _forgetting(plan: Plan, options: ProjectOptions, found: Constants) -> list[S
 
 
 def _restoring(plan: Plan, kept: str) -> list[Statement]:
-    """Take what was saved, but for numbers that no model could have saved: kernels index with them, and a CRC is no
-    signature."""
+    """Restores a saved state; refuses out-of-range indices, as kernels index with them and a CRC is no signature."""
     copy = f"memcpy(&{kept}, from, sizeof {kept})"
     limits = [(f"oldest[{ring}]", rows - 1) for ring, rows in _rings(plan)]
     limits += [("missing", plan.graph.warm_up)] * bool(plan.graph.warm_up)
@@ -103,11 +102,11 @@ def _restoring(plan: Plan, kept: str) -> list[Statement]:
 
 
 def _identity(plan: Plan, options: ProjectOptions) -> int:
-    """What tells the states of this model from those of another one, or of the same one compiled otherwise."""
+    """An identifier of the model and its options, so that states are not mixed up."""
     places = [(s.initial.shape, str(s.initial.dtype), plan.place[s.before].offset) for s in plan.graph.states]
     return zlib.crc32(repr((places, _rings(plan), plan.graph.warm_up)).encode(), options.model)
 
 
 def _rings(plan: Plan) -> list[tuple[int, int]]:
-    """The ring buffers, and how many rows each has."""
+    """The ring buffers, and their numbers of rows."""
     return sorted({b.ring: len(b.offsets) for b in plan.buffers if b.ring is not None}.items())

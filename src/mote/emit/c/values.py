@@ -18,7 +18,7 @@ from mote.targets import Memory
 
 @dataclass(frozen=True)
 class CType:
-    """An element type in C: its name, and how the kernels for it end."""
+    """An element type in C: its name, and the suffix of its kernels."""
 
     name: str
     suffix: str
@@ -39,13 +39,13 @@ CTYPES = {
 }
 LINE_LENGTH = 116
 _LEAST = (-(1 << 31), -(1 << 63))
-"""Numbers that are no C literals: a minus sign before one that does not fit the type."""
+"""Values without a C literal, as a minus sign before them overflows."""
 
 
 _MOST = (1 << 63) - 1
-"""Larger numbers have no sign, which C wants to be told."""
+"""Larger literals need an unsigned suffix."""
 _BYTES = {np.dtype(t): np.arange(256).astype(np.uint8).view(t).astype(str).tolist() for t in (np.int8, np.uint8)}
-"""The literals of whole numbers of one byte, by the byte."""
+"""Literals of 8-bit integers, by byte."""
 _INFINITE = {"inf": "MOTE_INFINITY", "-inf": "-MOTE_INFINITY"}
 
 
@@ -66,9 +66,9 @@ class ConstantArray:
     name: str
     value: Array | Structs
     reads: dict[str, int] = field(default_factory=dict)
-    """About how many of its bytes an inference reads, for each use."""
+    """Estimated bytes that an inference reads, by use."""
     memory: Memory | None = None
-    """Where it is to lie, if that is not left to the linker."""
+    """The memory section, if it is not left to the linker."""
 
     @property
     def nbytes(self) -> int:
@@ -76,7 +76,7 @@ class ConstantArray:
 
     @property
     def heat(self) -> float:
-        """How often each of its bytes is read."""
+        """Average reads of each of its bytes."""
         return sum(self.reads.values()) / max(self.nbytes, 1)
 
     @property
@@ -86,11 +86,11 @@ class ConstantArray:
 
 @dataclass
 class Constants:
-    """The constant arrays of a model; equal arrays are stored once."""
+    """The constant arrays of a model, deduplicated."""
 
     prefix: str
     tables: int = 0
-    """Bytes of the tables that say what runs when and where rows lie."""
+    """Bytes of schedule and row tables."""
     _found: dict[tuple[str, bytes], ConstantArray] = field(default_factory=dict)
 
     @property
@@ -106,20 +106,20 @@ class Constants:
         return sum(c.nbytes for c in self.arrays) + self.tables
 
     def array(self, hint: str, value: Array | Structs, reads: int = 0) -> str:
-        """The name of a constant that holds `value`, defined on first use."""
+        """The name of a constant with `value`, defined on first use."""
         data = value.rows if isinstance(value, Structs) else value
         found = self._found.setdefault((_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value))
         found.reads[hint] = reads
         return found.name
 
     def name(self, value: Array | Structs) -> str:
-        """The name of a constant that is there."""
+        """The name of an existing constant."""
         data = value.rows if isinstance(value, Structs) else value
         return self._found[_ctype(value), data.tobytes()].name
 
     def struct(self, hint: str, params: Mapping[str, Value], fields: Sequence[Field], reads: int = 0) -> str:
-        """A struct initializer, one field a line, nested structs on one line: all fields in the order of their
-        declaration, as C++ requires."""
+        """A struct initializer, one field per line, nested structs on one line: all fields in declaration order, as C++
+        requires."""
         given = {path: self._value(f"{hint}_{path.replace('.', '_')}", v, reads) for path, v in named(params)}
         return "\n".join(["{", *(f"    {field}," for field in _initializers(fields, given)), "}"])
 
@@ -128,7 +128,7 @@ class Constants:
 
 
 def _initializers(fields: Sequence[Field], given: Mapping[str, str], depth: int = 0) -> Iterator[str]:
-    """The initializers of the fields of a struct that lies so deep in others; what is not given is zero."""
+    """Initializers of a struct's fields at a nesting depth; missing ones are zero."""
     for name, group in groupby(fields, lambda field: field.path.split(".")[depth]):
         inner = list(group)
         if inner[0].path.count(".") > depth:
@@ -138,7 +138,7 @@ def _initializers(fields: Sequence[Field], given: Mapping[str, str], depth: int 
 
 
 def section(memory: Memory | None) -> str:
-    """What puts a definition into a memory."""
+    """The attribute that places a definition in a memory."""
     return "" if memory is None else f' MOTE_SECTION("{memory.section}")'
 
 
@@ -147,7 +147,7 @@ def _ctype(value: Array | Structs) -> str:
 
 
 def _items(value: Array | Structs) -> list[str]:
-    """The elements of a constant array."""
+    """Elements of a constant array, as C."""
     if isinstance(value, Structs):
         fields = np.array(integers(value.rows), object).reshape(value.rows.shape)
         return ["{" + ", ".join(row) + "}" for row in fields.tolist()]
@@ -161,14 +161,14 @@ def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> 
 
 
 def floats(values: Array) -> list[str]:
-    """The C literals of real numbers; infinity has a name, of `mote_common.h`."""
+    """C literals of floats; infinity is a macro of `mote_common.h`."""
     if np.isnan(values).any():
         raise ValueError("what is no number has no C literal")
     return [_INFINITE.get(text) or f"{text}f" for text in values.reshape(-1).astype(str).tolist()]
 
 
 def integers(values: Array) -> list[str]:
-    """The C literals of whole numbers."""
+    """C literals of integers."""
     if values.dtype in _BYTES:
         return list(map(_BYTES[values.dtype].__getitem__, values.tobytes()))
     plain = values.size == 0 or (values.min() > -(1 << 31) and values.max() <= _MOST)
@@ -177,7 +177,7 @@ def integers(values: Array) -> list[str]:
 
 
 def wrap(items: list[str]) -> str:
-    """Items separated by commas in lines of a readable length."""
+    """Comma-separated items, wrapped to lines."""
     text = ",\n".join([*items, ""])
     lines: list[str] = []
     begin, most = 0, LINE_LENGTH - len("    ,")
@@ -190,11 +190,11 @@ def wrap(items: list[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """What stands between the quotes of a C string: other letters than those of ASCII as the bytes of UTF-8."""
+    """Escapes text for a C string: non-ASCII characters as UTF-8 bytes."""
     plain = (32 <= byte < 127 and chr(byte) not in '"\\?' for byte in text.encode())
     return "".join(chr(byte) if fine else f"\\{byte:03o}" for byte, fine in zip(text.encode(), plain, strict=True))
 
 
 def brief(text: str) -> str:
-    """A name as a comment has it: names of layers can be long."""
+    """Shortens a layer's name for a comment."""
     return text[:100]

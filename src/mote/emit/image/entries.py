@@ -1,4 +1,4 @@
-"""The C of a runtime's kernels: for each of them an entry with thin functions that unpack a call into arguments.
+"""C entries of a runtime's kernels: thin functions that unpack a call into arguments.
 
 Kernels of one header share a file. On 32-bit cores their structs are the words of the image, which static asserts hold;
 on hosts with wider pointers a table says where each word goes.
@@ -24,22 +24,22 @@ LINE = 116
 
 @dataclass(frozen=True)
 class Limits:
-    """What is fixed when kernels are compiled."""
+    """Compile-time limits of kernels."""
 
     taps: int = 64
-    """Rows of the tallest window, which kernels keep a pointer to on the stack."""
+    """Rows of the tallest window, whose pointers are on the stack."""
     pointers: int = 80
-    """Pointers to rows that a step takes, those of output rows included."""
+    """Row pointers of a step, including those of output rows."""
     words: int = 128
-    """Numbers and pointers of a kernel's parameters."""
+    """Words (numbers and pointers) of a kernel's parameters."""
     fused: bool = False
-    """Products of float32 are added without being rounded first."""
+    """Float32 products are accumulated with fused multiply-add."""
     aligned: bool = False
-    """Words are loaded from and stored to multiples of four only."""
+    """Aligned 32-bit accesses only."""
 
 
 def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, str]:
-    """The C files of the kernels' entries, the table of them, and every header of the library that they include."""
+    """The C files of the kernels' entries, their table, and all included headers."""
     kernels = merged(records)
     by_header = sorted(kernels, key=lambda k: (k.header, k.name))
     files = {SETTINGS: _settings(limits)}
@@ -54,7 +54,7 @@ def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, st
 
 
 def table_files(kernels: Sequence[KernelRecord]) -> dict[str, str]:
-    """The table that a runtime is given, sorted by id."""
+    """The kernel table of a runtime, sorted by id."""
     declared = "\n".join(f"extern const mote_kernel_t {entry_name(k)};" for k in kernels)
     listed = ",\n".join(f"    &{entry_name(k)} /* {k.id:08x} */" for k in kernels)
     header = f"""\
@@ -84,7 +84,7 @@ const mote_kernels_t mote_kernels = {{entries, {len(kernels)}}};
 
 
 def has_checks(header: str) -> bool:
-    """Whether there is a file of functions that check the parameters of a header's kernels."""
+    """Whether there is a file of parameter checks for a header's kernels."""
     return any((folder / _checks_file(header)).is_file() for folder in library.FITS)
 
 
@@ -93,7 +93,7 @@ def _checks_file(header: str) -> str:
 
 
 def _checks(header: str, kernels: Sequence[KernelRecord]) -> str:
-    """The file that checks parameters of these kernels; it has to have a function for each of them."""
+    """The file of parameter checks; it must have a function for each kernel."""
     file = _checks_file(header)
     if has_checks(header):
         known = macros(file)
@@ -114,7 +114,7 @@ def _checks(header: str, kernels: Sequence[KernelRecord]) -> str:
 
 
 def _instances_of_checks(kernels: Sequence[KernelRecord], file: str) -> list[str]:
-    """What the file of checks defines for each instance of a kernel's macros, if it does."""
+    """Macro instances of parameter checks, if any."""
     known = macros(file)
     found = (i.fits for k in kernels for i in k.instances if f"{i.macro}_FITS" in known)
     return list(dict.fromkeys(found))
@@ -184,7 +184,7 @@ def _file(header: str, kernels: Sequence[KernelRecord], checks: str) -> str:
 
 
 def _kernel(k: KernelRecord) -> str:
-    """The functions, tables and the entry of one kernel."""
+    """Functions, tables and entry of one kernel."""
     type_name = f"mote_{k.name}_t"
     functions = [(what, name, arguments) for what, name, arguments in _functions(k) if name]
     made = [
@@ -226,8 +226,8 @@ def _kernel(k: KernelRecord) -> str:
 
 
 def _functions(k: KernelRecord) -> Iterator[tuple[str, str, list[str]]]:
-    """What an entry's functions call: which of them, the kernel's function, and its arguments after the parameters.
-    Some kernels write operands, states that is, which their checks refuse in memory that cannot be written."""
+    """Calls of an entry: the form, the kernel's function, and its arguments after the parameters. Some kernels write
+    operands, states that is, which their checks refuse in memory that cannot be written."""
     scratch = ["c->scratch"] if k.scratch else []
     operands = [f"(void *)c->in[{i}]" for i in range(k.operands)]
     own = {
@@ -244,7 +244,7 @@ def _functions(k: KernelRecord) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _forms(k: KernelRecord) -> list[str]:
-    """The ways in which an image may call it."""
+    """The forms in which an image may call a kernel."""
     if k.call in (Call.ADDS, Call.RING):
         return ["SUMS" if k.call is Call.ADDS else "RING"]
     each = k.call is Call.FLAT or (k.call is Call.ROWS and not k.row)
@@ -257,7 +257,7 @@ def entry_name(k: KernelRecord) -> str:
 
 
 def _wrapped(items: Sequence[str], separator: str = ",") -> str:
-    """Items with a separator between them, in lines of a readable length."""
+    """Items with separators, wrapped to lines."""
     lines = [""]
     for item in (*(f"{item}{separator}" for item in items[:-1]), items[-1]):
         if lines[-1] and len(lines[-1]) + len(item) + 1 > LINE:

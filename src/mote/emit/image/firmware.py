@@ -1,4 +1,4 @@
-"""An image with the runtime and its kernels as one C project that the harness builds and runs on any core."""
+"""An image with the runtime and its kernels as one C project for the harness, on any core."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mote.emit.image.reader import Description
 from mote.emit.image.sources import runtime_files
 
 TRACED = "harness_traced"
-"""The function of the glue that the runtime calls after each op."""
+"""The glue function that the runtime calls after each op."""
 
 
 def files(
     data: bytes, image: Description, name: str, kernels: Sequence[KernelRecord], limits: Limits
 ) -> dict[str, str]:
-    """The runtime, the kernels, the image as an array, and `NAME.c`, which has the functions of a generated model."""
+    """The runtime, the kernels, the image as an array, and `NAME.c` with the API of a generated model."""
     found = {**runtime_files(), **entry_files(kernels, limits), **c_array(data, name)}
     return {**found, f"{name}.h": _header(name), f"{name}.c": _source(image, name)}
 
@@ -82,8 +82,8 @@ const void *{name}_output(size_t i) {{ return mote_output(&model, i); }}
 
 
 def glue(image: Description, name: str, works: int, mark: str) -> str:
-    """What joins it to the harness. `works`: how many of the first ops traces show; `mark`: how the end of one is
-    noted, as C with `op`, `data` and `bytes`."""
+    """Glue to the harness. `works`: number of traced ops; `mark`: C code that marks the end of one, with `op`, `data`
+    and `bytes`."""
     pushed = any(port.memory == format.NO_MEMORY for port in image.inputs)
     frame = f"static uint64_t frame[{-(-image.inputs[0].nbytes // 8)}];\n" if pushed else ""
     rows = image.inputs[0].nbytes // image.inputs[0].row_bytes if pushed else 0
@@ -125,12 +125,12 @@ void {TRACED}(uint32_t op, const void *data, size_t bytes) {{
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """A function's body that returns the size of number i."""
+    """The body of a function that returns the i-th size."""
     listed = ", ".join(map(str, sizes))
     return f"static const uint32_t sizes[] = {{{listed}}}; return sizes[i];"
 
 
 def labels(works: int) -> str:
-    """A nop with a label of its own for each op, so that whoever follows a run by addresses sees where it ends."""
+    """A labelled nop per op, for traces by address."""
     cases = " ".join(f'case {i}: __asm__ volatile("mote_step_{i}_%=: nop" : :); break;' for i in range(works))
     return f"switch (op) {{ {cases} default: break; }}"

@@ -39,7 +39,7 @@ MOST_16 = 0xFFFF
 
 
 class Feature(IntFlag):
-    """What a runtime must know to run an image."""
+    """Features that a runtime must support to run an image."""
 
     STATES = 1 << 0
     PUSHED = 1 << 1
@@ -71,19 +71,19 @@ DTYPES = {
     DType.UINT32: 15,
     DType.UINT16: 16,
 }
-"""The numbers of element types, which are those of LiteRT's model files."""
+"""Numbers of element types, as in LiteRT's schema."""
 
 SIZES = {"B": "u8", "H": "u16", "I": "u32", "i": "i32", "f": "f32"}
-"""The types of fields, as `struct` and as the documentation names them."""
+"""Types of fields, as in `struct` and in the documentation."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A number in a record, or `count` of them."""
+    """A number in a record, or an array of `count`."""
 
     name: str
     code: str
-    """Its type as `struct` names it."""
+    """Its type, as in `struct`."""
     what: str
     count: int = 1
 
@@ -98,7 +98,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """A struct of the image: `name` is that of C."""
+    """A struct of the image; `name` is its C name."""
 
     name: str
     fields: tuple[Field, ...]
@@ -113,14 +113,14 @@ class Record:
 
     @property
     def placed(self) -> Iterator[tuple[int, Field]]:
-        """Every field with the offset at which it lies."""
+        """Fields with their offsets."""
         at = 0
         for f in self.fields:
             yield at, f
             at += f.nbytes
 
     def pack(self, values: Mapping[str, Any]) -> bytes:
-        """The bytes of a record; all fields must be given."""
+        """Packs a record; all fields must be given."""
         flat: list[Any] = []
         for f in self.fields:
             value = values[f.name]
@@ -150,7 +150,7 @@ SECTIONS = {
     "data": "bytes: arrays and parameters, each at a multiple of 8",
     "about": "bytes: JSON for tools, which no runtime reads",
 }
-"""The sections in the order in which they lie, with what their entries are."""
+"""The sections in order, with their entry types."""
 
 HEADER = Record(
     "mote_header_t",
@@ -287,7 +287,7 @@ ENTRIES = {
     "places": PLACE,
     "states": INITIAL,
 }
-"""The sections that are made of records."""
+"""Sections that consist of records."""
 ENTRY_BYTES = {name: record.nbytes for name, record in ENTRIES.items()} | {
     "schedule": 2,
     "lists": 4,
@@ -295,7 +295,7 @@ ENTRY_BYTES = {name: record.nbytes for name, record in ENTRIES.items()} | {
     "data": 1,
     "about": 1,
 }
-"""Bytes of an entry of each section but `rows`, of which the features tell."""
+"""Bytes per entry of each section but `rows`, whose width depends on features."""
 
 
 def row_entry_bytes(features: int) -> int:

@@ -1,8 +1,8 @@
-"""What a runtime knows a kernel by: its record. A runtime links a fixed set of them; an image names those it needs.
+"""Kernel records: the interface of a kernel between runtimes and images. A runtime links a fixed set of kernels; an
+image names those it needs.
 
-A record says everything that an image takes for granted of a kernel: how it is called, which parameters it has and in
-which order, and the instances of macros that it is made of. It follows from `Packed`, without what belongs to one
-operator only: the values of the parameters.
+A record describes how a kernel is called, its parameters in order, and its macro instances. It is derived from
+`Packed`, without the values of parameters.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from mote.kernels.structs import Field, kernel_fields
 
 @dataclass(frozen=True)
 class KernelRecord:
-    """A kernel as runtimes and images know it."""
+    """The interface of a kernel."""
 
     name: str
     header: str
     """The C file `mote_<header>.h`."""
     call: Call
     operands: int
-    """How many tensors its own function takes."""
+    """Number of operands of its main function."""
     scratch: bool
-    """Whether its functions take working memory."""
+    """Whether its functions take scratch."""
     fields: tuple[Field, ...]
     row: str = ""
     rows: str = ""
@@ -43,7 +43,7 @@ class KernelRecord:
 
     @cached_property
     def signature(self) -> str:
-        """The text that tells it from all others: its name and its parameters, with a star behind pointers."""
+        """The text that identifies it: its name and parameters, with a star behind pointers."""
         return f"{self.name}({','.join(map(str, self.fields))})"
 
     @cached_property
@@ -52,17 +52,17 @@ class KernelRecord:
 
     @property
     def assembly(self) -> bool:
-        """Whether it has code that was made for one shape."""
+        """Whether it has code specialized for one shape."""
         return any(instance.code for instance in self.instances)
 
     def covers(self, other: KernelRecord) -> bool:
-        """Whether this one can be called wherever the other can: it has the same functions, or more."""
+        """Whether this one can replace the other: it has at least the same functions."""
         more = replace(self, row=other.row and self.row, rows=other.rows and self.rows, instances=other.instances)
         same = replace(more, row_index=more.row_index and bool(more.row)) == other
         return same and set(other.instances) <= set(self.instances)
 
     def joined(self, other: KernelRecord) -> KernelRecord:
-        """The record that covers both, which are of one kernel: not every shape makes use of all of its functions."""
+        """A record that covers both variants of a kernel: not every shape uses all of its functions."""
         found = replace(
             self,
             row=self.row or other.row,
@@ -76,7 +76,7 @@ class KernelRecord:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """As data for a manifest; what is usual is left out."""
+        """As JSON for a manifest; defaults are omitted."""
         found: dict[str, Any] = {
             "name": self.name,
             "id": f"{self.id:08x}",
@@ -128,7 +128,7 @@ def _field(text: str) -> Field:
 
 
 def record(packed: Packed) -> KernelRecord:
-    """The record of a kernel that is bound to an operator."""
+    """The record of a packed kernel."""
     found = kernel_fields(packed)
     return KernelRecord(
         packed.name,
@@ -147,7 +147,7 @@ def record(packed: Packed) -> KernelRecord:
 
 
 def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
-    """One record for each kernel, sorted by id, as a runtime has them."""
+    """One record per kernel, sorted by id."""
     found: dict[int, KernelRecord] = {}
     for one in records:
         found[one.id] = one.joined(found[one.id]) if one.id in found else one
@@ -155,4 +155,4 @@ def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
 
 
 ANY = Fixed(lambda packed: "its code would be that of one model" if packed.written else "")
-"""Any kernel, but none that is code of one model."""
+"""All kernels, except those with code specialized for one model."""

@@ -1,4 +1,4 @@
-"""What a runtime has, as `manifest.json` beside its sources: the kernels, the core, the limits.
+"""`manifest.json` of a runtime: its kernels, core and limits.
 
 A model is packed for a runtime with the kernels of its manifest and no others, so that it runs on firmware that was
 built before the model was.
@@ -22,19 +22,19 @@ from mote.version import __version__
 FILE = "manifest.json"
 FORMAT = 1
 _MOST_BYTES = 64 << 20
-"""Of a manifest's text: that of the largest set has a fiftieth of it."""
+"""Size limit of a manifest: fifty times the largest set's."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The kernels of a runtime and what they were compiled for."""
+    """The kernels of a runtime, and the core that they are compiled for."""
 
     where: str
-    """What has them, in words."""
+    """A description of the runtime."""
     target: str
     features: frozenset[str]
     kernels: tuple[KernelRecord, ...]
-    """Sorted by id."""
+    """Kernels sorted by id."""
     limits: Limits
     version: str = __version__
 
@@ -43,7 +43,7 @@ class Manifest:
         return {k.id: k for k in self.kernels}
 
     def lacks(self, packed: Packed) -> str:
-        """Why it cannot run a kernel, in words; empty where it has just this one, and room for its row pointers."""
+        """The reason why it cannot run a kernel; empty where it can."""
         wanted = record(packed)
         found = self.by_id.get(wanted.id)
         if found is None or not found.covers(wanted):
@@ -57,7 +57,7 @@ class Manifest:
         return Fixed(self.lacks)
 
     def check(self, header: Mapping[str, Any]) -> None:
-        """Refuse an image whose steps take more than there is room for."""
+        """Refuses an image that exceeds the limits."""
         for what, need, room in (
             ("pointers to rows", header["taps"], self.limits.pointers),
             ("parameters", header["words"], self.limits.words),
@@ -69,7 +69,7 @@ class Manifest:
                 )
 
     def needed(self, ids: Mapping[int, str]) -> list[KernelRecord]:
-        """The kernels of an image, by their ids and names; an error names one that is not there."""
+        """The kernels of an image, by ids and names; an error names a missing one."""
         for key, name in ids.items():
             if key not in self.by_id:
                 raise MoteError(
@@ -94,7 +94,7 @@ class Manifest:
 def manifest(
     where: str, target: str, features: Iterable[str], kernels: Iterable[KernelRecord], limits: Limits
 ) -> Manifest:
-    """Of kernels in any order, some of them several times."""
+    """A manifest of kernels in any order, with duplicates."""
     return Manifest(where, target, frozenset(features), tuple(merged(kernels)), limits)
 
 
@@ -116,7 +116,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 
 
 def parse_manifest(found: Mapping[str, Any], where: str) -> Manifest:
-    """The manifest that JSON holds."""
+    """Parses a manifest's JSON."""
     if found["format"] != FORMAT:
         raise ValueError(f"format {found['format']} is not {FORMAT}")
     kernels = tuple(KernelRecord.from_json(k) for k in found["kernels"])

@@ -1,4 +1,4 @@
-"""What an image tells tools of itself: which layers its ops are, and which tensors of the model file they compute."""
+"""Metadata of an image for tools: layers of its ops, and tensors of the model file that they compute."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from mote.plan.rows import Arrival
 from mote.version import __version__
 
 TURNED = "channels_last"
-"""The inputs and outputs, counted one after the other, that have channels last and in the model have not."""
+"""Indices of ports (inputs, then outputs) that are channels-last in the image but not in the model."""
 
 
 def about(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The contents of the section `about`, as JSON has them. The ops of it are the first ones of the image."""
+    """The section `about` as JSON. Its ops are the first ones of the image."""
     found = {"mote": __version__, "options": dict(options), "ops": [_op(plan, i) for i in range(len(plan.works))]}
     turned = [i for i, t in enumerate((*plan.graph.inputs, *plan.graph.outputs)) if plan.graph.tensors[t].arrangement]
     return found | ({TURNED: turned} if turned else {})
 
 
 def _op(plan: Plan, i: int) -> dict[str, Any]:
-    """An operator of the plan: what a trace of it shows, and how that lies."""
+    """An operator of the plan: its traced tensors, and their layout."""
     op, steps = plan.works[i]
     kernel, buffer = steps[0].kernel, plan.place[op.outputs[0]]
     shown = [plan.graph.tensors[t] for t in plan.shown(op)]

@@ -1,4 +1,4 @@
-"""The bytes of an image -> what is in it, for tools. Every offset is checked; what does not fit is said in words."""
+"""Reads an image for tools. Every offset is checked; errors describe what is invalid."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from mote.graph.types import DType
 from mote.lower.program import IMAGE, STATES, Form, Kind
 
 MOST_BYTES = 1 << 30
-"""Of a file that is taken for an image."""
+"""Size limit of an image file."""
 AGAIN = "copy or download the file again, or make it again with `mote pack`"
 NEWER = "use the version of Mote that made it, or a newer one"
 
 
 class ImageError(MoteError):
-    """An image that is damaged, or that this version of Mote cannot read."""
+    """An image that is damaged, or not supported by this version of Mote."""
 
     def __init__(self, reason: str, remedy: str = AGAIN) -> None:
         super().__init__(reason, remedy=remedy)
@@ -49,10 +49,10 @@ class PortInfo:
     dtype: DType
     shape: tuple[int, ...]
     scale: float
-    """0: it is not quantized."""
+    """The scale; 0: not quantized."""
     zero_point: int
     memory: int
-    """NO_MEMORY: it is handed over row by row."""
+    """The memory; NO_MEMORY: pushed row by row."""
     offset: int
     nbytes: int
     row_bytes: int
@@ -61,7 +61,7 @@ class PortInfo:
 
 @dataclass(frozen=True)
 class PlaceInfo:
-    """Where a tensor lies."""
+    """The location of a tensor."""
 
     row_bytes: int
     rows: int
@@ -70,7 +70,7 @@ class PlaceInfo:
     kind: Kind
     ring: int
     offsets: tuple[int, ...] = ()
-    """Of a table: of each row."""
+    """Row offsets of a table."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class OperandInfo:
 
 @dataclass(frozen=True)
 class OpInfo:
-    """What an op does; the fields have the names of the format."""
+    """An op; fields have the names of the format."""
 
     name: str
     kernel: str
@@ -97,7 +97,7 @@ class OpInfo:
 
 @dataclass(frozen=True)
 class Description:
-    """What an image holds."""
+    """The contents of an image."""
 
     header: Mapping[str, Any]
     kernels: tuple[NeededKernel, ...]
@@ -107,9 +107,9 @@ class Description:
     schedule: tuple[int, ...]
     initial: tuple[Mapping[str, int], ...]
     about: Mapping[str, Any]
-    """What only tools read; empty where it was omitted."""
+    """Metadata for tools; empty if stripped."""
     signature: Mapping[str, Any] | None
-    """What stands behind the image, if something does; it is not verified here."""
+    """The signature behind the image, if any, unverified."""
 
     @property
     def features(self) -> Feature:
@@ -123,13 +123,13 @@ class Description:
 
     @cached_property
     def layers(self) -> tuple[Mapping[str, Any], ...]:
-        """What the image says of its first ops, one for each operator of the plan."""
+        """Metadata of the first ops, one per operator of the plan."""
         found = self.about.get("ops", ())
         return tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list) else ()
 
 
 def read_image(path: str | Path) -> bytes:
-    """The bytes of a file that is an image, or should be one."""
+    """Reads the bytes of an image file."""
     data = read_file(path, MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise MoteError("is too large for an image", where=str(path))
@@ -137,17 +137,17 @@ def read_image(path: str | Path) -> bytes:
 
 
 def is_image(data: bytes) -> bool:
-    """Whether a file begins as images do."""
+    """Whether a file begins with the magic of an image."""
     return data.startswith(format.BEGINS)
 
 
 def read(data: bytes) -> Description:
-    """What an image holds. Raises ImageError where that cannot be told, or does not fit together."""
+    """Parses an image. Raises ImageError where it is invalid or inconsistent."""
     return _Reader(data, read_header(data)).description()
 
 
 def read_header(data: bytes) -> dict[str, Any]:
-    """The header of an image whose bytes are all there, and as they were written."""
+    """Parses the header; checks length and CRC-32."""
     if not is_image(data):
         raise ImageError("is no image: it does not begin with the letters MOTE", "make one with `mote pack`")
     if len(data) < format.HEADER.nbytes:
@@ -172,7 +172,7 @@ def read_header(data: bytes) -> dict[str, Any]:
 
 
 def read_signature(behind: bytes) -> Mapping[str, Any] | None:
-    """The signature in the bytes behind an image; None where there are none."""
+    """Parses the signature behind an image; None without one."""
     if not behind:
         return None
     if len(behind) != format.SIGNATURE.nbytes or not behind.startswith(format.SIGNED):
@@ -242,7 +242,7 @@ class _Reader:
         return np.frombuffer(self.data, dtype, count, begin)
 
     def _text(self, at: int) -> str:
-        """The text that begins at an offset."""
+        """The text at an offset."""
         begin, count = self._span("text")
         end = self.data.find(b"\0", at, begin + count) if begin <= at < begin + count else -1
         self._check(end >= 0, "a name is not among its text")

@@ -1,4 +1,4 @@
-"""The C of the runtime itself, as it lies in the package."""
+"""C sources of the runtime, from the package."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _RUNTIME = files("mote.emit.image") / "runtime"
 
 @cache
 def runtime_files() -> dict[str, str]:
-    """The sources and headers of the runtime, and what they include of the kernels' files; without settings, which
-    belong to a set of kernels."""
+    """Sources and headers of the runtime, and the kernel files that they include; without settings, which depend on the
+    set of kernels."""
     found = [f for f in _RUNTIME.iterdir() if f.name.endswith((".c", ".h")) and f.name != SETTINGS]
     own = {f.name: f.read_text(encoding="utf-8") for f in sorted(found, key=lambda f: f.name)}
     included = {name for text in own.values() for name in INCLUDE.findall(text)} - own.keys() - {SETTINGS}

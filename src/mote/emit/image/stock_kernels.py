@@ -1,7 +1,8 @@
-"""The kernels of the stock runtime, for which images are packed unless another one is named.
+"""The kernels of the stock runtime, for which images are packed by default.
 
 They are data, recorded from what the tests of operators compile (`benchmarks/kernels.py`): every portable kernel, and
-those of instruction sets that are not made for one layer, with portable twins on the cores that lack the instructions.
+those of instruction sets that are not made for one layer, with portable versions on cores that lack the
+instructions.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ MINIMAL = (
     *("mean_s8", "mean_add_s8", "mean_lines_s8", "softmax_s8", "softmax_table_s8", "lut_s8", "move", "copy", "join"),
     *("quantize", "sum_s8"),
 )
-"""The headers of the kernels that an int8 network of convolutions needs on any core."""
+"""Kernel headers that an int8 CNN needs on any core."""
 MOST_JOINED = 4
-"""How many tensors the small set joins at once."""
+"""Most inputs of a concatenation in the minimal set."""
 
 
 @cache
 def everything() -> tuple[KernelRecord, ...]:
-    """All kernels that are recorded."""
+    """All recorded kernels."""
     text = (files("mote.emit.image") / FILE).read_text(encoding="utf-8")
     return tuple(KernelRecord.from_json(found) for found in json.loads(text))
 
 
 def limits_of(target: Target) -> Limits:
-    """What kernels of a runtime for a core are compiled with."""
+    """Limits of a runtime for a core."""
     return Limits(fused="fma" in target.features, aligned=ALIGNED in target.features)
 
 
 def stock(target: Target) -> Manifest:
-    """The runtime that everybody has."""
+    """The stock runtime of a target."""
     return manifest("the stock runtime", target.name, target.features, everything(), limits_of(target))
 
 
 def minimal(target: Target) -> Manifest:
-    """A small one for int8 networks of convolutions."""
+    """The minimal runtime for int8 CNNs."""
     found = (k for k in everything() if k.header in MINIMAL and k.operands <= MOST_JOINED)
     return manifest("the minimal runtime", target.name, target.features, found, limits_of(target))

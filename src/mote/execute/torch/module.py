@@ -1,4 +1,4 @@
-"""A graph of real numbers as a module of PyTorch: its constants are parameters that can be trained."""
+"""A float graph as a PyTorch module, with its constants as trainable parameters."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from mote.ops.reductions.softmax import Softmax
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 CONFIDENCES = (Softmax, EvenSoftmax, LogSoftmax, Logistic)
-"""Layers that make confidences of scores, after which losses for classes are badly conditioned."""
+"""Layers that turn logits into probabilities; losses use the logits."""
 
 
 class Trainable(nn.Module):
-    """What a graph computes, for any number of samples at once. Inputs and outputs are as the graph has them, with as
-    many samples on the first axis as there are where that has one element, else on an axis before it."""
+    """A trainable graph for any number of samples. Samples are stacked on the first axis where the graph has one
+    element there, else on a new leading axis."""
 
     source: Graph
-    """The graph of real numbers that it was made of."""
+    """The float graph of the module."""
 
     def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
         """The outputs: one, or a tuple of several."""
@@ -42,7 +42,7 @@ class Trainable(nn.Module):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def values(self, *inputs: Value, wanted: Collection[int]) -> dict[int, Value]:
-        """What some tensors of the graph hold, for all samples."""
+        """Values of some tensors of the graph, for all samples."""
         raise NotImplementedError
 
     def outcome(self, *inputs: Value) -> Value:
@@ -50,26 +50,26 @@ class Trainable(nn.Module):
         return self._value(inputs, self.source.outputs[0])
 
     def scores(self, *inputs: Value) -> Value:
-        """The first output, before a last layer that makes confidences of scores."""
+        """The logits: the first output, before a final softmax or sigmoid."""
         return self._value(inputs, score_tensor(self.source))
 
     def confident(self) -> bool:
-        """Whether there is such a layer."""
+        """Whether there is such a final layer."""
         return score_tensor(self.source) != self.source.outputs[0]
 
     def _value(self, inputs: tuple[Value, ...], tensor: int) -> Value:
         return self.values(*inputs, wanted=(tensor,))[tensor]
 
     def graph(self) -> Graph:
-        """The graph of real numbers with the constants as they are now."""
+        """The float graph with the current parameters."""
         raise NotImplementedError
 
 
 class GraphModule(Trainable):
-    """A graph of real numbers.
+    """A module of a float graph.
 
-    Constants of layers with weights, and others with more than one element, are parameters; numbers that stand alone
-    (an epsilon, a factor) stay what they are. Every sample begins with the initial states."""
+    Weights, and other constants with more than one element, are parameters; scalars (an epsilon, a factor) are fixed.
+    Every sample starts from the initial states."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class GraphModule(Trainable):
         return (value if mask is None else value * mask).unsqueeze(0)
 
     def mask(self, tensor: int, mask: Array) -> None:
-        """Keep the elements of a constant at zero where the mask is zero."""
+        """Keeps the elements of a constant at zero where the mask is zero."""
         value = self.constants[str(tensor)]
         if mask.shape != tuple(value.shape):
             raise ValueError(f"a mask of shape {mask.shape} for tensor {tensor} of shape {tuple(value.shape)}")
@@ -142,8 +142,7 @@ def trainable(graph: Graph, t: Tensor) -> bool:
 
 
 def real(graph: Graph) -> Graph:
-    """The graph with the weights of layers that compute real numbers as real numbers; an error where something is
-    computed in integers that stand for others."""
+    """The graph with float weights; refuses graphs with quantized activations."""
     for t in graph.tensors.values():
         if t.data is None and t.quant is not None:
             raise MoteError(
@@ -170,7 +169,7 @@ def _real_tensor(t: Tensor, op: Op) -> Tensor:
 
 
 def score_tensor(graph: Graph) -> int:
-    """The first output, or what a last layer makes confidences of."""
+    """The logits: the first output, or the input of a final softmax or sigmoid."""
     output = graph.outputs[0]
     maker = graph.producers.get(output)
     while maker is not None and (isinstance(maker, CONFIDENCES) or maker.kind in ("QUANTIZE", "DEQUANTIZE")):
@@ -181,7 +180,7 @@ def score_tensor(graph: Graph) -> int:
 
 
 def entered(graph: Graph, inputs: tuple[Value, ...]) -> dict[int, Value]:
-    """What a user gives, with an axis for the samples in front."""
+    """A user's inputs with a leading sample axis."""
     if len(inputs) != len(graph.inputs):
         raise MoteError(f"{len(inputs)} inputs were given, it has {len(graph.inputs)}", where=graph.name)
     return {i: _entered(graph.tensors[i], x) for i, x in zip(graph.inputs, inputs, strict=True)}
@@ -198,6 +197,6 @@ def _entered(t: Tensor, x: Value) -> Value:
 
 
 def left(t: Tensor, value: Value, samples: int) -> Value:
-    """What a user gets: without the axis for the samples where the tensor's first one can be it."""
+    """Removes the sample axis where the tensor's first axis can take its place."""
     value = value.expand(samples, *value.shape[1:])
     return value.squeeze(1) if t.shape and t.shape[0] == 1 else value

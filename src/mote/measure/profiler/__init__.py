@@ -1,7 +1,7 @@
-"""What a model, or any other program, costs in cycles: `mote profile`.
+"""`mote profile`: cycles of a model or any other program.
 
-`trace` says which basic blocks run in which order, `instructions` what is in them, `cycles` how long a core takes for
-that, `waits` what slow memory adds, and `costs` puts it together for each layer and each function.
+`trace` records the executed basic blocks, `instructions` decodes them, the core's cycle model times them, `waits`
+simulates memory wait states, and `costs` adds it up for each layer and function.
 """
 
 from mote.measure.profiler.costs import Cost, FunctionCost, LayerProfile, Profile, Slow, profile, profile_elf, steps

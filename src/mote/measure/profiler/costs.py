@@ -1,4 +1,4 @@
-"""Cycles of each layer and each function, from a trace of the blocks that ran."""
+"""Cycles of each layer and each function, from a trace of the executed basic blocks."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _STEP = re.compile(r"mote_step_(\d+)_\d+")
 
 @dataclass(frozen=True)
 class Slow:
-    """What slow memory costs: the cycles that were spent waiting for code and for constants. `loaded`: bytes of
-    constants that were asked for; `fetched`: bytes of the lines of code and constants that slow memory was read for."""
+    """Wait states: cycles spent waiting for code and for constants. `loaded`: bytes of constants loaded; `fetched`:
+    bytes of lines of code and constants read from slow memory."""
 
     code: int = 0
     constants: int = 0
@@ -55,7 +55,7 @@ class Slow:
 @dataclass(frozen=True)
 class LayerProfile:
     number: str
-    """As `mote plan` gives it."""
+    """The layer's number in `mote plan`."""
     name: str
     op: str
     kernel: str
@@ -63,15 +63,15 @@ class LayerProfile:
     instructions: int
     cycles: int
     share: float
-    """Of all cycles."""
+    """Share of all cycles."""
     peak: float | None
-    """MACs a cycle, as a fraction of the most that the core can do."""
+    """MACs per cycle, as a fraction of the core's peak."""
     waits: Slow
 
 
 @dataclass(frozen=True)
 class FunctionCost:
-    """What a function does itself, without those that it calls."""
+    """Costs of a function itself, without its callees."""
 
     name: str
     calls: int
@@ -111,28 +111,28 @@ class Profile:
     cycles: int
     peak: float | None
     peak_macs: int | None
-    """MACs that the core can do in a cycle."""
+    """Peak MACs per cycle of the core."""
     clock_hz: int | None
     seconds: float | None
     energy: Energy | None
     reason: str
     memory: str
-    """What reading code and constants costs on the target, in words."""
+    """A description of the target's memory timing."""
     waits: Slow
     loads_known: bool
     layers: list[LayerProfile]
     functions: list[FunctionCost]
     ram_code: int = 0
-    """Bytes of code that are executed from RAM."""
+    """Bytes of code executed from RAM."""
     saved: int | None = None
-    """Cycles that the same plan would take more with all code in flash, where it is in RAM."""
+    """Additional cycles of the same plan with all code in flash, where it is in RAM."""
 
     def __repr__(self) -> str:
         return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
 
     @property
     def core_cycles(self) -> int:
-        """Without waiting for memory."""
+        """Cycles without wait states."""
         return self.cycles - self.waits.code - self.waits.constants
 
     def json(self) -> dict[str, Any]:
@@ -147,9 +147,9 @@ def profile(
     emulator: str | None = None,
     layers: bool = True,
 ) -> Profile:
-    """One inference (of the self-test's input, or of the first of `inputs`). Total and functions are those of the
-    plain firmware; layers, unless `layers` is false, are told apart in a second build, by a nop at the end of each,
-    which is not counted."""
+    """One inference (of the self-test's input, or of the first of `inputs`). Total and functions are measured in the
+    plain firmware; layers, unless `layers` is false, in a second build with a marker nop after each, which is not
+    counted."""
     graph, plan = compiled.plan.graph, compiled.plan
     subject = Profiled(
         compiled.path,
@@ -170,7 +170,7 @@ def profile(
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a layer before it runs."""
+    """Static facts about a layer."""
 
     number: str
     name: str
@@ -178,12 +178,12 @@ class Known:
     kernel: str
     macs: int
     constants: int = 0
-    """Bytes that it reads, at least once."""
+    """Bytes of constants that it reads, at least once."""
 
 
 @dataclass(frozen=True)
 class Profiled:
-    """What is profiled."""
+    """The subject of a profile."""
 
     path: str
     firmware: Firmware
@@ -193,7 +193,7 @@ class Profiled:
 def profiled(
     subject: Profiled, raw: list[bytes], *, compiler: str | None, emulator: str | None, layers: bool
 ) -> Profile:
-    """One inference of it, with inputs as the harness takes them."""
+    """Profiles one inference, with raw inputs of the harness."""
     target = subject.firmware.target
     cycle_model(target)
     with temporary_folder() as folder:
@@ -213,13 +213,13 @@ def profiled(
 
 
 def check_cycles(target: Target) -> None:
-    """Refuse a target whose cycles cannot be told."""
+    """Refuses a target without a cycle model."""
     cycle_model(target)
     check_disassembler()
 
 
 def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
-    """What each work of a model's plan takes in an inference, told apart by a nop at the end of each."""
+    """Costs of each step of the plan in one inference, separated by marker nops."""
     return _run(on, Mode.MARK, [inputs]).region(ENTRY).steps(on.firmware.works)
 
 
@@ -230,9 +230,8 @@ def steps(
     compiler: str | None = None,
     emulator: str | None = None,
 ) -> list[list[Cost]]:
-    """What each step of a model takes in one inference: cycles, those of them that slow memory takes, and the bytes of
-    constants that are loaded from flash. One build and one run serve for all targets with the same instructions (by
-    default for the model's own alone), whose cycles are told in turn."""
+    """Costs of each step of a model in one inference: cycles, wait states, and bytes of constants loaded from flash.
+    One build and one run serve all targets with the same instruction set (by default the model's own)."""
     with temporary_folder() as folder:
         on = bench(compiled, folder, compiler=compiler, emulator=emulator)
         ran = _run(on, Mode.MARK, stimulus(compiled.plan.graph, None)[:1])
@@ -243,8 +242,8 @@ def steps(
 
 
 def profile_elf(elf: str | Path, entry: str, target: Target, *, emulator: str | None = None) -> Profile:
-    """All calls of a function of a bare-metal program, which runs as it is on the target's board, in this folder, and
-    must end by itself (semihosting)."""
+    """Profiles all calls of a function in a bare-metal program, which runs unmodified on the target's board, in this
+    folder, and must exit by itself (semihosting)."""
     cycle_model(target)
     path = Path(elf)
     machine = machine_of(path)
@@ -280,18 +279,18 @@ class Cost:
 
 @dataclass(frozen=True)
 class TracedRun:
-    """A program that ran to its end."""
+    """A completed run of a program."""
 
     code: Code
     traced: Trace
     target: Target
     board: Board
-    """That it was linked for."""
+    """The board that it was linked for."""
     sections: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Where each begins and ends: needed of parts with several flash memories."""
+    """Start and end of each section: needed for parts with several flash memories."""
 
     def region(self, entry: str) -> Region:
-        """All that ran in calls of a function."""
+        """All calls of a function."""
         marks = [(at, int(m[1])) for at, name in self.code.labels if (m := _STEP.match(name))]
         behind = {at + self.code.instruction(at).size for at, _ in marks}
         traced = cut(self.traced, {at for at, _ in marks} | behind)
@@ -309,7 +308,7 @@ class TracedRun:
 
 @dataclass(frozen=True)
 class Region:
-    """The calls of a function: `spans` are where they begin and end in the `order` of blocks."""
+    """The calls of a function: `spans` are their first and last index in the `order` of blocks."""
 
     code: Code
     target: Target
@@ -318,7 +317,7 @@ class Region:
     order: NDArray[np.int32]
     spans: list[tuple[int, int]]
     marks: dict[int, int]
-    """By address, the step that a nop there ends."""
+    """The step that the marker nop at an address ends."""
     slow: Waits
     loads_known: bool
 
@@ -328,14 +327,14 @@ class Region:
 
     @cached_property
     def inside(self) -> list[Cost]:
-        """Of each block by itself, in memory that answers at once."""
+        """Costs of each block alone, without wait states."""
         return [Cost(len(b), self.core.block(b)) for b in self.blocks]
 
     def cost(self) -> Cost:
         return self._sum(self.spans)
 
     def _sum(self, spans: Sequence[tuple[int, int]]) -> Cost:
-        """Of the blocks in these spans, and of going on from each."""
+        """Costs of the blocks in these spans, with the transitions between them."""
         ran = self._ran(spans)
         instructions = sum(n * self.inside[b].instructions for b, n in ran)
         cycles = sum(n * self.inside[b].cycles for b, n in ran)
@@ -361,7 +360,8 @@ class Region:
         return self.core.between(self.blocks[a][-1], self.blocks[b][0])
 
     def steps(self, count: int) -> list[Cost]:
-        """What each step of a marked model took: from one mark to the next. What follows the last belongs to none."""
+        """Costs of each step of a marked model: from one marker to the next. Code after the last marker belongs to no
+        step."""
         spans: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         of_block = np.array([self.marks.get(b[0].at, -1) for b in self.blocks], np.int32)
         for lo, hi in self.spans:
@@ -373,7 +373,7 @@ class Region:
         return [self._sum(found) if found else Cost() for found in spans]
 
     def functions(self) -> list[FunctionCost]:
-        """Every function that ran, the most expensive first."""
+        """Every executed function, the most expensive first."""
         calls, instructions, cycles = Counter[int](), Counter[int](), Counter[int]()
         starts = [self.code.start(b[0].at) for b in self.blocks]
         for b, n in self._ran(self.spans):
@@ -395,7 +395,7 @@ class Region:
         return sorted(found, key=lambda f: (-f.cycles, f.name))
 
     def _waits_of(self, starts: NDArray[np.int64]) -> dict[int, Slow]:
-        """By function, given where that of each block begins."""
+        """Wait states by function, given the function of each block."""
         own, which = np.unique(
             np.concatenate([starts[self.order[lo:hi]] for lo, hi in self.spans]), return_inverse=True
         )
@@ -407,12 +407,12 @@ class Region:
 
 
 def _each(slow: Waits) -> tuple[NDArray[np.int64], ...]:
-    """In the order of the fields of `Slow`."""
+    """Per-block arrays in the order of the fields of `Slow`."""
     return slow.code, slow.data, slow.loaded, slow.fetched
 
 
 def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
-    """Build a model and follow one inference."""
+    """Builds a model and traces one inference."""
     target = on.target
     elf = on.elf(mode)
     code = read_code(elf)
@@ -423,7 +423,7 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
 
 
 def _assumed(target: Target, layer: Known, cost: Cost) -> Cost:
-    """Where what is read is not known: a step with all of its constants read once, which is the least."""
+    """A step whose loads are unknown: assumes that all of its constants are read once, the minimum."""
     waited = target.constant_reads.stream(layer.constants)
     fetched = cost.waits.fetched + layer.constants
     waits = replace(cost.waits, constants=waited, loaded=layer.constants, fetched=fetched)
@@ -431,7 +431,7 @@ def _assumed(target: Target, layer: Known, cost: Cost) -> Cost:
 
 
 def _all(target: Target, layers: Sequence[Known], plain: Region) -> Cost:
-    """What an inference takes."""
+    """Costs of an inference."""
     cost = plain.cost()
     if not plain.loads_known:
         for layer in layers:
@@ -477,7 +477,7 @@ def _result(
 
 
 def _in_words(target: Target) -> str:
-    """What reading code and constants costs."""
+    """A description of the memory timing."""
     code, data = target.code_memory, target.constants_memory
     if code is None or data is None:
         return _sourced(target.reads)

@@ -1,4 +1,4 @@
-"""Which basic blocks an ELF file executes in which order, and what they read from read-only memory.
+"""Traces the basic blocks that an ELF file executes, in order, and its loads from read-only memory.
 
 A plug-in for QEMU (`plugin`) writes both down. Where none can be built, QEMU's own log has the blocks: a line for each
 that it enters (`-d exec,nochain`), and the instructions of each when it first meets it (`in_asm`). The lines of one
@@ -44,7 +44,7 @@ _READ, _TRANSLATED = np.uint32(0x80000000), np.uint32(0xF0000000)
 
 @dataclass(frozen=True)
 class Loads:
-    """What was read from read-only memory: addresses, bytes, and the place in the order of blocks, in that order."""
+    """Loads from read-only memory: addresses, sizes, and positions in the order of blocks."""
 
     addresses: NDArray[np.int64]
     sizes: NDArray[np.int64]
@@ -53,8 +53,8 @@ class Loads:
 
 @dataclass(frozen=True)
 class Trace:
-    """`blocks` are the (start, end) of every block met, `order` their numbers as they ran; `said` is what the emulator
-    printed; `loads` is None where it is not known."""
+    """A trace: `blocks` are (start, end) of every block, `order` their indices as executed; `said` is the emulator's
+    output; `loads` is None where it is unknown."""
 
     blocks: list[tuple[int, int]]
     order: NDArray[np.int32]
@@ -63,7 +63,7 @@ class Trace:
 
 
 def trace(elf: Path, code: Code, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
-    """Run to the end. Whether that is a good end is for the caller to say."""
+    """Runs a program to its end. The caller decides whether it succeeded."""
     if emulator.kind == "unicorn":
         return _unicorn(elf, target, workdir, timeout_s)
     run = _Run(elf, target, emulator, workdir, timeout_s)
@@ -72,7 +72,7 @@ def trace(elf: Path, code: Code, target: Target, emulator: Emulator, workdir: Pa
 
 @dataclass(frozen=True)
 class _Run:
-    """A program, and how it is to be run in QEMU."""
+    """A program, and how to run it in QEMU."""
 
     elf: Path
     target: Target
@@ -81,7 +81,7 @@ class _Run:
     timeout_s: float
 
     def stream(self, options: Callable[[int], list[str]], read: Callable[[IO[bytes]], None]) -> str:
-        """What the program printed. `options` make QEMU write to a file descriptor, which `read` reads."""
+        """The program's output. `options` make QEMU write to a file descriptor, which `read` consumes."""
         reader, writer = os.pipe()
         with TemporaryFile() as said, os.fdopen(reader, "rb", buffering=0) as words:
             process = subprocess.Popen(
@@ -109,7 +109,7 @@ class _Run:
 
 
 def _followed(run: _Run, code: Code) -> Trace | None:
-    """By the plug-in; None where there is none, or where this QEMU does not take it."""
+    """Traces by the plug-in; None where it cannot be built, or QEMU does not load it."""
     with temporary_folder() as folder:
         path = plugin(run.emulator, folder)
         if path is None:
@@ -125,7 +125,7 @@ def _followed(run: _Run, code: Code) -> Trace | None:
 
 
 def _understood(words: NDArray[np.uint32], code: Code, base: int, said: str) -> Trace:
-    """The stream of plugin/follow.c."""
+    """Parses the stream of plugin/follow.c."""
     told = np.flatnonzero(words == _TRANSLATED)
     extents = zip(words[told + 1].tolist(), words[told + 2].tolist(), strict=True)
     blocks = [(first, last + code.instruction(last).size) for first, last in extents]
@@ -140,7 +140,7 @@ def _understood(words: NDArray[np.uint32], code: Code, base: int, said: str) -> 
 
 
 def _logged(run: _Run, code: Code) -> Trace:
-    """By QEMU's own log."""
+    """Traces by QEMU's own log."""
     blocks = _Blocks(code)
     said = run.stream(lambda fd: ["-d", "exec,nochain,in_asm", "-D", f"/dev/fd/{fd}"], blocks.read)
     return Trace(blocks.extents(), np.frombuffer(blocks.order, np.int32), said)
@@ -148,7 +148,7 @@ def _logged(run: _Run, code: Code) -> Trace:
 
 @dataclass
 class _Blocks:
-    """The log, line by line."""
+    """Parses the log, line by line."""
 
     code: Code
     known: dict[bytes, int] = field(default_factory=dict)
@@ -184,7 +184,8 @@ class _Blocks:
                 self.last = int(instruction[1], 16)
 
     def extents(self) -> list[tuple[int, int]]:
-        """A block ends behind its last instruction, which a disassembler that does not know it may show in halves."""
+        """Addresses of blocks: a block ends after its last instruction, which an outdated disassembler may show in
+        halves."""
         found = []
         for start, last in zip(self.starts, self.lasts, strict=True):
             end = start
@@ -212,7 +213,7 @@ def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trac
 
 
 def cut(traced: Trace, at: set[int]) -> Trace:
-    """The same with no block across any of these addresses. What a block reads stays with its first part."""
+    """Splits blocks at addresses. Loads of a block stay with its first part."""
     blocks: list[tuple[int, int]] = []
     firsts, counts = [], []
     for start, end in traced.blocks:
@@ -230,8 +231,8 @@ def cut(traced: Trace, at: set[int]) -> Trace:
 
 
 def calls(traced: Trace, entry: int, returns: dict[int, int], where: str) -> list[tuple[int, int]]:
-    """Where the calls of a function begin and end in the order of blocks. `returns` are the addresses behind the calls
-    at the end of blocks, by the block's number; a call within a call is part of it."""
+    """First and last index, in the order of blocks, of each call of a function. `returns` are the addresses behind the
+    calls at the end of blocks, by the block's number; a call within a call is part of it."""
     starts = np.array([start for start, _ in traced.blocks], np.int64)[traced.order]
     found: list[tuple[int, int]] = []
     for first in np.flatnonzero(starts == entry).tolist():

@@ -1,4 +1,4 @@
-"""What slow memory costs: a simulation of the lines that are kept of it, on the blocks that ran and what they read.
+"""Wait states of slow memory: simulates its line buffers and caches on a trace of blocks and loads.
 
 A line that is not kept is waited for in full (`Reads.miss`), but for code that goes on in order where the part fetches
 ahead: the next line is asked for when one is entered, so that the instructions executed in between, a cycle each at
@@ -24,8 +24,8 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Zone:
-    """Addresses from `start` to `end` that lie in one memory of the part; `code` and `data` say what it costs to fetch
-    code from it and to read constants in it. Only what is read from flash is counted in bytes."""
+    """An address range in one memory of the part; `code` and `data` are the costs of instruction fetches and of loads.
+    Bytes are counted for flash only."""
 
     start: int
     end: int
@@ -37,8 +37,8 @@ class Zone:
 
 @dataclass(frozen=True)
 class Waits:
-    """For each block in the order in which they ran: cycles that it waited for code and for constants, bytes of
-    constants that it loaded, and bytes that slow memory was read for."""
+    """For each executed block: cycles waiting for code and for constants, bytes of constants loaded, and bytes read
+    from slow memory."""
 
     code: Whole
     data: Whole
@@ -47,7 +47,7 @@ class Waits:
 
 
 def lru_misses(lines: Sequence[int], count: int, ways: int | None = None) -> Whole:
-    """Which of the lines, asked for one after another, are not among the `count` that are kept: 1 or 0 for each."""
+    """LRU cache misses: 1 or 0 for each access, with `count` lines."""
     ways = ways or count
     sets = count // ways
     kept: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(sets)]
@@ -67,7 +67,7 @@ def lru_misses(lines: Sequence[int], count: int, ways: int | None = None) -> Who
 def simulate(
     blocks: Sequence[Sequence[Timed]], order: NDArray[np.int32], loads: Loads | None, zones: Sequence[Zone]
 ) -> Waits:
-    """All of a run. What lies in no zone costs nothing."""
+    """Simulates a whole run. Addresses outside all zones cost nothing."""
     waits = Waits(*(np.zeros(len(order), np.int64) for _ in range(4)))
     if loads is not None:
         np.add.at(waits.loaded, loads.places, loads.sizes)
@@ -94,8 +94,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Events:
-    """Lines that are asked for one after another, and where in the order of blocks. `clock`: how many instructions ran
-    before; -1 where it is not code that is asked for."""
+    """Line accesses in order, with their block index. `clock`: instructions executed before; -1 for loads."""
 
     lines: Whole
     places: Whole
@@ -111,7 +110,7 @@ _NOTHING = _Events(*(np.zeros(0, np.int64) for _ in range(3)))
 def _fetches(
     blocks: Sequence[Sequence[Timed]], order: NDArray[np.int32], zones: Sequence[Zone], line_bytes: int
 ) -> _Events:
-    """Every line of code that is entered from another one."""
+    """Every instruction fetch of a new line."""
     found = [_lines(block, line_bytes) if _holds(zones, block) else [] for block in blocks]
     firsts = np.cumsum([0, *map(len, found)])
     lines, inside = np.array([event for events in found for event in events], np.int64).reshape(-1, 2).T
@@ -129,7 +128,7 @@ def _holds(zones: Sequence[Zone], block: Sequence[Timed]) -> bool:
 
 
 def _lines(block: Sequence[Timed], line_bytes: int) -> list[tuple[int, int]]:
-    """The lines of a block, and the number of the instruction that needs each first."""
+    """The lines of a block, and the first instruction that needs each."""
     found: list[tuple[int, int]] = []
     for n, i in enumerate(block):
         for line in range(i.at // line_bytes, (i.end - 1) // line_bytes + 1):
@@ -139,7 +138,7 @@ def _lines(block: Sequence[Timed], line_bytes: int) -> list[tuple[int, int]]:
 
 
 def _reads(loads: Loads, zones: Sequence[Zone], reads: Reads) -> _Events:
-    """Every line that is read, once for loads of it that follow each other in a block."""
+    """Every line that is loaded; consecutive loads of a line in a block count once."""
     own = np.zeros(len(loads.addresses), bool)
     for zone in zones:
         own |= (loads.addresses >= zone.start) & (loads.addresses < zone.end)
@@ -154,7 +153,7 @@ def _reads(loads: Loads, zones: Sequence[Zone], reads: Reads) -> _Events:
 
 
 def _merged(fetches: _Events, reads: _Events) -> _Events:
-    """Both in the order in which they happen: a block's code before what it reads."""
+    """Merges both by time: a block's fetches before its loads."""
     places = np.concatenate([fetches.places, reads.places])
     order = np.argsort(places, kind="stable")
     lines = np.concatenate([fetches.lines, reads.lines])
@@ -168,7 +167,7 @@ def _missed_data(reads: _Events, how: Reads) -> Whole:
 
 
 def _fetch_waits(fetches: _Events, how: Reads) -> Whole:
-    """What each line of code would wait for if it is not kept."""
+    """Wait states of each instruction fetch, if it misses."""
     waits = np.full(len(fetches.lines), how.miss, np.int64)
     if not how.prefetch:
         return waits

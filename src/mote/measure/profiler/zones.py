@@ -1,4 +1,4 @@
-"""Which memory of a part stands behind the addresses of the emulated board, where everything is in one ROM."""
+"""Memories of a part behind the addresses of the emulated board, which has a single ROM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.toolchain.machine_code import Code
 
 
 def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:
-    """Of a program for a target: its code, what was put into a certain flash, and all other constants."""
+    """The zones of a program for a target: code, constants in a chosen flash, and all other constants."""
     rom, size = board.rom
     found: list[Zone] = []
     for start, data in code.sections:
@@ -33,13 +33,14 @@ def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple
 
 
 def _in_ram(start: int, end: int, target: Target) -> Zone:
-    """Code in RAM: in the one that is the fastest to execute, which answers at once where the target names none."""
+    """Code in RAM: the fastest executable one, without wait states where the target names none."""
     rams = target.code_rams
     return _zone(start, end, rams[0], Reads()) if rams else Zone(start, end, "RAM", Reads(), Reads(), flash=False)
 
 
 def _zone(start: int, end: int, memory: Memory | None, reads: Reads) -> Zone:
-    """Code and constants of a target without memories are read as it says; constants in RAM are there at once."""
+    """A zone of a target's memory; without memories it has the target's read costs, and constants in RAM have no wait
+    states."""
     if memory is None:
         return Zone(start, end, "", reads, reads)
     flash = memory.kind == "flash"

@@ -1,4 +1,4 @@
-"""Adapters of the runtime to what firmware runs on: C files, and what a build system wants beside them.
+"""Adapters of the runtime to operating systems: C files and build files.
 
 `common/` is a model in a thread of its own; the folder of an operating system has what that takes from it. `psa` is a
 verifier for updates.
@@ -16,14 +16,14 @@ _HERE = Path(__file__).parent
 _COMMON = "common"
 _ZEPHYR = "zephyr"
 _BUILD = ("module.yml", "Kconfig", "CMakeLists.txt", "prj.conf")
-"""Files of Zephyr's that lie in the folder `zephyr` of a module."""
+"""Zephyr's files that go into the folder `zephyr` of a module."""
 NAMES = ("bare-metal", "cmsis-rtos2", "freertos", _ZEPHYR, "psa")
-"""The adapters that there are."""
+"""The available adapters."""
 _WITHOUT_THREADS = ("bare-metal", "psa")
 
 
 def adapters_files(names: Sequence[str]) -> dict[str, str]:
-    """The files of several adapters, of which at most one is for an operating system."""
+    """The files of several adapters, at most one of which is for an operating system."""
     systems = sorted({name for name in names if name in NAMES and name not in _WITHOUT_THREADS})
     if len(systems) > 1:
         raise MoteError(
@@ -33,7 +33,7 @@ def adapters_files(names: Sequence[str]) -> dict[str, str]:
 
 
 def adapter_files(name: str) -> dict[str, str]:
-    """The files of an adapter, by their paths in the folder of a runtime."""
+    """The files of an adapter, by path in a runtime's folder."""
     if name not in NAMES:
         guess = did_you_mean(name, NAMES)
         raise MoteError(f"there is no adapter '{name}'", remedy=f"{guess}use one of: {', '.join(NAMES)}")

@@ -1,1 +1,1 @@
-"""Integers as LiteRT's reference kernels compute them, with PyTorch: many samples at once, on any device."""
+"""LiteRT's integer arithmetic in PyTorch, bit for bit: many samples at once, on any device."""

@@ -1,4 +1,4 @@
-"""`mote.graph.fixedpoint` for tensors of PyTorch, on whatever device they are: the same integers, bit for bit."""
+"""`mote.graph.fixedpoint` for PyTorch tensors on any device, bit for bit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import torch
 from mote.execute.torch.float32.common import Value
 
 Ints = torch.Tensor
-"""Of int64."""
+"""int64 tensors."""
 
 
 def wrap32(x: Ints) -> Ints:
-    """x as a 32-bit register holds it."""
+    """x wrapped to 32 bits."""
     return x.to(torch.int32).to(torch.int64)
 
 
@@ -34,14 +34,15 @@ def rescale(x: Ints, mantissa: Ints, shift: Ints) -> Ints:
 
 
 def rescale_wide(x: Ints, mantissa: Ints, shift: Ints) -> Ints:
-    """x * mantissa / 2^31 * 2^shift of sums of 64 bits, with a mantissa of 15 bits, rounded once, in 32 bits."""
+    """Requantizes int64 accumulators with a 15-bit mantissa: x * mantissa / 2^31 * 2^shift, rounded once, to 32
+    bits."""
     reduced = torch.where(mantissa < 0x7FFF0000, (mantissa + (1 << 15)) >> 16, 0x7FFF)
     total = 15 - shift
     return wrap32((x * reduced + (1 << (total - 1))) >> total)
 
 
 def half_away(x: Value) -> Value:
-    """Real numbers as whole ones, halves away from zero."""
+    """Rounds floats to integers, halves away from zero."""
     whole = torch.trunc(x)
     return whole + torch.copysign(((x - whole).abs() >= 0.5).to(x.dtype), x)
 

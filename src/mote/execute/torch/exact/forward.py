@@ -1,5 +1,6 @@
-"""A graph of integers, operator by operator: what each gives is what the NumPy reference, LiteRT and the generated C
-give. Values are int64 where tensors hold integers, and float32 where they hold real numbers."""
+"""Evaluates an integer graph, operator by operator, bit-exact with the NumPy reference, LiteRT and the generated C.
+
+Integer tensors are int64, float tensors float32."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from mote.ops.elementwise.quantize import Dequantize, Quantize
 
 
 def in_steps(x: Value, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Ints:
-    """Real numbers as an integer tensor holds them, as QUANTIZE does it."""
+    """Quantizes floats as QUANTIZE does."""
     real = x.to(torch.float32)
     single = torch.tensor(like.scale if factor is None else factor, dtype=torch.float32, device=x.device)
     wide = (real / single if factor is None else real * single).to(torch.float64)
@@ -27,7 +28,7 @@ def in_steps(x: Value, like: Tensor, rounding: Rounding = Rounding.ONCE, factor:
 
 
 def real_numbers(q: Ints, like: Tensor) -> Value:
-    """The numbers that the integers of a tensor stand for, as DEQUANTIZE gives them."""
+    """Dequantizes integers as DEQUANTIZE does."""
     quant = like.quant
     assert quant is not None
     shape = [quant.scale.size if axis == quant.axis else 1 for axis in range(q.dim() - 1)] if quant.per_channel else []
@@ -38,7 +39,7 @@ def real_numbers(q: Ints, like: Tensor) -> Value:
 
 
 def step(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
-    """What one operator gives, for all samples."""
+    """Evaluates one operator for all samples."""
     with working_on(op), torch.no_grad():
         if isinstance(op, Quantize):
             return (in_steps(given(values, 0), op.output(g), op.rounding, op.factor),)
@@ -50,14 +51,14 @@ def step(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
 
 
 def constant(t: Tensor, device: torch.device) -> Value:
-    """A constant as a value of one sample."""
+    """A constant, as a value of one sample."""
     assert t.data is not None
     data = np.asarray(t.data, np.int64 if t.dtype.integer else t.data.dtype)
     return torch.from_numpy(np.array(data)).to(device).unsqueeze(0)
 
 
 def forward(graph: Graph, inputs: dict[int, Value]) -> dict[int, Value]:
-    """All tensors that are computed, from the inputs by their ids, with an axis for the samples in front."""
+    """Evaluates all activations from inputs by id, with a leading axis of samples."""
     known = dict(inputs)
     device = next(iter(inputs.values())).device
     for state in graph.states:

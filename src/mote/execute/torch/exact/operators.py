@@ -1,7 +1,7 @@
-"""What operators on integers compute, bit for bit as their NumPy reference does, for many samples at once.
+"""Integer operators in PyTorch for many samples at once, bit-exact with their NumPy reference.
 
-Sums of products are computed in double precision, which holds them exactly in whatever order they are added. Operators
-that have no function here are computed by the reference itself.
+Accumulators are computed in double precision, which is exact in any order of summation. Other operators fall back to
+the reference.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from mote.ops.windows.resize import ONE, ResizeBilinear, ResizeNearest
 from mote.ops.windows.transpose_conv import TransposeConv
 
 Exact = Callable[[Graph, Any, Operands], Ints | tuple[Ints, ...]]
-"""From integers to integers, both of int64 whatever the tensors are."""
+"""An integer operator; all values are int64."""
 
 
 def on(x: Value, values: NDArray[Any] | int) -> Ints:
-    """Integers where a value is."""
+    """Integers on the device of a value."""
     return torch.as_tensor(np.asarray(values, np.int64), device=x.device)
 
 
 def exact_products(x: Value) -> Any:
-    """Convolutions as plain products of matrices: what else accelerators do is not exact."""
+    """Disables inexact algorithms of accelerators (TF32, Winograd) for convolutions."""
     return torch.backends.cudnn.flags(enabled=False) if x.is_cuda else nullcontext()
 
 
@@ -70,7 +70,7 @@ def fully_connected(g: Graph, op: FullyConnected, values: Operands) -> Ints:
 
 
 def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
-    """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
+    """Requantizes accumulators (channels last): bias, scale, activation."""
     x, w, y, bias = op.input(g), op.input(g, 1), op.output(g), optional(values, 2)
     channels = sums.shape[-1]
     total = sums.to(torch.int64) + (0 if bias is None else bias.reshape(-1))
@@ -88,7 +88,7 @@ def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
 
 
 def product(g: Graph, op: Product, values: Operands) -> Ints:
-    """Products of int16 are added up in two halves."""
+    """Matrix product; products of int16 are accumulated in two halves."""
     y = op.output(g)
     scaled = y.dtype in (DType.INT8, DType.INT16)
     wholes = (given(values, p).to(torch.float64) - (op.input(g, p).zero_point if scaled else 0) for p in (0, 1))
@@ -109,7 +109,7 @@ def product(g: Graph, op: Product, values: Operands) -> Ints:
 
 
 def steps(g: Graph, op: Op, values: Operands) -> list[Ints]:
-    """Operands less their zero points, whose axes meet."""
+    """Operands without zero points, broadcast against each other."""
     return aligned(*(given(values, p) - op.input(g, p).zero_point for p in range(2)))
 
 
@@ -176,7 +176,7 @@ def blended(g: Graph, op: ResizeBilinear, values: Operands) -> Ints:
 
 
 def tabled(g: Graph, op: Unary, values: Operands) -> Ints | tuple[Ints, ...]:
-    """A function of one int8 value by its table, wider ones as the reference has them."""
+    """Element-wise function by lookup table for int8, by the reference for wider types."""
     x = given(values, 0)
     if op.input(g).dtype != DType.INT8:
         return clamped(g, op, values) if isinstance(op, Clamp) else reference(g, op, values)
@@ -184,14 +184,14 @@ def tabled(g: Graph, op: Unary, values: Operands) -> Ints | tuple[Ints, ...]:
 
 
 def clamped(g: Graph, op: Clamp, values: Operands) -> Ints:
-    """Of int16 values, whose zero point is 0."""
+    """Clamps int16 values, whose zero point is 0."""
     x, y = given(values, 0), op.output(g)
     (scale,) = op.scales(op.input(g), y)
     return torch.clamp(rescale(x, *(on(x, part) for part in scale)), *quantized_range(op.clamp, y))
 
 
 def reference(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
-    """What the NumPy reference computes."""
+    """Falls back to the NumPy reference."""
     arrays: list[NDArray[Any] | None] = []
     for position, x in enumerate(values):
         t = op.tensor(g, position)
@@ -231,11 +231,11 @@ EXACT: dict[type, Exact] = {
     Unary: tabled,
     **moves.TWINS,
 }
-"""By the class of an operator, which stands for those that are made from it."""
+"""Integer operators by class, which covers subclasses."""
 
 
 def exact(g: Graph, op: Op) -> Exact:
-    """The function that computes an operator on integers."""
+    """The integer implementation of an operator."""
     found = next((EXACT[kind] for kind in type(op).__mro__ if kind in EXACT), reference)
     if found in MOVES:
         return found

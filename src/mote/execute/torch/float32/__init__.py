@@ -1,5 +1,4 @@
-"""For each operator of Mote one of PyTorch that computes the same of real numbers, for many samples at once, and can be
-differentiated."""
+"""Differentiable float implementations of operators in PyTorch, for many samples at once."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ TWINS: dict[type, Twin] = {
     **recurrent.TWINS,
     **windows.TWINS,
 }
-"""By the class of an operator, which stands for those that are made from it."""
+"""PyTorch implementations by class, which covers subclasses."""
 
 
 def twin(graph: Graph, op: Op) -> Twin:
-    """The twin of an operator; an error names the layer where it has none. Where nothing of the results is a real
-    number there is nothing to differentiate, and the reference will do."""
+    """The PyTorch implementation of an operator; an error names the layer where there is none. Operators without float
+    outputs fall back to the reference, as nothing is differentiated."""
     found = next((TWINS[kind] for kind in type(op).__mro__ if kind in TWINS), None)
     if found is not None:
         return found
@@ -37,7 +36,7 @@ def twin(graph: Graph, op: Op) -> Twin:
 
 
 def reference(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
-    """What the NumPy reference computes, sample by sample."""
+    """Falls back to the NumPy reference, sample by sample."""
     there = [x for x in values if x is not None]
     samples, device = max((x.shape[0] for x in there), default=1), there[0].device if there else None
     arrays = [None if x is None else x.detach().expand(samples, *x.shape[1:]).cpu().numpy() for x in values]

@@ -1,4 +1,4 @@
-"""Functions of each element, of two of them, and of all along some axes."""
+"""Element-wise unary and binary functions, and reductions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ UNARY: dict[type, Callable[[Value], Value]] = {
     Dequantize: lambda x: x,
     Rescale: lambda x: x,
 }
-"""Functions of one number without attributes. Real numbers stay what they are where only their type changes."""
+"""Unary functions without attributes. Casts between types leave floats unchanged."""
 
 BINARY: dict[type, Callable[[Value, Value], Value]] = {
     Add: torch.add,
@@ -87,7 +87,7 @@ BINARY: dict[type, Callable[[Value, Value], Value]] = {
     SquaredDifference: lambda a, b: torch.square(a - b),
     PRelu: lambda x, slope: torch.where(x >= 0, x, x * slope),
 }
-"""Functions of two numbers, before any activation."""
+"""Binary functions, before any activation."""
 
 DTYPES = {
     DType.FLOAT32: torch.float32,
@@ -121,13 +121,13 @@ def gelu(g: Graph, op: unary_math.Gelu, values: Operands) -> Value:
 
 
 def remainder(a: Value, b: Value) -> Value:
-    """What is left of a division, with the sign of the divisor."""
+    """Remainder of a division, with the sign of the divisor."""
     rest = torch.fmod(a, b)
     return torch.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
 
 
 def largest(g: Graph, op: TopK, values: Operands) -> Value:
-    """The largest ones along the last axis, or where they are."""
+    """The largest elements along the last axis, or their indices."""
     found = torch.sort(given(values, 0), dim=-1, descending=True, stable=True)
     return found.indices[..., : op.k].to(DTYPES[op.output(g).dtype]) if op.indices else found.values[..., : op.k]
 
@@ -151,7 +151,7 @@ def running_sum(g: Graph, op: CumSum, values: Operands) -> Value:
 
 
 def reduced(function: Callable[..., Value]) -> Twin:
-    """A function of all elements along axes."""
+    """A reduction along axes."""
 
     def twin(g: Graph, op: reduce.Reduction, values: Operands) -> Value:
         x, axes = given(values, 0), [axis + 1 for axis in op.axes]

@@ -1,4 +1,4 @@
-"""Products of matrices, and what is computed of each vector along the last axis."""
+"""Matrix products, and functions of vectors along the last axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.ops.reductions.softmax import Softmax
 
 
 def vector_sums(x: Value, w: Value) -> Value:
-    """[samples, vectors, depth] times [1, channels, depth], or weights of each sample's own."""
+    """[samples, vectors, depth] times [1, channels, depth], or per-sample weights."""
     return x.reshape(x.shape[0], -1, w.shape[-1]) @ w.transpose(-1, -2)
 
 
@@ -28,7 +28,7 @@ def fully_connected(g: Graph, op: FullyConnected | Projection, values: Operands)
 
 
 def operands(op: Product, left: Value, right: Value) -> tuple[Value, Value]:
-    """The two as [samples, .., rows, depth] and [samples, .., depth, columns]."""
+    """Operands as [samples, .., rows, depth] and [samples, .., depth, columns]."""
     if isinstance(op, HeadMatmul):
         left, right = left.transpose(1, 2), right.transpose(1, 2)
         return left, right.transpose(2, 3) if op.right_turned else right
@@ -38,7 +38,7 @@ def operands(op: Product, left: Value, right: Value) -> tuple[Value, Value]:
 
 
 def laid(op: Product, found: Value) -> Value:
-    """Products as the output has them."""
+    """Products in the layout of the output."""
     return found.transpose(1, 2) if isinstance(op, HeadMatmul) else found
 
 

@@ -1,4 +1,4 @@
-"""What only moves elements: the same for real numbers and for the integers that stand for them."""
+"""Operators that only move elements, for floats and integers alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mote.ops.moves.slice import Slice
 from mote.ops.moves.strided import Walk
 
 _SOURCES: WeakKeyDictionary[Graph, dict[Op, Value]] = WeakKeyDictionary()
-"""Which element each one of an output is, for operators of a graph, as long as there is the graph."""
+"""Source index of each output element, by operator; lives as long as its graph."""
 
 
 def reshape(g: Graph, op: Reshape, values: Operands) -> Value:
@@ -50,7 +50,7 @@ def pick(g: Graph, op: Pick, values: Operands) -> Value:
 
 
 def pad(g: Graph, op: Pad, values: Operands) -> Value:
-    """Around real numbers that integers stand for is the number that the fill stands for."""
+    """Pads dequantized values with the dequantized fill value."""
     x, t = given(values, 0), op.input(g)
     around = [n for pair in reversed(op.paddings) for n in pair]
     real = x.is_floating_point() and t.quant is not None
@@ -77,7 +77,7 @@ def part(g: Graph, op: Part, values: Operands) -> Value:
 
 
 def gather(g: Graph, op: Gather, values: Operands) -> Value:
-    """Indices beyond the table find nothing."""
+    """Gather; out-of-range indices give zeros."""
     x, indices = given(values, 0), given(values, 1).to(torch.int64)
     batches, before, size, count, behind = op.sizes(g)
     samples = max(x.shape[0], indices.shape[0])
@@ -100,7 +100,7 @@ def select(g: Graph, op: Select, values: Operands) -> Value:
 
 
 def assign(g: Graph, op: Assign, values: Operands) -> Value:
-    """What a state becomes; no other sample sees it."""
+    """Updates a state, per sample."""
     return given(values, 1)
 
 

@@ -1,4 +1,4 @@
-"""Recurrent layers, step by step. Sequences begin with the states that they are given, or with zeros."""
+"""Recurrent layers, time step by time step. Sequences start from given states, or from zeros."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _steps(x: Value, time_major: bool) -> Value:
 
 
 def _laid(out: list[Value], samples: int, time_major: bool) -> Value:
-    """Outputs of all steps as the tensor has them."""
+    """Outputs of all steps in the layout of the tensor."""
     whole = torch.stack([step.reshape(samples, -1, step.shape[-1]) for step in out])
     return whole.movedim(0, 1) if time_major else whole.movedim(0, 2)
 
@@ -81,7 +81,7 @@ def sequence(g: Graph, op: Recurrent, values: Operands) -> Value:
 
 
 def _products(values: Operands, x: Value, h: Value, lines: int | None = None) -> Value:
-    """Those of all weights of the input, with those of the last output for so many lines of them, and the bias."""
+    """Input products plus recurrent products for a number of rows, and the bias."""
     w, r, bias = given(values, WEIGHTS)[0], given(values, RECURRENT)[0], given(values, BIAS)[0]
     more = h @ r[:lines].T
     return x @ w.T + bias[: len(w)] + functional.pad(more, (0, len(w) - more.shape[1]))
@@ -113,11 +113,11 @@ def _gru(op: Gru, x: Value, states: list[Value], values: Operands) -> list[Value
 
 
 STEPS: dict[type, Callable[..., list[Value]]] = {RnnSequence: _rnn, LstmSequence: _lstm, Gru: _gru}
-"""The states after one more input."""
+"""The next states after one more input."""
 
 
 def lstm(g: Graph, op: Lstm, values: Operands) -> tuple[Value, ...]:
-    """The layer of TensorFlow Lite, which begins each sample with its states' beginning."""
+    """TFLite's LSTM, with initial states for each sample."""
     if op.normalized:
         raise MoteError("an LSTM whose gates are normalized cannot be trained", where=op.where)
     x = given(values, 0)

@@ -1,7 +1,7 @@
 """Convolutions, pooling and resizing.
 
-The sums of products (without bias and activation) are functions of their own: with integers in double precision they
-are exact, and `mote.execute.torch.exact` goes on from them as LiteRT does."""
+Accumulators (without bias and activation) are functions of their own: for integers in double precision they are exact,
+and `mote.execute.torch.exact` requantizes them as LiteRT does."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Layer = Conv2D | GroupedConv2D | DepthwiseConv2D | TransposeConv
 
 
 def sums_of(g: Graph, op: Layer, x: Value, w: Value) -> Value:
-    """The sums of products of a layer; where `x` has a zero point, it has been taken off."""
+    """Accumulators of a layer; `x` has its zero point already subtracted."""
     if isinstance(op, TransposeConv):
         return _spread(op, x, w)
     axes = op.vertical, op.horizontal
@@ -53,14 +53,14 @@ def sums_of(g: Graph, op: Layer, x: Value, w: Value) -> Value:
 
 
 def _spread(op: TransposeConv, x: Value, w: Value) -> Value:
-    """Each pixel spread over the outputs that it reaches."""
+    """Transposed convolution: scatters each pixel over the outputs that it reaches."""
     axes = op.vertical, op.horizontal
     whole = functional.conv_transpose2d(images(x), w[0].permute(3, 0, 1, 2), stride=strides(axes))
     return like_images(_cut(whole, [axis.before for axis in axes], op.size), x.shape[0])
 
 
 def _cut(whole: Value, begins: list[int], sizes: tuple[int, ...]) -> Value:
-    """What lies from `begins` on along the last axes, with nothing behind what there is."""
+    """Crops from `begins` along the last axes, with zeros beyond the end."""
     for axis, (begin, size) in enumerate(zip(begins, sizes, strict=True), whole.dim() - len(sizes)):
         missing = max(begin + size - whole.shape[axis], 0)
         around = [0, 0] * (whole.dim() - 1 - axis) + [0, missing]
@@ -87,7 +87,7 @@ def volume(g: Graph, op: Conv3D | Conv3DTranspose, values: Operands) -> Value:
 
 
 def window_sums(op: WindowOp, x: Value) -> Value:
-    """The sums of the windows of a pooling; padding counts as nothing."""
+    """Window sums of pooling; padding counts as zero."""
     axes = op.vertical, op.horizontal
     seen = padded(images(x), axes)
     ones = torch.ones((seen.shape[1], 1, *kernels(axes)), dtype=x.dtype, device=x.device)
@@ -96,7 +96,7 @@ def window_sums(op: WindowOp, x: Value) -> Value:
 
 
 def counts(op: WindowOp, x: Value) -> Value:
-    """How many elements of each window lie in the picture: [height, width, 1]."""
+    """Number of elements of each window inside the image: [height, width, 1]."""
     sizes = (op.vertical, x.shape[2]), (op.horizontal, x.shape[3])
     rows, columns = ((axis.positions(n) != OUTSIDE).sum(axis=1) for axis, n in sizes)
     return torch.from_numpy(rows[:, None, None] * columns[:, None]).to(x.device)

@@ -1,4 +1,4 @@
-"""A plug-in for QEMU, built by this computer's C compiler, which tells what a program reads from flash."""
+"""A QEMU plug-in, built by the host's C compiler, that traces blocks and loads from flash."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mote.toolchain.compilers import compile_or_raise
 
 SOURCE = Path(__file__).parent / "follow.c"
 _FIRST_OF_INTERFACE_2 = 9
-"""QEMU 9 takes plug-ins for version 2 of the interface only, of which this one uses what was there before."""
+"""QEMU 9 and later take plug-ins for version 2 of the interface only; this one uses the common part."""
 
 
 def plugin(emulator: Emulator, folder: Path) -> Path | None:
-    """The plug-in for a QEMU, in a folder; None where no C compiler can build it."""
+    """The plug-in for a QEMU, built in a folder; None where no C compiler can build it."""
     output = folder / "follow.so"
     try:
         compiler = find_compiler(targets.load("host"))
