@@ -76,6 +76,7 @@ TABLES: dict[str, Table] = {
     "coding": Table(("coding.py", "--models", MODELS)),
     "estimates": Table(("fit_costs.py", "--check")),
     "transformers": Table(("transformers.py",)),
+    "compile-time": Table(("planning.py", "--stages")),
     "sparse": Table(("sparse.py", "--write"), writes=True),
 }
 

@@ -1,5 +1,6 @@
-"""How long compiling takes, and how much work planning is, as networks grow.
+"""Where the time of compiling goes, how long it takes, and how much work planning is, as networks grow.
 
+    PYTHONPATH=src:models:. python benchmarks/planning.py --stages  # `mote compile` of models: CPU seconds by stage
     PYTHONPATH=models:. python benchmarks/planning.py           # chains and models, seconds of the processor
     PYTHONPATH=models:. python benchmarks/planning.py --work    # growing networks: calls that planning takes
 
@@ -9,14 +10,21 @@ Seconds differ from machine to machine and from run to run; calls do not, and a 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from cProfile import Profile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.helpers.network import Net
 
 import mcunet_v2
+import mlperf_tiny
 from mcunet_v2 import Block
 from mote import frontends
 from mote.compiler import line
@@ -26,6 +34,9 @@ from mote.progress import silent
 from random_net import start
 from reference_quantizer import to_int8
 
+HERE = Path(__file__).parent
+RUNS = 3
+TOTAL = "all"
 LAYERS = (12, 24, 48, 96, 192)
 MODES: dict[str, dict[str, Any]] = {
     "balanced": {},
@@ -141,10 +152,55 @@ def seconds(model: bytes, **options: Any) -> float:
     return time.process_time() - begin
 
 
+def stages(model: bytes, *options: str, runs: int = RUNS) -> dict[str, float]:
+    """CPU seconds of the stages of `mote compile`, and of all of it, in a new process with an empty cache of objects:
+    the least of a few, since other processes slow each down."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "model.tflite")
+        file.write_bytes(model)
+        found = [_stages(Path(folder), file, n, *options) for n in range(runs)]
+    return {TOTAL: min(sum(run.values()) for run in found)} | {s: min(run[s] for run in found) for s in found[0]}
+
+
+def _stages(folder: Path, file: Path, number: int, *options: str) -> dict[str, float]:
+    command = [sys.executable, HERE / "compile_stages.py", file, *options, "--output", folder / f"c{number}"]
+    cache = {"XDG_CACHE_HOME": str(folder / f"cache{number}")}
+    done = subprocess.run(command, env=os.environ | cache, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stderr.splitlines()[-1])
+    return found
+
+
+def print_stages(target: str) -> None:
+    """A Markdown table of the stages of all models."""
+    digits, keywords = (HERE.parent / "models" / f"{name}.tflite" for name in ("digits", "keywords"))
+    least = mcunet_v2.build(mcunet_v2.MOBILENET_V2)
+    made: dict[str, tuple[bytes, tuple[str, ...]]] = {
+        "digits": (digits.read_bytes(), ()),
+        "keywords": (keywords.read_bytes(), ()),
+        **{
+            f"MLPerf Tiny {name.upper()}": (mlperf_tiny.build(name), ())
+            for name in mlperf_tiny.NAMES
+            if name != "mcunet"
+        },
+        "MobileNetV2 224": (least, ()),
+        "MobileNetV2 224, `--ram min`": (least, ("--ram", "min")),
+    }
+    for n, (name, (model, options)) in enumerate(made.items()):
+        found = stages(model, "--target", target, *options)
+        if n == 0:
+            print(f"| CPU seconds | {' | '.join(found)} |\n|---{'|--:' * len(found)}|")
+        print(f"| {name} | {' | '.join(f'{seconds:.2f}' for seconds in found.values())} |", flush=True)
+
+
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--work", action="store_true", help="calls that planning takes instead of seconds")
+    p.add_argument("--stages", action="store_true", help="CPU seconds of each stage of `mote compile`")
+    p.add_argument("--target", default="host", help="the target of --stages")
     options = p.parse_args()
+    if options.stages:
+        print_stages(options.target)
+        return
     made = {f"{name} {n}": family(n) for name, family in FAMILIES.items() for n in LAYERS}
     made |= {} if options.work else {name: build() for name, build in MODELS.items()}
     print(f"{'':16}", *(f"{mode:>10}" for mode in MODES))

@@ -15,6 +15,7 @@ import budgets
 import compare
 import doc_tables
 import lock
+import planning
 from tests.helpers import onnx_models
 from tests.helpers.support import emulated
 
@@ -143,3 +144,11 @@ def test_every_benchmark_can_be_imported(script: str) -> None:
         if (error.name or "").partition(".")[0] in OPTIONAL:
             pytest.skip(f"needs {error.name}")
         raise
+
+
+def test_the_stages_of_compiling_are_found() -> None:
+    """The functions that are measured are those that `mote compile` calls, and all but a rest is in one of them."""
+    model = (planning.HERE.parent / "models" / "digits.tflite").read_bytes()
+    found = planning.stages(model, runs=1)
+    assert list(found) == [planning.TOTAL, "start-up", "read", "optimize", "plan", "self-test", "emit", "build", "rest"]
+    assert all(seconds >= 0 for seconds in found.values())
