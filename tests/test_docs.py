@@ -49,6 +49,13 @@ def test_the_index_has_every_page() -> None:
     assert sorted(page for page in listed if page.is_relative_to(index.parent)) == [p for p in PAGES if p != index]
 
 
+def test_prose_is_wrapped() -> None:
+    """Lines of code, output and tables have the length that they need."""
+    for page in [*AT_THE_ROOT, *(page for page in PAGES if page.name != "onnx-conformance.md")]:
+        prose = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        assert not [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")], page.name
+
+
 def test_pages_that_sources_name_exist() -> None:
     """Errors, help, comments and benchmarks name pages by their path from the root."""
     folders = ("src", "tests", "benchmarks", "models", "examples")
@@ -102,7 +109,7 @@ def test_the_readme_quotes_the_table_of_streams() -> None:
     )
     assert row is not None
     frame, window = (int(number.replace(",", "")) for number in row.groups())
-    assert f"{frame / 1000:.0f} thousand\n  instructions a frame" in (ROOT / "README.md").read_text()
+    assert f"{frame / 1000:.0f} thousand instructions a frame" in " ".join((ROOT / "README.md").read_text().split())
     assert 35 < window / frame < 45, "the README says a fortieth"
 
 
