@@ -88,7 +88,7 @@ def test_installs_are_named_that_work(
 ) -> None:
     """A package that was installed from a clone is on no index."""
     text = json.dumps(origin) if origin else None
-    monkeypatch.setattr(extras, "distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: SimpleNamespace(read_text=lambda file: text))
     assert extras.installing("onnx") == command
 
 
