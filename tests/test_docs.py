@@ -43,6 +43,19 @@ def test_links_in_docs_lead_somewhere() -> None:
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+def test_links_to_headings_lead_somewhere() -> None:
+    for page in [*AT_THE_ROOT, *PAGES]:
+        for link, heading in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+            target = page.parent / link if link else page
+            assert heading in headings(target.read_text(encoding="utf-8")), f"{page.name}: {link}#{heading}"
+
+
+def headings(text: str) -> set[str]:
+    """The names by which headings are linked: lower case, hyphens for spaces, nothing but letters, digits and those."""
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
+
+
 def test_the_index_has_every_page() -> None:
     index = ROOT / "docs" / "README.md"
     listed = [(index.parent / link).resolve() for link in links(index)]
