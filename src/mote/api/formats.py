@@ -12,8 +12,8 @@ from mote.frontends import Format
 
 def _table(module: str, name: str) -> Mapping[Any, Any]:
     """A table of a front end, which is imported for it."""
-    found: Mapping[Any, Any] = getattr(import_module(f"mote.frontends.{module}"), name)
-    return found
+    table: Mapping[Any, Any] = getattr(import_module(f"mote.frontends.{module}"), name)
+    return table
 
 
 def _onnx() -> Iterable[str]:

@@ -38,8 +38,8 @@ class Form:
     @property
     def cores(self) -> list[str]:
         """The cores with the features of a tuned kernel."""
-        found = (targets.load(name) for name in targets.names())
-        cores = (t for t in found if t.name == t.cpu)
+        all_targets = (targets.load(name) for name in targets.names())
+        cores = (t for t in all_targets if t.name == t.cpu)
         return [t.name for t in cores if any(set(needed.split("+")) <= t.features for needed in self.tuned)]
 
 
@@ -62,9 +62,9 @@ def operators() -> tuple[Operator, ...]:
 HEAD = ("operator", "types", "tuned for", "by rows", "streaming", "in place")
 
 
-def rows(found: Iterable[Operator]) -> list[Sequence[str]]:
+def rows(listed: Iterable[Operator]) -> list[Sequence[str]]:
     """A row for each operator and each way that some of its types are computed in."""
-    return [line for operator in found for line in _lines(operator)]
+    return [line for operator in listed for line in _lines(operator)]
 
 
 def _lines(operator: Operator) -> list[Sequence[str]]:
@@ -91,7 +91,7 @@ def _yes(flag: object) -> str:
     return "yes" if flag else ""
 
 
-def markdown(found: Iterable[Operator]) -> str:
+def markdown(listed: Iterable[Operator]) -> str:
     """The list as a Markdown table."""
-    lines = [HEAD, ["---"] * len(HEAD), *rows(found)]
+    lines = [HEAD, ["---"] * len(HEAD), *rows(listed)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -44,12 +44,12 @@ def code_size(compiled: Compiled) -> CodeSize:
         return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
     in_ram = compiled.project.options.code_in_ram
     try:
-        found = toolchain.find_compiler(target)
+        compiler = toolchain.find_compiler(target)
     except MoteError as error:
         hot = len(hot_files(compiled.plan)) if in_ram else 0
         return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)
     with temporary_folder() as folder:
-        elf = Bench(firmware(compiled), found, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
+        elf = Bench(firmware(compiled), compiler, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
         sizes = toolchain.sizes(elf, target)
     assert sizes is not None
     return CodeSize(sizes.code, ram=sizes.ram_code)
@@ -73,10 +73,10 @@ def beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Co
     """Replans a model whose code is in RAM until plan and code fit the budget together."""
     for _ in range(REPLANNED):
         settings = replace(compiled.settings, ram_code=code_size(compiled).ram)
-        found = replace(compiled, settings=settings)
+        replanned = replace(compiled, settings=settings)
         with suppress(BudgetError):
-            check_budgets(found, code=0)
-            return found
+            check_budgets(replanned, code=0)
+            return replanned
         compiled = again(settings)
-    check_budgets(found, code=0)
-    return found
+    check_budgets(replanned, code=0)
+    return replanned

@@ -97,10 +97,10 @@ def bench(
     sanitize: bool = False,
 ) -> Bench:
     """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model."""
-    found = firmware(model) if isinstance(model, Compiled) else model
-    target = found.target
+    subject = firmware(model) if isinstance(model, Compiled) else model
+    target = subject.target
     return Bench(
-        found,
+        subject,
         toolchain.find_compiler(target, compiler),
         toolchain.find_emulator(target, emulator),
         folder,

@@ -32,28 +32,28 @@ UNLIMITED = 1 << 30
 def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
     """Parses options to fields of Settings: sizes and times may have a suffix ("24K", "20ms"), the RAM may be "min",
     `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
-    found = dict(options)
-    point = found.pop("point", None)
-    if point is not None and (found.get("ram") is not None or found.get("least_ram")):
+    values = dict(options)
+    point = values.pop("point", None)
+    if point is not None and (values.get("ram") is not None or values.get("least_ram")):
         raise MoteError("a point is a budget already", where="option ram", remedy="give one of them")
-    if point is not None and (found.get("latency") is not None or found.get("cycles") is not None):
+    if point is not None and (values.get("latency") is not None or values.get("cycles") is not None):
         raise MoteError("a point is one plan, however long it takes", where="option point", remedy="give one of them")
-    if found.get("ram") == MINIMUM:
-        found |= {"ram": None, "least_ram": True}
-    if found.get("latency") is not None:
-        found["latency"] = _seconds(found["latency"])
+    if values.get("ram") == MINIMUM:
+        values |= {"ram": None, "least_ram": True}
+    if values.get("latency") is not None:
+        values["latency"] = _seconds(values["latency"])
     for option in ("ram", "flash"):
-        if found.get(option) is not None:
-            found[option] = _size(option, found[option])
-    if "kernels" in found:
-        found["kernels"] = _pins(found["kernels"])
-    if "shapes" in found:
-        found["shapes"] = _shapes(found["shapes"])
-    if "constants" in found:
-        found["constants"] = _constants(found["constants"])
-    if "outputs" in found:
-        found["outputs"] = _names(found["outputs"])
-    return found if point is None else found | point_settings(point)
+        if values.get(option) is not None:
+            values[option] = _size(option, values[option])
+    if "kernels" in values:
+        values["kernels"] = _pins(values["kernels"])
+    if "shapes" in values:
+        values["shapes"] = _shapes(values["shapes"])
+    if "constants" in values:
+        values["constants"] = _constants(values["constants"])
+    if "outputs" in values:
+        values["outputs"] = _names(values["outputs"])
+    return values if point is None else values | point_settings(point)
 
 
 def point_settings(name: str) -> dict[str, Any]:
@@ -86,8 +86,8 @@ def _seconds(value: Any) -> float:
     if isinstance(value, Real) and not isinstance(value, bool):
         seconds = float(value)
     else:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(us|ms|s)", str(value), re.ASCII)
-        seconds = float(found[1]) * SECONDS[found[2]] if found else 0.0
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(us|ms|s)", str(value), re.ASCII)
+        seconds = float(match[1]) * SECONDS[match[2]] if match else 0.0
     if not 0 < seconds < inf:
         raise MoteError(f"'{value}' is not a time", where="option latency", remedy="write it like 20ms, 800us or 1.5s")
     return seconds
@@ -114,16 +114,16 @@ def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
     """Shapes by input name, from a mapping or strings."""
     if isinstance(shapes, str) or not isinstance(shapes, Iterable):
         raise _wrong("shapes", shapes, 'a mapping {input: shape} or a list of "NAME=1,3,96,96"')
-    found = dict(shapes) if isinstance(shapes, Mapping) else dict(map(_named_shape, shapes))
-    return {str(name): _shape(name, shape) for name, shape in found.items()}
+    by_name = dict(shapes) if isinstance(shapes, Mapping) else dict(map(_named_shape, shapes))
+    return {str(name): _shape(name, shape) for name, shape in by_name.items()}
 
 
 def _constants(constants: Any) -> dict[str, Any]:
     """Values of inputs by name, from a mapping or strings, as numbers and lists."""
     if isinstance(constants, str) or not isinstance(constants, Iterable):
         raise _wrong("constants", constants, 'a mapping {input: value} or a list of "NAME=VALUE"')
-    found = dict(constants) if isinstance(constants, Mapping) else dict(map(_named_value, constants))
-    return {str(name): _numbers(name, value) for name, value in found.items()}
+    by_name = dict(constants) if isinstance(constants, Mapping) else dict(map(_named_value, constants))
+    return {str(name): _numbers(name, value) for name, value in by_name.items()}
 
 
 def _named_value(text: Any) -> tuple[str, Any]:
@@ -178,15 +178,15 @@ def _named_shape(text: Any) -> tuple[str, list[str]]:
 
 def _shape(name: Any, shape: Any) -> tuple[int, ...]:
     try:
-        found = tuple(int(size) for size in shape)
+        sizes = tuple(int(size) for size in shape)
     except (TypeError, ValueError):
-        found = (0,)
-    if any(size < 1 for size in found):
+        sizes = (0,)
+    if any(size < 1 for size in sizes):
         shown = ",".join(map(str, shape)) if isinstance(shape, Iterable) else shape
         raise MoteError(
             f"'{shown}' is not the shape of '{name}'", where="option shape", remedy="write it like input=1,3,96,96"
         )
-    return found
+    return sizes
 
 
 def check_names(options: Iterable[str], settings: type) -> None:

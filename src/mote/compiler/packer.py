@@ -122,7 +122,7 @@ def pack(
         planned = plan_for(optimized, where, settings, say)
         name, _ = c_name(settings, graph)
         settings = replace(settings, name=name)
-        found = flattened(program(planned))
+        flat = flattened(program(planned))
         details = Details(
             hashlib.sha256(model.data).digest(),
             version,
@@ -133,12 +133,12 @@ def pack(
             aligned=ALIGNED in planned.how.features,
             about=about(planned, _told(settings, where)),
         )
-        image = write(found, details)
-        _check_budgets(image, found, settings, where)
+        image = write(flat, details)
+        _check_budgets(image, flat, settings, where)
         if known is not None:
             known.check(format.HEADER.unpack(image))
         warned = (*warnings, *advice(planned, settings.target))
-        return Image(image, planned, found, settings, where, model, graph, savings, warned)
+        return Image(image, planned, flat, settings, where, model, graph, savings, warned)
 
 
 def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Settings, Manifest | None]:

@@ -65,16 +65,16 @@ def runtime(
     models: with code specialized for their layers, and portable kernels for other shapes. `update` adds the
     over-the-air update module. Options are those of `pack`, which plan the models."""
     settings = chosen_settings(settings, options)
-    found = _manifest(kernels, settings, say)
-    return Runtime(found, settings, library_files(found, settings, update_files() if update else {}))
+    own = _manifest(kernels, settings, say)
+    return Runtime(own, settings, library_files(own, settings, update_files() if update else {}))
 
 
-def library_files(found: Manifest, settings: Settings, more: Mapping[str, str]) -> dict[str, str]:
+def library_files(own: Manifest, settings: Settings, more: Mapping[str, str]) -> dict[str, str]:
     """All files of a runtime with the kernels of a manifest, and `more` files."""
-    files = {**runtime_files(), **entry_files(found.kernels, found.limits), **more}
+    files = {**runtime_files(), **entry_files(own.kernels, own.limits), **more}
     sources = sorted(name for name in files if name.endswith(".c"))
     how = optimization(settings.optimize, settings.target.cpu)
-    return {**files, **build_files(sources, settings.target, how), manifests.FILE: found.to_json()}
+    return {**files, **build_files(sources, settings.target, how), manifests.FILE: own.to_json()}
 
 
 def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, say: Say) -> Manifest:
@@ -86,15 +86,15 @@ def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, s
         raise MoteError("names no kernels", where="option kernels", remedy=f"give {ALL}, {MINIMAL} or models")
     images = [pack(model, replace(settings, fixed=ANY), say=say) for model in models]
     used = [kernel for image in images for kernel in (*image.program.kernels, *_portable(image.plan))]
-    found = merged(map(record, used))
+    records = merged(map(record, used))
     taps = [packed.taps for packed in used]
     limits = replace(
         limits_of(target),
         taps=max(LEAST_TAPS, *taps),
         pointers=max(OPERANDS, max(taps) + FURTHER, *(image.header["taps"] for image in images)),
-        words=max(len(k.fields) for k in found),
+        words=max(len(k.fields) for k in records),
     )
-    return manifest("the runtime of these models", target.name, target.features, found, limits)
+    return manifest("the runtime of these models", target.name, target.features, records, limits)
 
 
 def _portable(plan: Plan) -> Iterator[Packed]:

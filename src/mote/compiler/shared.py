@@ -76,11 +76,11 @@ def compile_shared(models: Sequence[Any], settings: Settings | None = None, **op
     )
     alone, project = generate_shared(parts, folder)
     members = tuple(replace(c, project=packaged(p)) for c, p in zip(compiled, alone, strict=True))
-    found = Shared(members, packaged(project), settings)
-    check_shared_budgets(found, code=0)
+    shared = Shared(members, packaged(project), settings)
+    check_shared_budgets(shared, code=0)
     if settings.flash is not None:
-        check_shared_code(found)
-    return found
+        check_shared_code(shared)
+    return shared
 
 
 def check_shared_code(shared: Shared) -> list[CodeSize]:

@@ -53,11 +53,11 @@ def split(data: bytes, where: str) -> SignedImage:
 
 
 def _signature(behind: bytes) -> Signature | None:
-    found = read_signature(behind)
-    if found is None:
+    block = read_signature(behind)
+    if block is None:
         return None
-    if found["algorithm"] != format.ED25519:
+    if block["algorithm"] != format.ED25519:
         raise ImageError(
-            f"is signed with algorithm {found['algorithm']}, which this version of Mote does not know", NEWER
+            f"is signed with algorithm {block['algorithm']}, which this version of Mote does not know", NEWER
         )
-    return Signature(bytes.fromhex(found["key"]), bytes.fromhex(found["signature"]))
+    return Signature(bytes.fromhex(block["key"]), bytes.fromhex(block["signature"]))

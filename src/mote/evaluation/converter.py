@@ -101,11 +101,11 @@ def convert(
     check_at_least("seed", seed, 0)
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
     with naming(source.where):
-        found = read(source)
-        own = found.graph()
+        model_read = read(source)
+        own = model_read.graph()
         graph, rounded = (own, 0) if source.format == Format.TFLITE else as_litert_rounds(own)
         exported = export(graph, source.where)
-        warnings = [*found.warnings, *differences(graph, rounded)]
+        warnings = [*model_read.warnings, *differences(graph, rounded)]
         check = None
         mistakes = _mistakes(graph)
         if verify and not all(mistakes.values()):
@@ -141,18 +141,18 @@ def _mistakes(graph: Graph) -> dict[str, bool]:
 
 def differences(graph: Graph, rounded: int = 0) -> list[str]:
     """Differences between the file and the model."""
-    found = []
+    texts = []
     for what, ids in (("input", graph.inputs), ("output", graph.outputs)):
         for t in (graph.tensors[i] for i in ids):
             if t.arrangement is not None:
                 shapes = ["x".join(map(str, shape)) for shape in (model_shape(t), t.shape)]
-                found.append(f"{what} '{t.name}' is {shapes[0]} in the model and {shapes[1]} in the file")
+                texts.append(f"{what} '{t.name}' is {shapes[0]} in the model and {shapes[1]} in the file")
     if rounded:
-        found.append(
+        texts.append(
             f"{rounded} layers round halves to even in the model, away from zero in the file: LiteRT's results may be a"
             " step off"
         )
-    return found
+    return texts
 
 
 @dataclass(frozen=True)
@@ -225,25 +225,25 @@ def _stored(t: Tensor, value: Array) -> Array:
 def _decided(graph: Graph) -> frozenset[int]:
     """Tensors that depend on a comparison of floats: either result is right where they are equal up to rounding, so
     later operators are evaluated on LiteRT's choice."""
-    found: set[int] = set()
+    decided: set[int] = set()
     for op in graph.ops:
         reals = any(t.dtype.real for t in op.activations(graph))
         chooses = reals and any(not graph.tensors[t].dtype.real for t in op.outputs)
-        if chooses or found.intersection(op.inputs):
-            found.update(op.outputs)
-    return frozenset(found)
+        if chooses or decided.intersection(op.inputs):
+            decided.update(op.outputs)
+    return frozenset(decided)
 
 
 def _each_alone(graph: Graph, got: Mapping[int, Array]) -> dict[int, Array]:
     """Evaluates each operator on LiteRT's inputs to it; stateful ones are skipped."""
-    found: dict[int, Array] = {}
+    values: dict[int, Array] = {}
     for op in graph.ops:
         known = [None if i == ABSENT else got.get(i, graph.tensors[i].data) for i in op.inputs]
         if op.updates or op.bodies or any(v is None for v, i in zip(known, op.inputs, strict=True) if i != ABSENT):
             continue
         for t, value in zip(op.outputs, op.evaluate(graph, known), strict=True):
-            found[t] = np.asarray(value).astype(graph.tensors[t].dtype.numpy, copy=False)
-    return found
+            values[t] = np.asarray(value).astype(graph.tensors[t].dtype.numpy, copy=False)
+    return values
 
 
 def _source(graph: Graph, wanted: _Judge, t: int) -> int:

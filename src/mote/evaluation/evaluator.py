@@ -68,13 +68,13 @@ def evaluate(
         taken = as_taken(graph, given)
         questions = posed(graph, taken, axis=compiled.settings.stream)
         answers, rate = answers_here(compiled, questions, say)
-        found = rated_by(how, graph, answers[0], questions)
-        how = replace(how, metric=found.metric)
+        rating = rated_by(how, graph, answers[0], questions)
+        how = replace(how, metric=rating.metric)
         return Evaluation(
             compiled.path,
             compiled.settings.target.name,
             given.where,
-            found,
+            rating,
             rate,
             by_reference(compiled, questions, answers, how, say),
             on_core(compiled, questions, answers, samples, compiler, emulator, say),
@@ -110,7 +110,7 @@ def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how:
     same = as_taken(theirs_graph, as_real(graph, data))
     questions = posed(theirs_graph, same, axis=other.settings.stream)
     values, _ = answers_here(other, questions, say)
-    found = rated_by(how, theirs_graph, values[0], questions)
+    rating = rated_by(how, theirs_graph, values[0], questions)
     after = slice(questions.warm, None)
     mine = real(graph.tensors[graph.outputs[0]], answers)[after]
     theirs = real(theirs_graph.tensors[theirs_graph.outputs[0]], values[0])[after]
@@ -125,7 +125,7 @@ def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how:
     layers, count = _layers(compiled, other, data, same)
     return Against(
         other.path,
-        found,
+        rating,
         agreement(how.metric, mine, theirs, data),
         noise(theirs.reshape(len(theirs), -1), mine.reshape(len(mine), -1)),
         layers,

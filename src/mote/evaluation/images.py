@@ -157,12 +157,12 @@ def load_image(
     `target` and `optimize` apply, as the model is already planned."""
     settings = settings if settings is not None else make_settings(**options)
     data = reader.read_image(path)
-    found = reader.read(data)
+    description = reader.read(data)
     known = known_kernels(runtime, settings.target)
-    kernels = known.needed({k.id: k.name for k in found.kernels})
+    kernels = known.needed({k.id: k.name for k in description.kernels})
     own = limits_of(settings.target)
     limits = replace(known.limits, fused=own.fused, aligned=own.aligned)
-    return LoadedImage(str(path), data[: found.header["bytes"]], found, kernels, limits, settings)
+    return LoadedImage(str(path), data[: description.header["bytes"]], description, kernels, limits, settings)
 
 
 def known_kernels(runtime: str | Path | None, target: Target) -> Manifest:
@@ -306,8 +306,8 @@ def verify_image(
 
 def _options(loaded: LoadedImage) -> Mapping[str, Any]:
     """The options that an image was packed with."""
-    found = loaded.image.about.get("options", {})
-    return found if isinstance(found, Mapping) else {}
+    options = loaded.image.about.get("options", {})
+    return options if isinstance(options, Mapping) else {}
 
 
 def _source(loaded: LoadedImage, source: Any) -> Source | None:
@@ -325,9 +325,9 @@ def _source(loaded: LoadedImage, source: Any) -> Source | None:
     for path in sorted(Path(loaded.path).resolve().parent.iterdir()):
         if path.suffix in SUFFIXES.values() and path.is_file():
             with suppress(MoteError):
-                found = source_of(path)
-                if hashlib.sha256(found.data).digest() == wanted:
-                    return found
+                candidate = source_of(path)
+                if hashlib.sha256(candidate.data).digest() == wanted:
+                    return candidate
     return None
 
 

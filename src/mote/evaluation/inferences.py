@@ -79,7 +79,7 @@ def as_taken(graph: Graph, data: Dataset) -> Dataset:
 def _moved_to_one_of(shapes: Sequence[Shape], array: Array) -> Array:
     if any(_without_ones(shape) == _without_ones(array.shape[1:]) for shape in shapes):
         return array
-    return next((found for shape in shapes if (found := channels_moved_to(shape, array)) is not array), array)
+    return next((moved for shape in shapes if (moved := channels_moved_to(shape, array)) is not array), array)
 
 
 def channels_moved_to(shape: Shape, array: Array) -> Array:

@@ -66,21 +66,21 @@ def layer_noise(
     graph: Graph, cases: Sequence[Mapping[int, Array]], other: Graph, other_cases: Sequence[Mapping[int, Array]]
 ) -> list[LayerNoise]:
     """Compares the layers that two graphs have in common, both prepared by `comparable`, on the same samples."""
-    found = matched(graph, other)
+    pairs = matched(graph, other)
     edges = dict(zip(graph.inputs, other.inputs, strict=False))
-    both = {t: o for t, o in (edges | found).items() if graph.tensors[t].size == other.tensors[o].size}
+    both = {t: o for t, o in (edges | pairs).items() if graph.tensors[t].size == other.tensors[o].size}
     mine, theirs = _values(graph, cases, both), _values(other, other_cases, both.values())
     plain = {t: noise(theirs[o].reshape(-1), mine[t].reshape(-1)) for t, o in both.items()}
-    scaled = {t: _with_scales(graph.tensors[t], mine[t], theirs[found[t]]) for t in _recovering(graph, found, plain)}
+    scaled = {t: _with_scales(graph.tensors[t], mine[t], theirs[pairs[t]]) for t in _recovering(graph, pairs, plain)}
     scaled = {t: value for t, value in scaled.items() if value > plain[t] + CLEARLY}
     decibels = plain | scaled
     shares = _carried(graph, {t: share(value) for t, value in decibels.items()})
     layers: list[LayerNoise] = []
     for op in graph.ops:
         t = op.outputs[0]
-        if t in found:
+        if t in pairs:
             before = max((shares[i] for i in op.inputs if i in shares), default=0.0)
-            names = graph.tensors[t].name, op.kind, other.tensors[found[t]].name
+            names = graph.tensors[t].name, op.kind, other.tensors[pairs[t]].name
             layers.append(LayerNoise(len(layers), *names, decibels[t], shares[t] - before, t in scaled))
     return _with_the_worst(layers)
 
@@ -92,10 +92,10 @@ def _with_the_worst(layers: Sequence[LayerNoise]) -> list[LayerNoise]:
     return [replace(layer, worst=layer in blamed and layer.added == most > 0) for layer in layers]
 
 
-def _recovering(graph: Graph, found: Mapping[int, int], decibels: Mapping[int, float]) -> list[int]:
+def _recovering(graph: Graph, pairs: Mapping[int, int], decibels: Mapping[int, float]) -> list[int]:
     """Tensors followed by clearly less noise, so that their own noise is not real."""
     later, clear = -np.inf, []
-    for t in reversed([op.outputs[0] for op in graph.ops if op.outputs[0] in found]):
+    for t in reversed([op.outputs[0] for op in graph.ops if op.outputs[0] in pairs]):
         if later > decibels[t] + CLEARLY:
             clear.append(t)
         later = max(later, decibels[t])
@@ -114,16 +114,16 @@ def matched(graph: Graph, other: Graph) -> dict[int, int]:
     """Matches activations of two graphs."""
     mine, theirs = _computed(graph), _computed(other)
     named = {t.name: t for t in theirs.values()}
-    found = {
+    pairs = {
         i: named[t.name].id for i, t in mine.items() if t.name in named and named[t.name].size == t.size and t.name
     }
-    taken = {o: i for i, o in found.items()}
-    mine_keys = [("", i) if i in found else (graph.producers[i].kind, t.size) for i, t in mine.items()]
+    taken = {o: i for i, o in pairs.items()}
+    mine_keys = [("", i) if i in pairs else (graph.producers[i].kind, t.size) for i, t in mine.items()]
     their_keys = [("", taken[i]) if i in taken else (other.producers[i].kind, t.size) for i, t in theirs.items()]
     first, second = list(mine), list(theirs)
     for block in SequenceMatcher(None, mine_keys, their_keys, autojunk=False).get_matching_blocks():
-        found |= dict(zip(first[block.a : block.a + block.size], second[block.b : block.b + block.size], strict=True))
-    return found
+        pairs |= dict(zip(first[block.a : block.a + block.size], second[block.b : block.b + block.size], strict=True))
+    return pairs
 
 
 def _computed(graph: Graph) -> dict[int, Tensor]:
@@ -141,8 +141,8 @@ def _values(graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Iterable
 
 def _carried(graph: Graph, shares: Mapping[int, float]) -> dict[int, float]:
     """Noise of every tensor: that of its inputs where it was not compared."""
-    found = dict(shares)
+    noise = dict(shares)
     for op in graph.ops:
         for out in op.outputs:
-            found.setdefault(out, max((found[i] for i in op.inputs if i in found), default=0.0))
-    return found
+            noise.setdefault(out, max((noise[i] for i in op.inputs if i in noise), default=0.0))
+    return noise

@@ -99,7 +99,7 @@ class Evaluation:
     def json(self) -> dict[str, Any]:
         """As JSON types; numbers that are not finite become text."""
         reference, against = self.reference, self.against
-        found: dict[str, Any] = {
+        summary: dict[str, Any] = {
             **self.score.json(),
             "better": self.score.better,
             "model": self.model,
@@ -128,7 +128,7 @@ class Evaluation:
                 "worst": [asdict(answer) for answer in against.worst],
             },
         }
-        plain = _plain(found)
+        plain = _plain(summary)
         assert isinstance(plain, dict)
         return plain
 

@@ -54,9 +54,9 @@ def answers_here(compiled: Compiled, questions: Posed, say: Say) -> tuple[list[A
     say("compiling the model for this computer")
     host.build()
     began = monotonic()
-    found = host.run(questions.cases, stream=questions.kept, done=counted(say, "compiled model"))
+    outputs = host.run(questions.cases, stream=questions.kept, done=counted(say, "compiled model"))
     seconds = monotonic() - began
-    return found, len(questions) / seconds if seconds >= TIMED else None
+    return outputs, len(questions) / seconds if seconds >= TIMED else None
 
 
 def rated_by(how: How, graph: Graph, values: Array, questions: Posed) -> Score:
@@ -92,16 +92,16 @@ def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array],
     anew = bool(graph.states) and not questions.kept
     ask, name, wanted = oracle(subject)
     done = counted(say, name)
-    found = [np.zeros((len(questions), *t.shape), t.dtype.numpy) for t in tensors]
+    outputs = [np.zeros((len(questions), *t.shape), t.dtype.numpy) for t in tensors]
     for i, case in enumerate(questions.cases):
         if anew and i:
             ask, _, _ = oracle(subject)
         values = ask(source_inputs(compiled.source, graph, case))
         if values is not None:
-            for tensor, rows in zip(tensors, found, strict=True):
+            for tensor, rows in zip(tensors, outputs, strict=True):
                 rows[i] = wanted(values, tensor).reshape(tensor.shape)
         done(i + 1, len(questions))
-    theirs = [as_in_model(t, rows) for t, rows in zip(tensors, found, strict=True)]
+    theirs = [as_in_model(t, rows) for t, rows in zip(tensors, outputs, strict=True)]
     after = slice(questions.warm, None)
     pairs = [(a[after], b[after]) for a, b in zip(answers, theirs, strict=True)]
     same = np.all([_same_rows(a, b) for a, b in pairs], axis=0)
@@ -114,8 +114,8 @@ def _same_rows(one: Array, other: Array) -> Array:
     with np.errstate(invalid="ignore"):
         near = np.abs(one.astype(np.float64) - other) <= allowed_difference(other)
     same = (one == other) | near | ((one != one) & (other != other))
-    found: Array = same.reshape(len(same), -1).all(1)
-    return found
+    equal: Array = same.reshape(len(same), -1).all(1)
+    return equal
 
 
 def on_core(
@@ -145,11 +145,11 @@ def on_core(
                 size = sizes(questions.cases[i])
                 if i < questions.warm:
                     continue
-                found = [
+                differences = [
                     compare(x, y[i], size.get(t, 0.0)) for t, x, y in zip(graph.outputs, given, answers, strict=True)
                 ]
-                apart = max(apart, *(difference for difference, _ in found))
-                equal += not any(wrong for _, wrong in found)
+                apart = max(apart, *(difference for difference, _ in differences))
+                equal += not any(wrong for _, wrong in differences)
     compared = sum(i >= questions.warm for i in chosen)
     mean = round(sum(counts) / len(counts)) if counts else None
     return OnCore(target.name, on.tools[0], compared, equal, apart, mean)

@@ -49,8 +49,10 @@ def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
     """All outputs of a graph in the model's layout, [N, ...]; every inference starts from the initial states."""
     if computes_floats(graph) or len(cases) <= FEW:
         batches = list(batch.evaluate(graph, cases, graph.outputs))
-        found = [(graph.tensors[t], np.concatenate([values[t] for values in batches])) for t in graph.outputs]
-        return [as_in_model(t, values.reshape(len(cases), *t.shape)) for t, values in found]
+        values_of_outputs = [
+            (graph.tensors[t], np.concatenate([values[t] for values in batches])) for t in graph.outputs
+        ]
+        return [as_in_model(t, values.reshape(len(cases), *t.shape)) for t, values in values_of_outputs]
     return interpreted(graph, cases)
 
 
@@ -65,22 +67,22 @@ def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Arra
     parts = [cases[i * len(cases) // threads : (i + 1) * len(cases) // threads] for i in range(threads)]
     interpreters = [Interpreter.of(image, kernels, graph.name) for _ in parts]
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda i: _one_by_one(interpreters[i], plan.graph, parts[i]), range(threads)))
-    return [np.concatenate(several) for several in zip(*found, strict=True)]
+        results = list(pool.map(lambda i: _one_by_one(interpreters[i], plan.graph, parts[i]), range(threads)))
+    return [np.concatenate(several) for several in zip(*results, strict=True)]
 
 
 def _one_by_one(interpreter: Interpreter, graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
     tensors = [graph.tensors[t] for t in graph.outputs]
-    found: list[list[Array]] = [[] for _ in tensors]
+    results: list[list[Array]] = [[] for _ in tensors]
     for case in cases:
         if graph.states:
             interpreter.reset_all_variables()
         for i, t in enumerate(graph.inputs):
             interpreter.set_tensor(i, case[t])
         interpreter.invoke()
-        for i, values in enumerate(found, len(graph.inputs)):
+        for i, values in enumerate(results, len(graph.inputs)):
             values.append(interpreter.get_tensor(i))
-    return [as_in_model(t, np.stack(values)) for t, values in zip(tensors, found, strict=True)]
+    return [as_in_model(t, np.stack(values)) for t, values in zip(tensors, results, strict=True)]
 
 
 def rated(metric: str, graph: Graph, values: Array, cases: Sequence[Mapping[int, Array]], data: Dataset) -> Score:

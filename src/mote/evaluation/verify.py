@@ -348,10 +348,10 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
 def _litert(judged: Judged) -> tuple[reference.Reference, str]:
     """LiteRT's reference kernels; Mote's reference for a file that LiteRT refuses."""
     try:
-        found = reference.litert_of(judged.model, judged.source)
+        litert = reference.litert_of(judged.model, judged.source)
     except reference.RefusedError as error:
         return reference.numpy(judged.source), f"numpy ({error.reason})"
-    return reference.meaningful(found, judged.source), "LiteRT BUILTIN_REF"
+    return reference.meaningful(litert, judged.source), "LiteRT BUILTIN_REF"
 
 
 def _micro(judged: Judged) -> tuple[reference.Reference, str]:
@@ -382,11 +382,11 @@ def _with_numerics(judged: Judged) -> Graph:
 def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
     """Inputs of the compiled graph as inputs of the source model: with `--io int8` the file takes floats, which its
     QUANTIZE turns into the same int8 values."""
-    found = {}
+    inputs = {}
     for before, after in zip(source.inputs, graph.inputs, strict=True):
         value = case[after]
         if before != after:
             t = graph.tensors[after]
             value = ((value.astype(np.float32) - np.float32(t.zero_point)) * np.float32(t.scale)).astype(np.float32)
-        found[before] = value
-    return found
+        inputs[before] = value
+    return inputs

@@ -74,8 +74,8 @@ def _named(answers: Array, data: Dataset) -> Array:
     assert data.labels is not None
     scores = by_class(answers, data.labels)
     rows = scores if class_labels(data.labels).shape == scores.shape[:-1] else scores.reshape(len(scores), -1)
-    found: Array = rows[..., 0].astype(np.int64) if rows.shape[-1] == 1 else rows.argmax(-1)
-    return found
+    classes: Array = rows[..., 0].astype(np.int64) if rows.shape[-1] == 1 else rows.argmax(-1)
+    return classes
 
 
 def _largest(values: Array, count: int) -> list[int]:

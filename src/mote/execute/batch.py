@@ -56,10 +56,10 @@ def evaluate(
     rest = iter(cases)
     states: dict[int, Array] = {s.before: s.initial for s in graph.states}
     while chunk := list(islice(rest, size)):
-        found = _batch(graph, chunk, kept | {s.after for s in graph.states} if stream else kept, states)
+        values = _batch(graph, chunk, kept | {s.after for s in graph.states} if stream else kept, states)
         if stream:
-            states = graph.carried(found)
-        yield {t: value for t, value in found.items() if t in kept}
+            states = graph.carried(values)
+        yield {t: value for t, value in values.items() if t in kept}
 
 
 def is_stream(graph: Graph) -> bool:
@@ -131,10 +131,12 @@ def _at_once(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list
     made = [many[t] for t in op.outputs]
     alone = Graph(graph.name, many, (op,), (), ())
     if isinstance(op, Reshape):
-        found = args[:1]
+        results = args[:1]
     else:
-        found = [batch_float.evaluate(alone, op, args)] if batch_float.is_real(graph, op) else op.evaluate(alone, args)
-    pairs = zip(made, found, strict=True)
+        results = (
+            [batch_float.evaluate(alone, op, args)] if batch_float.is_real(graph, op) else op.evaluate(alone, args)
+        )
+    pairs = zip(made, results, strict=True)
     return [np.asarray(v).astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, v in pairs]
 
 
@@ -153,9 +155,9 @@ def _sequences(graph: Graph, op: Recurrent | LstmLayer, args: Sequence[Array | N
             whole = value.reshape(n, *own[i].shape) if i in given else np.stack([value] * n)
             last = op.time_major and len(own[i].shape) == 3
             values[position] = (np.moveaxis(whole, 0, 1) if last else whole).reshape(many[i].shape)
-    found = op.evaluate(Graph(graph.name, own | many, (op,), (), ()), values)
+    results = op.evaluate(Graph(graph.name, own | many, (op,), (), ()), values)
     made = []
-    for t, value in zip((own[i] for i in op.outputs), found, strict=True):
+    for t, value in zip((own[i] for i in op.outputs), results, strict=True):
         if op.time_major and len(t.shape) == 3:
             value = np.moveaxis(np.asarray(value).reshape(t.shape[0], n, *t.shape[1:]), 1, 0)
         made.append(np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(stacked(t.shape, n)))

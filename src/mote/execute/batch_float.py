@@ -41,8 +41,8 @@ def evaluate(graph: Graph, op: Op, args: Sequence[Array | None]) -> Reals:
     else:
         sums = _convolved(op, x, w)
     low, high = op.activation.bounds
-    found: Reals = np.clip(sums + float_bias(op.tensor(graph, 2), sums.shape[-1]), np.float32(low), np.float32(high))
-    return found
+    clamped: Reals = np.clip(sums + float_bias(op.tensor(graph, 2), sums.shape[-1]), np.float32(low), np.float32(high))
+    return clamped
 
 
 def _convolved(op: Conv2D, x: Reals, w: Reals) -> Reals:
@@ -77,10 +77,10 @@ def _padded(op: WindowOp, x: Reals) -> tuple[Reals, tuple[int, int]]:
 def _taps(op: WindowOp, padded: Reals, rows: int, columns: int) -> list[tuple[int, int, Reals]]:
     """Each tap of the window, with its pixels at all positions."""
     down, across = op.vertical, op.horizontal
-    found = []
+    taps = []
     for i in range(down.kernel):
         for j in range(across.kernel):
             top, left = i * down.dilation, j * across.dilation
             lines = padded[:, top : top + (rows - 1) * down.stride + 1 : down.stride]
-            found.append((i, j, lines[:, :, left : left + (columns - 1) * across.stride + 1 : across.stride]))
-    return found
+            taps.append((i, j, lines[:, :, left : left + (columns - 1) * across.stride + 1 : across.stride]))
+    return taps

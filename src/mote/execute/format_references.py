@@ -32,11 +32,11 @@ def runtime(source: Source, graph: Graph) -> tuple[Reference, str]:
     """The reference runtime of a model's format, and its name. Where it is not installed, or known to be wrong on this
     machine: Mote's NumPy reference, and why."""
     names = {t.name for t in graph.tensors.values() if not t.inner and t.data is None}
-    found = import_module(f"mote.frontends.{HOMES[source.format]}.reference").reference(source, names)
-    if found is None or isinstance(found, str):
-        why = found or f"{source.title} is not installed"
+    answer = import_module(f"mote.frontends.{HOMES[source.format]}.reference").reference(source, names)
+    if answer is None or isinstance(answer, str):
+        why = answer or f"{source.title} is not installed"
         return as_in_file(numpy_reference(graph), graph), f"numpy ({why})"
-    name, compute = found
+    name, compute = answer
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array]:
         tensors = ((graph.tensors[t], value) for t, value in inputs.items())

@@ -178,8 +178,8 @@ def _stacked(tensor: Tensor, values: Sequence[Array]) -> Array:
 
 def _from(arrays: Sequence[Array], row: int) -> ctypes.Array[ctypes.c_void_p]:
     """Addresses of a row in several arrays."""
-    found = [array.ctypes.data + row * array.strides[0] for array in arrays]
-    return (ctypes.c_void_p * len(found))(*found)
+    addresses = [array.ctypes.data + row * array.strides[0] for array in arrays]
+    return (ctypes.c_void_p * len(addresses))(*addresses)
 
 
 def cores() -> int:

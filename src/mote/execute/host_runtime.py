@@ -101,11 +101,11 @@ def runtime() -> ctypes.CDLL:
     """The runtime library."""
     files = {**entry_files([], LIMITS), **runtime_files(), "mote_host.c": _SHIM}
     sources = [name for name in files if name.endswith(".c") and name != "mote_kernels.c"]
-    found = host.load(files, sources)
+    library = host.load(files, sources)
     for name, (returns, *takes) in _FUNCTIONS.items():
-        function = getattr(found, name)
+        function = getattr(library, name)
         function.restype, function.argtypes = returns, takes
-    return found
+    return library
 
 
 @dataclass(frozen=True)
@@ -131,5 +131,5 @@ def _entry(record: KernelRecord) -> int:
     del files["mote_kernels.c"], files["mote_kernels.h"]
     headers = {name: text for name, text in runtime_files().items() if name == "mote_kernel.h"}
     sources = [name for name in files if name.endswith(".c")]
-    found = host.load({**files, **headers}, sources)
-    return ctypes.addressof(ctypes.c_char.in_dll(found, entry_name(record)))
+    library = host.load({**files, **headers}, sources)
+    return ctypes.addressof(ctypes.c_char.in_dll(library, entry_name(record)))

@@ -74,10 +74,10 @@ class Interpreter:
     @classmethod
     def of(cls, data: bytes, kernels: Sequence[KernelRecord], where: str) -> Interpreter:
         """An interpreter for an image with known kernels."""
-        found = cls.__new__(cls)
-        found._settings, found._resized, found._where = None, {}, where
-        found._load(data, kernels)
-        return found
+        interpreter = cls.__new__(cls)
+        interpreter._settings, interpreter._resized, interpreter._where = None, {}, where
+        interpreter._load(data, kernels)
+        return interpreter
 
     def _load(self, data: bytes, kernels: Sequence[KernelRecord]) -> None:
         self._c = host_runtime.runtime()
@@ -104,9 +104,9 @@ class Interpreter:
         inputs = [self._details(self._c.mote_input_info, i) for i in range(self._c.mote_input_count(self._it))]
         outputs = [self._details(self._c.mote_output_info, i) for i in range(self._c.mote_output_count(self._it))]
         self._inputs, self._outputs = inputs, outputs
-        for index, found in enumerate((*inputs, *outputs)):
-            found["index"] = index
-        self._values = [np.zeros(found["shape"], found["dtype"]) for found in (*inputs, *outputs)]
+        for index, details in enumerate((*inputs, *outputs)):
+            details["index"] = index
+        self._values = [np.zeros(details["shape"], details["dtype"]) for details in (*inputs, *outputs)]
         self._shown = list(self._values)
         for i in turned_ports(read(data)):
             self._shown[i] = np.moveaxis(self._values[i], -1, 1)
@@ -163,10 +163,10 @@ class Interpreter:
             self._pack(self._model)
 
     def get_input_details(self) -> list[dict[str, Any]]:
-        return [dict(found) for found in self._inputs]
+        return [dict(details) for details in self._inputs]
 
     def get_output_details(self) -> list[dict[str, Any]]:
-        return [dict(found) for found in self._outputs]
+        return [dict(details) for details in self._outputs]
 
     def get_tensor_details(self) -> list[dict[str, Any]]:
         """Details of inputs and outputs; other tensors have no fixed memory."""
@@ -227,17 +227,17 @@ class Interpreter:
 
     def push_rows(self, rows: Array) -> bool:
         """Pushes the next rows of the input; returns whether an inference has finished and outputs are valid."""
-        found = self._inputs[0]
-        given = np.ascontiguousarray(rows, found["dtype"])
-        if not self._pushed or given.nbytes % found["row_bytes"]:
+        details = self._inputs[0]
+        given = np.ascontiguousarray(rows, details["dtype"])
+        if not self._pushed or given.nbytes % details["row_bytes"]:
             raise MoteError(
-                f"{given.nbytes} bytes are no number of rows of {found['row_bytes']} bytes"
+                f"{given.nbytes} bytes are no number of rows of {details['row_bytes']} bytes"
                 if self._pushed
                 else "is given whole, not row by row",
-                where=f"input '{found['name']}'",
+                where=f"input '{details['name']}'",
                 remedy="" if self._pushed else "use set_tensor and invoke, or pack the model with --input rows",
             )
-        self._take(self._c.mote_push(self._it, given.ctypes.data, given.nbytes // found["row_bytes"]))
+        self._take(self._c.mote_push(self._it, given.ctypes.data, given.nbytes // details["row_bytes"]))
         return not self.waiting
 
     @property
@@ -276,14 +276,14 @@ class Interpreter:
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
         """The only signature of an image: all inputs and outputs by name."""
-        names = ([found["name"] for found in ports] for ports in (self._inputs, self._outputs))
+        names = ([details["name"] for details in ports] for ports in (self._inputs, self._outputs))
         return {SIGNATURE: dict(zip(("inputs", "outputs"), names, strict=True))}
 
     def get_signature_runner(self, signature_key: str | None = None) -> Callable[..., dict[str, Array]]:
         """A function from inputs by name to outputs by name."""
         if signature_key not in (None, SIGNATURE):
             raise MoteError(f"there is no signature '{signature_key}'", where=self._where, remedy=f"use '{SIGNATURE}'")
-        places = {found["name"]: found["index"] for found in self._inputs}
+        places = {details["name"]: details["index"] for details in self._inputs}
 
         def run(**values: Array) -> dict[str, Array]:
             for name, index in places.items():
@@ -291,7 +291,7 @@ class Interpreter:
                     raise MoteError(f"the input '{name}' was not given", where=self._where)
                 self.set_tensor(index, values[name])
             self.invoke()
-            return {found["name"]: self.get_tensor(found["index"]) for found in self._outputs}
+            return {details["name"]: self.get_tensor(details["index"]) for details in self._outputs}
 
         return run
 
@@ -331,6 +331,6 @@ def turned_ports(image: Description) -> list[int]:
 
 def _words(data: bytes) -> Array:
     """Bytes at an 8-byte aligned address."""
-    found = np.zeros(-(-len(data) // 8), np.uint64)
-    found.view(np.uint8)[: len(data)] = np.frombuffer(data, np.uint8)
-    return found
+    words = np.zeros(-(-len(data) // 8), np.uint64)
+    words.view(np.uint8)[: len(data)] = np.frombuffer(data, np.uint8)
+    return words

@@ -116,14 +116,14 @@ def _shape(source: Source, given: Mapping[str, Any]) -> Shape:
 def _fixed(source: Source, graph: Graph, details: Sequence[Mapping[str, Any]]) -> dict[int, Array]:
     """Inputs of the file that are constants in the graph, by index."""
     constants = {constant.name: constant for constant in source.constants}
-    found: dict[int, Array] = {}
+    constant_inputs: dict[int, Array] = {}
     for given in (x for x in details if x["index"] not in graph.inputs):
         index, name = given["index"], printable(given["name"])
         if name in constants:
-            found[index] = constants[name].array(_shape(source, given), DType(np.dtype(given["dtype"]).name))
+            constant_inputs[index] = constants[name].array(_shape(source, given), DType(np.dtype(given["dtype"]).name))
         elif (data := read(source).tensors[index].data) is not None:
-            found[index] = data
-    return found
+            constant_inputs[index] = data
+    return constant_inputs
 
 
 @cache
@@ -158,9 +158,9 @@ def micro(model: bytes, graph: Graph) -> Reference:
         values, littered = _known(ours, inputs), [_known(other, inputs) for other in others]
 
         def tensor(t: int) -> Array:
-            found: Array = np.asarray(interpreter.GetTensor(t, 0)["tensor_data"]).reshape(values[t].shape)
+            value: Array = np.asarray(interpreter.GetTensor(t, 0)["tensor_data"]).reshape(values[t].shape)
             meaningless = np.any([x[t] != values[t] for x in littered], axis=0)
-            return np.where(meaningless, values[t], found)
+            return np.where(meaningless, values[t], value)
 
         return _Tensors(tensor)
 
@@ -270,12 +270,12 @@ def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, flo
     nothing is computed in float32."""
     if not computes_floats(graph) and all(type(op).unsure is Op.unsure for op in graph.ops):
         return lambda inputs: {}
-    values, found = numpy(graph), Magnitudes(graph)
+    values, tracked = numpy(graph), Magnitudes(graph)
 
     def run(inputs: Mapping[int, Array]) -> Mapping[int, float]:
         known = values(inputs)
         assert known is not None
-        return found.step(known)
+        return tracked.step(known)
 
     return run
 

@@ -77,26 +77,26 @@ def stimuli(graph: Graph, count: int, seed: int = 0, source: Graph | None = None
     kinds = [*STIMULI, *([_random] * max(0, count - len(STIMULI)))]
     bounds = input_bounds(source or graph)
     inputs = [(t, _limits(graph, t)) for t in (graph.tensors[i] for i in graph.inputs)]
-    found = [
+    cases = [
         {t.id: _between(kind(t, limits, rng), bounds.get(t.id)) for t, limits in inputs}
         for kind in islice(kinds, count)
     ]
-    return _that_end(graph, found) if unbounded(graph) else found
+    return _that_end(graph, cases) if unbounded(graph) else cases
 
 
 def _that_end(graph: Graph, cases: list[dict[int, Array]]) -> list[dict[int, Array]]:
     """Inputs for which all loops terminate; others are replaced by inputs of smaller amplitude, or dropped."""
-    found: list[dict[int, Array]] = []
+    ending: list[dict[int, Array]] = []
     states: dict[int, Array] = {}
     for number, case in enumerate(cases, 1):
         for candidate in (case, *(Pattern(number, strength).inputs(graph) for strength in SMALLER)):
             with suppress(EndlessError):
                 states = graph.carried(graph.evaluate({**states, **candidate}))
-                found.append(candidate)
+                ending.append(candidate)
                 break
-    if not found:
+    if not ending:
         graph.evaluate(cases[0])
-    return found
+    return ending
 
 
 def _between(values: Array, bounds: Bounds | None) -> Array:

@@ -104,11 +104,11 @@ class RunResult:
         return f"<RunResult of {self.model!r} on {self.target}: instructions {counted}>"
 
     def json(self) -> dict[str, Any]:
-        found = asdict(self)
-        del found["values"]
-        for inference in found["inferences"]:
+        summary = asdict(self)
+        del summary["values"]
+        for inference in summary["inferences"]:
             inference["outputs"] = {name: _plain(value) for name, value in inference["outputs"].items()}
-        return found
+        return summary
 
 
 def _plain(values: Array) -> Any:

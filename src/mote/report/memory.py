@@ -68,14 +68,14 @@ class Holding:
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
         """Its cells; adjacent ones with the same lifetime are merged."""
-        found: list[Box] = []
+        merged: list[Box] = []
         for c in sorted(self.cells, key=lambda c: (c.first, c.last, c.offset)):
-            before = found[-1] if found else None
+            before = merged[-1] if merged else None
             if before and (before.first, before.last, before.end) == (c.first, c.last, c.offset):
-                found[-1] = Box(before.offset, c.end, c.first, c.last, (*before.rows, c.row))
+                merged[-1] = Box(before.offset, c.end, c.first, c.last, (*before.rows, c.row))
             else:
-                found.append(Box(c.offset, c.end, c.first, c.last, (c.row,)))
-        return tuple(found)
+                merged.append(Box(c.offset, c.end, c.first, c.last, (c.row,)))
+        return tuple(merged)
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class MemoryMap:
         for c in self.plan.cells:
             key = ("tensor", c.tensors[0]) if c.role is Role.ROW else (c.role, self.plan.steps[c.first].ops)
             cells.setdefault(key, []).append(c)
-        found = [self._holding(tuple(group)) for group in cells.values()]
-        return tuple(sorted(found, key=lambda h: (h.first, h.role is Held.SCRATCH, min(c.offset for c in h.cells))))
+        unsorted = [self._holding(tuple(group)) for group in cells.values()]
+        return tuple(sorted(unsorted, key=lambda h: (h.first, h.role is Held.SCRATCH, min(c.offset for c in h.cells))))
 
     def _holding(self, cells: tuple[Cell, ...]) -> Holding:
         c = cells[0]

@@ -64,7 +64,7 @@ def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
     """The colour of each holding; scratch is hatched in the colour of its operator's output."""
     tensors = [h for h in memory.holdings if h.role is Held.TENSOR]
     of = {t: colour(i) for i, h in enumerate(tensors) for c in h.cells[:1] for t in c.tensors}
-    found = {}
+    paints = {}
     for i, h in enumerate(memory.holdings):
         first = (
             memory.plan.op(memory.plan.steps[h.first]).outputs[0]
@@ -72,8 +72,8 @@ def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
             else h.cells[0].tensors[0]
         )
         base = of.get(first, "#9aa4ae")
-        found[id(h)] = base if h.role is Held.TENSOR else canvas.hatching(f"hatch{i}", base)
-    return found
+        paints[id(h)] = base if h.role is Held.TENSOR else canvas.hatching(f"hatch{i}", base)
+    return paints
 
 
 def _arena_axes(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:

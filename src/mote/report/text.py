@@ -15,15 +15,15 @@ SCRATCH, SUMS, FREE = "#", "+", "."
 
 def letters(memory: MemoryMap) -> list[str]:
     """The character of each holding in the map: a letter per tensor, repeated from A where there are many."""
-    found = []
+    characters = []
     tensors = 0
     for h in memory.holdings:
         if h.role is Held.TENSOR:
-            found.append(LETTERS[tensors % len(LETTERS)])
+            characters.append(LETTERS[tensors % len(LETTERS)])
             tensors += 1
         else:
-            found.append(SCRATCH if h.role is Held.SCRATCH else SUMS)
-    return found
+            characters.append(SCRATCH if h.role is Held.SCRATCH else SUMS)
+    return characters
 
 
 def arena_maps(memory: MemoryMap, width: int = 100, height: int = 22) -> str:

@@ -39,11 +39,11 @@ def path(table: Table) -> list[Choice]:
     hulls = [_hull(options) for options in table]
     choice = [hull[0] for hull in hulls]
     steps = [(_rate(table[i], a, b), i, k) for i, hull in enumerate(hulls) for k, (a, b) in enumerate(pairwise(hull))]
-    found = [tuple(choice)]
+    choices = [tuple(choice)]
     for _, i, k in sorted(steps):
         choice[i] = hulls[i][k + 1]
-        found.append(tuple(choice))
-    return found
+        choices.append(tuple(choice))
+    return choices
 
 
 def _hull(options: Mapping[str, Option]) -> list[str]:
@@ -73,14 +73,14 @@ def neighbours(table: Table, choice: Choice) -> list[Choice]:
         for other in changes
         if one[0] != other[0] and _saves(table, choice, one) > 0 > _saves(table, choice, other)
     ]
-    found = [_changed(choice, one) for one in changes] + [_changed(choice, one, other) for one, other in pairs]
+    candidates = [_changed(choice, one) for one in changes] + [_changed(choice, one, other) for one, other in pairs]
     before, done = price(table, choice), harm(table, choice)
 
     def worth(other: Choice) -> tuple[float, float, Choice]:
         saved, added = before - price(table, other), harm(table, other) - done
         return (-1.0, -saved, other) if added <= 0 else (0.0, -saved / added, other)
 
-    return sorted((other for other in found if price(table, other) < before), key=worth)
+    return sorted((other for other in candidates if price(table, other) < before), key=worth)
 
 
 def _saves(table: Table, choice: Choice, change: tuple[int, str]) -> float:
@@ -89,10 +89,10 @@ def _saves(table: Table, choice: Choice, change: tuple[int, str]) -> float:
 
 
 def _changed(choice: Choice, *changes: tuple[int, str]) -> Choice:
-    found = list(choice)
+    changed = list(choice)
     for i, name in changes:
-        found[i] = name
-    return tuple(found)
+        changed[i] = name
+    return tuple(changed)
 
 
 def first_good(count: int, at_once: int, good: Callable[[Sequence[int]], Sequence[bool]]) -> int | None:

@@ -94,7 +94,7 @@ class Cluster:
         """The outcome of an evaluation. Where a result was lost with its worker, Dask evaluates it again, once."""
         where = f"scheduler {self._address}"
         try:
-            found = future.result()
+            outcome = future.result()
         except self._dask.scheduler.KilledWorker:
             return Outcome(error=died(name, where))
         except self._dask.CancelledError:
@@ -103,21 +103,21 @@ class Cluster:
             return Outcome(error=other_version(__version__, {"a worker": ""}))
         except Exception as error:
             return Outcome(error=MoteError(f"{name}: the cluster failed ({_line(error)})", where=where))
-        assert isinstance(found, Outcome)
-        return found
+        assert isinstance(outcome, Outcome)
+        return outcome
 
     def _check_workers(self) -> None:
         """Checks that every worker has this version of Mote. Later workers are checked when they evaluate something."""
         try:
             self._client.wait_for_workers(1, timeout=ARRIVE)
-            found = self._client.run(locate, "mote.version.__version__")
+            versions = self._client.run(locate, "mote.version.__version__")
         except Exception as error:
             raise MoteError(
                 f"has no workers that answer ({_line(error)})",
                 where=f"scheduler {self._address}",
                 remedy=f"start some with `dask worker {self._address} --nthreads 1`",
             ) from None
-        others = {worker: version or "" for worker, version in found.items() if version != __version__}
+        others = {worker: version or "" for worker, version in versions.items() if version != __version__}
         if others:
             raise other_version(__version__, others)
 

@@ -298,33 +298,33 @@ class _Search:
         self._planned([f"{BUDGET}{plan.ram}" for name, plan in taken.items() if name != f"{BUDGET}{plan.ram}"])
 
     def measure(self) -> list[Point]:
-        found = []
+        points = []
         for i, (_, costs) in enumerate(self._results(measured, [plan.names[0] for plan in self.plans])):
             self.say(f"measured plan {i + 1} of {len(self.plans)}...")
-            found.append(_point(self.plans[i], costs))
+            points.append(_point(self.plans[i], costs))
             self.tools = costs.tools
-        return found
+        return points
 
     def _descend(self, budgets: Sequence[int], ram: int) -> dict[str, Planned]:
         """Plans for falling budgets; a budget that the previous plan meets needs no new one. As many budgets are tried
         at once as there are workers, some in vain."""
-        found = {}
+        plans = {}
         at_once = self.runner.capacity
         for first in range(0, len(budgets), at_once):
             names = [f"{BUDGET}{budget}" for budget in budgets[first : first + at_once] if budget < ram]
             for name, plan in self._results(planned, names):
                 if plan is not None and int(name.removeprefix(BUDGET)) < ram:
                     ram = plan.ram
-                    found[name] = self._known(name, plan)
-        return found
+                    plans[name] = self._known(name, plan)
+        return plans
 
     def _planned(self, names: Sequence[str]) -> list[Planned | None]:
         """The plans of these names."""
-        found = []
+        plans = []
         for name, plan in self._results(planned, list(dict.fromkeys(names))):
             self.say(f"planned {name if name != EVERYTHING else 'without a budget'}...")
-            found.append(plan if plan is None else self._known(name, plan))
-        return found
+            plans.append(plan if plan is None else self._known(name, plan))
+        return plans
 
     def _results(self, function: Callable[[Task, str], Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """Results by name; those in the journal are not computed again."""
@@ -340,10 +340,10 @@ class _Search:
         return plan
 
 
-def _point(found: _Found, costs: Measured | None) -> Point:
-    plan = found.plan
-    budgets = sorted(int(n.removeprefix(BUDGET)) for n in found.names if n.startswith(BUDGET))
-    fixed = [n for n in found.names if n in (LEAST, FASTEST)]
+def _point(candidate: _Found, costs: Measured | None) -> Point:
+    plan = candidate.plan
+    budgets = sorted(int(n.removeprefix(BUDGET)) for n in candidate.names if n.startswith(BUDGET))
+    fixed = [n for n in candidate.names if n in (LEAST, FASTEST)]
     names = [*(f"{BUDGET}{b}" if b == plan.ram else f"within-{b}" for b in budgets[:1]), *fixed]
     return Point(
         name=names[0],

@@ -15,9 +15,9 @@ def front(points: Iterable[Point], *axes: Callable[[Point], float]) -> list[Poin
     Lower is better on each axis. A point dominates another that is nowhere better and somewhere worse; of equal points
     the first stays. Points with NaN on some axis are omitted.
     """
-    found = [(tuple(axis(point) for axis in axes), i, point) for i, point in enumerate(points)]
+    rated = [(tuple(axis(point) for axis in axes), i, point) for i, point in enumerate(points)]
     best: list[tuple[tuple[float, ...], int, Point]] = []
-    for values, i, point in sorted(found, key=lambda x: x[:2]):
+    for values, i, point in sorted(rated, key=lambda x: x[:2]):
         # What dominates a point sorts before it.
         if not any(map(isnan, values)) and not any(_as_good(other, values) for other, _, _ in best):
             best.append((values, i, point))

@@ -107,8 +107,8 @@ def restored(value: Any, form: Any) -> Any:
         hints = get_type_hints(form)
         if not isinstance(value, dict) or value.keys() != hints.keys():
             raise TypeError
-        found = {name: restored(value[name], hint) for name, hint in hints.items()}
-        return form(**found)
+        attributes = {name: restored(value[name], hint) for name, hint in hints.items()}
+        return form(**attributes)
     if get_origin(form) is dict:
         if not isinstance(value, dict):
             raise TypeError
@@ -143,11 +143,11 @@ def _results(text: bytes) -> Iterator[tuple[str, Any]]:
 def digest(*parts: Any) -> str:
     """A digest of all parts and the version of Mote: bytes, text, numbers, arrays, None, and sequences, mappings, sets
     and dataclasses of them."""
-    found = sha256()
+    hashed = sha256()
     for piece in _pieces((__version__, *parts)):
-        found.update(b"%d:" % len(piece))
-        found.update(piece)
-    return found.hexdigest()
+        hashed.update(b"%d:" % len(piece))
+        hashed.update(piece)
+    return hashed.hexdigest()
 
 
 def _pieces(part: Any) -> Iterator[bytes]:

@@ -47,21 +47,21 @@ class Runner:
         journal = self._journal if key is not None else None
         keys = [key(item) for item in wanted] if key is not None else []
         form = returned(function)
-        found = {}
+        known = {}
         if journal is not None:
-            found = {i: Outcome(journal.read(key, form)) for i, key in enumerate(keys) if key in journal}
-        missing = [i for i in range(len(wanted)) if i not in found]
+            known = {i: Outcome(journal.read(key, form)) for i, key in enumerate(keys) if key in journal}
+        missing = [i for i in range(len(wanted)) if i not in known]
         outcomes = self._team.outcomes(function, [wanted[i] for i in missing], [names[i] for i in missing])
         with closing(outcomes):
             for i, item in enumerate(wanted):
-                while i not in found:
+                while i not in known:
                     number, outcome = next(outcomes)
                     at = missing[number]
                     if journal is not None and outcome.error is None:
                         journal.add(keys[at], names[at], outcome.value)
                         outcome = Outcome(journal.read(keys[at], form))
-                    found[at] = outcome
-                yield item, found.pop(i).get()
+                    known[at] = outcome
+                yield item, known.pop(i).get()
 
 
 @contextmanager

@@ -115,13 +115,13 @@ def chosen(device: str) -> str:
 def stacked(graph: Graph, data: Samples) -> list[Value]:
     """The inputs of all samples, as modules take them."""
     cases = data.cases(graph)
-    found = []
+    inputs = []
     for i in graph.inputs:
         t = graph.tensors[i]
         arrays = [case[i].reshape(t.shape) for case in cases]
         join = np.concatenate if t.shape and t.shape[0] == 1 else np.stack
-        found.append(torch.from_numpy(join(arrays)))
-    return found
+        inputs.append(torch.from_numpy(join(arrays)))
+    return inputs
 
 
 def _check(recipe: Recipe) -> None:
@@ -151,14 +151,14 @@ def _loss(
 ) -> Value:
     """Loss against labels and against the teacher's outputs."""
     classes = (labels is not None and not labels.is_floating_point()) or (labels is None and module.confident())
-    found = module.scores(*inputs) if classes else module.outcome(*inputs)
-    loss = torch.zeros((), device=found.device)
+    outputs = module.scores(*inputs) if classes else module.outcome(*inputs)
+    loss = torch.zeros((), device=outputs.device)
     if labels is not None:
-        loss = loss + (classified(found, labels) if classes else functional.mse_loss(found, _like(labels, found)))
+        loss = loss + (classified(outputs, labels) if classes else functional.mse_loss(outputs, _like(labels, outputs)))
     if teacher is not None:
         with torch.no_grad():
             wanted = teacher.scores(*inputs) if classes else teacher.outcome(*inputs)
-        loss = loss + (imitated(found, wanted, temperature) if classes else functional.mse_loss(found, wanted))
+        loss = loss + (imitated(outputs, wanted, temperature) if classes else functional.mse_loss(outputs, wanted))
     return loss
 
 

@@ -69,8 +69,8 @@ class MixedPoint:
         return self.precisions[0] if len(set(self.precisions)) == 1 else MIXED
 
     def cost(self, axis: str) -> int:
-        found = getattr(self, axis) if self.measured is None else self.measured[axis]
-        return int(found)
+        value = getattr(self, axis) if self.measured is None else self.measured[axis]
+        return int(value)
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ class Mixed:
     warnings: tuple[str, ...]
 
     def json(self) -> dict[str, Any]:
-        found = {
+        summary = {
             name: getattr(self, name) for name in ("model", "target", "unit", "cheapest", "metric", "allowed", "guard")
         }
-        return found | {
+        return summary | {
             "test": asdict(self.test),
             "validation": None if self.validation is None else asdict(self.validation),
             "chosen": asdict(self.chosen),

@@ -216,11 +216,11 @@ class _Search:
         """Results of evaluations; those in the journal are not repeated."""
         key = self.task.key
         done = counted(self.say, WORDS[function])
-        found = []
+        results = []
         for i, (_, result) in enumerate(self.runner.run(function, items, key=lambda x: digest(key, x), name=_name)):
             done(i + 1, len(items))
-            found.append(result)
-        return found
+            results.append(result)
+        return results
 
     def _try(self, choices: Iterable[Choice]) -> list[MixedPoint]:
         """Scores as many choices as the budget allows; those that do not fit the target give no point."""
@@ -243,10 +243,10 @@ class _Search:
         base = self._base()
         known = self.points.get((base,) * count)
         items = [Probe(i, name, base) for i in range(count) for name in self.precisions]
-        found = dict(zip(items, self._results(probed, items), strict=True))
+        probes = dict(zip(items, self._results(probed, items), strict=True))
         sensitivities, table = [], []
         for i in range(count):
-            here = {name: found[Probe(i, name, base)] for name in self.precisions}
+            here = {name: probes[Probe(i, name, base)] for name in self.precisions}
             sensitivities.append(
                 tuple(Sensitivity(n, here[n]["noise"], here[n]["value"]) for n in names if "refused" not in here[n])
             )
@@ -361,10 +361,10 @@ class _Search:
         kept = [p for p in cheapest if p.kept][: MEASURED // 2]
         wanted = dict.fromkeys(p.precisions for p in (*kept, *uniform, *self._front()))
         some = list(wanted)[:MEASURED]
-        found = self._results(ran, some)
-        for choice, result in zip(some, found, strict=True):
+        results = self._results(ran, some)
+        for choice, result in zip(some, results, strict=True):
             self.points[choice] = replace(self.points[choice], measured={axis: result[axis] for axis in AXES})
-        return str(found[0]["tools"]) if found else ""
+        return str(results[0]["tools"]) if results else ""
 
     def _held_out(self, quantized: Quantized, data: Dataset) -> Guarded:
         """Scores the choice on held-out data."""

@@ -155,11 +155,11 @@ class Task:
         """The tensor whose noise measures the loss: the first float output, before a softmax or sigmoid; where all
         outputs are integers, the tensor that they are computed from."""
         graph = self.graph
-        found = next((t for t in graph.outputs if is_real(graph, t)), graph.outputs[0])
-        while not is_real(graph, found):
-            found = graph.producers[found].inputs[0]
-        last = graph.producers[found]
-        return last.inputs[0] if isinstance(last, Softmax | Logistic) else found
+        tensor = next((t for t in graph.outputs if is_real(graph, t)), graph.outputs[0])
+        while not is_real(graph, tensor):
+            tensor = graph.producers[tensor].inputs[0]
+        last = graph.producers[tensor]
+        return last.inputs[0] if isinstance(last, Softmax | Logistic) else tensor
 
     @cached_property
     def exact(self) -> Array:
@@ -171,8 +171,8 @@ class Task:
         cases = [given(graph, case) for case in data.cases(self.graph)]
         output = graph.outputs[0]
         batches = list(batch.evaluate(graph, cases, {self.heard, output}))
-        found = [np.concatenate([values[t] for values in batches]) for t in (self.heard, output)]
-        return real_numbers(found[0], graph.tensors[self.heard].quant), found[1]
+        arrays = [np.concatenate([values[t] for values in batches]) for t in (self.heard, output)]
+        return real_numbers(arrays[0], graph.tensors[self.heard].quant), arrays[1]
 
     def heard_noise(self, graph: Graph) -> tuple[float, Score]:
         """Signal-to-noise ratio in dB, and the score on the same samples."""
@@ -201,11 +201,11 @@ def probed(task: Task, probe: Probe) -> Probed | Refused:
     alone = task.made(_one_other(Precision.FLOAT32, count, probe))
     if alone.precisions[task.units[probe.unit].layer] != probe.precision:
         return {"refused": alone.refused.get(task.units[probe.unit].layer, "")}
-    decibels, found = task.heard_noise(alone.graph)
+    decibels, rating = task.heard_noise(alone.graph)
     in_base = task.made(_one_other(probe.base, count, probe))
     return {
         "noise": decibels if isfinite(decibels) else None,
-        "value": found.value,
+        "value": rating.value,
         "costs": task.costs(in_base.graph),
     }
 
@@ -217,12 +217,12 @@ def _one_other(base: str, count: int, probe: Probe) -> Choice:
 def tried(task: Task, trial: Trial) -> Tried:
     """Scores and plans a model."""
     graph = task.made(trial.precisions).graph if trial.precisions else task.graph
-    found = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
+    rating = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
     return {
-        "metric": found.metric,
-        "value": found.value,
-        "better": found.better,
-        "samples": found.samples,
+        "metric": rating.metric,
+        "value": rating.value,
+        "better": rating.better,
+        "samples": rating.samples,
         "noise": decibels if trial.precisions and isfinite(decibels := task.heard_noise(graph)[0]) else None,
         "costs": task.costs(graph),
     }
@@ -232,12 +232,12 @@ def ran(task: Task, precisions: Choice) -> Ran:
     """Measures a model on the emulated target."""
     exact = set(precisions) == {Precision.FLOAT32}
     compiled = compile(task.model if exact else file_of(task, precisions).source, task.settings)
-    found = run(compiled, compiler=task.compiler, emulator=task.emulator, layers=False)
+    measured = run(compiled, compiler=task.compiler, emulator=task.emulator, layers=False)
     return {
-        "tools": f"{found.emulator}, {found.compiler}",
-        "instructions": found.instructions,
-        "flash": found.flash.total,
-        "ram": found.ram.arena + (found.ram.static or 0),
+        "tools": f"{measured.emulator}, {measured.compiler}",
+        "instructions": measured.instructions,
+        "flash": measured.flash.total,
+        "ram": measured.ram.arena + (measured.ram.static or 0),
     }
 
 

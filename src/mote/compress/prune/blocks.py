@@ -94,7 +94,7 @@ def order(
     prices: Mapping[int, float],
 ) -> list[Drop]:
     """Blocks in the order in which to drop them; those of a row in the order in which they were chosen."""
-    found: list[tuple[float, int, Drop]] = []
+    ranked: list[tuple[float, int, Drop]] = []
     for op in prunable(graph):
         y = op.outputs[0]
         own, gram, tiles = matrix(graph, op), grams[y], tiling(graph, op)
@@ -108,8 +108,8 @@ def order(
             for block, error in _row_order(weights, inverse, tiles.columns):
                 drop = Drop(y, row, block, weight * error, saved)
                 worst = max(worst, drop.loss / max(saved, 1e-9))
-                found.append((worst, len(found), drop))
-    return [drop for _, _, drop in sorted(found, key=lambda entry: entry[:2])]
+                ranked.append((worst, len(ranked), drop))
+    return [drop for _, _, drop in sorted(ranked, key=lambda entry: entry[:2])]
 
 
 def _local(products: Reals) -> Reals:
@@ -144,14 +144,14 @@ def _row_order(weights: Reals, inverse: Reals, columns: Ints) -> Iterator[tuple[
 
 def _errors(weights: Reals, inverse: Reals, places: Sequence[Ints]) -> Reals:
     """Squared errors after dropping each of some blocks."""
-    found = np.zeros(len(places))
+    errors = np.zeros(len(places))
     for size in {len(own) for own in places}:
         some = [n for n, own in enumerate(places) if len(own) == size]
         at = np.stack([places[n] for n in some])
         parts = weights[:, at].transpose(1, 2, 0)
         solved = np.linalg.solve(inverse[at[:, :, None], at[:, None, :]], parts)
-        found[some] = (parts * solved).sum(axis=(1, 2))
-    return found
+        errors[some] = (parts * solved).sum(axis=(1, 2))
+    return errors
 
 
 def masks(graph: Graph, drops: Sequence[Drop]) -> dict[int, Mask]:
@@ -160,15 +160,15 @@ def masks(graph: Graph, drops: Sequence[Drop]) -> dict[int, Mask]:
     gone: dict[int, list[Drop]] = {}
     for drop in drops:
         gone.setdefault(drop.layer, []).append(drop)
-    found = {}
+    kept = {}
     for op in prunable(graph):
         own, tiles = gone.get(op.outputs[0], []), tiling(graph, op)
         if len(own) < USEFUL * tiles.rows * tiles.across:
             continue
         blocks = np.ones((tiles.rows, tiles.across + 1), np.bool_)
         blocks[[d.row for d in own], [d.block for d in own]] = False
-        found[op.outputs[0]] = np.repeat(blocks, tiles.high, axis=0)[: tiles.outputs, tiles.columns]
-    return found
+        kept[op.outputs[0]] = np.repeat(blocks, tiles.high, axis=0)[: tiles.outputs, tiles.columns]
+    return kept
 
 
 def price_left(prices: Mapping[int, float], kept: Mapping[int, Mask]) -> float:

@@ -68,12 +68,12 @@ def _weights(graph: Graph, y: int) -> int:
 def _cycles(graph: Graph, settings: Settings) -> dict[int, float]:
     """Estimated cycles of operators; those fused into one kernel share its cost by their MACs."""
     plan = planned(graph, settings)
-    found: dict[int, float] = {}
+    cycles: dict[int, float] = {}
     for op, steps in plan.works:
         taken = settings.costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
         parts = op.ops if isinstance(op, Region) else (op,)
         total = sum(part.macs(plan.graph) for part in parts)
         for part in parts:
             share = part.macs(plan.graph) / total if total else 1 / len(parts)
-            found[part.outputs[0]] = taken * share
-    return found
+            cycles[part.outputs[0]] = taken * share
+    return cycles

@@ -42,16 +42,16 @@ def groups(graph: Graph) -> Groups:
     alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
     for group, members in _members(labels).items():
         alike.setdefault(members, []).append(group)
-    families = [found for found in alike.values() if len(found) > 1]
+    families = [like for like in alike.values() if len(like) > 1]
     numbers = {group: n for n, group in enumerate(sorted(g for family in families for g in family))}
     named = {t: np.array([numbers.get(int(group), STAYS) for group in own], np.int64) for t, own in labels.items()}
     return Groups(named, tuple(tuple(numbers[g] for g in sorted(family)) for family in families))
 
 
-def without(graph: Graph, found: Groups, gone: Collection[int]) -> Graph:
+def without(graph: Graph, grouping: Groups, gone: Collection[int]) -> Graph:
     """Removes groups of channels from a graph, with their weights, biases and other constants."""
     masks = {t: np.zeros(graph.tensors[t].channels, np.bool_) for t in graph.tensors if graph.tensors[t].data is None}
-    for t, own in found.labels.items():
+    for t, own in grouping.labels.items():
         masks[t] = np.isin(own, list(gone))
     return remove_dead_code.run(remove(graph, masks, _readers(graph))).verify()
 
@@ -104,8 +104,8 @@ def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) 
 
 def _members(labels: Mapping[int, Ints]) -> dict[int, tuple[tuple[int, int], ...]]:
     """The number of channels of each tensor in each group."""
-    found: dict[int, list[tuple[int, int]]] = {}
+    sizes: dict[int, list[tuple[int, int]]] = {}
     for t, own in labels.items():
         for group, count in zip(*np.unique(own[own != STAYS], return_counts=True), strict=True):
-            found.setdefault(int(group), []).append((t, int(count)))
-    return {group: tuple(members) for group, members in found.items()}
+            sizes.setdefault(int(group), []).append((t, int(count)))
+    return {group: tuple(members) for group, members in sizes.items()}

@@ -21,11 +21,11 @@ SATURATING = frozenset({"SOFTMAX", "LOG_SOFTMAX", "LOGISTIC"})
 
 def signals(graph: Graph) -> tuple[int, ...]:
     """The tensors that outputs are compared by: the model's outputs, before a final softmax or sigmoid."""
-    found = []
+    tensors = []
     for t in graph.outputs:
         op = graph.producers.get(t)
-        found.append(op.inputs[0] if op is not None and op.kind in SATURATING else t)
-    return tuple(dict.fromkeys(found))
+        tensors.append(op.inputs[0] if op is not None and op.kind in SATURATING else t)
+    return tuple(dict.fromkeys(tensors))
 
 
 def distances(graph: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) -> float:
@@ -42,7 +42,7 @@ def sensitivities(graph: Graph, grams: Mapping[int, Gram], cases: Sequence[Mappi
     """Sensitivity by layer output: lost share of the model's signal per lost share of the layer's. Each layer is
     perturbed alone, with small random weight errors."""
     few = cases[:: max(1, len(cases) // SAMPLES)][:SAMPLES]
-    found = {}
+    shares = {}
     for op in float_layers(graph):
         y = op.outputs[0]
         own, gram = matrix(graph, op), grams[y]
@@ -50,13 +50,13 @@ def sensitivities(graph: Graph, grams: Mapping[int, Gram], cases: Sequence[Mappi
         noise[:, own.owners == BIAS] = 0.0
         signal, disturbed = gram.energy(own.weights, own.biased), gram.energy(noise, own.biased)
         if signal <= 0.0 or disturbed <= 0.0:
-            found[y] = 0.0
+            shares[y] = 0.0
             continue
         weights: Reals = own.weights + noise * np.sqrt(DISTURBANCE * signal / disturbed)
-        found[y] = distances(graph, with_matrices(graph, {y: weights}), few) / DISTURBANCE
-    return found
+        shares[y] = distances(graph, with_matrices(graph, {y: weights}), few) / DISTURBANCE
+    return shares
 
 
 def _stacked(graph: Graph, cases: Sequence[Mapping[int, Array]], t: int) -> Array:
-    found = np.concatenate([values[t] for values in batch.evaluate(graph, cases, {t})])
-    return found.reshape(len(cases), -1).astype(np.float64)
+    values_of_all = np.concatenate([values[t] for values in batch.evaluate(graph, cases, {t})])
+    return values_of_all.reshape(len(cases), -1).astype(np.float64)

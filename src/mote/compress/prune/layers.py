@@ -54,8 +54,8 @@ class Matrix:
 
 def float_layers(graph: Graph) -> list[Layer]:
     """The float layers with constant weights, each of which reads one input channel."""
-    found = [layer for layer, _ in layers_with_columns(graph, DType.FLOAT32)]
-    return [op for op in found if op.input(graph, 1).dtype == DType.FLOAT32 and op.input(graph, 1).data is not None]
+    layers = [layer for layer, _ in layers_with_columns(graph, DType.FLOAT32)]
+    return [op for op in layers if op.input(graph, 1).dtype == DType.FLOAT32 and op.input(graph, 1).data is not None]
 
 
 def matrix(graph: Graph, op: Layer) -> Matrix:
@@ -75,14 +75,14 @@ def with_matrices(graph: Graph, matrices: Mapping[int, Reals]) -> Graph:
     """The graph with replaced weights and biases, by layer output."""
     fresh, ops, tensors = graph.fresh_id(), [], []
     for op in graph.ops:
-        found = matrices.get(op.outputs[0])
-        if found is not None:
+        new = matrices.get(op.outputs[0])
+        if new is not None:
             w, b = op.input(graph, 1), op.tensor(graph, 2)
-            weights = found if isinstance(op, TransposeConv) else found[:, :-1]
+            weights = new if isinstance(op, TransposeConv) else new[:, :-1]
             tensors.append(_constant(fresh, w.name, weights.reshape(w.shape)))
             inputs = (op.inputs[0], fresh, *op.inputs[2:])
             if not isinstance(op, TransposeConv):
-                tensors.append(_constant(fresh + 1, b.name if b else f"{op.name}/bias", found[:, -1]))
+                tensors.append(_constant(fresh + 1, b.name if b else f"{op.name}/bias", new[:, -1]))
                 inputs = (op.inputs[0], fresh, fresh + 1, *op.inputs[3:])
             op, fresh = op.with_(inputs=inputs), fresh + 2
         ops.append(op)
@@ -98,11 +98,11 @@ def rows(graph: Graph, op: Layer, x: Array, count: int) -> Reals:
     """Input rows (im2col) of a layer for a batch: at most `count`, sampled at positions that depend only on the layer
     and the batch size."""
     if isinstance(op, Conv2D):
-        found = np.concatenate([_windows(part) for part in op.windows(x, 0.0)], axis=1)
+        patches = np.concatenate([_windows(part) for part in op.windows(x, 0.0)], axis=1)
     else:
         depth = op.input(graph, 1).shape[-1]
-        found = x.reshape(len(x), -1, depth)
-    flat = found.reshape(-1, found.shape[-1])
+        patches = x.reshape(len(x), -1, depth)
+    flat = patches.reshape(-1, patches.shape[-1])
     if len(flat) > count:
         flat = flat[np.sort(np.random.default_rng(op.index + 1).choice(len(flat), count, replace=False))]
     flat = flat.astype(np.float64)
@@ -115,8 +115,8 @@ def _windows(patches: Array) -> Array:
     return patches.transpose(0, 1, 2, 4, 5, 3).reshape(n, high * wide, -1)
 
 
-def wanted_rows(found: Matrix) -> int:
-    return max(LEAST_ROWS, ROWS_PER_INPUT * found.depth)
+def wanted_rows(weights: Matrix) -> int:
+    return max(LEAST_ROWS, ROWS_PER_INPUT * weights.depth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +141,8 @@ class Gram:
 def held(products: Reals, share: float) -> Reals:
     """Ridge term for the diagonal of a Gram matrix: a share of each input's energy."""
     own = np.diag(products)
-    found: Reals = share * own + UNSEEN * max(float(own.mean()), 1e-30)
-    return found
+    ridge: Reals = share * own + UNSEEN * max(float(own.mean()), 1e-30)
+    return ridge
 
 
 def grams(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Gram]:
@@ -154,7 +154,7 @@ def grams(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, Gram]
         for op in layers:
             x, y = values[op.inputs[0]], op.outputs[0]
             share = len(x) / len(cases)
-            found = rows(graph, op, x, int(np.ceil(wanted_rows(matrix(graph, op)) * share)))
-            sums[y] = sums.get(y, 0.0) + found.T @ found
-            counts[y] += len(found)
+            inputs = rows(graph, op, x, int(np.ceil(wanted_rows(matrix(graph, op)) * share)))
+            sums[y] = sums.get(y, 0.0) + inputs.T @ inputs
+            counts[y] += len(inputs)
     return {y: Gram(total / counts[y]) for y, total in sums.items()}

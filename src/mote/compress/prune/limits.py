@@ -45,9 +45,9 @@ def limit_of(**options: Any) -> Limit:
 
 
 def _limit(unit: str, value: Any) -> Limit:
-    found = PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found:
-        share = float(found[1]) / 100
+    percent = PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if percent:
+        share = float(percent[1]) / 100
         if not 0 < share < 1:
             raise MoteError(f"{value} is not between 0% and 100%", where=f"option {unit}")
         return Limit(unit, share=share)

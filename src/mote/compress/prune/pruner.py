@@ -193,8 +193,8 @@ def prune(
         if fine_tune:
             say("the unpruned model learns the data...")
             job = replace(job, teacher=_taught(job))
-        found = _search(job, limit, seen, source.where, front, say)
-        points = _points(job, found, scheduler, workers, say)
+        candidates = _search(job, limit, seen, source.where, front, say)
+        points = _points(job, candidates, scheduler, workers, say)
         exported = export(points[-1][1], source.where)
     before, after = points[0][0], points[-1][0]
     return Pruned(
@@ -205,7 +205,7 @@ def prune(
         data=exported.data,
         graph=points[-1][1],
         counts=ways.counts,
-        layers=tuple(ways.changes(found[-1].number)),
+        layers=tuple(ways.changes(candidates[-1].number)),
         before=before,
         after=after,
         points=tuple(point for point, _ in points[:-1]) if front else (),
@@ -294,21 +294,21 @@ def _search(job: _Job, limit: Limit, seen: Prepared, model: str, front: bool, sa
         number, most = reached(limit, len(ways), cost, model)
         return _Wanted(name, number, most if limit.unit == "flash" else None)
 
-    found = [_Wanted(UNPRUNED, 0)]
+    candidates = [_Wanted(UNPRUNED, 0)]
     for share in SHARES if front else ():
         with suppress(MoteError):
-            found.append(wanted(f"{share:.0%}", Limit(limit.unit, share=share)))
-    return [*found, wanted("pruned", limit)]
+            candidates.append(wanted(f"{share:.0%}", Limit(limit.unit, share=share)))
+    return [*candidates, wanted("pruned", limit)]
 
 
 def _points(
     job: _Job, wanted: list[_Wanted], scheduler: str, workers: int, say: Say
 ) -> list[tuple[PrunedPoint, Graph]]:
-    found = []
+    points = []
     for one, point in searched(point_of, wanted, job, scheduler=scheduler, workers=workers, name=lambda w: w.name):
-        found.append(point)
-        say(f"{one.name}: {len(found)} of {len(wanted)} points")
-    return found
+        points.append(point)
+        say(f"{one.name}: {len(points)} of {len(wanted)} points")
+    return points
 
 
 def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
@@ -335,12 +335,12 @@ def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
     """Fine-tunes with labels, where the data has them, and by distillation from the unpruned model."""
     tuning = import_module(TUNING)
     how = tuning.Tuning(job.epochs, job.augment, job.device)
-    found: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.ways.kept(number), how)
-    return found
+    tuned: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.ways.kept(number), how)
+    return tuned
 
 
 def _taught(job: _Job) -> Graph:
     """The unpruned model, fine-tuned in the same way."""
     tuning = import_module(TUNING)
-    found: Graph = tuning.taught(job.teacher, job.data, tuning.Tuning(job.epochs, job.augment, job.device))
-    return found
+    taught: Graph = tuning.taught(job.teacher, job.data, tuning.Tuning(job.epochs, job.augment, job.device))
+    return taught

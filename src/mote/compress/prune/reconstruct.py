@@ -41,15 +41,15 @@ def refitted(
     cases = _affordable(before, cases)
     layers = {op.outputs[0]: op for op in float_layers(before)}
     counts = {y: wanted_rows(matrix(before, op)) for y, op in layers.items()}
-    found: dict[int, Reals] = {}
-    targets = {op.outputs[0]: given for op, given in _walk(before, cases, counts, found)}
-    for op, given in _walk(after, cases, counts, found):
+    matrices: dict[int, Reals] = {}
+    targets = {op.outputs[0]: given for op, given in _walk(before, cases, counts, matrices)}
+    for op, given in _walk(after, cases, counts, matrices):
         y = op.outputs[0]
         wanted = targets.pop(y) @ _rows_left(before, after, layers[y]).T
-        found[y] = _solved(given, wanted, matrix(after, op), None if kept is None else kept.get(y))
+        matrices[y] = _solved(given, wanted, matrix(after, op), None if kept is None else kept.get(y))
         if shape is not None:
-            found[y] = shape(y, Gram(given.T @ given / len(given)), found[y])
-    return with_matrices(after, found)
+            matrices[y] = shape(y, Gram(given.T @ given / len(given)), matrices[y])
+    return with_matrices(after, matrices)
 
 
 def _rows_left(before: Graph, after: Graph, op: Layer) -> Reals:
@@ -68,7 +68,7 @@ def _positions(before: Graph, t: int, kept: tuple[int, ...]) -> Ints:
 
 
 def _walk(
-    graph: Graph, cases: Sequence[Mapping[int, Array]], counts: Mapping[int, int], found: Mapping[int, Reals]
+    graph: Graph, cases: Sequence[Mapping[int, Array]], counts: Mapping[int, int], matrices: Mapping[int, Reals]
 ) -> Iterator[tuple[Layer, Reals]]:
     """The layers in order, each with a number of input rows. The caller updates a layer's matrix in `matrices` before
     it continues."""
@@ -80,8 +80,8 @@ def _walk(
         if id(op) in layers:
             assert isinstance(op, Layer)
             yield op, rows(graph, op, known[op.inputs[0]], counts[op.outputs[0]])
-            if op.outputs[0] in found:
-                current = with_matrices(graph, {op.outputs[0]: found[op.outputs[0]]})
+            if op.outputs[0] in matrices:
+                current = with_matrices(graph, {op.outputs[0]: matrices[op.outputs[0]]})
         place = graph.places[id(op)]
         known |= _outputs(current, current.ops[place], known)
         for t in set(op.inputs) & known.keys():

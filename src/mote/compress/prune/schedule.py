@@ -83,10 +83,10 @@ class ChannelWays:
 
     @classmethod
     def of(cls, graph: Graph, cases: Cases, prices: Prices) -> ChannelWays:
-        found = groups(graph)
+        tied = groups(graph)
         seen = grams(graph, cases)
-        steps = channels.order(graph, found, seen, sensitivities(graph, seen, cases), prices) if found.families else []
-        return cls(graph, found, tuple(steps))
+        steps = channels.order(graph, tied, seen, sensitivities(graph, seen, cases), prices) if tied.families else []
+        return cls(graph, tied, tuple(steps))
 
     def __len__(self) -> int:
         return len(self.steps) + 1
@@ -144,12 +144,12 @@ class BlockWays:
 
     def changes(self, number: int) -> list[Change]:
         kept = self.kept(number)
-        found = []
+        changed = []
         for op in float_layers(self.graph):
             size, mask = op.input(self.graph, 1).size, kept.get(op.outputs[0])
             left = size if mask is None else int(mask[:, :-1].sum())
-            found.append(Change(op.index, op.kind, op.name, size, left))
-        return found
+            changed.append(Change(op.index, op.kind, op.name, size, left))
+        return changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,27 +184,27 @@ class ClusterWays:
         return {}
 
     def changes(self, number: int) -> list[Change]:
-        found = self._clustered(number)[1]
+        clustered = self._clustered(number)[1]
         return [
-            Change(op.index, op.kind, op.name, _distinct(self.graph, op.outputs[0]), found[op.outputs[0]].distinct)
+            Change(op.index, op.kind, op.name, _distinct(self.graph, op.outputs[0]), clustered[op.outputs[0]].distinct)
             for op in clusters.clusterable(self.graph)
-            if op.outputs[0] in found
+            if op.outputs[0] in clustered
         ]
 
     @lru_cache(maxsize=32)  # noqa: B019 - a search asks for the same number again and again
     def _clustered(self, number: int) -> tuple[Graph, dict[int, clusters.Clustered]]:
-        found: dict[int, clusters.Clustered] = {}
+        clustered: dict[int, clusters.Clustered] = {}
         if not number:
-            return self.graph, found
+            return self.graph, clustered
         prices = clusters.prices(self.graph, self.grams, self.sensitivities, WORTHS[number - 1])
 
         def shape(y: int, gram: Gram, weights: Reals) -> Reals:
             if y not in prices:
                 return weights
-            found[y] = clusters.layer(weights, gram, prices[y])
-            return found[y].matrix
+            clustered[y] = clusters.layer(weights, gram, prices[y])
+            return clustered[y].matrix
 
-        return refitted(self.graph, self.graph, self.cases, shape=shape), found
+        return refitted(self.graph, self.graph, self.cases, shape=shape), clustered
 
 
 def _distinct(graph: Graph, y: int) -> int:

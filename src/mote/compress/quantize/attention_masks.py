@@ -95,9 +95,9 @@ def _hides(t: Tensor) -> bool:
 
 def _ends(graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Sequence[int]) -> dict[int, tuple[float, float]]:
     """Minimum and maximum of tensors."""
-    found = dict.fromkeys(wanted, (0.0, 0.0))
+    ends = dict.fromkeys(wanted, (0.0, 0.0))
     with np.errstate(all="ignore"):
         for values in evaluate(graph, cases, wanted):
-            for t, (low, high) in found.items():
-                found[t] = min(low, float(values[t].min())), max(high, float(values[t].max()))
-    return found
+            for t, (low, high) in ends.items():
+                ends[t] = min(low, float(values[t].min())), max(high, float(values[t].max()))
+    return ends

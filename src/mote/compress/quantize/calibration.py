@@ -104,8 +104,8 @@ def _percentile(seen: Seen, whole: Range, share: float) -> Range:
     above = int(np.searchsorted(np.cumsum(seen.counts[::-1]), outside, side="right"))
     low = max(seen.low, float(seen.edges[min(below, len(seen.counts) - 1)]))
     high = min(seen.high, float(seen.edges[max(len(seen.counts) - above, 1)]))
-    found = min(low, 0.0), max(high, 0.0)
-    return found if found[0] < found[1] else whole
+    clipped = min(low, 0.0), max(high, 0.0)
+    return clipped if clipped[0] < clipped[1] else whole
 
 
 def _least_error(seen: Seen, whole: Range) -> Range:

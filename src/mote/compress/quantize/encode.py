@@ -38,8 +38,8 @@ def one_scale(scale: float, zero_point: int) -> Quantization:
 
 def in_steps(values: Array, quant: Quantization, dtype: DType) -> Array:
     """Quantizes floats with one scale: rounded to nearest, clamped."""
-    found = np.round(values.astype(np.float64) / float(quant.scale[0])) + int(quant.zero_point[0])
-    return np.clip(found, *dtype.limits).astype(dtype.numpy)
+    rounded = np.round(values.astype(np.float64) / float(quant.scale[0])) + int(quant.zero_point[0])
+    return np.clip(rounded, *dtype.limits).astype(dtype.numpy)
 
 
 def real_numbers(values: Array, quant: Quantization | None) -> NDArray[np.float64]:

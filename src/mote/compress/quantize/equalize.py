@@ -103,8 +103,8 @@ def _threads(graph: Graph, op: Op) -> Ints | None:
     if isinstance(op, Pad) and op.value != 0:
         return None
     threads = op.threads(graph)
-    found = None if threads is None else threads.get(0)
-    return None if found is None or np.any(found == OUTSIDE) else found
+    sources = None if threads is None else threads.get(0)
+    return None if sources is None or np.any(sources == OUTSIDE) else sources
 
 
 def _read(graph: Graph, op: Layer) -> Ints | None:

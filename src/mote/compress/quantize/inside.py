@@ -18,7 +18,7 @@ Insides = Mapping[int, Mapping[str, Range]]
 
 
 def followed(
-    graph: Graph, batches: Iterator[dict[int, Array]], found: dict[int, dict[str, Range]]
+    graph: Graph, batches: Iterator[dict[int, Array]], insides: dict[int, dict[str, Range]]
 ) -> Iterator[dict[int, Array]]:
     """Batches of all tensors of a graph, without initial states; updates `insides` with the ranges of internal
     values."""
@@ -26,14 +26,14 @@ def followed(
     layers = [op for op in graph.ops if type(op) in COMPOSITES and COMPOSITES[type(op)].problem(graph, op) is None]
     for values in batches:
         for op in layers:
-            _look(graph, op, values, found.setdefault(op.outputs[0], {}))
+            _look(graph, op, values, insides.setdefault(op.outputs[0], {}))
         yield {t: value for t, value in values.items() if t not in before}
 
 
-def _look(graph: Graph, op: Op, values: Mapping[int, Array], found: dict[str, Range]) -> None:
+def _look(graph: Graph, op: Op, values: Mapping[int, Array], ranges: dict[str, Range]) -> None:
     def see(name: str, value: Array) -> None:
-        low, high = found.get(name, (0.0, 0.0))
-        found[name] = min(low, float(np.min(value))), max(high, float(np.max(value)))
+        low, high = ranges.get(name, (0.0, 0.0))
+        ranges[name] = min(low, float(np.min(value))), max(high, float(np.max(value)))
 
     args = [None if i == ABSENT else values.get(i, graph.tensors[i].data) for i in op.inputs]
     COMPOSITES[type(op)].trace(graph, op, args, samples_of(graph, op, args), see)

@@ -19,11 +19,11 @@ AT_ONCE = 16
 
 def given(graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
     """Float inputs as a quantized graph takes them."""
-    found = {}
+    inputs = {}
     for t, value in case.items():
         tensor = graph.tensors[t]
-        found[t] = value if tensor.quant is None else in_steps(value, tensor.quant, tensor.dtype)
-    return found
+        inputs[t] = value if tensor.quant is None else in_steps(value, tensor.quant, tensor.dtype)
+    return inputs
 
 
 def signal_to_noise(exact: Graph, other: Graph, cases: Sequence[Mapping[int, Array]]) -> dict[int, float]:

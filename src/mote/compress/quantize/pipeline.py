@@ -114,9 +114,9 @@ def _told(
         done(before, total)
 
 
-def _above(found: Ranges, least: Mapping[int, float]) -> Ranges:
+def _above(ranges: Ranges, least: Mapping[int, float]) -> Ranges:
     """Ranges without what lies below the smallest meaningful values."""
-    return {t: (max(low, least.get(t, low)), high) for t, (low, high) in found.items()}
+    return {t: (max(low, least.get(t, low)), high) for t, (low, high) in ranges.items()}
 
 
 def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) -> Result:

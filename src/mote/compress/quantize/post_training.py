@@ -148,8 +148,8 @@ def post_training(
     methods = Methods(method, equalize, correct_biases, rounding)
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
     with naming(source.where):
-        found = read(source)
-        graph = checked(found.graph(), scheme)
+        model_read = read(source)
+        graph = checked(model_read.graph(), scheme)
         needs_data = any(p.integer for p in (scheme.default, *scheme.layers.values()))
         if random_calibration:
             cases: Sequence[Mapping[int, Array]] = stimuli(graph, RANDOM_CASES, 0)
@@ -164,10 +164,12 @@ def post_training(
         else:
             given = None if data is None else dataset(data, inputs=inputs)
             cases = [] if given is None else given.cases(graph)
-            odd = () if given is None else scale_warnings(found.graph(), given)
+            odd = () if given is None else scale_warnings(model_read.graph(), given)
         available = len(cases)
         result = _result(graph, _calibrated(graph, cases, samples), scheme, methods, io, say)
-        made = written(source, result, scheme, (*found.warnings, *differences(graph), *odd), random=random_calibration)
+        made = written(
+            source, result, scheme, (*model_read.warnings, *differences(graph), *odd), random=random_calibration
+        )
         return replace(made, available=0 if random_calibration else available)
 
 
@@ -227,12 +229,12 @@ def checked(graph: Graph, scheme: Scheme) -> Graph:
                 where=op.where,
                 remedy="quantize the model of real numbers that it was made from",
             )
-    found = normal(graph)
-    unknown = [i for i in scheme.layers if i not in {op.index for op in found.ops}]
+    normalized = normal(graph)
+    unknown = [i for i in scheme.layers if i not in {op.index for op in normalized.ops}]
     if unknown:
         remedy = "the report numbers the layers"
         raise MoteError(f"there is no layer {unknown[0]}", where="option layers", remedy=remedy)
-    return found
+    return normalized
 
 
 def _whole(graph: Graph, op: Op) -> DType | None:
@@ -263,13 +265,13 @@ def _result(
 def _layers(result: Result, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
     exact, made, ranges = result.prepared.exact, result.integers, result.prepared.ranges
     noise = signal_to_noise(exact, made.graph, _calibrated(exact, cases, MOST_COMPARED)) if cases else {}
-    found = []
+    layers = []
     for op in exact.ops:
         t = op.outputs[0]
         low, high = ranges.get(t, (None, None)) if is_real(exact, t) else (None, None)
         quant = made.graph.tensors[t].quant if t in made.graph.tensors else None
         decibels = noise.get(t)
-        found.append(
+        layers.append(
             QuantizedLayer(
                 index=op.index,
                 name=op.name or exact.tensors[t].name,
@@ -283,4 +285,4 @@ def _layers(result: Result, cases: Sequence[Mapping[int, Array]]) -> tuple[Quant
                 noise=decibels if decibels is not None and isfinite(decibels) else None,
             )
         )
-    return tuple(found)
+    return tuple(layers)

@@ -35,11 +35,11 @@ def units(graph: Graph) -> list[Unit]:
         members.setdefault(unit, []).append(op.index)
         home |= dict.fromkeys(op.outputs, unit)
     early = members.pop(-1, [])
-    found = [Unit(i, _name(graph, ops[i]), ops[i].kind, tuple(own)) for i, own in sorted(members.items())]
-    if early and found:
-        first = found[0]
-        found[0] = Unit(first.layer, first.name, first.op, (*early, *first.operators))
-    return found
+    own_units = [Unit(i, _name(graph, ops[i]), ops[i].kind, tuple(own)) for i, own in sorted(members.items())]
+    if early and own_units:
+        first = own_units[0]
+        own_units[0] = Unit(first.layer, first.name, first.op, (*early, *first.operators))
+    return own_units
 
 
 def layers_of(own: list[Unit], precisions: tuple[str, ...]) -> dict[int, Precision]:

@@ -89,11 +89,11 @@ def integers(
         by_type = {DType.INT8: ranges, DType.INT16: ranges if wide is None else wide}
         places = held(graph, by_type, precisions, insides, real_edges=io == "float32")
         assembly = _Assembly(graph, precisions, places, chosen or Chosen(), insides, real_edges=io == "float32")
-        found = assembly.graph()
+        whole_graph = assembly.graph()
         checked = [*assembly.whole.values(), *assembly.parts]
-        problems = {op.index: problem for op in checked if (problem := _problem(found, op))}
+        problems = {op.index: problem for op in checked if (problem := _problem(whole_graph, op))}
         if not problems:
-            return Integers(found.verify(), precisions, assembly.whole, refused)
+            return Integers(whole_graph.verify(), precisions, assembly.whole, refused)
         refused |= problems
 
 
@@ -105,17 +105,17 @@ def _problem(graph: Graph, op: Op) -> str | None:
 
 def _without_form(graph: Graph, insides: Insides) -> dict[int, str]:
     """Reasons why composite layers have no integer form, by number."""
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for op in graph.ops:
         if type(op) in COMPOSITES:
             unseen = None if op.outputs[0] in insides else UNSEEN
-            found |= {op.index: reason} if (reason := COMPOSITES[type(op)].problem(graph, op) or unseen) else {}
-    return found
+            reasons |= {op.index: reason} if (reason := COMPOSITES[type(op)].problem(graph, op) or unseen) else {}
+    return reasons
 
 
 def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[int, Precision]:
     """The precision of each float operator, by number; adds those that cannot have the requested one to `refused`."""
-    found: dict[int, Precision] = {}
+    precisions: dict[int, Precision] = {}
     made: dict[int, Precision] = {}
     for op in graph.ops:
         if not any(is_real(graph, t) for t in (*op.inputs, *op.outputs)):
@@ -128,9 +128,9 @@ def _precisions(graph: Graph, scheme: Scheme, refused: dict[int, str]) -> dict[i
         wanted = before[0] if follows else scheme.of(op)
         if wanted is Precision.FLOAT16 and not any(halved(graph.tensors[t]) for t in op.inputs if t != ABSENT):
             wanted = Precision.FLOAT32
-        found[op.index] = _possible(graph, op, wanted, refused)
-        made |= dict.fromkeys(op.outputs, found[op.index])
-    return found
+        precisions[op.index] = _possible(graph, op, wanted, refused)
+        made |= dict.fromkeys(op.outputs, precisions[op.index])
+    return precisions
 
 
 def _possible(graph: Graph, op: Op, wanted: Precision, refused: dict[int, str]) -> Precision:

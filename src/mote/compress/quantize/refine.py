@@ -210,8 +210,8 @@ def _aim(weights: Numbers, moments: Moments) -> Numbers:
     columns = weights.shape[2]
     variance = np.trace(moments.covariance, axis1=1, axis2=2)[:, None, None] / columns
     held = moments.covariance + np.where(variance > 0, HOLD * variance, 1.0) * np.eye(columns)
-    found = weights + weights @ (moments.cross - moments.covariance) @ np.linalg.inv(held)
-    return np.where(weights == 0, 0.0, found)
+    fitted = weights + weights @ (moments.cross - moments.covariance) @ np.linalg.inv(held)
+    return np.where(weights == 0, 0.0, fitted)
 
 
 def _with_constants(graph: Graph, place: int, fitted: Fitted, *, biases: bool) -> Graph:

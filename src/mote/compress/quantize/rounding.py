@@ -39,8 +39,8 @@ def damped(covariance: Numbers, count: float) -> Numbers:
     together = ((covariance - alone) ** 2).sum((1, 2))
     drawn = np.divide(wrong, together, out=np.ones_like(wrong), where=together > wrong)[:, None, None]
     mean = own.mean(1)[:, None, None]
-    found: Numbers = covariance + drawn * (alone - covariance)
-    return found + np.where(mean > 0, DAMPING * mean, 1.0) * np.eye(columns)
+    shrunk: Numbers = covariance + drawn * (alone - covariance)
+    return shrunk + np.where(mean > 0, DAMPING * mean, 1.0) * np.eye(columns)
 
 
 def nearest(weights: Numbers, scales: Numbers, most: int) -> Steps:
@@ -69,10 +69,10 @@ def best_scales(weights: Numbers, gram: Numbers, most: int, largest: Numbers) ->
 def adaptive(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
     """Quantizes weights to minimize the error of results. Pruned (zero) weights stay zero."""
     pruned = weights == 0
-    found = descended(weights, gram, scales, most, _compensated(weights, gram, scales, most), pruned)
+    adapted = descended(weights, gram, scales, most, _compensated(weights, gram, scales, most), pruned)
     plain = descended(weights, gram, scales, most, nearest(weights, scales, most), pruned)
-    better = loss(weights, gram, scales, found) < loss(weights, gram, scales, plain)
-    return np.where(better[..., None], found, plain)
+    better = loss(weights, gram, scales, adapted) < loss(weights, gram, scales, plain)
+    return np.where(better[..., None], adapted, plain)
 
 
 def _compensated(weights: Numbers, gram: Numbers, scales: Numbers, most: int) -> Steps:
@@ -91,9 +91,9 @@ def _compensated(weights: Numbers, gram: Numbers, scales: Numbers, most: int) ->
         steps[..., j] = np.where(pruned[..., j], 0, column)
         error = (left[..., j] - steps[..., j] * scales) / upper[:, None, j, j]
         left[..., j + 1 :] -= error[..., None] * upper[:, None, j, j + 1 :]
-    found = np.empty_like(steps)
-    np.put_along_axis(found, np.broadcast_to(inner, steps.shape), steps, 2)
-    return found
+    restored = np.empty_like(steps)
+    np.put_along_axis(restored, np.broadcast_to(inner, steps.shape), steps, 2)
+    return restored
 
 
 def descended(

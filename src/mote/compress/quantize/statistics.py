@@ -129,19 +129,19 @@ def observed(graph: Graph, batches: Iterable[Mapping[int, Array]]) -> dict[int, 
                 continue
             if not np.isfinite(values).all():
                 raise _no_numbers(graph, tensor)
-            found = look(values, tensor.channels)
-            seen[i] = seen[i].and_(found) if i in seen else found
+            statistics = look(values, tensor.channels)
+            seen[i] = seen[i].and_(statistics) if i in seen else statistics
     return seen
 
 
 def _exponent(low: float, high: float) -> int:
     """Exponent of the narrowest bins, BINS at most, that cover a range. It never falls when the range grows."""
     most = max(-low, high)
-    found = math.frexp(most)[1] - FINEST if most else SMALLEST
-    found = max(found, SMALLEST, math.frexp(high - low)[1] - BINS.bit_length() if high > low else SMALLEST)
-    while _bin(high, found) - _bin(low, found) >= BINS:
-        found += 1
-    return found
+    exponent = math.frexp(most)[1] - FINEST if most else SMALLEST
+    exponent = max(exponent, SMALLEST, math.frexp(high - low)[1] - BINS.bit_length() if high > low else SMALLEST)
+    while _bin(high, exponent) - _bin(low, exponent) >= BINS:
+        exponent += 1
+    return exponent
 
 
 def _bin(value: float, exponent: int) -> int:

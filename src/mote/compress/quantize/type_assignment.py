@@ -84,12 +84,12 @@ class Groups:
         members: dict[Place, list[Place]] = {}
         for place in places:
             members.setdefault(self.first(place), []).append(place)
-        found: dict[Place, Quantization] = {}
+        by_place: dict[Place, Quantization] = {}
         for first, group in members.items():
             known = [ranges[p] for p in group if p in ranges]
             low, high = min((r[0] for r in known), default=0.0), max((r[1] for r in known), default=0.0)
-            found |= dict.fromkeys(group, self.fixed.get(first) or steps(low, high, first.dtype))
-        return found
+            by_place |= dict.fromkeys(group, self.fixed.get(first) or steps(low, high, first.dtype))
+        return by_place
 
 
 def is_real(graph: Graph, tensor: int) -> bool:
@@ -139,31 +139,31 @@ def held(
 def _operands(graph: Graph, op: Op, dtype: DType, groups: Groups) -> Operands:
     """Places of operands with one scale: constants, and tensors with conflicting fixed scales, get a place of their
     own."""
-    found = [Place(t, dtype) if is_real(graph, t) else None for t in op.inputs]
+    places = [Place(t, dtype) if is_real(graph, t) else None for t in op.inputs]
     if dtype == DType.FLOAT32:
-        return tuple(found)
+        return tuple(places)
     rule = FAMILIES[type(op)].rule
     if rule is Rule.LAYER:
-        return (found[0], *[None] * (len(found) - 1))
+        return (places[0], *[None] * (len(places) - 1))
     if rule is not Rule.SAME:
-        return tuple(found)
-    computed = [p for p in found if p is not None and graph.tensors[p.tensor].data is None]
+        return tuple(places)
+    computed = [p for p in places if p is not None and graph.tensors[p.tensor].data is None]
     shared = computed if groups.agree(computed) else [p for p in computed if groups.first(p) not in groups.fixed]
-    return tuple(p if p is None or p in shared or not computed else replace(p, reader=op.index) for p in found)
+    return tuple(p if p is None or p in shared or not computed else replace(p, reader=op.index) for p in places)
 
 
 def _composite(graph: Graph, op: Op, insides: Insides, made: Place, groups: Groups) -> Operands:
     """The first operand, and private copies of the others, with scales that the layer prescribes."""
     own = COMPOSITES[type(op)].given(graph, op, insides[op.outputs[0]])
-    found: list[Place | None] = [Place(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
+    places: list[Place | None] = [Place(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
     for position, (dtype, quant) in own.items():
         place = Place(op.inputs[position], dtype, op.index)
-        found[position] = place
+        places[position] = place
         if quant is None:
             groups.join(place, made)
         else:
             groups.fixed[place] = quant
-    return tuple(found)
+    return tuple(places)
 
 
 def _join(op: Op, operands: list[Place], made: list[Place], groups: Groups) -> None:

@@ -49,8 +49,8 @@ class Straight(torch.autograd.Function):
 
 
 def straight(real: Value, exact: Value, inside: Value | None = None) -> Value:
-    found: Value = Straight.apply(real, exact, inside)  # type: ignore[no-untyped-call]
-    return found
+    value: Value = Straight.apply(real, exact, inside)  # type: ignore[no-untyped-call]
+    return value
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ class AwareModule(Trainable):
         outputs = [graph.tensors[i] for i in op.outputs]
         whole = all(t.dtype != DType.FLOAT32 for t in outputs)
         if whole or op.kind == "DEQUANTIZE":
-            found = forward.step(graph, op, [None if i == ABSENT else exact[i] for i in op.inputs])
-            exact |= dict(zip(op.outputs, found, strict=True))
+            integers = forward.step(graph, op, [None if i == ABSENT else exact[i] for i in op.inputs])
+            exact |= dict(zip(op.outputs, integers, strict=True))
         if whole and not all(t.quant is not None and t.dtype in QUANTIZED for t in outputs):
             return
         with working_on(op):
@@ -199,12 +199,12 @@ class AwareModule(Trainable):
 
     def _entered(self, graph: Graph, inputs: tuple[Value, ...]) -> dict[int, Value]:
         """Inputs of the integer graph, quantized where it takes integers."""
-        found = entered(self.source, inputs)
-        for i, x in found.items():
+        values = entered(self.source, inputs)
+        for i, x in values.items():
             t = graph.tensors[i]
             if t.dtype != DType.FLOAT32:
-                found[i] = forward.in_steps(x.detach(), t) if x.is_floating_point() else x.to(torch.int64)
-        return found
+                values[i] = forward.in_steps(x.detach(), t) if x.is_floating_point() else x.to(torch.int64)
+        return values
 
     def _current(self, made: Mapping[int, Made]) -> Graph:
         graph = self.integers.graph
@@ -212,21 +212,21 @@ class AwareModule(Trainable):
 
     def _made(self) -> dict[int, Made]:
         """Trained constants of the integer graph, by id."""
-        now, found = self.real.graph(), self.integers.graph
+        now, whole = self.real.graph(), self.integers.graph
         made: dict[int, Made] = {}
-        for op in found.ops:
+        for op in whole.ops:
             origin = self.source.ops[op.index]
             if type(origin) is not type(op):
                 continue  # A conversion before the operator, which has its number.
             precision = self.integers.precisions.get(op.index, Precision.FLOAT32)
             if precision.integer and FAMILIES[type(op)].rule is Rule.LAYER:
-                constants = self._constants(now, origin, found.tensors[op.inputs[0]].scale, precision)
+                constants = self._constants(now, origin, whole.tensors[op.inputs[0]].scale, precision)
                 pairs = zip(op.inputs[1:], constants, origin.inputs[1:], strict=True)
                 made |= {i: Made(replace(t, id=i), source) for i, t, source in pairs}
                 continue
             for i, source in zip(op.inputs, origin.inputs, strict=True):
                 if str(source) in self.real.constants:
-                    made[i] = Made(_again(found.tensors[i], now.tensors[source]), source)
+                    made[i] = Made(_again(whole.tensors[i], now.tensors[source]), source)
         return made
 
 

@@ -71,8 +71,8 @@ def prepare(
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
     scheme = scheme_of(precision, layers)
     with naming(source.where):
-        found = read(source)
-        graph = checked(found.graph(), scheme)
+        model_read = read(source)
+        graph = checked(model_read.graph(), scheme)
         if data is None:
             raise MoteError(
                 "there is no data to calibrate with, and what values layers see nobody can guess",
@@ -84,7 +84,7 @@ def prepare(
         _keep_zeros(aware.real)
         if correct_biases or rounding == "adaptive":
             aware.begin_with(pipeline.finished(given, scheme).integers)
-    return Prepared(aware, Origin(source, (*found.warnings, *differences(graph)), given)).eval()
+    return Prepared(aware, Origin(source, (*model_read.warnings, *differences(graph)), given)).eval()
 
 
 def _keep_zeros(module: GraphModule) -> None:
@@ -143,8 +143,8 @@ def train(
 def _recalibrate(prepared: Prepared, origin: Origin) -> None:
     """Calibrates activations again, with the current weights."""
     aware, methods = prepared.aware, replace(origin.given.methods, equalize=False)
-    found = pipeline.prepared(aware.graph(), origin.given.cases, methods, aware.scheme.default)
-    aware.set_ranges(found.ranges, found.wide)
+    calibrated = pipeline.prepared(aware.graph(), origin.given.cases, methods, aware.scheme.default)
+    aware.set_ranges(calibrated.ranges, calibrated.wide)
 
 
 @explaining()

@@ -25,15 +25,15 @@ class Prepared(nn.Module):
     def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
         """The dequantized outputs, one or a tuple of several."""
         graph = self.aware.source
-        found = self.aware.values(*self._laid(inputs), wanted=graph.outputs)
-        outputs = tuple(as_model(graph.tensors[i], found[i]) for i in graph.outputs)
+        values = self.aware.values(*self._laid(inputs), wanted=graph.outputs)
+        outputs = tuple(as_model(graph.tensors[i], values[i]) for i in graph.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def stored(self, *inputs: Value) -> tuple[Value, ...]:
         """The outputs as the quantized model stores them."""
         graph: Graph = self.aware.source
-        found = self.aware.stored(*self._laid(inputs))
-        return tuple(as_model(graph.tensors[i], x) for i, x in zip(graph.outputs, found, strict=True))
+        values = self.aware.stored(*self._laid(inputs))
+        return tuple(as_model(graph.tensors[i], x) for i, x in zip(graph.outputs, values, strict=True))
 
     def _laid(self, inputs: tuple[Value, ...]) -> list[Value]:
         graph = self.aware.source

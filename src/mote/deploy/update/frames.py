@@ -65,11 +65,11 @@ class Reader:
         """The messages completed by these bytes."""
         for byte in data:
             if byte == FLAG:
-                found = _unframed(bytes(self._held)) if self._begun else None
+                message = _unframed(bytes(self._held)) if self._begun else None
                 self._held.clear()
                 self._begun = True
-                if found is not None:
-                    yield found
+                if message is not None:
+                    yield message
             elif len(self._held) < LONGEST:
                 self._held.append(byte)
 

@@ -116,9 +116,9 @@ class Connecting(_Socket):
             ) from None
 
     def _connect(self) -> socket.socket:
-        found = socket.create_connection((self.host, self.port), timeout=OPENING_S)
-        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return found
+        connection = socket.create_connection((self.host, self.port), timeout=OPENING_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
 
 
 class Listening(_Socket):

@@ -144,10 +144,10 @@ def shared_name(memory: Memory | None) -> str:
 
 def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
     """Sizes of shared arenas: the maximum over the models in each memory."""
-    found: dict[Memory | None, int] = {}
+    sizes: dict[Memory | None, int] = {}
     for a in (a for plan in plans for a in arenas(plan)):
-        found[a.memory] = max(found.get(a.memory, 0), a.nbytes)
-    return found
+        sizes[a.memory] = max(sizes.get(a.memory, 0), a.nbytes)
+    return sizes
 
 
 def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options: ProjectOptions) -> dict[str, str]:

@@ -56,12 +56,12 @@ def struct(
     holders = {parent for field in fields if field.pointer for parent in _parents(field)}
     pairs = zip(fields, words(fields, params), strict=True)
     for (pointers, _), group in groupby(pairs, lambda pair: (pair[0].pointer, holders & _parents(pair[0]))):
-        found = {f"{name}.{field.path}": value for field, value in group}
+        by_path = {f"{name}.{field.path}": value for field, value in group}
         if pointers:
-            addresses |= {at: "NULL" if isinstance(value, int) else named(value) for at, value in found.items()}
+            addresses |= {at: "NULL" if isinstance(value, int) else named(value) for at, value in by_path.items()}
         else:
-            first, *_, last = (*found, *found)
-            spans.append(Span(f"&{first}", f"&{last} + 1", np.array(list(found.values()), np.uint32)))
+            first, *_, last = (*by_path, *by_path)
+            spans.append(Span(f"&{first}", f"&{last} + 1", np.array(list(by_path.values()), np.uint32)))
     return Checked(spans, addresses)
 
 

@@ -67,18 +67,18 @@ class Pattern:
 
     def inputs(self, graph: Graph) -> dict[int, Array]:
         """Inputs of the model: floats by `RealCodes`, bools by the lowest bit, indices folded into range."""
-        found = {}
+        values = {}
         bounds = input_bounds(graph)
         for number, t in enumerate(graph.tensors[i] for i in graph.inputs):
             codes = self.codes(t.size, number).reshape(t.shape)
             if t.dtype == DType.FLOAT32:
-                found[t.id] = real_codes(graph, t.id).values(codes)
+                values[t.id] = real_codes(graph, t.id).values(codes)
             elif t.id in bounds:
                 low, high = bounds[t.id]
-                found[t.id] = (low + (codes + 128) % (high - low + 1)).astype(t.dtype.numpy)
+                values[t.id] = (low + (codes + 128) % (high - low + 1)).astype(t.dtype.numpy)
             else:
-                found[t.id] = (codes & 1 if t.dtype == DType.BOOL else codes).astype(t.dtype.numpy)
-        return found
+                values[t.id] = (codes & 1 if t.dtype == DType.BOOL else codes).astype(t.dtype.numpy)
+        return values
 
 
 FULL = Pattern(1)
@@ -121,13 +121,13 @@ def runs(graph: Graph) -> tuple[Run, ...]:
     if not graph.states:
         sure = [*_ending(graph, [FULL]), *_affordable(graph, EXTREME)]
         return (*sure, *_reaching(graph, sure), *_telling(graph)) or (_alone(graph, FULL),)
-    found: list[Run] = []
+    inferences: list[Run] = []
     sizes = Magnitudes(graph)
     kinds = (FULL, *GENTLE[:2], *EXTREME)
     for i in range(max(graph.warm_up, STEPS)):
         pattern = replace(kinds[i % len(kinds)], seed=SEED_STEP * (i + 1) & 0xFFFF)
-        found.append(_run(graph, pattern, graph.carried(found[-1].values) if found else {}, sizes))
-    return tuple(found)
+        inferences.append(_run(graph, pattern, graph.carried(inferences[-1].values) if inferences else {}, sizes))
+    return tuple(inferences)
 
 
 def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Magnitudes) -> Run:
@@ -177,5 +177,5 @@ def _reaching(graph: Graph, sure: Sequence[Run]) -> list[Run]:
 
 def _bytes(graph: Graph, run: Run) -> Array:
     """All int8 outputs of a run."""
-    found = [run.values[t].reshape(-1) for t in graph.outputs if run.values[t].dtype == np.int8]
-    return np.concatenate([np.zeros(0, np.int8), *found])
+    outputs = [run.values[t].reshape(-1) for t in graph.outputs if run.values[t].dtype == np.int8]
+    return np.concatenate([np.zeros(0, np.int8), *outputs])

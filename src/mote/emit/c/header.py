@@ -264,11 +264,11 @@ def _lying(t: Tensor) -> str:
 
 def _sizes(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """Sizes of the arenas, by memory name; the first one has a fixed name."""
-    found = arenas(plan)
-    always = Define(f"{options.name.upper()}_ARENA_BYTES", found[0].macro(options))
+    own = arenas(plan)
+    always = Define(f"{options.name.upper()}_ARENA_BYTES", own[0].macro(options))
     return [
         Comment("Working memory in bytes; every tensor lives in it."),
-        *(size_macro(a.macro(options), a.nbytes, a.memory) for a in found),
+        *(size_macro(a.macro(options), a.nbytes, a.memory) for a in own),
         *([always] if plan.memories else []),
         BLANK,
     ]

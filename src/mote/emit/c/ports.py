@@ -35,11 +35,11 @@ def outputs(plan: Plan, options: ProjectOptions) -> list[Port]:
 
 def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str, *, is_input: bool) -> list[Port]:
     """Ports with numbered names, where there are several."""
-    found = []
+    ports = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        found.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t, is_input))
-    return found
+        ports.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t, is_input))
+    return ports
 
 
 def caller_arenas(plan: Plan, options: ProjectOptions) -> list[str]:

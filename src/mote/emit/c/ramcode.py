@@ -38,13 +38,13 @@ def hot_files(plan: Plan) -> list[str]:
         for _, steps in p.works:
             options = p.choices.get(steps[0].ops, ())
             costs[steps[0].kernel.file] += options[0].cost if options else 1
-    found: list[str] = []
+    files: list[str] = []
     left = sum(costs.values()) * (1 - HOT)
     for file, cost in reversed(costs.most_common()):
         left -= cost
         if left < 0:
-            found.append(file)
-    return found[::-1]
+            files.append(file)
+    return files[::-1]
 
 
 def in_ram(text: str, prefix: str = "(?:mote_|name)") -> str:
@@ -52,4 +52,4 @@ def in_ram(text: str, prefix: str = "(?:mote_|name)") -> str:
     function = re.compile(rf"(\bstatic (?:inline )?)(?=[\w# ]+?[ *]+\b{prefix}[\w#]*\()")
     text = function.sub(r"\1MOTE_RAMFUNC ", text)
     text = _NOINLINE.sub(r"\1 MOTE_RAMFUNC", text)
-    return _GUARD.sub(lambda found: found[1] + MACRO, text)
+    return _GUARD.sub(lambda guard: guard[1] + MACRO, text)

@@ -40,22 +40,22 @@ from mote.targets import ALIGNED
 BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})
 
 
-def constants(options: ProjectOptions, found: Constants) -> list[Definition]:
+def constants(options: ProjectOptions, pool: Constants) -> list[Definition]:
     """`<name>_constants.h`."""
     head = banner(options, f"{options.name}_constants.h: weights and tables, kept in flash.")
     guard = f"{options.name.upper()}_CONSTANTS_H"
-    return [head, *guarded(guard, Include("mote_common.h"), BLANK, *found.definitions)]
+    return [head, *guarded(guard, Include("mote_common.h"), BLANK, *pool.definitions)]
 
 
-def model(plan: Plan, made: Program, options: ProjectOptions, found: Constants) -> list[Definition]:
-    """The C file. Fills `found` with the constants that the steps need."""
+def model(plan: Plan, made: Program, options: ProjectOptions, pool: Constants) -> list[Definition]:
+    """The C file. Fills `pool` with the constants that the steps need."""
     name = options.name
-    executor = Executor(made, found, name, places(plan))
+    executor = Executor(made, pool, name, places(plan))
     work = _work(executor, options)
     structs = list(_structs(executor))
-    parameters_ = _parameters(structs, found)
-    keeping = states.keeping(plan, options, found) if plan.graph.states else []
-    found.tables = executor.table_bytes
+    parameters_ = _parameters(structs, pool)
+    keeping = states.keeping(plan, options, pool) if plan.graph.states else []
+    pool.tables = executor.table_bytes
     settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
     if ALIGNED in plan.how.features:
         settings.append(Define("MOTE_WORDS_ALIGNED", 1))
@@ -83,7 +83,7 @@ def model(plan: Plan, made: Program, options: ProjectOptions, found: Constants) 
         *(part for e in executor.all for part in e.tables),
         *_memory(plan, options),
         *keeping,
-        *checks.check(name, _checked(found, executor, structs)),
+        *checks.check(name, _checked(pool, executor, structs)),
         *_accessors(plan, made, options),
         *(_zones(plan, options) if plan.zone else []),
         *work,
@@ -129,19 +129,19 @@ def _structs(executor: Executor) -> Iterator[_Struct]:
                 yield _Struct(f"{e.hint}{number}", f"{e.prefix}_step_{number}", i.kernel, fields, i.reads)
 
 
-def _parameters(structs: Iterable[_Struct], found: Constants) -> list[Definition]:
+def _parameters(structs: Iterable[_Struct], pool: Constants) -> list[Definition]:
     """Definitions of the parameter structs."""
-    made = ((s, found.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
+    made = ((s, pool.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
     return [Text(f"static const mote_{s.kernel.name}_t {s.name} = {value};\n") for s, value in made]
 
 
-def _checked(found: Constants, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
+def _checked(pool: Constants, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
     """All constants of the model."""
-    arrays = [array_span(c.name, c.value) for c in found.arrays]
+    arrays = [array_span(c.name, c.value) for c in pool.arrays]
     tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
     return [
         Checked([*arrays, *tables], {}),
-        *(checks.struct(s.name, s.fields, s.kernel.params, found.name) for s in structs),
+        *(checks.struct(s.name, s.fields, s.kernel.params, pool.name) for s in structs),
     ]
 
 

@@ -43,7 +43,7 @@ def kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
     return [what, Compound(f"static struct {name}", fields, f" {name};"), BLANK]
 
 
-def keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Definition]:
+def keeping(plan: Plan, options: ProjectOptions, constants: Constants) -> list[Definition]:
     """The functions that reset, save and restore the state."""
     name = options.name
     kept, position = f"{name}_kept", f"{name}_state.position"
@@ -56,7 +56,7 @@ def keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Defin
     saving = f"mote_state_save(state, {model}&{kept}, sizeof {kept})"
     begin = "const uint8_t *const from = (const uint8_t *)state + MOTE_STATE_HEAD"
     return [
-        Function(f"static void {name}_forget(void)", _forgetting(plan, options, found)),
+        Function(f"static void {name}_forget(void)", _forgetting(plan, options, constants)),
         Function(f"mote_status {name}_reset(void)", [ready, f"{name}_forget()", assign(position, 1), "return MOTE_OK"]),
         Function(f"mote_status {name}_save(void *state, size_t bytes)", [*allowed, saving, "return MOTE_OK"]),
         Function(
@@ -66,7 +66,7 @@ def keeping(plan: Plan, options: ProjectOptions, found: Constants) -> list[Defin
     ]
 
 
-def _forgetting(plan: Plan, options: ProjectOptions, found: Constants) -> list[Statement]:
+def _forgetting(plan: Plan, options: ProjectOptions, constants: Constants) -> list[Statement]:
     kept = f"{options.name}_kept"
     body: list[Statement] = []
     for i, state in enumerate(plan.graph.states):
@@ -75,7 +75,7 @@ def _forgetting(plan: Plan, options: ProjectOptions, found: Constants) -> list[S
         if np.all(raw == raw[0]):
             body.append(call("memset", target, int(raw[0]), raw.size))
         else:
-            body.append(call("memcpy", target, found.array(f"initial_{i}", state.initial, 0), raw.size))
+            body.append(call("memcpy", target, constants.array(f"initial_{i}", state.initial, 0), raw.size))
     if plan.rings:
         body.append(f"memset({kept}.oldest, 0, sizeof {kept}.oldest)")
     if plan.graph.warm_up:

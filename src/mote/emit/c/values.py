@@ -108,9 +108,11 @@ class Constants:
     def array(self, hint: str, value: Array | Structs, reads: int = 0) -> str:
         """The name of a constant with `value`, defined on first use."""
         data = value.rows if isinstance(value, Structs) else value
-        found = self._found.setdefault((_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value))
-        found.reads[hint] = reads
-        return found.name
+        constant = self._found.setdefault(
+            (_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value)
+        )
+        constant.reads[hint] = reads
+        return constant.name
 
     def name(self, value: Array | Structs) -> str:
         """The name of an existing constant."""

@@ -45,10 +45,10 @@ def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, st
     files = {SETTINGS: _settings(limits)}
     headers = {"mote_room.h"}
     for header, group in groupby(by_header, key=lambda k: k.header):
-        found = list(group)
-        checks = _checks(header, found)
-        files[f"mote_kernel_{header}.c"] = _file(header, found, checks)
-        headers |= {found[0].file, checks}
+        own = list(group)
+        checks = _checks(header, own)
+        files[f"mote_kernel_{header}.c"] = _file(header, own, checks)
+        headers |= {own[0].file, checks}
     needed = {name for header in headers for name in closure(header)}
     return files | {name: library.header(name) for name in sorted(needed)} | table_files(kernels)
 
@@ -116,8 +116,8 @@ def _checks(header: str, kernels: Sequence[KernelRecord]) -> str:
 def _instances_of_checks(kernels: Sequence[KernelRecord], file: str) -> list[str]:
     """Macro instances of parameter checks, if any."""
     known = macros(file)
-    found = (i.fits for k in kernels for i in k.instances if f"{i.macro}_FITS" in known)
-    return list(dict.fromkeys(found))
+    fits = (i.fits for k in kernels for i in k.instances if f"{i.macro}_FITS" in known)
+    return list(dict.fromkeys(fits))
 
 
 _OFFSETS = """\

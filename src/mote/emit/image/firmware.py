@@ -19,8 +19,8 @@ def files(
     data: bytes, image: Description, name: str, kernels: Sequence[KernelRecord], limits: Limits
 ) -> dict[str, str]:
     """The runtime, the kernels, the image as an array, and `NAME.c` with the API of a generated model."""
-    found = {**runtime_files(), **entry_files(kernels, limits), **c_array(data, name)}
-    return {**found, f"{name}.h": _header(name), f"{name}.c": _source(image, name)}
+    shared = {**runtime_files(), **entry_files(kernels, limits), **c_array(data, name)}
+    return {**shared, f"{name}.h": _header(name), f"{name}.c": _source(image, name)}
 
 
 def arena_bytes(image: Description) -> int:

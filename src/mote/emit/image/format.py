@@ -129,11 +129,11 @@ class Record:
 
     def unpack(self, data: bytes, at: int = 0) -> dict[str, Any]:
         flat = list(self._struct.unpack_from(data, at))
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for f in self.fields:
-            found[f.name] = flat[0] if f.count == 1 else tuple(flat[: f.count])
+            values[f.name] = flat[0] if f.count == 1 else tuple(flat[: f.count])
             del flat[: f.count]
-        return found
+        return values
 
 
 SECTIONS = {

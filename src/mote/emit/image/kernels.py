@@ -63,21 +63,21 @@ class KernelRecord:
 
     def joined(self, other: KernelRecord) -> KernelRecord:
         """A record that covers both variants of a kernel: not every shape uses all of its functions."""
-        found = replace(
+        union = replace(
             self,
             row=self.row or other.row,
             rows=self.rows or other.rows,
             row_index=self.row_index or other.row_index,
             instances=tuple(dict.fromkeys((*self.instances, *other.instances))),
         )
-        defined = [(instance.macro, instance.arguments[0]) for instance in found.instances]
-        if not (found.covers(self) and found.covers(other)) or len(set(defined)) < len(defined):
+        defined = [(instance.macro, instance.arguments[0]) for instance in union.instances]
+        if not (union.covers(self) and union.covers(other)) or len(set(defined)) < len(defined):
             raise ValueError(f"two kernels have the name {self.name}")
-        return found
+        return union
 
     def to_json(self) -> dict[str, Any]:
         """As JSON for a manifest; defaults are omitted."""
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "name": self.name,
             "id": f"{self.id:08x}",
             "header": self.header,
@@ -92,34 +92,34 @@ class KernelRecord:
             "instances": [_instance_json(instance) for instance in self.instances],
             "fields": [f"{f.path} {f.ctype or '*'}" for f in self.fields],
         }
-        return {key: value for key, value in found.items() if value not in ("", False, [])}
+        return {key: value for key, value in fields.items() if value not in ("", False, [])}
 
     @staticmethod
-    def from_json(found: Mapping[str, Any]) -> KernelRecord:
+    def from_json(data: Mapping[str, Any]) -> KernelRecord:
         return KernelRecord(
-            found["name"],
-            found["header"],
-            Call(found["call"]),
-            int(found.get("operands", 0)),
-            bool(found.get("scratch", False)),
-            tuple(_field(text) for text in found.get("fields", ())),
-            found.get("row", ""),
-            found.get("rows", ""),
-            bool(found.get("row_index", False)),
-            bool(found.get("moves", False)),
-            int(found["alignment"]),
-            tuple(_instance(given) for given in found.get("instances", ())),
+            data["name"],
+            data["header"],
+            Call(data["call"]),
+            int(data.get("operands", 0)),
+            bool(data.get("scratch", False)),
+            tuple(_field(text) for text in data.get("fields", ())),
+            data.get("row", ""),
+            data.get("rows", ""),
+            bool(data.get("row_index", False)),
+            bool(data.get("moves", False)),
+            int(data["alignment"]),
+            tuple(_instance(given) for given in data.get("instances", ())),
         )
 
 
 def _instance_json(instance: Instance) -> dict[str, Any]:
-    found = {"macro": instance.macro, "arguments": list(instance.arguments), "code": list(instance.code)}
-    return {key: value for key, value in {**found, "facts": list(instance.facts)}.items() if value}
+    fields = {"macro": instance.macro, "arguments": list(instance.arguments), "code": list(instance.code)}
+    return {key: value for key, value in {**fields, "facts": list(instance.facts)}.items() if value}
 
 
-def _instance(found: Mapping[str, Any]) -> Instance:
-    texts = (tuple(found.get(key, ())) for key in ("arguments", "code", "facts"))
-    return Instance(found["macro"], *texts)
+def _instance(data: Mapping[str, Any]) -> Instance:
+    texts = (tuple(data.get(key, ())) for key in ("arguments", "code", "facts"))
+    return Instance(data["macro"], *texts)
 
 
 def _field(text: str) -> Field:
@@ -129,14 +129,14 @@ def _field(text: str) -> Field:
 
 def record(packed: Packed) -> KernelRecord:
     """The record of a packed kernel."""
-    found = kernel_fields(packed)
+    fields = kernel_fields(packed)
     return KernelRecord(
         packed.name,
         packed.header,
         packed.call,
         len(packed.operands),
         packed.scratch is not None,
-        found,
+        fields,
         packed.row,
         packed.rows,
         packed.row_index and bool(packed.row),
@@ -148,10 +148,10 @@ def record(packed: Packed) -> KernelRecord:
 
 def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
     """One record per kernel, sorted by id."""
-    found: dict[int, KernelRecord] = {}
+    by_id: dict[int, KernelRecord] = {}
     for one in records:
-        found[one.id] = one.joined(found[one.id]) if one.id in found else one
-    return [found[key] for key in sorted(found)]
+        by_id[one.id] = one.joined(by_id[one.id]) if one.id in by_id else one
+    return [by_id[key] for key in sorted(by_id)]
 
 
 ANY = Fixed(lambda packed: "its code would be that of one model" if packed.written else "")

@@ -45,8 +45,8 @@ class Manifest:
     def lacks(self, packed: Packed) -> str:
         """The reason why it cannot run a kernel; empty where it can."""
         wanted = record(packed)
-        found = self.by_id.get(wanted.id)
-        if found is None or not found.covers(wanted):
+        own = self.by_id.get(wanted.id)
+        if own is None or not own.covers(wanted):
             return f"{self.where} has no kernel '{packed.name}'"
         if packed.taps > self.limits.taps:
             return f"{self.where} takes windows of at most {self.limits.taps} rows, and this one has {packed.taps}"
@@ -80,7 +80,7 @@ class Manifest:
         return [self.by_id[key] for key in ids]
 
     def to_json(self) -> str:
-        found = {
+        data = {
             "format": FORMAT,
             "mote": self.version,
             "target": self.target,
@@ -88,7 +88,7 @@ class Manifest:
             "limits": asdict(self.limits),
             "kernels": [k.to_json() for k in self.kernels],
         }
-        return json.dumps(found, indent=1) + "\n"
+        return json.dumps(data, indent=1) + "\n"
 
 
 def manifest(
@@ -115,13 +115,13 @@ def read_manifest(folder: str | Path) -> Manifest:
         raise MoteError(f"is no manifest of a runtime: {error!r}", where=str(path), remedy=remedy) from None
 
 
-def parse_manifest(found: Mapping[str, Any], where: str) -> Manifest:
+def parse_manifest(data: Mapping[str, Any], where: str) -> Manifest:
     """Parses a manifest's JSON."""
-    if found["format"] != FORMAT:
-        raise ValueError(f"format {found['format']} is not {FORMAT}")
-    kernels = tuple(KernelRecord.from_json(k) for k in found["kernels"])
-    for kernel, given in zip(kernels, found["kernels"], strict=True):
+    if data["format"] != FORMAT:
+        raise ValueError(f"format {data['format']} is not {FORMAT}")
+    kernels = tuple(KernelRecord.from_json(k) for k in data["kernels"])
+    for kernel, given in zip(kernels, data["kernels"], strict=True):
         if given["id"] != f"{kernel.id:08x}":
             raise ValueError(f"the id of {kernel.name} is {kernel.id:08x}, not {given['id']}")
-    limits = Limits(**found["limits"])
-    return Manifest(where, found["target"], frozenset(found["features"]), kernels, limits, found["mote"])
+    limits = Limits(**data["limits"])
+    return Manifest(where, data["target"], frozenset(data["features"]), kernels, limits, data["mote"])

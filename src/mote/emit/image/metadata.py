@@ -16,9 +16,9 @@ TURNED = "channels_last"
 
 def about(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
     """The section `about` as JSON. Its ops are the first ones of the image."""
-    found = {"mote": __version__, "options": dict(options), "ops": [_op(plan, i) for i in range(len(plan.works))]}
+    metadata = {"mote": __version__, "options": dict(options), "ops": [_op(plan, i) for i in range(len(plan.works))]}
     turned = [i for i, t in enumerate((*plan.graph.inputs, *plan.graph.outputs)) if plan.graph.tensors[t].arrangement]
-    return found | ({TURNED: turned} if turned else {})
+    return metadata | ({TURNED: turned} if turned else {})
 
 
 def _op(plan: Plan, i: int) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def _op(plan: Plan, i: int) -> dict[str, Any]:
     kernel, buffer = steps[0].kernel, plan.place[op.outputs[0]]
     shown = [plan.graph.tensors[t] for t in plan.shown(op)]
     rows = plan.traced(steps)
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "layer": steps[0].number,
         "kind": op.kind,
         "kernel": "" if isinstance(op, Arrival) else kernel.name,
@@ -36,25 +36,25 @@ def _op(plan: Plan, i: int) -> dict[str, Any]:
         "macs": op.macs(plan.graph),
     }
     if rows != list(range(len(buffer.offsets))):
-        found["rows"] = rows
+        described["rows"] = rows
     if buffer.layout.planar:
-        found["layout"] = [buffer.layout.line, buffer.layout.before]
-    return found
+        described["layout"] = [buffer.layout.line, buffer.layout.before]
+    return described
 
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "id": tensor.id,
         "source": tensor.source,
         "dtype": str(tensor.dtype),
         "shape": list(tensor.shape),
     }
     if tensor.newest is not None:
-        found["newest"] = tensor.newest
+        described["newest"] = tensor.newest
     if tensor.kept is not None:
-        found["kept"] = list(tensor.kept)
+        described["kept"] = list(tensor.kept)
     if tensor.inner:
-        found["inner"] = True
+        described["inner"] = True
     if tensor.arrangement is not None:
-        found["arrangement"] = [list(tensor.arrangement.atoms), list(tensor.arrangement.order)]
-    return found
+        described["arrangement"] = [list(tensor.arrangement.atoms), list(tensor.arrangement.order)]
+    return described

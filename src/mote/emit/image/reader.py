@@ -124,8 +124,8 @@ class Description:
     @cached_property
     def layers(self) -> tuple[Mapping[str, Any], ...]:
         """Metadata of the first ops, one per operator of the plan."""
-        found = self.about.get("ops", ())
-        return tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list) else ()
+        ops = self.about.get("ops", ())
+        return tuple(one for one in ops if isinstance(one, Mapping)) if isinstance(ops, list) else ()
 
 
 def read_image(path: str | Path) -> bytes:
@@ -152,23 +152,23 @@ def read_header(data: bytes) -> dict[str, Any]:
         raise ImageError("is no image: it does not begin with the letters MOTE", "make one with `mote pack`")
     if len(data) < format.HEADER.nbytes:
         raise ImageError(f"ends after {len(data)} bytes, in the middle of its header")
-    found = format.HEADER.unpack(data)
-    if found["format"] != format.FORMAT:
-        raise ImageError(f"has format {found['format']}, and this version of Mote reads {format.FORMAT}", NEWER)
-    if found["header_bytes"] != format.HEADER.nbytes:
-        raise ImageError(f"says that its header has {found['header_bytes']} bytes, not {format.HEADER.nbytes}")
-    nbytes = found["bytes"]
+    header = format.HEADER.unpack(data)
+    if header["format"] != format.FORMAT:
+        raise ImageError(f"has format {header['format']}, and this version of Mote reads {format.FORMAT}", NEWER)
+    if header["header_bytes"] != format.HEADER.nbytes:
+        raise ImageError(f"says that its header has {header['header_bytes']} bytes, not {format.HEADER.nbytes}")
+    nbytes = header["bytes"]
     if nbytes > len(data):
         raise ImageError(f"is cut off: it has {nbytes:,} bytes, of which {len(data):,} are there")
     if nbytes < format.HEADER.nbytes or nbytes % format.ALIGNMENT:
         raise ImageError(f"says that it has {nbytes:,} bytes, which no image has")
     crc = zlib.crc32(data[format.CHECKED_FROM : nbytes])
-    if crc != found["crc"]:
-        raise ImageError(f"is damaged: the CRC-32 of its bytes is {crc:08x}, and should be {found['crc']:08x}")
-    unknown = found["features"] & ~sum(Feature)
+    if crc != header["crc"]:
+        raise ImageError(f"is damaged: the CRC-32 of its bytes is {crc:08x}, and should be {header['crc']:08x}")
+    unknown = header["features"] & ~sum(Feature)
     if unknown:
         raise ImageError(f"has features that this version of Mote does not know ({unknown:#x})", NEWER)
-    return found
+    return header
 
 
 def read_signature(behind: bytes) -> Mapping[str, Any] | None:
@@ -177,11 +177,11 @@ def read_signature(behind: bytes) -> Mapping[str, Any] | None:
         return None
     if len(behind) != format.SIGNATURE.nbytes or not behind.startswith(format.SIGNED):
         raise ImageError(f"has {len(behind):,} bytes behind it that are no signature")
-    found = format.SIGNATURE.unpack(behind)
+    block = format.SIGNATURE.unpack(behind)
     return {
-        "algorithm": found["algorithm"],
-        "key": bytes(found["key"]).hex(),
-        "signature": bytes(found["signature"]).hex(),
+        "algorithm": block["algorithm"],
+        "key": bytes(block["key"]).hex(),
+        "signature": bytes(block["signature"]).hex(),
     }
 
 
@@ -220,9 +220,9 @@ class _Reader:
             self._check(state["at"] + state["bytes"] <= self.header["states"], "a state lies outside of the states")
             self._check_inside(state["data"], state["bytes"] if state["data"] else 0, "what a state begins with")
         schedule = tuple(map(int, self.schedule))
-        found = tuple(ports[:count]), tuple(ports[count:])
+        edges = tuple(ports[:count]), tuple(ports[count:])
         return Description(
-            self.header, kernels, *found, ops, schedule, initial, self._about(), read_signature(self.behind)
+            self.header, kernels, *edges, ops, schedule, initial, self._about(), read_signature(self.behind)
         )
 
     def _check(self, holds: bool, what: str) -> None:
@@ -320,9 +320,9 @@ class _Reader:
         if not count:
             return {}
         try:
-            found = json.loads(self.data[begin : begin + count])
+            about = json.loads(self.data[begin : begin + count])
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            about = None
+        if not isinstance(about, dict):
             raise ImageError("is inconsistent: what it tells tools is no JSON object")
-        return found
+        return about

@@ -16,8 +16,8 @@ _RUNTIME = files("mote.emit.image") / "runtime"
 def runtime_files() -> dict[str, str]:
     """Sources and headers of the runtime, and the kernel files that they include; without settings, which depend on the
     set of kernels."""
-    found = [f for f in _RUNTIME.iterdir() if f.name.endswith((".c", ".h")) and f.name != SETTINGS]
-    own = {f.name: f.read_text(encoding="utf-8") for f in sorted(found, key=lambda f: f.name)}
+    files = [f for f in _RUNTIME.iterdir() if f.name.endswith((".c", ".h")) and f.name != SETTINGS]
+    own = {f.name: f.read_text(encoding="utf-8") for f in sorted(files, key=lambda f: f.name)}
     included = {name for text in own.values() for name in INCLUDE.findall(text)} - own.keys() - {SETTINGS}
     needed = {name for header in sorted(included) for name in closure(header)}
     return own | {name: library.header(name) for name in sorted(needed)}

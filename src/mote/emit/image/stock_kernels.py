@@ -31,7 +31,7 @@ MOST_JOINED = 4
 def everything() -> tuple[KernelRecord, ...]:
     """All recorded kernels."""
     text = (files("mote.emit.image") / FILE).read_text(encoding="utf-8")
-    return tuple(KernelRecord.from_json(found) for found in json.loads(text))
+    return tuple(KernelRecord.from_json(data) for data in json.loads(text))
 
 
 def limits_of(target: Target) -> Limits:
@@ -46,5 +46,5 @@ def stock(target: Target) -> Manifest:
 
 def minimal(target: Target) -> Manifest:
     """The minimal runtime for int8 CNNs."""
-    found = (k for k in everything() if k.header in MINIMAL and k.operands <= MOST_JOINED)
-    return manifest("the minimal runtime", target.name, target.features, found, limits_of(target))
+    kernels = (k for k in everything() if k.header in MINIMAL and k.operands <= MOST_JOINED)
+    return manifest("the minimal runtime", target.name, target.features, kernels, limits_of(target))

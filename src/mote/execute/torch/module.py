@@ -37,8 +37,8 @@ class Trainable(nn.Module):
 
     def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
         """The outputs: one, or a tuple of several."""
-        found = self.values(*inputs, wanted=self.source.outputs)
-        outputs = tuple(found[i] for i in self.source.outputs)
+        values = self.values(*inputs, wanted=self.source.outputs)
+        outputs = tuple(values[i] for i in self.source.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def values(self, *inputs: Value, wanted: Collection[int]) -> dict[int, Value]:

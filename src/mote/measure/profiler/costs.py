@@ -203,13 +203,13 @@ def profiled(
     if not plain.loads_known:
         marked = [_assumed(target, known, cost) for known, cost in zip(subject.layers, marked, strict=layers)]
     total = _all(target, subject.layers, plain)
-    found = []
+    profiles = []
     for known, cost in zip(subject.layers, marked, strict=layers):
         share, peak = _share(cost.cycles, total.cycles), _peak(known.macs, cost.cycles, target)
         told = (known.number, known.name, known.op, known.kernel, known.macs)
-        found.append(LayerProfile(*told, cost.instructions, cost.cycles, share, peak, cost.waits))
+        profiles.append(LayerProfile(*told, cost.instructions, cost.cycles, share, peak, cost.waits))
     macs = sum(known.macs for known in subject.layers)
-    return _result(subject.path, on.tools[1], on.emulator, plain, total, macs, found)
+    return _result(subject.path, on.tools[1], on.emulator, plain, total, macs, profiles)
 
 
 def check_cycles(target: Target) -> None:
@@ -297,13 +297,13 @@ class TracedRun:
         blocks = disassemble(self.code, traced.blocks)
         returns = {n: b[-1].end for n, b in enumerate(blocks) if b and b[-1].flow.calls}
         where = f"{self.code.elf}: {entry}"
-        found = calls(traced, self.code.functions[entry], returns, where)
-        if not found:
+        spans = calls(traced, self.code.functions[entry], returns, where)
+        if not spans:
             said = f" (it said: {traced.said[-200:]})" if traced.said else ""
             raise MoteError("was not called", where=where, remedy=f"see why the program ended before that{said}")
         slow = simulate(blocks, traced.order, traced.loads, zones(self.target, self.board, self.code, self.sections))
         known = traced.loads is not None
-        return Region(self.code, self.target, entry, blocks, traced.order, found, dict(marks), slow, known)
+        return Region(self.code, self.target, entry, blocks, traced.order, spans, dict(marks), slow, known)
 
 
 @dataclass(frozen=True)
@@ -344,8 +344,8 @@ class Region:
 
     def _ran(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """(block, how often)."""
-        found, counts = np.unique(np.concatenate([self.order[lo:hi] for lo, hi in spans]), return_counts=True)
-        return list(zip(found.tolist(), counts.tolist(), strict=True))
+        blocks, counts = np.unique(np.concatenate([self.order[lo:hi] for lo, hi in spans]), return_counts=True)
+        return list(zip(blocks.tolist(), counts.tolist(), strict=True))
 
     def _edges(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
         """(block, next block, how often)."""
@@ -353,8 +353,8 @@ class Region:
         parts = [self.order[lo:hi][: len(self.order) - lo - 1] for lo, hi in spans]
         nexts = [self.order[lo + 1 : hi + 1] for lo, hi in spans]
         keys = np.concatenate(parts).astype(np.int64) * size + np.concatenate(nexts)
-        found, counts = np.unique(keys, return_counts=True)
-        return [(int(k) // size, int(k) % size, int(n)) for k, n in zip(found, counts, strict=True)]
+        pairs, counts = np.unique(keys, return_counts=True)
+        return [(int(k) // size, int(k) % size, int(n)) for k, n in zip(pairs, counts, strict=True)]
 
     def _join(self, a: int, b: int) -> int:
         return self.core.between(self.blocks[a][-1], self.blocks[b][0])
@@ -370,7 +370,7 @@ class Region:
             for at in np.flatnonzero(steps >= 0).tolist():
                 spans[steps[at]].append((start, lo + at))
                 start = lo + at + 1
-        return [self._sum(found) if found else Cost() for found in spans]
+        return [self._sum(span) if span else Cost() for span in spans]
 
     def functions(self) -> list[FunctionCost]:
         """Every executed function, the most expensive first."""
@@ -387,12 +387,12 @@ class Region:
         waits = self._waits_of(np.array(starts, np.int64))
         total = sum(cycles.values()) + sum(w.code + w.constants for w in waits.values())
         names = self.code.names
-        found = []
+        costs = []
         for f, n in cycles.items():
             slow = waits.get(f, Slow())
             n += slow.code + slow.constants
-            found.append(FunctionCost(names[f], calls[f], instructions[f], n, _share(n, total), slow))
-        return sorted(found, key=lambda f: (-f.cycles, f.name))
+            costs.append(FunctionCost(names[f], calls[f], instructions[f], n, _share(n, total), slow))
+        return sorted(costs, key=lambda f: (-f.cycles, f.name))
 
     def _waits_of(self, starts: NDArray[np.int64]) -> dict[int, Slow]:
         """Wait states by function, given the function of each block."""
@@ -403,7 +403,7 @@ class Region:
             np.bincount(which, np.concatenate([counts[lo:hi] for lo, hi in self.spans]), len(own)).astype(np.int64)
             for counts in _each(self.slow)
         ]
-        return {int(f): Slow(*map(int, found)) for f, *found in zip(own, *sums, strict=True)}
+        return {int(f): Slow(*map(int, totals)) for f, *totals in zip(own, *sums, strict=True)}
 
 
 def _each(slow: Waits) -> tuple[NDArray[np.int64], ...]:

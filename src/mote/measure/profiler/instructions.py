@@ -48,10 +48,10 @@ def _block(code: Code, disassembler: Any, at: int, end: int) -> Iterator[Timed]:
     """Capstone goes on from one instruction to the next, for the sake of IT, and stops at one that it does not know."""
     known: Iterator[Any] = iter(())
     while at < end:
-        found = next(known, None)
-        if found is None:
+        decoded = next(known, None)
+        if decoded is None:
             known = disassembler.disasm(code.bytes(at, end), at)
-            found = next(known, None)
+            decoded = next(known, None)
         flow = code.instruction(at)
-        yield code.machine.timed(at, flow, code.word(at), found)
+        yield code.machine.timed(at, flow, code.word(at), decoded)
         at += flow.size

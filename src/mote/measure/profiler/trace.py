@@ -186,13 +186,13 @@ class _Blocks:
     def extents(self) -> list[tuple[int, int]]:
         """Addresses of blocks: a block ends after its last instruction, which an outdated disassembler may show in
         halves."""
-        found = []
+        spans = []
         for start, last in zip(self.starts, self.lasts, strict=True):
             end = start
             while end <= last:
                 end += self.code.instruction(end).size
-            found.append((start, end))
-        return found
+            spans.append((start, end))
+        return spans
 
 
 def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trace:
@@ -208,7 +208,7 @@ def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trac
         places.append(len(order) - 1)
 
     said = run_unicorn(elf, target, workdir, count=False, timeout_s=timeout_s, entered=entered, loaded=loaded)
-    loads = Loads(*(np.frombuffer(found, np.int64) for found in (addresses, sizes, places)))
+    loads = Loads(*(np.frombuffer(data, np.int64) for data in (addresses, sizes, places)))
     return Trace([(start, start + size) for start, size in known], np.frombuffer(order, np.int32), said, loads)
 
 
@@ -234,9 +234,9 @@ def calls(traced: Trace, entry: int, returns: dict[int, int], where: str) -> lis
     """First and last index, in the order of blocks, of each call of a function. `returns` are the addresses behind the
     calls at the end of blocks, by the block's number; a call within a call is part of it."""
     starts = np.array([start for start, _ in traced.blocks], np.int64)[traced.order]
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for first in np.flatnonzero(starts == entry).tolist():
-        if found and first < found[-1][1]:
+        if spans and first < spans[-1][1]:
             continue
         back = returns.get(int(traced.order[first - 1])) if first else None
         if back is None and first:
@@ -246,5 +246,5 @@ def calls(traced: Trace, entry: int, returns: dict[int, int], where: str) -> lis
                 remedy="name the function that jumps to it",
             )
         after = np.flatnonzero(starts[first:] == (-1 if back is None else back))
-        found.append((first, first + int(after[0]) if after.size else len(starts)))
-    return found
+        spans.append((first, first + int(after[0]) if after.size else len(starts)))
+    return spans

@@ -53,14 +53,14 @@ def lru_misses(lines: Sequence[int], count: int, ways: int | None = None) -> Who
     kept: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(sets)]
     missed = bytearray(len(lines))
     for n, line in enumerate(lines):
-        found = kept[line % sets]
-        if line in found:
-            found.move_to_end(line)
+        lines_kept = kept[line % sets]
+        if line in lines_kept:
+            lines_kept.move_to_end(line)
             continue
         missed[n] = 1
-        if len(found) >= ways:
-            found.popitem(last=False)
-        found[line] = None
+        if len(lines_kept) >= ways:
+            lines_kept.popitem(last=False)
+        lines_kept[line] = None
     return np.frombuffer(missed, np.uint8).astype(np.int64)
 
 
@@ -111,9 +111,9 @@ def _fetches(
     blocks: Sequence[Sequence[Timed]], order: NDArray[np.int32], zones: Sequence[Zone], line_bytes: int
 ) -> _Events:
     """Every instruction fetch of a new line."""
-    found = [_lines(block, line_bytes) if _holds(zones, block) else [] for block in blocks]
-    firsts = np.cumsum([0, *map(len, found)])
-    lines, inside = np.array([event for events in found for event in events], np.int64).reshape(-1, 2).T
+    lines_of_blocks = [_lines(block, line_bytes) if _holds(zones, block) else [] for block in blocks]
+    firsts = np.cumsum([0, *map(len, lines_of_blocks)])
+    lines, inside = np.array([event for events in lines_of_blocks for event in events], np.int64).reshape(-1, 2).T
     counts = np.diff(firsts)[order]
     places = np.repeat(np.arange(len(order)), counts)
     which = np.arange(len(places)) + np.repeat(firsts[:-1][order] - (np.cumsum(counts) - counts), counts)
@@ -129,12 +129,12 @@ def _holds(zones: Sequence[Zone], block: Sequence[Timed]) -> bool:
 
 def _lines(block: Sequence[Timed], line_bytes: int) -> list[tuple[int, int]]:
     """The lines of a block, and the first instruction that needs each."""
-    found: list[tuple[int, int]] = []
+    lines: list[tuple[int, int]] = []
     for n, i in enumerate(block):
         for line in range(i.at // line_bytes, (i.end - 1) // line_bytes + 1):
-            if not found or found[-1][0] != line:
-                found.append((line, n))
-    return found
+            if not lines or lines[-1][0] != line:
+                lines.append((line, n))
+    return lines
 
 
 def _reads(loads: Loads, zones: Sequence[Zone], reads: Reads) -> _Events:

@@ -15,21 +15,21 @@ from mote.toolchain.machine_code import Code
 def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:
     """The zones of a program for a target: code, constants in a chosen flash, and all other constants."""
     rom, size = board.rom
-    found: list[Zone] = []
+    regions: list[Zone] = []
     for start, data in code.sections:
         end = start + len(data)
         if rom <= start < rom + size:
-            found.append(_zone(start, end, target.code_memory, target.reads))
+            regions.append(_zone(start, end, target.code_memory, target.reads))
         elif data:
-            found.append(_in_ram(start, end, target))
+            regions.append(_in_ram(start, end, target))
     for memory in target.choice("flash"):
         start, end = sections.get(memory_section(memory), (0, 0))
         if start < end:
-            found.append(_zone(start, end, memory, target.reads))
-    inside = sorted((z.start, z.end) for z in found if rom <= z.start < rom + size)
+            regions.append(_zone(start, end, memory, target.reads))
+    inside = sorted((z.start, z.end) for z in regions if rom <= z.start < rom + size)
     gaps = pairwise([rom, *(address for extent in inside for address in extent), rom + size])
     rest = [gap for n, gap in enumerate(gaps) if n % 2 == 0 and gap[0] < gap[1]]
-    return [*found, *(_zone(start, end, target.constants_memory, target.reads) for start, end in rest)]
+    return [*regions, *(_zone(start, end, target.constants_memory, target.reads) for start, end in rest)]
 
 
 def _in_ram(start: int, end: int, target: Target) -> Zone:

@@ -127,10 +127,10 @@ def _begin(scope: Scope, op: Gru, shape: tuple[int, int], state: Quantization) -
 
 def _results(scope: Scope, shape: tuple[int, int], state: Quantization, out: Tensor | None) -> tuple[int, ...]:
     """The loop's results, of which the outputs of all steps are the layer's."""
-    found = [scope.hold("last step", (), DType.INT32), scope.hold("last state", shape, DType.INT16, state)]
+    results = [scope.hold("last step", (), DType.INT32), scope.hold("last state", shape, DType.INT16, state)]
     if out is not None:
-        found += [scope.hold("last place", (3,), DType.INT32), out]
-    return tuple(t.id for t in found)
+        results += [scope.hold("last place", (3,), DType.INT32), out]
+    return tuple(t.id for t in results)
 
 
 class _Turn:

@@ -61,8 +61,8 @@ def sequence_problem(graph: Graph, op: LstmSequence) -> str | None:
 
 def sequence_given(graph: Graph, op: LstmSequence, inside: Inside) -> dict[int, tuple[DType, Quantization | None]]:
     """Initial states of a sequence: the last output, with the scale of outputs, and the cells."""
-    found = {sequences.HIDDEN: (DType.INT8, None), sequences.CELL: (DType.INT16, cell_scale(inside))}
-    return {p: how for p, how in found.items() if op.tensor(graph, p) is not None}
+    states = {sequences.HIDDEN: (DType.INT8, None), sequences.CELL: (DType.INT16, cell_scale(inside))}
+    return {p: how for p, how in states.items() if op.tensor(graph, p) is not None}
 
 
 def sequence_trace(graph: Graph, op: LstmSequence, values: Sequence[Array | None], samples: int, see: See) -> None:
@@ -121,7 +121,7 @@ def _intermediates(hidden: Tensor) -> tuple[tuple[float, int], ...]:
 
 def _constants(scope: Scope, reals: dict[int, Array], *, normalized: bool) -> dict[int, int]:
     """The quantized constants of gates, by position."""
-    found: dict[int, int] = {}
+    constants: dict[int, int] = {}
     for gate in GATES:
         if 1 + gate not in reals:
             continue
@@ -129,15 +129,15 @@ def _constants(scope: Scope, reals: dict[int, Array], *, normalized: bool) -> di
         own = None if normalized else bias
         least = float(weight_scales(reals[1 + gate], None, 127, own, scope.x.scale)[0])
         w = scope.weights(f"{name} weights", reals[1 + gate], least=least)
-        found |= {1 + gate: w.id, 5 + gate: scope.weights(f"{name} recurrent weights", reals[5 + gate]).id}
+        constants |= {1 + gate: w.id, 5 + gate: scope.weights(f"{name} recurrent weights", reals[5 + gate]).id}
         scale = float(np.float32(scope.x.scale) * np.float32(w.scale))
         if normalized:
             norm = scope.weights(f"{name} normalization", reals[20 + gate], DType.INT16)
-            found[20 + gate], scale = norm.id, norm.scale * 2.0**-NORM_BITS
-        found[12 + gate] = scope.bias(f"{name} bias", bias, scale).id
+            constants[20 + gate], scale = norm.id, norm.scale * 2.0**-NORM_BITS
+        constants[12 + gate] = scope.bias(f"{name} bias", bias, scale).id
         if gate in PEEPHOLES and PEEPHOLES[gate] in reals:
-            found[PEEPHOLES[gate]] = scope.weights(f"{name} peepholes", reals[PEEPHOLES[gate]], DType.INT16).id
-    return found
+            constants[PEEPHOLES[gate]] = scope.weights(f"{name} peepholes", reals[PEEPHOLES[gate]], DType.INT16).id
+    return constants
 
 
 def layer_problem(graph: Graph, op: Lstm) -> str | None:

@@ -65,13 +65,13 @@ def write(scope: Scope, op: Standardize) -> None:
     last = y if y.dtype == DType.INT16 else scope.hold("result", shape, DType.INT16, _wide(y))
     steps_left = [(kind, p) for kind, p in ((Mul, SCALE), (Add, BIAS)) if op.tensor(scope.graph, p) is not None]
     made = last if not steps_left else scope.between("normalized", shape)
-    found = scope.add(Mul, [centred.id, inverse.id], made)
+    product = scope.add(Mul, [centred.id, inverse.id], made)
     for place, (kind, position) in enumerate(steps_left):
         constant = scope.weights("scale" if kind is Mul else "bias", scope.data(position), DType.INT16)
         made = last if place == len(steps_left) - 1 else scope.between("scaled", shape)
-        found = scope.add(kind, [found.id, constant.id], made)
-    if found is not y:
-        scope.add(Rescale, [found.id], y)
+        product = scope.add(kind, [product.id, constant.id], made)
+    if product is not y:
+        scope.add(Rescale, [product.id], y)
 
 
 def _widened(scope: Scope) -> Tensor:

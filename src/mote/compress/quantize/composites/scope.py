@@ -39,9 +39,9 @@ class Scope:
 
     def data(self, position: int) -> Array:
         """A constant of the float graph."""
-        found = self.op.input(self.graph, position).data
-        assert found is not None
-        return found
+        constant = self.op.input(self.graph, position).data
+        assert constant is not None
+        return constant
 
     def hold(
         self, what: str, shape: Shape, dtype: DType, quant: Quantization | None = None, data: Array | None = None

@@ -26,10 +26,10 @@ def in_order(steps: Floats, backward: bool) -> Iterable[Floats]:
 def states_of(graph: Graph, op: Recurrent, values: Sequence[Array | None], samples: int) -> list[Floats]:
     """Initial states of the sequences of all samples."""
     (batch, _), units = op.batch_and_time(graph), op.units(graph)
-    found = []
+    states = []
     for position in op.states:
         t = op.tensor(graph, position)
         begin = np.zeros((batch, units)) if t is None else np.asarray(values[position], np.float64)
         one = begin.reshape(-1, batch, units)
-        found.append(np.broadcast_to(one, (samples, batch, units)).reshape(samples * batch, units))
-    return found
+        states.append(np.broadcast_to(one, (samples, batch, units)).reshape(samples * batch, units))
+    return states

@@ -65,8 +65,8 @@ def layer(g: Graph, op: Conv2D | GroupedConv2D | DepthwiseConv2D | TransposeConv
 
 def fully_connected(g: Graph, op: FullyConnected, values: Operands) -> Ints:
     x = given(values, 0).to(torch.float64) - op.input(g).zero_point
-    found = finish(g, op, vector_sums(x, given(values, 1).to(torch.float64)), values)
-    return found.reshape(found.shape[0], *op.output(g).shape)
+    result = finish(g, op, vector_sums(x, given(values, 1).to(torch.float64)), values)
+    return result.reshape(result.shape[0], *op.output(g).shape)
 
 
 def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
@@ -100,12 +100,12 @@ def product(g: Graph, op: Product, values: Operands) -> Ints:
         return wrap32(total)
     mult, shift = (on(total, part) for part in op.scale(g))
     if op.rounding is Rounding.EVEN:
-        found = scale_even(wrap32(total), torch.tensor(op.ratio(g), device=total.device))
+        rescaled = scale_even(wrap32(total), torch.tensor(op.ratio(g), device=total.device))
     elif y.dtype == DType.INT16:
-        found = rescale_wide(total, mult, shift)
+        rescaled = rescale_wide(total, mult, shift)
     else:
-        found = rescale(wrap32(total), mult, shift)
-    return torch.clamp(wrap32(found + y.zero_point), *y.dtype.limits)
+        rescaled = rescale(wrap32(total), mult, shift)
+    return torch.clamp(wrap32(rescaled + y.zero_point), *y.dtype.limits)
 
 
 def steps(g: Graph, op: Op, values: Operands) -> list[Ints]:
@@ -140,14 +140,14 @@ def average(g: Graph, op: AveragePool, values: Operands) -> Ints:
     with exact_products(x):
         total = windows.window_sums(op, x.to(torch.float64)).to(torch.int64)
     count = windows.counts(op, x)
-    found = torch.sign(total) * ((total.abs() + count // 2) // count)
-    return torch.clamp(found, *quantized_range(op.activation, y))
+    rounded = torch.sign(total) * ((total.abs() + count // 2) // count)
+    return torch.clamp(rounded, *quantized_range(op.activation, y))
 
 
 def largest(g: Graph, op: MaxPool, values: Operands) -> Ints:
     x, y = given(values, 0), op.output(g)
-    found = windows.window_maxima(op, x.to(torch.float32)).clamp(*y.dtype.limits).to(torch.int64)
-    return torch.clamp(found, *quantized_range(op.activation, y))
+    maxima = windows.window_maxima(op, x.to(torch.float32)).clamp(*y.dtype.limits).to(torch.int64)
+    return torch.clamp(maxima, *quantized_range(op.activation, y))
 
 
 def mean(g: Graph, op: Mean, values: Operands) -> Ints:
@@ -155,8 +155,8 @@ def mean(g: Graph, op: Mean, values: Operands) -> Ints:
     axes = [axis + 1 for axis in op.axes]
     total = wrap32((x.sum(axes) if axes else x) - op.input(g).zero_point * op.count(g))
     scaled = rescale(total, *(on(x, part) for part in op.scale(g)))
-    found = torch.clamp(wrap32(scaled + y.zero_point), *y.dtype.limits)
-    return found.reshape(x.shape[0], *y.shape)
+    result = torch.clamp(wrap32(scaled + y.zero_point), *y.dtype.limits)
+    return result.reshape(x.shape[0], *y.shape)
 
 
 def rescaled(g: Graph, op: Rescale, values: Operands) -> Ints:
@@ -202,12 +202,12 @@ def reference(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
         else:
             arrays.append(x.cpu().numpy().astype(t.dtype.numpy).reshape(batch.stacked(t.shape, x.shape[0])))
     there = next(x for x in values if x is not None)
-    found = []
+    results = []
     for i, array in zip(op.outputs, batch.apply(g, op, arrays), strict=True):
         result = torch.from_numpy(np.ascontiguousarray(array)).to(there.device)
         result = result if result.is_floating_point() else result.to(torch.int64)
-        found.append(result.reshape(-1, *g.tensors[i].shape))
-    return tuple(found)
+        results.append(result.reshape(-1, *g.tensors[i].shape))
+    return tuple(results)
 
 
 MOVES: frozenset[Exact] = frozenset(moves.TWINS.values())
@@ -236,9 +236,9 @@ EXACT: dict[type, Exact] = {
 
 def exact(g: Graph, op: Op) -> Exact:
     """The integer implementation of an operator."""
-    found = next((EXACT[kind] for kind in type(op).__mro__ if kind in EXACT), reference)
-    if found in MOVES:
-        return found
+    function = next((EXACT[kind] for kind in type(op).__mro__ if kind in EXACT), reference)
+    if function in MOVES:
+        return function
     y = op.output(g)
     otherwise = isinstance(op, Add) and (op.shifts is not None or type(op) not in (Add, Sub))
-    return reference if otherwise or y.quant is None or y.dtype not in (DType.INT8, DType.INT16) else found
+    return reference if otherwise or y.quant is None or y.dtype not in (DType.INT8, DType.INT16) else function

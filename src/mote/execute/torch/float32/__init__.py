@@ -23,9 +23,9 @@ TWINS: dict[type, Twin] = {
 def twin(graph: Graph, op: Op) -> Twin:
     """The PyTorch implementation of an operator; an error names the layer where there is none. Operators without float
     outputs fall back to the reference, as nothing is differentiated."""
-    found = next((TWINS[kind] for kind in type(op).__mro__ if kind in TWINS), None)
-    if found is not None:
-        return found
+    function = next((TWINS[kind] for kind in type(op).__mro__ if kind in TWINS), None)
+    if function is not None:
+        return function
     if not op.bodies and not any(op.output(graph, position).dtype.real for position in range(len(op.outputs))):
         return reference
     raise MoteError(
@@ -40,9 +40,9 @@ def reference(g: Graph, op: Op, values: Operands) -> tuple[Value, ...]:
     there = [x for x in values if x is not None]
     samples, device = max((x.shape[0] for x in there), default=1), there[0].device if there else None
     arrays = [None if x is None else x.detach().expand(samples, *x.shape[1:]).cpu().numpy() for x in values]
-    found = []
+    by_sample = []
     for k in range(samples):
         results = op.evaluate(g, [None if x is None else x[k] for x in arrays])
         tensors = (op.output(g, position) for position in range(len(results)))
-        found.append([np.asarray(r, t.dtype.numpy).reshape(t.shape) for r, t in zip(results, tensors, strict=True)])
-    return tuple(torch.from_numpy(np.stack(each)).to(device) for each in zip(*found, strict=True))
+        by_sample.append([np.asarray(r, t.dtype.numpy).reshape(t.shape) for r, t in zip(results, tensors, strict=True)])
+    return tuple(torch.from_numpy(np.stack(each)).to(device) for each in zip(*by_sample, strict=True))

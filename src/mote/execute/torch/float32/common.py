@@ -21,9 +21,9 @@ Twin = Callable[[Graph, Any, Operands], Value | tuple[Value, ...]]
 
 def given(values: Operands, position: int) -> Value:
     """A required operand."""
-    found = values[position]
-    assert found is not None
-    return found
+    value = values[position]
+    assert value is not None
+    return value
 
 
 def optional(values: Operands, position: int) -> Value | None:
@@ -50,9 +50,9 @@ def images(x: Value) -> Value:
     return x.flatten(0, 1).movedim(-1, 1)
 
 
-def like_images(found: Value, samples: int) -> Value:
+def like_images(x: Value, samples: int) -> Value:
     """Inverse of `images`: back to channels last."""
-    back = found.movedim(1, -1)
+    back = x.movedim(1, -1)
     return back.reshape(samples, -1, *back.shape[1:])
 
 

@@ -106,8 +106,8 @@ def one(function: Callable[[Value], Value]) -> Twin:
 
 def two(function: Callable[[Value, Value], Value]) -> Twin:
     def twin(g: Graph, op: Binary, values: Operands) -> Value:
-        found = function(*aligned(given(values, 0), given(values, 1)))
-        return activated(found, op.activation) if isinstance(op, Arithmetic) else found
+        result = function(*aligned(given(values, 0), given(values, 1)))
+        return activated(result, op.activation) if isinstance(op, Arithmetic) else result
 
     return twin
 
@@ -128,15 +128,15 @@ def remainder(a: Value, b: Value) -> Value:
 
 def largest(g: Graph, op: TopK, values: Operands) -> Value:
     """The largest elements along the last axis, or their indices."""
-    found = torch.sort(given(values, 0), dim=-1, descending=True, stable=True)
-    return found.indices[..., : op.k].to(DTYPES[op.output(g).dtype]) if op.indices else found.values[..., : op.k]
+    ordered = torch.sort(given(values, 0), dim=-1, descending=True, stable=True)
+    return ordered.indices[..., : op.k].to(DTYPES[op.output(g).dtype]) if op.indices else ordered.values[..., : op.k]
 
 
 def total(g: Graph, op: AddN, values: Operands) -> Value:
-    found = given(values, 0)
+    result = given(values, 0)
     for position in range(1, len(values)):
-        found = found + given(values, position)
-    return found
+        result = result + given(values, position)
+    return result
 
 
 def cast(g: Graph, op: Cast, values: Operands) -> Value:
@@ -146,8 +146,8 @@ def cast(g: Graph, op: Cast, values: Operands) -> Value:
 def running_sum(g: Graph, op: CumSum, values: Operands) -> Value:
     x, axis = given(values, 0), op.axis + 1
     x = x.flip(axis) if op.reverse else x
-    found = x.cumsum(axis) - (x if op.exclusive else 0)
-    return found.flip(axis) if op.reverse else found
+    result = x.cumsum(axis) - (x if op.exclusive else 0)
+    return result.flip(axis) if op.reverse else result
 
 
 def reduced(function: Callable[..., Value]) -> Twin:

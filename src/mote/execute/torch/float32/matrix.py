@@ -22,9 +22,9 @@ def vector_sums(x: Value, w: Value) -> Value:
 
 
 def fully_connected(g: Graph, op: FullyConnected | Projection, values: Operands) -> Value:
-    found, bias = vector_sums(given(values, 0), given(values, 1)), optional(values, 2)
-    found = activated(found if bias is None else found + bias.reshape(-1), op.activation)
-    return found.reshape(found.shape[0], *op.output(g).shape)
+    result, bias = vector_sums(given(values, 0), given(values, 1)), optional(values, 2)
+    result = activated(result if bias is None else result + bias.reshape(-1), op.activation)
+    return result.reshape(result.shape[0], *op.output(g).shape)
 
 
 def operands(op: Product, left: Value, right: Value) -> tuple[Value, Value]:
@@ -37,9 +37,9 @@ def operands(op: Product, left: Value, right: Value) -> tuple[Value, Value]:
     return left, right.transpose(-1, -2) if op.right_turned else right
 
 
-def laid(op: Product, found: Value) -> Value:
+def laid(op: Product, products: Value) -> Value:
     """Products in the layout of the output."""
-    return found.transpose(1, 2) if isinstance(op, HeadMatmul) else found
+    return products.transpose(1, 2) if isinstance(op, HeadMatmul) else products
 
 
 def product(g: Graph, op: Product, values: Operands) -> Value:
@@ -66,9 +66,9 @@ def unit_length(g: Graph, op: L2Normalization, values: Operands) -> Value:
 def standardized(g: Graph, op: Standardize, values: Operands) -> Value:
     x, scale, bias = given(values, 0), optional(values, SCALE), optional(values, BIAS)
     x = x if isinstance(op, RootMeanSquare) else x - x.mean(-1, keepdim=True)
-    found = x * torch.rsqrt(torch.square(x).mean(-1, keepdim=True) + op.epsilon)
-    found = found if scale is None else found * scale.reshape(-1)
-    return found if bias is None else found + bias.reshape(-1)
+    result = x * torch.rsqrt(torch.square(x).mean(-1, keepdim=True) + op.epsilon)
+    result = result if scale is None else result * scale.reshape(-1)
+    return result if bias is None else result + bias.reshape(-1)
 
 
 TWINS: dict[type, Twin] = {

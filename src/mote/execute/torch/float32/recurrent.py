@@ -75,8 +75,8 @@ def sequence(g: Graph, op: Recurrent, values: Operands) -> Value:
         states = STEPS[type(op)](op, step, states, values)
         out.append(states[0])
     whole = _laid(out[::-1] if op.backward else out, x.shape[0], op.time_major)
-    found = {Result.SEQUENCE: whole, Result.HIDDEN: states[0], Result.CELL: states[-1]}
-    parts = [found[r].reshape(x.shape[0], -1) for r in op.results]
+    results = {Result.SEQUENCE: whole, Result.HIDDEN: states[0], Result.CELL: states[-1]}
+    parts = [results[r].reshape(x.shape[0], -1) for r in op.results]
     return torch.cat(parts, 1).reshape(x.shape[0], *op.output(g).shape)
 
 
@@ -135,10 +135,10 @@ def lstm(g: Graph, op: Lstm, values: Operands) -> tuple[Value, ...]:
 def _lstm_step(op: Lstm, x: Value, h: Value, cell: Value, values: Operands) -> tuple[Value, Value]:
     def gate(number: int, cell: Value) -> Value:
         w, r, bias = (given(values, first + number)[0] for first in (1, 5, 12))
-        found = x @ w.T + h @ r.T + bias
+        total = x @ w.T + h @ r.T + bias
         peephole = optional(values, PEEPHOLES[number]) if number in PEEPHOLES else None
-        found = found if peephole is None else found + peephole[0] * cell
-        return torch.tanh(found) if number == CELL else torch.sigmoid(found)
+        total = total if peephole is None else total + peephole[0] * cell
+        return torch.tanh(total) if number == CELL else torch.sigmoid(total)
 
     forget = gate(FORGET, cell)
     new = gate(INPUT, cell) if INPUT in op.gates else 1 - forget

@@ -48,8 +48,8 @@ def sums_of(g: Graph, op: Layer, x: Value, w: Value) -> Value:
         weights, groups = w[0].permute(3, 0, 1, 2), x.shape[-1]
     else:
         weights, groups = w[0].permute(0, 3, 1, 2), x.shape[-1] // w.shape[-1]
-    found = functional.conv2d(seen, weights, stride=strides(axes), dilation=dilations(axes), groups=groups)
-    return like_images(found, x.shape[0])
+    sums = functional.conv2d(seen, weights, stride=strides(axes), dilation=dilations(axes), groups=groups)
+    return like_images(sums, x.shape[0])
 
 
 def _spread(op: TransposeConv, x: Value, w: Value) -> Value:
@@ -69,21 +69,21 @@ def _cut(whole: Value, begins: list[int], sizes: tuple[int, ...]) -> Value:
 
 
 def layer(g: Graph, op: Layer, values: Operands) -> Value:
-    found = sums_of(g, op, given(values, 0), given(values, 1))
+    sums = sums_of(g, op, given(values, 0), given(values, 1))
     bias = optional(values, 2)
-    return activated(found if bias is None else found + bias.reshape(-1), op.activation)
+    return activated(sums if bias is None else sums + bias.reshape(-1), op.activation)
 
 
 def volume(g: Graph, op: Conv3D | Conv3DTranspose, values: Operands) -> Value:
     x, w, bias = given(values, 0), given(values, 1), optional(values, 2)
     seen, weights = images(x), w[0].permute(4, 3, 0, 1, 2)
     if isinstance(op, Conv3D):
-        found = functional.conv3d(padded(seen, op.axes), weights, stride=strides(op.axes), dilation=dilations(op.axes))
+        sums = functional.conv3d(padded(seen, op.axes), weights, stride=strides(op.axes), dilation=dilations(op.axes))
     else:
         whole = functional.conv_transpose3d(seen, weights, stride=strides(op.axes), dilation=dilations(op.axes))
-        found = _cut(whole, [axis.before for axis in op.axes], op.size)
-    found = like_images(found, x.shape[0])
-    return activated(found if bias is None else found + bias.reshape(-1), op.activation)
+        sums = _cut(whole, [axis.before for axis in op.axes], op.size)
+    sums = like_images(sums, x.shape[0])
+    return activated(sums if bias is None else sums + bias.reshape(-1), op.activation)
 
 
 def window_sums(op: WindowOp, x: Value) -> Value:
@@ -91,8 +91,8 @@ def window_sums(op: WindowOp, x: Value) -> Value:
     axes = op.vertical, op.horizontal
     seen = padded(images(x), axes)
     ones = torch.ones((seen.shape[1], 1, *kernels(axes)), dtype=x.dtype, device=x.device)
-    found = functional.conv2d(seen, ones, stride=strides(axes), dilation=dilations(axes), groups=seen.shape[1])
-    return like_images(found, x.shape[0])
+    sums = functional.conv2d(seen, ones, stride=strides(axes), dilation=dilations(axes), groups=seen.shape[1])
+    return like_images(sums, x.shape[0])
 
 
 def counts(op: WindowOp, x: Value) -> Value:
@@ -119,8 +119,8 @@ def largest(g: Graph, op: MaxPool, values: Operands) -> Value:
 def window_maxima(op: MaxPool, x: Value) -> Value:
     axes = op.vertical, op.horizontal
     seen = padded(images(x), axes, -torch.inf)
-    found = functional.max_pool2d(seen, kernels(axes), strides(axes), dilation=dilations(axes))
-    return like_images(found, x.shape[0])
+    maxima = functional.max_pool2d(seen, kernels(axes), strides(axes), dilation=dilations(axes))
+    return like_images(maxima, x.shape[0])
 
 
 def nearest(g: Graph, op: ResizeNearest, values: Operands) -> Value:
