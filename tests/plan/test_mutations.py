@@ -19,10 +19,10 @@ from mote.ops.moves.pad_concat_transpose import Concatenation
 from mote.ops.reductions.mean import Mean
 from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
-from mote.plan.plan import Buffer, Plan
+from mote.plan.plan import Plan
 from mote.plan.planner import plan
 from mote.plan.request import Lowering
-from tests.plan.executor import CorruptError, execute
+from tests.lower.executor import CorruptError, execute
 from tests.plan.graphs import AddingMean, AddingPool, GraphNet
 
 SAME = Axis(3, 1, 1, 1, 1)
@@ -110,12 +110,12 @@ def moved_tensor(planned: Plan, random: Random) -> Plan:
 
 
 def other_layout(planned: Plan, random: Random) -> Plan:
-    i, _, _ = some_row(planned, random)
-
-    def flipped(b: Buffer) -> Buffer:
-        return replace(b, layout=Layout.NHWC if b.layout.planar else Layout(256, 1))
-
-    return replace(planned, buffers=tuple(flipped(b) if n == i else b for n, b in enumerate(planned.buffers)))
+    """The output of an operator in another layout than that of those that read it."""
+    chosen = random.choice([s for s in planned.steps if planned.op(s).inputs])
+    writes = Layout.NHWC if chosen.kernel.writes.planar else Layout(256, 1)
+    kernel = replace(chosen.kernel, writes=writes)
+    steps = (replace(s, kernel=kernel) if s.ops == chosen.ops else s for s in planned.steps)
+    return replace(planned, steps=tuple(steps))
 
 
 def moved_work(planned: Plan, random: Random) -> Plan:

@@ -33,7 +33,7 @@ from mote.plan.rows import Arrival
 from mote.plan.select import ROOMY, Selection, offers
 from mote.targets import Memory
 from tests.helpers.support import examples, soaked
-from tests.plan.executor import CorruptError, execute
+from tests.lower.executor import CorruptError, execute
 from tests.plan.graphs import GraphNet, graphs, pushable
 
 MODELS = Path(__file__).parents[2] / "models"

@@ -29,7 +29,7 @@ from mote.plan.request import Lowering, Policy
 from mote.plan.select import Offers
 from mote.report.memory import MemoryMap
 from tests.helpers.support import examples
-from tests.plan.executor import CorruptError, execute
+from tests.lower.executor import CorruptError, execute
 from tests.plan.graphs import GraphNet, graphs, pushable
 from tests.plan.test_plan import LEAST, PUSHED, SMALL, check_cells, check_no_byte_to_spare
 

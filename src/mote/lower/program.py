@@ -19,7 +19,7 @@ from mote.lower.row_access import Reading, RowsOf, added, affine, aligned_row, v
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Plan, Step
-from mote.plan.rows import Arrival
+from mote.plan.rows import Arrival, further_outputs
 from mote.plan.several_memories import constant_reads
 
 STATES = 0x10
@@ -145,6 +145,8 @@ class Instruction:
     kernel: Packed | None = None
     operands: tuple[Operand, ...] = ()
     out: Place | None = None
+    others: tuple[Place, ...] = ()
+    """Further outputs of WHOLE, in the operator's order, each contiguous."""
     scratch: Room | None = None
     sums: Room | None = None
     counter: int | None = None
@@ -203,7 +205,7 @@ class Instruction:
     def memory(self) -> list[Place | Room]:
         """All that it reads and writes, its bodies outside of their arenas included."""
         lent = (lent.place for body in self.bodies for lent in body.lent)
-        parts = (*(o.place for o in self.operands), self.out, self.scratch, self.sums, *lent)
+        parts = (*(o.place for o in self.operands), self.out, *self.others, self.scratch, self.sums, *lent)
         return [part for part in parts if part is not None]
 
 
@@ -396,7 +398,8 @@ class _Lowered:
         operands = tuple(Operand(self._tensor(op.input(graph, p))) for p in kernel.operands)
         ranges = {Call.FLAT: (0, kernel.units), Call.ROWS: (step.rows.lo, step.rows.hi)}
         lo, hi = ranges.get(kernel.call, (0, 0))
-        return replace(begun, operands=operands, out=self._tensor(op.output(graph)), lo=lo, hi=hi, rows=step.rows)
+        out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
+        return replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
 
     def _rows(self, op: Op, begun: Instruction, rows: RowsOf) -> Instruction:
         plan, kernel = self.plan, rows.steps[0].kernel

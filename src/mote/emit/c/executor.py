@@ -302,7 +302,7 @@ class Executor:
         arguments = [self._params(number)]
         for s in _sources(number, i):
             arguments.append(self._at(s.place) if s.place.constant is None else self._constant(s))
-        arguments.append(self._at(out))
+        arguments += map(self._at, (out, *i.others))
         if kernel.call is Call.FLAT:
             arguments.append(i.hi)
         elif kernel.call is Call.ROWS:

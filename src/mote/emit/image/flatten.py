@@ -105,6 +105,7 @@ class _Flattener:
             i,
             operands=tuple(replace(o, place=self._place(scope, o.place, o.taps == 0)) for o in i.operands),
             out=out,
+            others=tuple(self._place(scope, place) for place in i.others),
             scratch=_room(scope, i.scratch),
             sums=_room(scope, i.sums),
             counter=None if i.counter is None else scope.counter + i.counter,

@@ -210,6 +210,8 @@ class _Writer:
                     f"takes {len(i.operands)} tensors at once, and a step of an image {format.MOST_OPERANDS} at most",
                     f"layer '{i.name}'",
                 )
+            if i.others:
+                raise _too_much("computes several tensors at once, and a step of an image one", f"layer '{i.name}'")
         if len(program.arenas) > format.MEMORIES:
             raise _too_much(f"is spread over {len(program.arenas)} memories, and an image over {format.MEMORIES}")
 

@@ -1,11 +1,14 @@
-"""Plans as programs: every mode of a plan has its instructions, and all that they refer to is there."""
+"""Programs as images hold them: every mode of a plan has its instructions, and all that they refer to is there."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from mote.emit.image.writer import Details, write
+from mote.errors import MoteError
 from mote.lower.program import IMAGE, STATES, Form, Instruction, Kind, Place, Program
 from tests.emit.image.image_models import MODES, image
 
@@ -123,3 +126,11 @@ def test_a_loop_with_a_known_number_of_turns_counts_them() -> None:
     begin, end = found.instructions[repeat].lo, found.schedule.index(repeat)
     assert found.instructions[repeat].times == 20 and begin < end
     assert not any(i.form is Form.BRANCH for i in found.instructions)
+
+
+def test_a_step_that_writes_several_tensors_is_refused() -> None:
+    made = image("whole").program
+    first = made.instructions[0]
+    several = replace(first, others=(first.target,))
+    with pytest.raises(MoteError, match="computes several tensors at once"):
+        write(replace(made, instructions=(several, *made.instructions[1:])), Details())
