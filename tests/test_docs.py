@@ -18,6 +18,7 @@ from tests.helpers.support import emulated
 ROOT = Path(__file__).parents[1]
 CORE = "cortex-m4"
 SOURCES = {".py", ".txt"}
+FOLDERS = ("src", "tests", "benchmarks", "models", "examples")
 
 
 def test_operators_are_documented() -> None:
@@ -62,6 +63,13 @@ def test_the_index_has_every_page() -> None:
     assert sorted(page for page in listed if page.is_relative_to(index.parent)) == [p for p in PAGES if p != index]
 
 
+def test_sources_that_pages_name_exist() -> None:
+    sources = {f"/{path.relative_to(ROOT).as_posix()}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
+    for page in [*AT_THE_ROOT, *PAGES]:
+        for name in re.findall(r"`(?:mote/)?([\w./-]+\.py|mote_\w+\.h)`", page.read_text(encoding="utf-8")):
+            assert any(path.endswith(f"/{name}") for path in sources), f"{page.name}: {name}"
+
+
 def test_prose_is_wrapped() -> None:
     """Lines of code, output and tables have the length that they need."""
     for page in [*AT_THE_ROOT, *(page for page in PAGES if page.name != "onnx-conformance.md")]:
@@ -71,8 +79,7 @@ def test_prose_is_wrapped() -> None:
 
 def test_pages_that_sources_name_exist() -> None:
     """Errors, help, comments and benchmarks name pages by their path from the root."""
-    folders = ("src", "tests", "benchmarks", "models", "examples")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in SOURCES]
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SOURCES]
     named = {(path, name) for path in files for name in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text("utf-8"))}
     assert named
     assert not [f"{path.name}: {name}" for path, name in named if not (ROOT / name).exists()]
