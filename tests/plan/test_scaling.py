@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import planning
+from mote import frontends
 from mote.cli import main
 from mote.plan import planner
+from mote.plan.goal import Goal
+from mote.plan.json_codec import same
+from mote.plan.plan import Plan
+from mote.plan.request import Lowering
+from mote.plan.select import offers
 from tests.helpers.network import Net
 from tests.helpers.support import soaked
 
@@ -56,3 +63,23 @@ def test_compiling_plans_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(planner, "draft", lambda *given: drafts.append(given) or draft(*given))
     assert main(["compile", str(model), "--output", str(tmp_path / "c")]) == 0
     assert len(drafts) == 1
+
+
+def test_goals_of_other_limits_share_what_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are selected once for all points of `mote explore`; the plans are those that are made alone."""
+    graph = frontends.load(planning.residuals(8, SIDE))
+    selections, select = [], planner.Selection
+    monkeypatch.setattr(planner, "Selection", lambda *given: selections.append(given) or select(*given))
+
+    def plans(goals: Iterable[Goal]) -> list[Plan]:
+        return [planner.plan(graph, Lowering(), goal) for goal in goals]
+
+    least, most = (plan.ram for plan in plans((Goal(least=True), Goal())))
+    goals = [Goal(), Goal(least=True), *(Goal(ram=ram) for ram in (least, (least + most) // 2, most))]
+    selections.clear()
+    shared = plans(goals)
+    assert not selections
+    for goal, plan in zip(goals, shared, strict=True):
+        offers.cache_clear()
+        assert same(planner.plan(graph, Lowering(), goal), plan)
+    assert selections

@@ -66,11 +66,20 @@ def plan(
 
 def draft(known: Offers, how: Lowering, goal: Goal, say: Say = silent) -> Draft:
     """The plan for one memory. For --optimize size weights are coded, if that is worth the code that it takes."""
-    found = _draft(Planner(known, how, goal, say))
+    found = _draft(_planner(known, how, goal, say))
     if how.optimize is Policy.SIZE:
-        coded = _draft(Planner(known, replace(how, coded=True), goal, say))
+        coded = _draft(_planner(known, replace(how, coded=True), goal, say))
         found = coded if _flash(coded.plan) < _flash(found.plan) else found
     return found
+
+
+def _planner(known: Offers, how: Lowering, goal: Goal, say: Say) -> Planner:
+    """The planner for a goal. What the limits of a goal do not change is prepared once for all of them."""
+    if goal.recompute:
+        return Planner(known, how, goal, say)
+    unlimited = replace(goal, ram=None, spend=True, most_cost=None, least=False)
+    prepared = known.prepared(Planner(known, how, unlimited, say))
+    return replace(prepared, goal=goal, _fronts={})
 
 
 def _draft(planner: Planner) -> Draft:
@@ -84,7 +93,7 @@ def _flash(found: Plan) -> float:
     return flash(steps[0].kernel for _, steps in found.works)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Planner:
     """The plans of a graph for one goal. What several of them need is made once."""
 
@@ -92,9 +101,12 @@ class Planner:
     how: Lowering
     goal: Goal
     say: Say = silent
-    _selections: dict[Way, Selection] = field(default_factory=dict)
-    _sides: dict[tuple[Way, bool], Side] = field(default_factory=dict)
-    _fronts: dict[tuple[bool, bool], Front] = field(default_factory=dict)
+    _selections: dict[Way, Selection] = field(default_factory=dict, compare=False)
+    _sides: dict[tuple[Way, bool], Side] = field(default_factory=dict, compare=False)
+    _prepared: dict[tuple[bool, bool], Front] = field(default_factory=dict, compare=False)
+    """Fronts for all goals."""
+    _fronts: dict[tuple[bool, bool], Front] = field(default_factory=dict, compare=False)
+    """And for this one, with plans of its own."""
 
     def selection(self, way: Way) -> Selection:
         """The kernels that are chosen in a way. Without planar tensors and regions lean ones are the same as roomy
@@ -128,11 +140,13 @@ class Planner:
     def front(self, bottom_up: bool = False, searched: bool = True) -> Front:
         """The cheapest plans with rows in one direction; `searched`: also with orders that a search has found."""
         key = bottom_up, searched
-        if key not in self._fronts:
+        if key not in self._prepared:
             lean = self.side(LEAN, bottom_up)
             least = lean.least if searched else 0
             lanes = [self._lane(way, bottom_up, lean.scheduler if searched else None) for way in self._ways]
-            self._fronts[key] = Front(lanes, bottom_up, least)
+            self._prepared[key] = Front(lanes, bottom_up, least)
+        if key not in self._fronts:
+            self._fronts[key] = replace(self._prepared[key], _drafts={})
         return self._fronts[key]
 
     @cached_property
@@ -325,7 +339,9 @@ class Planner:
 
     def _least_lean_cost(self, ram: int) -> float:
         """What no plan of lean kernels within so many bytes takes less than."""
-        lanes = [Lane(self.selection(LEAN), self.side(LEAN, b).scheduler) for b in self.directions]
+        sides = {b: self.side(LEAN, b) for b in self.directions}
+        orders = (side.scheduler if b in self.fronts else side.unsearched for b, side in sides.items())
+        lanes = [Lane(self.selection(LEAN), scheduler) for scheduler in orders]
         found = [Front([lane], False, 0).within(Limit(rung_above(ram)), 0.0) for lane in lanes]
         return min((sketch.cost for sketch in found if sketch is not None), default=0.0)
 

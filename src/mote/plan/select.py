@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
@@ -36,6 +37,11 @@ MOST_DECODING = 2.0
 """How many times as long an operator may take for the sake of coded weights, unless flash is short."""
 
 
+P = TypeVar("P")
+PLANNERS = 4
+"""How many planners of a graph are remembered."""
+
+
 class Offers:
     """The kernels that there are for the operators of a graph, found once: packing weights and proving constants takes
     time. `ops` are the numbers of operators that one kernel is to compute."""
@@ -44,9 +50,16 @@ class Offers:
         self.graph = graph
         self._views: dict[tuple[Numbers, Layout, Layout, bool], View] = {}
         self._kernels: dict[tuple[Numbers, Lowering], list[Packed]] = {}
+        self._planners: list[Any] = []
 
     def op(self, ops: Numbers) -> Op:
         return operator(self.graph, ops)
+
+    def prepared(self, planner: P) -> P:
+        """A planner of these offers that is equal, if there is one: it has made what plans for all goals need."""
+        found = next((other for other in self._planners if other == planner), planner)
+        self._planners = [found, *(other for other in self._planners if other is not found)][:PLANNERS]
+        return found
 
     def of(self, graph: Graph) -> Offers:
         """The same for another graph of the same layers."""

@@ -68,6 +68,11 @@ class Side:
         return Scheduler(self.rows, self.goal.costs, whole=not self.goal.small_steps, say=self.say)
 
     @cached_property
+    def unsearched(self) -> Scheduler:
+        """The scheduler without the orders that a search may have found for other goals."""
+        return Scheduler(self.rows, self.goal.costs, whole=not self.goal.small_steps)
+
+    @cached_property
     def least(self) -> int:
         """The least peak that was found."""
         nodes = sum(len(work.by_rows) for work in self.rows.works)
