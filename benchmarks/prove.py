@@ -35,7 +35,7 @@ import provable
 from mote.compiler import line as compiler
 from mote.compiler.compiled import Compiled
 from mote.emit.c.arenas import places
-from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs
+from mote.emit.c.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.errors import MoteError
 from mote.frontends.model import Model
 from mote.graph.rows import row_count
@@ -397,7 +397,7 @@ def _runs(compiled: Compiled) -> list[str]:
     ]
 
 
-def _written(port: Port, *, quantized: bool) -> str:
+def _written(port: CPort, *, quantized: bool) -> str:
     """Any input. Of one that becomes an integer NaN is left out: Eva does not know that no comparison with it holds."""
     if quantized and port.tensor.dtype is DType.FLOAT32:
         each = f"for (int n = 0; n < {port.macro}_SIZE; n++) "

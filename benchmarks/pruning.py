@@ -23,7 +23,7 @@ import torch
 from compare import included
 from mote import prune
 from mote.compiler.settings import Settings, make_settings
-from mote.compress.prune.costs import Costs, costs_of, obstacle
+from mote.compress.prune.costs import PrunedCosts, costs_of, obstacle
 from mote.compress.prune.pruner import split
 from mote.compress.quantize.pipeline import Methods, finished, prepared
 from mote.data.dataset import Dataset, dataset
@@ -152,7 +152,9 @@ def table(model: Path, data: str, folder: Path, names: list[str], target: str) -
             yield f"| {' | '.join(c if isinstance(c, str) else f'{c:,}' for c in cells)} |"
 
 
-def measured(graph: Graph, train: Dataset, test: Dataset, settings: Settings, *, equalize: bool) -> tuple[float, Costs]:
+def measured(
+    graph: Graph, train: Dataset, test: Dataset, settings: Settings, *, equalize: bool
+) -> tuple[float, PrunedCosts]:
     """The accuracy of the int8 model, and what it takes."""
     calibration, _ = split(train.cases(graph), SAMPLES)
     integer = finished(prepared(graph, calibration, Methods(equalize=equalize))).integers.graph
@@ -169,7 +171,7 @@ def macs(graph: Graph) -> int:
     return total
 
 
-def taken(costs: Costs) -> tuple[object, object]:
+def taken(costs: PrunedCosts) -> tuple[object, object]:
     instructions = costs.instructions if costs.instructions is not None else f"{costs.cycles:,} cycles, estimated"
     return instructions, costs.flash
 

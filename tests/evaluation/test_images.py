@@ -20,7 +20,7 @@ import mote
 from mote.cli import main
 from mote.emit.image import format
 from mote.emit.image.format import HEADER, Feature
-from mote.emit.image.reader import Description, ImageError, read
+from mote.emit.image.reader import ImageContents, ImageError, read
 from mote.emit.image.writer import Details, write
 from mote.errors import MoteError
 from mote.kernels.contract import Fixed
@@ -160,7 +160,7 @@ def mended(data: bytes) -> bytes:
     return data[:12] + crc.to_bytes(4, "little") + data[16:]
 
 
-def attempt(data: bytes) -> Description | None:
+def attempt(data: bytes) -> ImageContents | None:
     try:
         return read(data)
     except ImageError as error:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mote import targets, toolchain
 from mote.emit.c.c import printed
-from mote.emit.c.values import CTYPES, Constants
+from mote.emit.c.values import CTYPES, ConstantPool
 from mote.graph import Graph, Op
 from mote.graph.region import Region
 from mote.graph.rows import OUTSIDE, row_count
@@ -57,7 +57,7 @@ class Program:
     core: str = "host"
     includes: dict[str, None] = field(default_factory=dict)
     instances: dict[str, None] = field(default_factory=dict)
-    constants: Constants = field(default_factory=lambda: Constants("k"))
+    constants: ConstantPool = field(default_factory=lambda: ConstantPool("k"))
     globals: list[str] = field(default_factory=list)
     body: list[str] = field(default_factory=list)
     given: list[bytes] = field(default_factory=list)

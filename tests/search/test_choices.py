@@ -8,15 +8,15 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.search.choices import Option, first_good, harm, neighbours, path, price
+from mote.search.choices import PricedOption, first_good, harm, neighbours, path, price
 
-OPTIONS = st.builds(Option, st.integers(0, 20), st.integers(0, 20))
+OPTIONS = st.builds(PricedOption, st.integers(0, 20), st.integers(0, 20))
 TABLES = st.lists(st.dictionaries(st.sampled_from("abcd"), OPTIONS, min_size=1), min_size=1, max_size=4)
 
 
 @settings(max_examples=60)
 @given(TABLES)
-def test_the_path_goes_from_the_cheapest_to_the_least_harmful(table: list[dict[str, Option]]) -> None:
+def test_the_path_goes_from_the_cheapest_to_the_least_harmful(table: list[dict[str, PricedOption]]) -> None:
     found = path(table)
     every = list(product(*table))
     prices, harms = [price(table, c) for c in found], [harm(table, c) for c in found]
@@ -29,7 +29,7 @@ def test_the_path_goes_from_the_cheapest_to_the_least_harmful(table: list[dict[s
 
 @settings(max_examples=60)
 @given(TABLES, st.data())
-def test_neighbours_are_cheaper(table: list[dict[str, Option]], data: st.DataObject) -> None:
+def test_neighbours_are_cheaper(table: list[dict[str, PricedOption]], data: st.DataObject) -> None:
     choice = tuple(data.draw(st.sampled_from(sorted(options))) for options in table)
     found = neighbours(table, choice)
     assert len(found) == len(set(found))

@@ -20,7 +20,7 @@ LISTED = 6
 
 
 @dataclass(frozen=True)
-class Form:
+class OperatorForm:
     """An operator with given element types. `tuned`: kernels that need features of a core, with these features."""
 
     types: str
@@ -46,7 +46,7 @@ class Form:
 @dataclass(frozen=True)
 class Operator:
     name: str
-    forms: tuple[Form, ...]
+    forms: tuple[OperatorForm, ...]
 
 
 @cache
@@ -54,7 +54,7 @@ def operators() -> tuple[Operator, ...]:
     """All operators, sorted by name."""
     record: dict[str, dict[str, dict[str, Any]]] = json.loads(RECORD.read_text(encoding="utf-8"))
     return tuple(
-        Operator(name, tuple(Form(types, **how) for types, how in sorted(forms.items())))
+        Operator(name, tuple(OperatorForm(types, **how) for types, how in sorted(forms.items())))
         for name, forms in sorted(record.items())
     )
 
@@ -68,7 +68,7 @@ def rows(listed: Iterable[Operator]) -> list[Sequence[str]]:
 
 
 def _lines(operator: Operator) -> list[Sequence[str]]:
-    groups: dict[tuple[object, ...], list[Form]] = {}
+    groups: dict[tuple[object, ...], list[OperatorForm]] = {}
     for form in operator.forms:
         groups.setdefault(form.how, []).append(form)
     return [

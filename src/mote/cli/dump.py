@@ -8,7 +8,7 @@ from typing import Any
 
 from mote.cli.common import add_json, bold, print_json, shortened, table
 from mote.emit.image import format
-from mote.emit.image.reader import Description, OpInfo, PlaceInfo, PortInfo, read, read_image
+from mote.emit.image.reader import ImageContents, OpInfo, PlaceInfo, PortInfo, read, read_image
 from mote.errors import naming
 from mote.lower.program import IMAGE, STATES, Form, Kind
 from mote.text import printable
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def describe(found: Description) -> dict[str, Any]:
+def describe(found: ImageContents) -> dict[str, Any]:
     """An image as JSON."""
     header = found.header
     return {
@@ -58,7 +58,7 @@ def describe(found: Description) -> dict[str, Any]:
     }
 
 
-def _layers(found: Description) -> list[Mapping[str, Any]]:
+def _layers(found: ImageContents) -> list[Mapping[str, Any]]:
     """What is known of each op; nothing of those of bodies and jumps, nor where names were omitted."""
     return [*found.layers, *[{}] * len(found.ops)][: len(found.ops)]
 
@@ -102,7 +102,7 @@ def _place(place: PlaceInfo) -> dict[str, Any]:
     return found | ({"offsets": list(place.offsets)} if place.kind is Kind.TABLE else {"at": place.at})
 
 
-def print_image(found: Description, path: str) -> None:
+def print_image(found: ImageContents, path: str) -> None:
     header, options = found.header, found.about.get("options", {})
     made = f" for {options['target']}" if isinstance(options, Mapping) and "target" in options else ""
     print(bold(f"{path}{made}"))
@@ -145,7 +145,7 @@ def _memory(memory: int) -> str:
     return MEMORY_NAMES.get(memory, f"memory {memory}")
 
 
-def _ops_table(found: Description) -> str:
+def _ops_table(found: ImageContents) -> str:
     names = shortened([op.name for op in found.ops])
     rows = []
     for i, (op, layer, name) in enumerate(zip(found.ops, _layers(found), names, strict=True)):

@@ -26,7 +26,7 @@ from mote.cli.common import (
 from mote.errors import MoteError
 from mote.evaluation.evaluator import evaluate
 from mote.evaluation.layer_noise import LayerNoise
-from mote.evaluation.result import Against, Answer, Evaluation
+from mote.evaluation.result import Against, Evaluation, SampleAnswer
 from mote.evaluation.runners import THRESHOLD
 from mote.metrics import METRICS, Score
 from mote.report.accuracy import Bar, confusion, noise
@@ -262,7 +262,7 @@ def _print_confusion(found: Evaluation) -> None:
     print(table(("label", "answer", "samples"), rows_, left=2))
 
 
-def _answers(found: Evaluation, answers: Sequence[Answer], *, other: bool) -> str:
+def _answers(found: Evaluation, answers: Sequence[SampleAnswer], *, other: bool) -> str:
     head = ("input", "label", "answer", *(["the other's"] if other else []), "apart" if other else "off by")
     rows = [
         (

@@ -10,8 +10,8 @@ from typing import NoReturn
 from mote.cli import output
 from mote.cli.common import add_json, bold, green, print_json, progress
 from mote.deploy.update.header import load_image
-from mote.deploy.update.links import Connecting, Line, Listening, LostError, Opened, Serial
-from mote.deploy.update.session import Device, Outcome, Patience, Plan, Session, update
+from mote.deploy.update.links import Connecting, ConnectionLostError, Line, Listening, Opened, Serial
+from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, UpdatePlan, update
 from mote.errors import MoteError
 
 BAUD = 115_200
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def serve(line: Listening, plan: Plan, patience: Patience, arguments: argparse.Namespace) -> NoReturn:
+def serve(line: Listening, plan: UpdatePlan, patience: Patience, arguments: argparse.Namespace) -> NoReturn:
     """One device after another, until a signal comes; what goes wrong with one is said."""
     while True:
         line.open()
@@ -112,17 +112,17 @@ def serve(line: Listening, plan: Plan, patience: Patience, arguments: argparse.N
         line.hang_up()
 
 
-def say_outcome(outcome: Outcome, arguments: argparse.Namespace) -> None:
+def say_outcome(outcome: UpdateOutcome, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"image": arguments.image, **asdict(outcome)})
     else:
         print_outcome(outcome, arguments.image)
 
 
-def _plan(arguments: argparse.Namespace) -> Plan:
+def _plan(arguments: argparse.Namespace) -> UpdatePlan:
     header, image = load_image(arguments.image)
     sources = [load_image(path) for path in arguments.sources]
-    return Plan(image, header, sources, restarts=not arguments.no_restart, confirms=arguments.confirm)
+    return UpdatePlan(image, header, sources, restarts=not arguments.no_restart, confirms=arguments.confirm)
 
 
 def _line(arguments: argparse.Namespace) -> Line:
@@ -136,7 +136,7 @@ def _line(arguments: argparse.Namespace) -> Line:
 def _asked(session: Session) -> Device:
     try:
         return session.hello()
-    except LostError as lost:
+    except ConnectionLostError as lost:
         remedy = "check the line, and that the firmware hands what it receives to mote_ota_receive"
         raise MoteError(str(lost), where=session.line.name, remedy=remedy) from None
 
@@ -165,7 +165,7 @@ SAID = {
 }
 
 
-def print_outcome(outcome: Outcome, image: str) -> None:
+def print_outcome(outcome: UpdateOutcome, image: str) -> None:
     what = {
         "nothing": "runs it already",
         "image": f"{outcome.stream_bytes:,} bytes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mote.compiler.compiled import Compiled
-from mote.compiler.settings import Planning
+from mote.compiler.settings import PlanOptions
 from mote.emit.c.project import Project
 from mote.errors import BudgetError
 
@@ -22,7 +22,7 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "co
     over_budget("flash", {"constants": compiled.project.constants, what: code}, s.flash_limit, s, compiled.path)
 
 
-def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: Planning, path: str) -> None:
+def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: PlanOptions, path: str) -> None:
     """Refuses parts whose sum exceeds a limit."""
     need = sum(parts.values())
     if limit is not None and need > limit:
@@ -34,7 +34,7 @@ def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: P
         )
 
 
-def check_flashes(project: Project, settings: Planning, code: int, path: str) -> None:
+def check_flashes(project: Project, settings: PlanOptions, code: int, path: str) -> None:
     """Refuses constants that do not fit the flash memories assigned to them; code is in the fastest one."""
     for i, memory in enumerate(settings.target.choice("flash")):
         need = project.flash[memory.name] + (0 if i else code)
@@ -47,7 +47,7 @@ def check_flashes(project: Project, settings: Planning, code: int, path: str) ->
             )
 
 
-def too_slow(settings: Planning, cycles: int, where: str) -> BudgetError:
+def too_slow(settings: PlanOptions, cycles: int, where: str) -> BudgetError:
     """The error for a fastest plan that exceeds the time limit."""
     limit, clock = settings.cycle_limit, settings.target.clock_hz
     assert limit is not None

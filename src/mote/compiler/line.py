@@ -15,14 +15,14 @@ from mote.compiler.code_size import beside_code, checked_code
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import (
     NUMERICS,
-    Emission,
-    Passing,
-    Planning,
+    EmitOptions,
+    PassOptions,
+    PlanOptions,
     Settings,
     chosen_settings,
     settings_and_examples,
 )
-from mote.emit.c.golden import Run, runs
+from mote.emit.c.golden import GoldenRun, runs
 from mote.emit.c.names import c_prefix
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, generate
@@ -67,13 +67,13 @@ def compile(
     source = given_model(model, settings, example_inputs)
     with naming(source.where), explaining():
         graph, warnings = _read(source)
-        return _compile(Subject(graph, source.where, source, warnings), settings, say)
+        return _compile(CompilerInput(graph, source.where, source, warnings), settings, say)
 
 
 def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compiled:
     """Compiles a graph without a file."""
     with explaining():
-        return _compile(Subject(graph, graph.name), settings, say)
+        return _compile(CompilerInput(graph, graph.name), settings, say)
 
 
 def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
@@ -98,7 +98,7 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
 
 
 @dataclass(frozen=True)
-class Subject:
+class CompilerInput:
     """The subject of a compilation: a graph, and the file that it was read from."""
 
     graph: Graph
@@ -107,7 +107,7 @@ class Subject:
     warnings: tuple[str, ...] = ()
 
 
-def _compile(subject: Subject, settings: Settings, say: Say) -> Compiled:
+def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     """Plans and emits; replans where code in RAM exceeds the budget."""
     compiled = _once(subject, settings, say)
     if settings.place_code == "ram":
@@ -117,7 +117,7 @@ def _compile(subject: Subject, settings: Settings, say: Say) -> Compiled:
     return compiled
 
 
-def _once(subject: Subject, settings: Settings, say: Say) -> Compiled:
+def _once(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     graph, where, source = subject.graph, subject.where, subject.source
     ready, savings = optimized(graph, settings)
     chosen = plan_for(ready, where, settings, say)
@@ -153,7 +153,7 @@ def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...]
     return graph, warnings, *optimized(graph, settings)
 
 
-def optimized(graph: Graph, settings: Passing) -> tuple[Graph, tuple[Saving, ...]]:
+def optimized(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving, ...]]:
     """The optimized graph, and the savings of passes."""
     after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
     if settings.stream is None:
@@ -190,7 +190,7 @@ def forget() -> None:
     golden.cache_clear()
 
 
-def _streamed(graph: Graph, settings: Passing) -> tuple[Graph, Saving]:
+def _streamed(graph: Graph, settings: PassOptions) -> tuple[Graph, Saving]:
     streamed = stream.run(graph, _stream_axis(graph, settings), settings.hop, causal=settings.causal)
     before, after = (sum(op.macs(g) for op in g.ops) for g in (graph, streamed))
     kept = sum(state.initial.nbytes for state in streamed.states)
@@ -198,13 +198,13 @@ def _streamed(graph: Graph, settings: Passing) -> tuple[Graph, Saving]:
     return streamed, Saving("stream", 0, detail, CAUSAL if settings.causal and _is_padded(graph, settings) else "")
 
 
-def _stream_axis(graph: Graph, settings: Passing) -> int:
+def _stream_axis(graph: Graph, settings: PassOptions) -> int:
     """The axis of the graph's input along which the window slides; settings name the model's axis."""
     assert settings.stream is not None
     return code_axis(graph.tensors[graph.inputs[0]], settings.stream) if graph.inputs else settings.stream
 
 
-def _is_padded(graph: Graph, settings: Passing) -> bool:
+def _is_padded(graph: Graph, settings: PassOptions) -> bool:
     """Whether the model pads along the stream, so that only a causal stream is possible."""
     try:
         stream.run(graph, _stream_axis(graph, settings), settings.hop)
@@ -213,7 +213,7 @@ def _is_padded(graph: Graph, settings: Passing) -> bool:
     return False
 
 
-def plan_for(graph: Graph, where: str, settings: Planning, say: Say) -> Plan:
+def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
     """Plans an optimized graph by settings."""
     goal = Goal(
         ram=settings.ram_limit,
@@ -253,7 +253,7 @@ def plan_for(graph: Graph, where: str, settings: Planning, say: Say) -> Plan:
         ) from None
 
 
-def _lowering(settings: Planning) -> Lowering:
+def _lowering(settings: PlanOptions) -> Lowering:
     return Lowering(settings.target.features, Policy(settings.optimize), fixed=settings.fixed)
 
 
@@ -270,12 +270,12 @@ def _check_pushable(graph: Graph, where: str) -> None:
 
 
 @lru_cache(maxsize=4)
-def golden(graph: Graph) -> tuple[Run, ...]:
+def golden(graph: Graph) -> tuple[GoldenRun, ...]:
     """Reference results for the self-test: cached for all plans of a graph."""
     return runs(graph)
 
 
-def c_name(settings: Emission, graph: Graph) -> tuple[str, str]:
+def c_name(settings: EmitOptions, graph: Graph) -> tuple[str, str]:
     """The prefix of C symbols and files, and the reason if it differs from the model's name; an invalid explicit name
     is an error."""
     given = settings.name or graph.name

@@ -28,7 +28,7 @@ CYCLES = "cycles"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ReadOptions:
     """How a model file is read."""
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Machine:
+class TargetOptions:
     """The target of a compilation."""
 
     target: Target
@@ -55,7 +55,7 @@ class Machine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passing(Machine):
+class PassOptions(TargetOptions):
     """What passes may do to the graph."""
 
     io: str = "model"
@@ -71,7 +71,7 @@ class Passing(Machine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planning(Machine):
+class PlanOptions(TargetOptions):
     """Planner options. `ram` and `flash` are budgets in bytes in addition to the target's memories."""
 
     optimize: str = "balanced"
@@ -151,7 +151,7 @@ class Planning(Machine):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Emission(Planning):
+class EmitOptions(PlanOptions):
     """What the generated C looks like."""
 
     name: str = ""
@@ -162,7 +162,7 @@ class Emission(Planning):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Reading, Passing, Emission):
+class Settings(ReadOptions, PassOptions, EmitOptions):
     """All options of a compilation."""
 
     aligned: bool = False

@@ -39,15 +39,15 @@ Outputs = Iterator[list[bytes]]
 
 
 @dataclass(frozen=True)
-class Size:
+class LayerSize:
     """Size of a layer, or of all layers of a model."""
 
     channels: int = 0
     macs: int = 0
     weights: int = 0
 
-    def __add__(self, other: Size) -> Size:
-        return Size(self.channels + other.channels, self.macs + other.macs, self.weights + other.weights)
+    def __add__(self, other: LayerSize) -> LayerSize:
+        return LayerSize(self.channels + other.channels, self.macs + other.macs, self.weights + other.weights)
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class ShrunkLayer:
     index: int
     op: str
     name: str
-    before: Size
-    after: Size
+    before: LayerSize
+    after: LayerSize
     removed: dict[str, int]
 
 
@@ -68,8 +68,8 @@ class ShrinkResult:
 
     model: str
     layers: list[ShrunkLayer]
-    before: Size
-    after: Size
+    before: LayerSize
+    after: LayerSize
     proofs: dict[str, str]
     inputs: int
     differing: int
@@ -110,8 +110,8 @@ def shrink(
     return ShrinkResult(
         model=whole.path,
         layers=layers,
-        before=sum((layer.before for layer in layers), Size()),
-        after=sum((layer.after for layer in layers), Size()),
+        before=sum((layer.before for layer in layers), LayerSize()),
+        after=sum((layer.after for layer in layers), LayerSize()),
         proofs={kind.name: kind.proof for kind in totals(removals)},
         inputs=inputs,
         differing=differing,
@@ -127,16 +127,18 @@ def _layers(before: Graph, after: Graph, removals: list[Removal]) -> list[Shrunk
             op.kind,
             op.name,
             size,
-            sizes.get(op.outputs[0], Size()),
+            sizes.get(op.outputs[0], LayerSize()),
             {kind.name: count for kind, count in totals(r for r in removals if r.index == op.index).items()},
         )
         for op, size in zip(before.ops, _sizes(before).values(), strict=True)
     ]
 
 
-def _sizes(graph: Graph) -> dict[int, Size]:
+def _sizes(graph: Graph) -> dict[int, LayerSize]:
     """Sizes of operators, by output."""
-    return {op.outputs[0]: Size(op.output(graph).channels, op.macs(graph), weight_bytes(graph, op)) for op in graph.ops}
+    return {
+        op.outputs[0]: LayerSize(op.output(graph).channels, op.macs(graph), weight_bytes(graph, op)) for op in graph.ops
+    }
 
 
 def _compare(whole: Compiled, small: Compiled, inputs: int, seed: int) -> tuple[int, str]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from mote.deploy.signature import Signature, SignedImage, key_id
+from mote.deploy.signature import ImageSignature, SignedImage, key_id
 from mote.errors import MoteError
 from mote.extras import installing
 
@@ -112,7 +112,7 @@ def new_key(passphrase: str) -> tuple[bytes, bytes, Ed25519PrivateKey]:
 
 def sign(unsigned: SignedImage, key: Ed25519PrivateKey) -> SignedImage:
     """Signs the image, replacing any earlier signature."""
-    signature = Signature(key_id(public_of(key)), key.sign(unsigned.image))
+    signature = ImageSignature(key_id(public_of(key)), key.sign(unsigned.image))
     return SignedImage(unsigned.image, unsigned.version, signature)
 
 

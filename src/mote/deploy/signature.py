@@ -15,7 +15,7 @@ from mote.errors import naming
 
 
 @dataclass(frozen=True)
-class Signature:
+class ImageSignature:
     """The signature block behind an image."""
 
     key_id: bytes
@@ -33,7 +33,7 @@ class SignedImage:
 
     image: bytes
     version: int
-    signature: Signature | None
+    signature: ImageSignature | None
 
     @property
     def data(self) -> bytes:
@@ -52,7 +52,7 @@ def split(data: bytes, where: str) -> SignedImage:
         return SignedImage(data[: header["bytes"]], header["version"], _signature(data[header["bytes"] :]))
 
 
-def _signature(behind: bytes) -> Signature | None:
+def _signature(behind: bytes) -> ImageSignature | None:
     block = read_signature(behind)
     if block is None:
         return None
@@ -60,4 +60,4 @@ def _signature(behind: bytes) -> Signature | None:
         raise ImageError(
             f"is signed with algorithm {block['algorithm']}, which this version of Mote does not know", NEWER
         )
-    return Signature(bytes.fromhex(block["key"]), bytes.fromhex(block["signature"]))
+    return ImageSignature(bytes.fromhex(block["key"]), bytes.fromhex(block["signature"]))

@@ -25,7 +25,7 @@ from mote.emit.image.kernels import ANY, KernelRecord
 from mote.emit.image.manifest import Manifest, read_manifest
 from mote.emit.image.stock_kernels import limits_of, stock
 from mote.errors import MoteError, explaining, naming
-from mote.evaluation.verify import Case, Judge, Judged, VerifyResult, Work, cases_of, chosen_cases, compared
+from mote.evaluation.verify import Case, Judge, Judged, TracedLayer, VerifyResult, cases_of, chosen_cases, compared
 from mote.execute.interpreter import Interpreter, turned_ports
 from mote.files import temporary_folder
 from mote.frontends import SUFFIXES, Source, source_of
@@ -35,8 +35,8 @@ from mote.graph.io_order import channels_moved, to_model
 from mote.graph.tensor import Quantization
 from mote.graph.types import DType
 from mote.kernels.contract import Layout
-from mote.measure.profiler.costs import Known, Profile, Profiled, profiled
-from mote.measure.run import LayerCost, RunResult, Subject, measured, stimulus
+from mote.measure.profiler.costs import LayerFacts, Profile, Profiled, profiled
+from mote.measure.run import LayerCost, MeasuredSubject, RunResult, measured, stimulus
 from mote.package.runtime_project import WRAPPING
 from mote.targets import Target
 from mote.toolchain import Mode
@@ -55,7 +55,7 @@ PREPARING = (
 
 
 @dataclass(frozen=True)
-class Layer:
+class TracedOp:
     """A traced op, as recorded in the image."""
 
     name: str
@@ -76,7 +76,7 @@ class LoadedImage:
 
     path: str
     data: bytes
-    image: reader.Description
+    image: reader.ImageContents
     kernels: list[KernelRecord]
     limits: Limits
     settings: Settings
@@ -93,11 +93,11 @@ class LoadedImage:
         return c_prefix(Path(self.path).stem)[0]
 
     @cached_property
-    def layers(self) -> list[Layer]:
+    def layers(self) -> list[TracedOp]:
         """The recorded layers; without a record all ops."""
         ops = self.image.ops
         if not self.image.layers:
-            return [Layer(op.name or f"op {i}", str(i), op.form.name, op.kernel, 0) for i, op in enumerate(ops)]
+            return [TracedOp(op.name or f"op {i}", str(i), op.form.name, op.kernel, 0) for i, op in enumerate(ops)]
         if len(self.image.layers) > len(ops):
             raise MoteError("tells of more layers than it has", where=self.path)
         return [_layer(op.name, told) for op, told in zip(ops, self.image.layers, strict=False)]
@@ -177,14 +177,14 @@ def _port(number: int, port: reader.PortInfo, turned: bool) -> Tensor:
     return Tensor(number, port.name, port.shape, port.dtype, quant, arrangement=arrangement)
 
 
-def _layer(name: str, told: Mapping[str, Any]) -> Layer:
+def _layer(name: str, told: Mapping[str, Any]) -> TracedOp:
     """A layer as recorded in an image; invalid fields are ignored."""
     try:
         tensors = tuple(_tensor(t) for t in told.get("tensors", ()))
         rows = tuple(map(int, told["rows"])) if "rows" in told else None
         layout = Layout(*map(int, told["layout"])) if "layout" in told else Layout.NHWC
         number, kind, kernel = (str(told.get(key, "")) for key in ("layer", "kind", "kernel"))
-        return Layer(name, number, kind, kernel, int(told.get("macs", 0)), tensors, rows, layout)
+        return TracedOp(name, number, kind, kernel, int(told.get("macs", 0)), tensors, rows, layout)
     except (TypeError, ValueError, KeyError) as error:
         raise MoteError(f"tells of its layers what cannot be: {error!r}", where=name) from None
 
@@ -222,7 +222,7 @@ def run_image(
 ) -> RunResult:
     """`mote.run` for an image. The stack bound is unknown, as kernels are called through pointers."""
     known = [LayerCost(x.number, x.name, x.kind, x.kernel, x.macs, None) for x in loaded.layers]
-    subject = Subject(
+    subject = MeasuredSubject(
         loaded.path,
         loaded.firmware,
         loaded.graph,
@@ -247,7 +247,7 @@ def profile_image(
     layers: bool = True,
 ) -> Profile:
     """`mote.profile` for an image. Markers between layers add some instructions to each."""
-    known = [Known(x.number, x.name, x.kind, x.kernel, x.macs) for x in loaded.layers]
+    known = [LayerFacts(x.number, x.name, x.kind, x.kernel, x.macs) for x in loaded.layers]
     raw = stimulus(loaded.graph, inputs)[0]
     subject = Profiled(loaded.path, loaded.firmware, known)
     return profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
@@ -287,7 +287,7 @@ def verify_image(
                 f"'{mine.name}' is another one in the image than in the model", where=f"{loaded.path}, {where}"
             )
     works = [
-        Work(
+        TracedLayer(
             i,
             x.number,
             x.kind,

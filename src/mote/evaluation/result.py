@@ -12,7 +12,7 @@ from mote.metrics import Score
 
 
 @dataclass(frozen=True)
-class Answer:
+class SampleAnswer:
     """A misclassified sample, or one on which two models differ."""
 
     index: int
@@ -69,7 +69,7 @@ class Against:
     layers: Sequence[LayerNoise]
     samples: int
     """Samples on which layers were compared."""
-    worst: Sequence[Answer]
+    worst: Sequence[SampleAnswer]
     """The samples on which the two differ most."""
 
 
@@ -87,7 +87,7 @@ class Evaluation:
     core: OnCore | None
     against: Against | None
     classes: Sequence[str]
-    worst: Sequence[Answer]
+    worst: Sequence[SampleAnswer]
     notes: Sequence[str] = ()
     """Warnings and notes about how the data was interpreted."""
 

@@ -13,7 +13,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, bench
 from mote.errors import MoteError
 from mote.evaluation.inferences import Posed
-from mote.evaluation.result import Answer, ByReference, OnCore
+from mote.evaluation.result import ByReference, OnCore, SampleAnswer
 from mote.evaluation.score import by_class, inputs_of, rated, real
 from mote.evaluation.verify import judged, oracle, source_inputs
 from mote.evaluation.worst_samples import worst
@@ -75,7 +75,7 @@ def rated_by(how: How, graph: Graph, values: Array, questions: Posed) -> Score:
     return events(times, scores[:, how.event], stream.events, stream.duration, threshold=how.threshold)
 
 
-def worst_of(how: How, graph: Graph, values: Array, questions: Posed) -> list[Answer]:
+def worst_of(how: How, graph: Graph, values: Array, questions: Posed) -> list[SampleAnswer]:
     if questions.times is not None:
         return []
     data = questions.data

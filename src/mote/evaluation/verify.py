@@ -111,7 +111,7 @@ def judged(compiled: Compiled) -> Judged:
     """A compiled model as the subject of a comparison."""
     plan, graph = compiled.plan, compiled.plan.graph
     works = [
-        Work(
+        TracedLayer(
             i,
             steps[0].number,
             op.kind,
@@ -127,7 +127,7 @@ def judged(compiled: Compiled) -> Judged:
 
 
 @dataclass(frozen=True)
-class Work:
+class TracedLayer:
     """A layer with traced output."""
 
     place: int
@@ -156,7 +156,7 @@ class Judged:
     graph: Graph
     """The planned graph."""
     model: Source
-    works: Sequence[Work]
+    works: Sequence[TracedLayer]
 
 
 def compared(

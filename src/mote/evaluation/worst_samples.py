@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mote.data.dataset_type import Dataset
-from mote.evaluation.result import Answer
+from mote.evaluation.result import SampleAnswer
 from mote.evaluation.score import by_class
 from mote.graph.tensor import Array
 from mote.metrics.arrays import class_labels
@@ -18,7 +18,7 @@ FEW = 16
 """Most values of an output that are shown."""
 
 
-def worst(metric: str, answers: Array, data: Dataset, given: Array | None, count: int) -> list[Answer]:
+def worst(metric: str, answers: Array, data: Dataset, given: Array | None, count: int) -> list[SampleAnswer]:
     """The worst samples: misclassified ones by margin, scores by distance on the wrong side, values by error."""
     labels = data.labels
     assert labels is not None
@@ -34,7 +34,7 @@ def worst(metric: str, answers: Array, data: Dataset, given: Array | None, count
     return [_answer(data, i, labels[i], answers[i], wrong[i]) for i in _largest(wrong, count)]
 
 
-def _mistaken(answers: Array, labels: Array, data: Dataset, count: int) -> list[Answer]:
+def _mistaken(answers: Array, labels: Array, data: Dataset, count: int) -> list[SampleAnswer]:
     """Misclassified samples; for per-pixel labels, by the share of wrong pixels."""
     if labels.ndim > 1 and labels[0].size > 1:
         wrong = (answers.argmax(-1) != labels).reshape(len(labels), -1).mean(1)
@@ -56,7 +56,7 @@ def agreement(metric: str, mine: Array, theirs: Array, data: Dataset) -> float |
     return float(np.mean(_named(mine, data) == _named(theirs, data)))
 
 
-def most_different(metric: str, mine: Array, theirs: Array, data: Dataset, count: int) -> list[Answer]:
+def most_different(metric: str, mine: Array, theirs: Array, data: Dataset, count: int) -> list[SampleAnswer]:
     """The samples whose outputs differ most, those with different classes first."""
     one, other = (x.reshape(len(x), -1).astype(np.float64) for x in (mine, theirs))
     apart = np.abs(one - other).max(1)
@@ -82,9 +82,9 @@ def _largest(values: Array, count: int) -> list[int]:
     return [int(i) for i in np.argsort(-values, kind="stable")[:count]]
 
 
-def _answer(data: Dataset, index: int, label: Any, predicted: Any, error: float, other: Any = None) -> Answer:
+def _answer(data: Dataset, index: int, label: Any, predicted: Any, error: float, other: Any = None) -> SampleAnswer:
     plain = [None if value is None else _plain(value) for value in (label, predicted, other)]
-    return Answer(int(index), data.name(int(index)), plain[0], plain[1], float(error), plain[2])
+    return SampleAnswer(int(index), data.name(int(index)), plain[0], plain[1], float(error), plain[2])
 
 
 def _plain(value: Any) -> Any:

@@ -29,7 +29,7 @@ class Needs(ctypes.Structure):
     _fields_ = (("arena", ctypes.c_uint32 * MEMORIES), ("state", ctypes.c_uint32))
 
 
-class Memory(ctypes.Structure):
+class HostMemory(ctypes.Structure):
     """`mote_memory_t`."""
 
     _fields_ = (
@@ -74,7 +74,7 @@ _FUNCTIONS = {
     "mote_needs": (_STATUS, _P, _SIZE, ctypes.POINTER(Needs)),
     "mote_init": (
         _STATUS,
-        *(_P, ctypes.POINTER(Kernels), _P, _SIZE, ctypes.POINTER(Memory), ctypes.POINTER(Problem)),
+        *(_P, ctypes.POINTER(Kernels), _P, _SIZE, ctypes.POINTER(HostMemory), ctypes.POINTER(Problem)),
     ),
     "mote_image_crc": (_STATUS, _P, _SIZE),
     "mote_input_count": (_SIZE, _P),
@@ -109,7 +109,7 @@ def runtime() -> ctypes.CDLL:
 
 
 @dataclass(frozen=True)
-class Table:
+class KernelTable:
     """A kernel table for `mote_init`."""
 
     table: Kernels
@@ -117,11 +117,11 @@ class Table:
     """Keeps the entries alive that the table points to."""
 
 
-def table(records: Iterable[KernelRecord]) -> Table:
+def table(records: Iterable[KernelRecord]) -> KernelTable:
     """The kernel table, sorted by id."""
     addresses = [_entry(record) for record in merged(records)]
     entries = (ctypes.c_void_p * len(addresses))(*addresses)
-    return Table(Kernels(ctypes.cast(entries, ctypes.POINTER(ctypes.c_void_p)), len(addresses)), entries)
+    return KernelTable(Kernels(ctypes.cast(entries, ctypes.POINTER(ctypes.c_void_p)), len(addresses)), entries)
 
 
 @cache

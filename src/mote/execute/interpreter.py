@@ -18,7 +18,7 @@ from mote.emit.image import format
 from mote.emit.image.kernels import ANY, KernelRecord
 from mote.emit.image.manifest import read_manifest
 from mote.emit.image.metadata import TURNED
-from mote.emit.image.reader import Description, is_image, read
+from mote.emit.image.reader import ImageContents, is_image, read
 from mote.emit.image.stock_kernels import stock
 from mote.errors import MoteError, naming
 from mote.execute import host_runtime
@@ -90,7 +90,7 @@ class Interpreter:
         self._check(self._c.mote_image_crc(address, self._bytes))
         self._arenas = [np.zeros(-(-size // 8), np.uint64) for size in needs.arena]
         self._state = np.zeros(-(-needs.state // 8), np.uint64)
-        memory = host_runtime.Memory(
+        memory = host_runtime.HostMemory(
             (ctypes.c_void_p * host_runtime.MEMORIES)(*(a.ctypes.data for a in self._arenas)),
             (ctypes.c_size_t * host_runtime.MEMORIES)(*(a.nbytes for a in self._arenas)),
             self._state.ctypes.data,
@@ -322,7 +322,7 @@ def _kernels(data: bytes, runtime: str | Path | None, where: str) -> list[Kernel
         return (stock(targets.load("host")) if runtime is None else read_manifest(runtime)).needed(wanted)
 
 
-def turned_ports(image: Description) -> list[int]:
+def turned_ports(image: ImageContents) -> list[int]:
     """Indices of ports that are channels-last in the image but not in the model."""
     told, count = image.about.get(TURNED, ()), len(image.inputs) + len(image.outputs)
     ports = (*image.inputs, *image.outputs)

@@ -134,7 +134,7 @@ def run(
         LayerCost(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), None)
         for i, (op, of) in enumerate(plan.works)
     ]
-    subject = Subject(
+    subject = MeasuredSubject(
         compiled.path,
         firmware(compiled),
         graph,
@@ -150,7 +150,7 @@ def run(
 
 
 @dataclass(frozen=True)
-class Subject:
+class MeasuredSubject:
     """The subject of a measurement."""
 
     path: str
@@ -170,7 +170,7 @@ class Subject:
 
 
 def measured(
-    subject: Subject, raw: list[list[bytes]], *, compiler: str | None, emulator: str | None, layers: bool
+    subject: MeasuredSubject, raw: list[list[bytes]], *, compiler: str | None, emulator: str | None, layers: bool
 ) -> RunResult:
     """Builds, runs and measures it on raw inputs of the harness."""
     graph, target = subject.graph, subject.firmware.target

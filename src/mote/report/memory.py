@@ -12,7 +12,7 @@ from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 from mote.plan.plan_bound import bound
 
 
-class Held(StrEnum):
+class HoldingKind(StrEnum):
     """What a holding contains."""
 
     TENSOR = "tensor"
@@ -25,7 +25,7 @@ class Holding:
     """Memory under one name: the rows of a tensor, an operator's accumulators or its scratch."""
 
     name: str
-    role: Held
+    role: HoldingKind
     cells: tuple[Cell, ...]
     buffer: Buffer | None = None
     """The buffer of a tensor."""
@@ -39,7 +39,7 @@ class Holding:
 
     @property
     def label(self) -> str:
-        return self.name if self.role is Held.TENSOR else f"{self.role} of #{self.number} {self.name}"
+        return self.name if self.role is HoldingKind.TENSOR else f"{self.role} of #{self.number} {self.name}"
 
     @property
     def first(self) -> int:
@@ -66,20 +66,20 @@ class Holding:
         return f"table, {places} places"
 
     @cached_property
-    def boxes(self) -> tuple[Box, ...]:
+    def boxes(self) -> tuple[LifetimeBox, ...]:
         """Its cells; adjacent ones with the same lifetime are merged."""
-        merged: list[Box] = []
+        merged: list[LifetimeBox] = []
         for c in sorted(self.cells, key=lambda c: (c.first, c.last, c.offset)):
             before = merged[-1] if merged else None
             if before and (before.first, before.last, before.end) == (c.first, c.last, c.offset):
-                merged[-1] = Box(before.offset, c.end, c.first, c.last, (*before.rows, c.row))
+                merged[-1] = LifetimeBox(before.offset, c.end, c.first, c.last, (*before.rows, c.row))
             else:
-                merged.append(Box(c.offset, c.end, c.first, c.last, (c.row,)))
+                merged.append(LifetimeBox(c.offset, c.end, c.first, c.last, (c.row,)))
         return tuple(merged)
 
 
 @dataclass(frozen=True)
-class Box:
+class LifetimeBox:
     """Bytes offset..end-1 from step `first` to step `last`, inclusive."""
 
     offset: int
@@ -104,16 +104,18 @@ class MemoryMap:
             key = ("tensor", c.tensors[0]) if c.role is Role.ROW else (c.role, self.plan.steps[c.first].ops)
             cells.setdefault(key, []).append(c)
         unsorted = [self._holding(tuple(group)) for group in cells.values()]
-        return tuple(sorted(unsorted, key=lambda h: (h.first, h.role is Held.SCRATCH, min(c.offset for c in h.cells))))
+        return tuple(
+            sorted(unsorted, key=lambda h: (h.first, h.role is HoldingKind.SCRATCH, min(c.offset for c in h.cells)))
+        )
 
     def _holding(self, cells: tuple[Cell, ...]) -> Holding:
         c = cells[0]
         if c.role is Role.ROW:
             return Holding(
-                self.plan.graph.tensors[c.tensors[0]].name, Held.TENSOR, cells, self.plan.place[c.tensors[0]]
+                self.plan.graph.tensors[c.tensors[0]].name, HoldingKind.TENSOR, cells, self.plan.place[c.tensors[0]]
             )
         step = self.plan.steps[c.first]
-        return Holding(self.plan.op(step).name, Held(c.role), cells, number=step.number)
+        return Holding(self.plan.op(step).name, HoldingKind(c.role), cells, number=step.number)
 
     @cached_property
     def live(self) -> dict[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mote.report.memory import Box, Held, Holding, MemoryMap
+from mote.report.memory import Holding, HoldingKind, LifetimeBox, MemoryMap
 from mote.report.svg import CHARACTER, LINE, Canvas, byte_ticks, colour, ticks
 from mote.report.text import letters
 
@@ -62,17 +62,17 @@ def arena(memory: MemoryMap, title: str) -> str:
 
 def _paints(canvas: Canvas, memory: MemoryMap) -> dict[int, str]:
     """The colour of each holding; scratch is hatched in the colour of its operator's output."""
-    tensors = [h for h in memory.holdings if h.role is Held.TENSOR]
+    tensors = [h for h in memory.holdings if h.role is HoldingKind.TENSOR]
     of = {t: colour(i) for i, h in enumerate(tensors) for c in h.cells[:1] for t in c.tensors}
     paints = {}
     for i, h in enumerate(memory.holdings):
         first = (
             memory.plan.op(memory.plan.steps[h.first]).outputs[0]
-            if h.role is not Held.TENSOR
+            if h.role is not HoldingKind.TENSOR
             else h.cells[0].tensors[0]
         )
         base = of.get(first, "#9aa4ae")
-        paints[id(h)] = base if h.role is Held.TENSOR else canvas.hatching(f"hatch{i}", base)
+        paints[id(h)] = base if h.role is HoldingKind.TENSOR else canvas.hatching(f"hatch{i}", base)
     return paints
 
 
@@ -97,7 +97,7 @@ def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, st
     """Below the arena: the operator of each step, in the colour of its output, and step numbers."""
     plan = memory.plan
     bottom = frame.y + frame.height
-    paint = {t: paints[id(h)] for h in memory.holdings if h.role is Held.TENSOR for t in h.cells[0].tensors}
+    paint = {t: paints[id(h)] for h in memory.holdings if h.role is HoldingKind.TENSOR for t in h.cells[0].tensors}
     start = 0
     for step in range(1, len(plan.steps) + 1):
         if step < len(plan.steps) and plan.steps[step].ops == plan.steps[start].ops:
@@ -143,7 +143,7 @@ def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: 
         canvas.text(x, y, name if fits == len(name) else short, anchor="middle", kind="inside")
 
 
-def _rectangles(boxes: Sequence[Box]) -> Iterator[tuple[int, int, int, int]]:
+def _rectangles(boxes: Sequence[LifetimeBox]) -> Iterator[tuple[int, int, int, int]]:
     """The common offset, end, first and last step of overlapping boxes."""
     ordered = sorted(boxes, key=lambda b: b.offset)
     for i, start in enumerate(ordered):
@@ -156,8 +156,8 @@ def _rectangles(boxes: Sequence[Box]) -> Iterator[tuple[int, int, int, int]]:
             yield start.offset, end, first, last
 
 
-def _tip(holding: Holding, box: Box, steps: int) -> str:
-    rows = "" if holding.role is not Held.TENSOR else f" {_rows(box.rows)}"
+def _tip(holding: Holding, box: LifetimeBox, steps: int) -> str:
+    rows = "" if holding.role is not HoldingKind.TENSOR else f" {_rows(box.rows)}"
     size = f"{box.end - box.offset:,} bytes at offset {box.offset:,}"
     return f"{holding.label}{rows}\n{size}\n{span(box.first, box.last, steps)}"
 
@@ -178,8 +178,8 @@ def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: floa
     """The legend, an entry per tensor; returns the height of the picture."""
     columns = max(1, int((canvas.width - LEFT) // 260))
     named = list(zip(letters(memory), memory.holdings, strict=True))
-    shown = [(letter, h) for letter, h in named if h.role is Held.TENSOR]
-    others = [h for h in memory.holdings if h.role is not Held.TENSOR]
+    shown = [(letter, h) for letter, h in named if h.role is HoldingKind.TENSOR]
+    others = [h for h in memory.holdings if h.role is not HoldingKind.TENSOR]
     lines = -(-len(shown) // columns)
     for i, (letter, h) in enumerate(shown):
         x, y = LEFT + i // lines * 260, top + i % lines * LINE
@@ -195,7 +195,7 @@ def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: floa
 
 
 @dataclass(frozen=True)
-class Dot:
+class FrontDot:
     """A point of a front: RAM, cost, name and details."""
 
     ram: int
@@ -204,7 +204,7 @@ class Dot:
     tip: str
 
 
-def front(dots: Sequence[Dot], title: str, cost_name: str) -> str:
+def front(dots: Sequence[FrontDot], title: str, cost_name: str) -> str:
     """RAM across, cost up, joined by a staircase."""
     canvas = Canvas(760, title)
     frame = _Frame(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from string import ascii_lowercase, ascii_uppercase, digits
 
-from mote.report.memory import Held, Holding, MemoryMap
+from mote.report.memory import Holding, HoldingKind, MemoryMap
 from mote.report.svg import ticks
 
 LETTERS = ascii_uppercase + ascii_lowercase + digits
@@ -18,11 +18,11 @@ def letters(memory: MemoryMap) -> list[str]:
     characters = []
     tensors = 0
     for h in memory.holdings:
-        if h.role is Held.TENSOR:
+        if h.role is HoldingKind.TENSOR:
             characters.append(LETTERS[tensors % len(LETTERS)])
             tensors += 1
         else:
-            characters.append(SCRATCH if h.role is Held.SCRATCH else SUMS)
+            characters.append(SCRATCH if h.role is HoldingKind.SCRATCH else SUMS)
     return characters
 
 

@@ -11,7 +11,7 @@ LEFT, TOP, WIDTH, HEIGHT, GAP = 76, 64, 300, 300, 56
 
 
 @dataclass(frozen=True)
-class Dot:
+class TradeDot:
     """A model: its cost, metric and tooltip, and whether it was chosen."""
 
     cost: int
@@ -25,7 +25,7 @@ class Panel:
     """A kind of cost, and the models' values of it."""
 
     name: str
-    dots: Sequence[Dot]
+    dots: Sequence[TradeDot]
 
 
 def trade(panels: Sequence[Panel], title: str, metric: str, guard: float | None = None) -> str:

@@ -14,14 +14,14 @@ Choice = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Option:
+class PricedOption:
     """What an option adds to the total price and harm."""
 
     price: float
     harm: float
 
 
-Table = Sequence[Mapping[str, Option]]
+Table = Sequence[Mapping[str, PricedOption]]
 """The options of each item, by name."""
 
 
@@ -46,7 +46,7 @@ def path(table: Table) -> list[Choice]:
     return choices
 
 
-def _hull(options: Mapping[str, Option]) -> list[str]:
+def _hull(options: Mapping[str, PricedOption]) -> list[str]:
     """Options on the lower convex hull of price and harm, from the cheapest to the least harmful."""
     hull: list[str] = []
     for name in sorted(options, key=lambda x: (options[x].price, options[x].harm, x)):
@@ -58,7 +58,7 @@ def _hull(options: Mapping[str, Option]) -> list[str]:
     return hull
 
 
-def _rate(options: Mapping[str, Option], one: str, other: str) -> float:
+def _rate(options: Mapping[str, PricedOption], one: str, other: str) -> float:
     """The price per unit of harm avoided, from one option to another."""
     return (options[other].price - options[one].price) / (options[one].harm - options[other].harm)
 

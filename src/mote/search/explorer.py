@@ -114,7 +114,7 @@ class Front:
 
     def svg(self) -> str:
         dots = [
-            pictures.Dot(
+            pictures.FrontDot(
                 p.ram,
                 p.cost,
                 ", ".join(p.names),
@@ -156,7 +156,7 @@ def explore(
         raise obstacle
     reason = "as asked for" if measured is False else obstacle.reason if obstacle else ""
     source = given_model(model, settings, example_inputs)
-    task = Task(sendable(source), settings, not reason, compiler, emulator)
+    task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator)
     with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
         search = _Search(runner, digest(task) if journal is not None else "", points, say)
         search.plan()
@@ -185,7 +185,7 @@ def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> Mot
 
 
 @dataclass(frozen=True)
-class Task:
+class ExplorationTask:
     """The shared state of an exploration, sent to each worker once."""
 
     model: Source
@@ -233,7 +233,7 @@ class Measured:
     constants: int
 
 
-def planned(task: Task, name: str) -> Planned | None:
+def planned(task: ExplorationTask, name: str) -> Planned | None:
     """Plans a point by name; None where nothing fits the budget."""
     try:
         compiled = task.compile(name)
@@ -255,7 +255,7 @@ def planned(task: Task, name: str) -> Planned | None:
     )
 
 
-def measured(task: Task, name: str) -> Measured:
+def measured(task: ExplorationTask, name: str) -> Measured:
     """Measures a point by name."""
     compiled = task.compile(name)
     # A budget is one of arena and static memory: the stack is no reason to refuse it.
@@ -326,7 +326,9 @@ class _Search:
             plans.append(plan if plan is None else self._known(name, plan))
         return plans
 
-    def _results(self, function: Callable[[Task, str], Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    def _results(
+        self, function: Callable[[ExplorationTask, str], Any], names: Sequence[str]
+    ) -> Iterator[tuple[str, Any]]:
         """Results by name; those in the journal are not computed again."""
         return self.runner.run(function, names, key=lambda name: digest(self.key, function.__name__, name))
 

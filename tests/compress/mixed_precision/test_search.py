@@ -19,7 +19,7 @@ from mote import quantize, targets
 from mote.compress.mixed_precision import task as mixing
 from mote.compress.mixed_precision.result import Mixed, loss
 from mote.compress.mixed_precision.search import drop
-from mote.compress.mixed_precision.task import Task, Trial, tried
+from mote.compress.mixed_precision.task import MixedPrecisionTask, Trial, tried
 from mote.compress.quantize.pipeline import Methods
 from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError
@@ -76,9 +76,9 @@ def mixed(**options: object) -> Mixed:
     return quantize.mix(network(), calibration(), labelled(), **given | options)  # type: ignore[no-any-return]
 
 
-def task() -> Task:
+def task() -> MixedPrecisionTask:
     settings = mote.Settings(targets.load("cortex-m4"))
-    return Task(source_of(network()), calibration(), labelled(), "", METHODS, "int8", settings)
+    return MixedPrecisionTask(source_of(network()), calibration(), labelled(), "", METHODS, "int8", settings)
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,9 @@ def test_of_equal_choices_the_one_with_less_noise(monkeypatch: pytest.MonkeyPatc
     """Where costs and accuracy are the same, int8 is chosen and not int4, whose name comes first."""
     exact = mixing.score
     monkeypatch.setattr(mixing, "score", lambda *given: replace(exact(*given), value=0.9))
-    monkeypatch.setattr(Task, "costs", lambda self, graph: {"instructions": 1000, "flash": 100, "ram": 10})
+    monkeypatch.setattr(
+        MixedPrecisionTask, "costs", lambda self, graph: {"instructions": 1000, "flash": 100, "ram": 10}
+    )
     found = mixed(precisions=("int4", "int8"))
     assert found.chosen.name == "int8"
     noise = {p.name: p.noise for p in (*found.points, *found.dominated)}
@@ -255,7 +257,7 @@ def test_convolutions() -> None:
     options = {"target": "cortex-m4", "precisions": two, "methods": METHODS, "measured": False}
     found = quantize.mix(CONVOLUTIONS, images[:100], test, max_accuracy_drop=0, **options)
     settings = mote.Settings(targets.load("cortex-m4"))
-    every = Task(source_of(CONVOLUTIONS), dataset(images[:100]), test, "", METHODS, "int8", settings)
+    every = MixedPrecisionTask(source_of(CONVOLUTIONS), dataset(images[:100]), test, "", METHODS, "int8", settings)
     exact = tried(every, Trial(()))
     results = [tried(every, Trial(choice)) for choice in product(two, repeat=6)]
     best = min(r["costs"]["instructions"] for r in results if loss(r, exact) <= 0)

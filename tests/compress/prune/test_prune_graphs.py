@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.compress.prune import blocks, channels, clusters
-from mote.compress.prune.groups import Groups, groups, without
+from mote.compress.prune.groups import ChannelGroups, groups, without
 from mote.compress.prune.importance import distances, sensitivities
 from mote.compress.prune.layers import float_layers, grams, matrix, with_matrices
 from mote.compress.prune.reconstruct import refitted
@@ -48,7 +48,7 @@ def outputs(graph: Graph, cases: Sequence[float_nets.Case]) -> list[Array]:
     return [np.concatenate([values[t] for values in found]) for t in graph.outputs]
 
 
-def silenced(graph: Graph, found: Groups, gone: Collection[int]) -> Graph:
+def silenced(graph: Graph, found: ChannelGroups, gone: Collection[int]) -> Graph:
     """The same graph, in which nobody has weights for these groups."""
     changed = {}
     for op in float_layers(graph):

@@ -11,7 +11,7 @@ import pytest
 
 import mote
 from mote.cli import main
-from mote.compress.prune.limits import Limit, limit_of, reached
+from mote.compress.prune.limits import PruningTarget, limit_of, reached
 from mote.errors import MoteError
 from mote.graph.tensor import Array
 from mote.passes.normal_form import normal
@@ -176,9 +176,9 @@ def test_there_is_one_target(options: dict[str, Any]) -> None:
 def test_the_first_way_that_is_cheap_enough_is_taken() -> None:
     costs = [100, 90, 90, 70, 50, 20, 10]
     for most in range(10, 100):
-        found, number = reached(Limit("macs", number=most), len(costs), lambda n, _: costs[n], "net")
+        found, number = reached(PruningTarget("macs", number=most), len(costs), lambda n, _: costs[n], "net")
         assert costs[found] <= most < costs[found - 1] and number == most
-    assert limit_of(macs=None, flash="2K", cycles=None) == Limit("flash", number=2048)
+    assert limit_of(macs=None, flash="2K", cycles=None) == PruningTarget("flash", number=2048)
     assert reached(limit_of(macs="70%"), len(costs), lambda n, _: costs[n], "net") == (3, 70)
 
 

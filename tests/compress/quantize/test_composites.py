@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mote import quantize
 from mote.compress.quantize.noise import signal_to_noise
-from mote.compress.quantize.pipeline import Result as Quantized
+from mote.compress.quantize.pipeline import QuantizationResult as Quantized
 from mote.compress.quantize.pipeline import finished, prepared
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.precision_units import units

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.deploy.update import delta
-from mote.deploy.update.delta import Copy, Insert
+from mote.deploy.update.delta import CopyRange, Insert
 from mote.errors import MoteError
 from tests.deploy.update.update_bench import image, pair, stand_in_signed
 from tests.helpers.support import examples
@@ -36,7 +36,7 @@ def test_differences_make_the_new_bytes(case: tuple[bytes, bytes]) -> None:
     made = b""
     for piece in delta.differences(old, new):
         made += piece.data if isinstance(piece, Insert) else old[piece.start : piece.start + piece.length]
-        assert not isinstance(piece, Copy) or piece.start >= 0
+        assert not isinstance(piece, CopyRange) or piece.start >= 0
     assert made == new
 
 

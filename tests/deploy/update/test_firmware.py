@@ -22,8 +22,8 @@ from mote.compiler.runtime import runtime
 from mote.deploy import keys
 from mote.deploy.signature import split
 from mote.deploy.update.header import load_image
-from mote.deploy.update.links import LostError, Opened, Serial
-from mote.deploy.update.session import Patience, Plan, Session, update
+from mote.deploy.update.links import ConnectionLostError, Opened, Serial
+from mote.deploy.update.session import Patience, Session, UpdatePlan, update
 from mote.emit.image.format import CHECKED_FROM, HEADER
 from mote.files import fill
 from mote.frontends import tflite
@@ -156,7 +156,7 @@ class Breaking(Serial):
         before, self.left = self.left, self.left - len(data)
         if before > 0 >= self.left:
             super().send(data[: len(data) // 2])
-            raise LostError("somebody pulled the plug")
+            raise ConnectionLostError("somebody pulled the plug")
         super().send(data)
 
 
@@ -181,7 +181,7 @@ def test_models_change_without_other_firmware(
 
         header, data = load_image(str(firmware.images["second"]))
         with Opened(Breaking(board.port, len(data) // 2)) as line:
-            outcome = update(Session(line, PATIENCE), Plan(data, header), "second")
+            outcome = update(Session(line, PATIENCE), UpdatePlan(data, header), "second")
         assert (outcome.connections, outcome.state) == (2, "confirmed")
         assert len(data) // 4 < outcome.resumed_at and outcome.bytes_sent < len(data) + 1000
         board.said(printed("second", 2))

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from mote.cli import main
 from mote.deploy.update import links
-from mote.deploy.update.frames import ANSWER, Message, Reader, Type
+from mote.deploy.update.frames import ANSWER, FrameReader, Message, Type
 from mote.deploy.update.header import read_header
-from mote.deploy.update.links import Connecting, Listening, LostError, Opened
-from mote.deploy.update.session import Patience, Plan, Session, update
+from mote.deploy.update.links import Connecting, ConnectionLostError, Listening, Opened
+from mote.deploy.update.session import Patience, Session, UpdatePlan, update
 from mote.errors import MoteError
 from tests.deploy.update.update_bench import HERE, MODULE, built, image, pair, sources, stand_in_signed
 from tests.helpers.support import examples
@@ -90,12 +90,12 @@ def test_messages_are_found_among_other_bytes(sent: list[Message], noise: list[b
     """Text between frames may end with a flag: then a frame begins where none does, and nothing is lost."""
     between = [part.replace(b"\x7e", b"") for part in noise]
     data = b"".join(part + message.framed for part, message in zip(between, sent, strict=False))
-    reader = Reader()
+    reader = FrameReader()
     assert [m for i in range(0, len(data), 7) for m in reader.take(data[i : i + 7])] == sent
     damaged = bytearray(data)
     for position in range(0, len(data), 11):
         damaged[position] ^= 0x10
-    assert all(m in sent for m in Reader().take(bytes(damaged)))
+    assert all(m in sent for m in FrameReader().take(bytes(damaged)))
 
 
 def test_install_update_and_what_is_refused(
@@ -225,7 +225,7 @@ class Lossy(Connecting):
 
 @pytest.mark.parametrize("seed", range(examples(6)))
 def test_a_line_that_loses_bytes(program: Path, flash: Path, seed: int) -> None:
-    plan = Plan(OLD, read_header(OLD, "old"), confirms=True)
+    plan = UpdatePlan(OLD, read_header(OLD, "old"), confirms=True)
     patience = Patience(answer_s=0.05, tries=30, restart_s=10.0, connections=20)
     with listening(program, flash) as port, Opened(Lossy(port, seed, 0.15)) as line:
         outcome = update(Session(line, patience), plan, "old")
@@ -269,9 +269,9 @@ def test_power_fails_while_it_receives(program: Path, flash: Path, by_delta: boo
     start()
     try:
         with Opened(line):
-            assert update(Session(line, QUICK), Plan(first, read_header(first, "first")), "").state == "confirmed"
+            assert update(Session(line, QUICK), UpdatePlan(first, read_header(first, "first")), "").state == "confirmed"
             line.left = 17_000
-            plan = Plan(new, read_header(new, "new"), [(read_header(first, "first"), first)] if by_delta else [])
+            plan = UpdatePlan(new, read_header(new, "new"), [(read_header(first, "first"), first)] if by_delta else [])
             outcome = update(Session(line, QUICK), plan, "new")
     finally:
         for device in devices:
@@ -310,7 +310,7 @@ class Odd(Silent):
     def __init__(self, most_data: int, positions: Sequence[int], begun: bytes = bytes(12)) -> None:
         super().__init__()
         self.most_data, self.positions, self.begun = most_data, cycle(positions), begun
-        self.reader, self.answers = Reader(), b""
+        self.reader, self.answers = FrameReader(), b""
 
     def send(self, data: bytes) -> None:
         for question in self.reader.take(data):
@@ -342,7 +342,7 @@ class Odd(Silent):
 def test_a_device_that_answers_oddly(device: Odd, reason: str) -> None:
     patience = Patience(answer_s=0.2, tries=1, finish_s=0.1)
     with pytest.raises(MoteError, match=reason):
-        update(Session(device, patience), Plan(OLD, read_header(OLD, "old")), "old")
+        update(Session(device, patience), UpdatePlan(OLD, read_header(OLD, "old")), "old")
 
 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert main(["ota", "--connect", "127.0.0.1:1", "--json"]) == 1
     assert "cannot be connected to" in json.loads(capsys.readouterr().out)["error"]["reason"]
     session = Session(Silent(), Patience(answer_s=0.01, tries=2))
-    with pytest.raises(LostError, match="does not answer"):
+    with pytest.raises(ConnectionLostError, match="does not answer"):
         session.hello()
     files = written(tmp_path, broken=NEW[:-10])
     for arguments, reason in {

@@ -8,17 +8,17 @@ from mote.emit.c.c import (
     BLANK,
     Accessor,
     Case,
+    CFunction,
     Comment,
     Compound,
     Define,
     Definition,
     Expression,
-    Formula,
-    Function,
     Include,
     Name,
     Noted,
     Switch,
+    Template,
     Text,
     assign,
     call,
@@ -55,7 +55,7 @@ N, Y = Name("n"), Name("y")
         (times(Y, 1), "y"),
         (times(plus(Y, 1), 4), "(y + 1) * 4"),
         (times(index("table", N), 4), "(table[n]) * 4"),
-        (Formula("{} < 0 ? NULL : {}", (Y, call("AT", Y))), "y < 0 ? NULL : AT(y)"),
+        (Template("{} < 0 ? NULL : {}", (Y, call("AT", Y))), "y < 0 ? NULL : AT(y)"),
     ],
 )
 def test_expressions(expression: Expression, text: str) -> None:
@@ -77,7 +77,7 @@ def test_expressions(expression: Expression, text: str) -> None:
         (Compound("do", ["f()"], " while (x);"), "do {\n    f();\n} while (x);\n"),
         (Accessor("int f(void)", "return 1"), "int f(void) { return 1; }\n"),
         (
-            Function("void f(void)", [when("x", when("y", "g()"))]),
+            CFunction("void f(void)", [when("x", when("y", "g()"))]),
             """\
 void f(void) {
     if (x) {

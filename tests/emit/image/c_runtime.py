@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import mote
-from mote.execute.host_runtime import Memory, Needs, Problem, TensorInfo
+from mote.execute.host_runtime import HostMemory, Needs, Problem, TensorInfo
 
 TOP = Path(mote.__file__).parent
 RUNTIME = TOP / "emit" / "image" / "runtime"
@@ -70,7 +70,7 @@ class Model:
         sizes = [n + more * (i == 0) for i, n in enumerate(needs.arena)]
         sizes[0] = given.get("arena_bytes", sizes[0])
         self.kept = [state, *arenas]
-        self.memory = Memory()
+        self.memory = HostMemory()
         for i, arena in enumerate(arenas):
             self.memory.arena[i], self.memory.arena_bytes[i] = arena.ctypes.data, sizes[i]
         self.memory.state = None if state is None else state.ctypes.data

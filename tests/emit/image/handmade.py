@@ -93,7 +93,7 @@ class Handmade:
         self._offsets |= {"data": at, "about": at + len(self.data)}
         named = {name: texts[name] + self._offsets["text"] for name in texts}
 
-        def pack(record: format.Record, values: dict[str, Any], *moved: str) -> bytes:
+        def pack(record: format.ImageRecord, values: dict[str, Any], *moved: str) -> bytes:
             known = {f.name: 0 for f in record.fields} | values
             known |= {"name": named[values["name"]]} if "name" in values else {}
             known |= {name: known[name] + self._offsets["data"] for name in moved}

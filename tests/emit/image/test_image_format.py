@@ -12,7 +12,7 @@ import pytest
 
 import mote.emit.image
 from mote.emit.image import format
-from mote.emit.image.format import DTYPES, ENTRIES, FEATURES, HEADER, SECTIONS, SIGNATURE, Field, Record
+from mote.emit.image.format import DTYPES, ENTRIES, FEATURES, HEADER, SECTIONS, SIGNATURE, ImageRecord, RecordField
 from mote.lower.program import IMAGE, STATES, Form, Kind
 from tests.helpers.support import needs
 
@@ -46,7 +46,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def fields(record: Record) -> str:
+def fields(record: ImageRecord) -> str:
     rows = [(at, f.type, f"`{f.name}`", f.what) for at, f in record.placed]
     return f"`{record.name}`, {record.nbytes} bytes:\n\n" + table(["byte", "type", "field", "what"], rows)
 
@@ -64,7 +64,7 @@ def test_the_manual_has_the_tables_of_the_format() -> None:
     assert DOC.read_text(encoding="utf-8") == text
 
 
-def c_name(record: Record, field: Field) -> str:
+def c_name(record: ImageRecord, field: RecordField) -> str:
     """The name of a field in C, where the sections of the header are an array of structs."""
     section = re.fullmatch(r"(\w+)_(offset|count)", field.name)
     if record is HEADER and section and section[1] in SECTIONS:
@@ -108,7 +108,7 @@ def test_the_structs_of_the_runtime_are_the_records(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("record", [*RECORDS, SIGNATURE], ids=lambda r: r.name)
-def test_records_have_no_gaps_and_come_back(record: Record) -> None:
+def test_records_have_no_gaps_and_come_back(record: ImageRecord) -> None:
     values = {f.name: 1 if f.count == 1 else (1,) * f.count for f in record.fields}
     data = record.pack(values)
     assert len(data) == record.nbytes and record.unpack(data) == values

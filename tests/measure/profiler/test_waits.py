@@ -11,7 +11,7 @@ import pytest
 from mote import targets
 from mote.cores import ARCHITECTURES
 from mote.cores.instructions import Decoded, Kind, Task, Timed
-from mote.measure.profiler.trace import Loads
+from mote.measure.profiler.trace import FlashLoads
 from mote.measure.profiler.waits import Waits, Zone, lru_misses, simulate
 from mote.measure.profiler.zones import zones
 from mote.targets import Reads
@@ -28,10 +28,10 @@ def straight(at: int, *sizes: int) -> list[Timed]:
     return found
 
 
-def loads(*found: tuple[int, int, int]) -> Loads:
+def loads(*found: tuple[int, int, int]) -> FlashLoads:
     """(place, address, bytes)."""
     places, addresses, sizes = np.array(found, np.int64).reshape(-1, 3).T
-    return Loads(addresses, sizes, places)
+    return FlashLoads(addresses, sizes, places)
 
 
 def run(

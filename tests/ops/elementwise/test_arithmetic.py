@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mote.compiler.line import compile
 from mote.emit.c.c import printed
-from mote.emit.c.values import Constants
+from mote.emit.c.values import ConstantPool
 from mote.errors import UnsupportedError
 from mote.evaluation.verify import verify
 from mote.frontends import tflite
@@ -233,7 +233,7 @@ def computed_alone(g: Graph, inputs: list[Array], folder: Path) -> Array:
     first."""
     op = g.ops[0]
     kernel = offered(g, op)[0]
-    constants = Constants("k")
+    constants = ConstantPool("k")
     params = constants.struct("p", kernel.params, kernel_fields(kernel))
     made = "\n".join([f'#include "{kernel.file}"', *map(str, kernel.instances), printed(constants.definitions)])
     names = [f"x{i}" for i in range(len(inputs))]

@@ -138,7 +138,7 @@ class Mixed:
             trade.Panel(
                 f"instructions ({self.unit}, estimated)" if axis == "instructions" and not self.tools else axis,
                 [
-                    trade.Dot(p.cost(axis), p.value, _tip(p), p == self.chosen)
+                    trade.TradeDot(p.cost(axis), p.value, _tip(p), p == self.chosen)
                     for p in every
                     if p.measured is not None or not self.tools
                 ],

@@ -22,7 +22,7 @@ from mote.compiler.firmware import missing_tools
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import chosen_settings
 from mote.compress.mixed_precision.result import AXES, MIXED, Guarded, Mixed, MixedLayer, MixedPoint, Sensitivity, loss
-from mote.compress.mixed_precision.task import SEARCHED, Probe, Task, Trial, file_of, probed, ran, tried
+from mote.compress.mixed_precision.task import SEARCHED, MixedPrecisionTask, Probe, Trial, file_of, probed, ran, tried
 from mote.compress.quantize.pipeline import Methods
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized
 from mote.compress.quantize.precision import Precision
@@ -33,7 +33,7 @@ from mote.frontends import source_of
 from mote.metrics.score import HIGHER
 from mote.progress import Say, counted, silent
 from mote.search import Runner, digest, front
-from mote.search.choices import Choice, Option, Table, first_good, neighbours, path
+from mote.search.choices import Choice, PricedOption, Table, first_good, neighbours, path
 from mote.search.session import searching, sendable
 
 PRECISIONS = (Precision.INT4, Precision.INT8, Precision.INT16, Precision.FLOAT32)
@@ -104,7 +104,7 @@ def mix(
     )
     labelled = dataset(test, labelled=True)
     held_out = None if validate is None else dataset(validate, labelled=True)
-    task = Task(
+    task = MixedPrecisionTask(
         sendable(source),
         dataset(data),
         labelled,
@@ -159,7 +159,7 @@ class _Search:
     def __init__(
         self,
         runner: Runner,
-        task: Task,
+        task: MixedPrecisionTask,
         precisions: tuple[str, ...],
         cheapest: str,
         allowed: float,
@@ -212,7 +212,7 @@ class _Search:
             warnings=(*quantized.warnings, *self._doubts(test.samples)),
         )
 
-    def _results(self, function: Callable[[Task, Any], Any], items: Sequence[Any]) -> list[Any]:
+    def _results(self, function: Callable[[MixedPrecisionTask, Any], Any], items: Sequence[Any]) -> list[Any]:
         """Results of evaluations; those in the journal are not repeated."""
         key = self.task.key
         done = counted(self.say, WORDS[function])
@@ -252,13 +252,13 @@ class _Search:
             )
             table.append(
                 {
-                    name: Option(_price(result["costs"], known, self.cheapest), _power(result["noise"]))
+                    name: PricedOption(_price(result["costs"], known, self.cheapest), _power(result["noise"]))
                     for name, result in here.items()
                     if "refused" not in result and result["costs"] is not None
                 }
             )
             if not table[-1]:
-                table[-1] = {base: Option(0.0, 0.0)}
+                table[-1] = {base: PricedOption(0.0, 0.0)}
         return sensitivities, table
 
     def _base(self) -> str:

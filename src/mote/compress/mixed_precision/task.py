@@ -14,10 +14,10 @@ from mote.compiler.line import compile, planned
 from mote.compiler.settings import Settings
 from mote.compress.quantize.encode import real_numbers
 from mote.compress.quantize.noise import given
-from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
+from mote.compress.quantize.pipeline import CalibratedModel, Methods, finished, prepared
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, post_training, spread
 from mote.compress.quantize.precision import Precision, Scheme
-from mote.compress.quantize.precision_units import Unit, layers_of, units
+from mote.compress.quantize.precision_units import PrecisionUnit, layers_of, units
 from mote.compress.quantize.quantizer import Integers
 from mote.compress.quantize.type_assignment import is_real
 from mote.data.dataset_type import Dataset
@@ -42,7 +42,7 @@ SEARCHED = 1000
 """Samples on which candidates are scored; the best one is verified on all."""
 
 
-class Costs(TypedDict):
+class PlannedCosts(TypedDict):
     """The planner's estimates for a model on the target."""
 
     instructions: int
@@ -55,10 +55,10 @@ class Probed(TypedDict):
 
     noise: float | None
     value: float
-    costs: Costs | None
+    costs: PlannedCosts | None
 
 
-class Refused(TypedDict):
+class RefusedPrecision(TypedDict):
     """The reason why a layer cannot have a precision."""
 
     refused: str
@@ -73,7 +73,7 @@ class Tried(TypedDict):
     samples: int
     noise: float | None
     """Signal-to-noise ratio in dB on the samples of probes; None where nothing differs from the float model."""
-    costs: Costs | None
+    costs: PlannedCosts | None
 
 
 class Ran(TypedDict):
@@ -103,7 +103,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class MixedPrecisionTask:
     """The shared state of a search, sent to each worker once."""
 
     model: Source
@@ -133,11 +133,11 @@ class Task:
         return checked(read(self.model).graph(), Scheme())
 
     @cached_property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[PrecisionUnit]:
         return units(self.graph)
 
     @cached_property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> CalibratedModel:
         return prepared(self.graph, spread(self.calibration.cases(self.graph), self.samples), self.methods)
 
     def made(self, precisions: Choice) -> Integers:
@@ -181,7 +181,7 @@ class Task:
         shape = (len(data), *graph.tensors[graph.outputs[0]].shape[1:])
         return noise(self.exact, heard), rated(self.metric, graph, answers.reshape(shape), data.cases(graph), data)
 
-    def costs(self, graph: Graph) -> Costs | None:
+    def costs(self, graph: Graph) -> PlannedCosts | None:
         """The planner's estimates for a model on the target; None where it does not fit."""
         s = self.settings
         try:
@@ -195,7 +195,7 @@ class Task:
         }
 
 
-def probed(task: Task, probe: Probe) -> Probed | Refused:
+def probed(task: MixedPrecisionTask, probe: Probe) -> Probed | RefusedPrecision:
     """Evaluates one layer in a precision: noise, score and costs, or why the layer cannot have the precision."""
     count = len(task.units)
     alone = task.made(_one_other(Precision.FLOAT32, count, probe))
@@ -214,7 +214,7 @@ def _one_other(base: str, count: int, probe: Probe) -> Choice:
     return tuple(probe.precision if i == probe.unit else str(base) for i in range(count))
 
 
-def tried(task: Task, trial: Trial) -> Tried:
+def tried(task: MixedPrecisionTask, trial: Trial) -> Tried:
     """Scores and plans a model."""
     graph = task.made(trial.precisions).graph if trial.precisions else task.graph
     rating = score(graph, task.test if trial.whole else task.labelled(SEARCHED), task.metric)
@@ -228,7 +228,7 @@ def tried(task: Task, trial: Trial) -> Tried:
     }
 
 
-def ran(task: Task, precisions: Choice) -> Ran:
+def ran(task: MixedPrecisionTask, precisions: Choice) -> Ran:
     """Measures a model on the emulated target."""
     exact = set(precisions) == {Precision.FLOAT32}
     compiled = compile(task.model if exact else file_of(task, precisions).source, task.settings)
@@ -241,7 +241,7 @@ def ran(task: Task, precisions: Choice) -> Ran:
     }
 
 
-def file_of(task: Task, precisions: Choice) -> Quantized:
+def file_of(task: MixedPrecisionTask, precisions: Choice) -> Quantized:
     """Quantizes the model as `mote quantize` writes it."""
     m = task.methods
     return post_training(

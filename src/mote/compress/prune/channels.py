@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.compress.prune.groups import STAYS, Groups
+from mote.compress.prune.groups import STAYS, ChannelGroups
 from mote.compress.prune.layers import Gram, Reals, float_layers, matrix
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
@@ -23,7 +23,7 @@ FOURS = 4
 
 
 @dataclass(frozen=True)
-class Step:
+class RemovalStep:
     """The groups to remove next, and the estimated share of the model's signal that is lost by then."""
 
     groups: tuple[int, ...]
@@ -32,18 +32,18 @@ class Step:
 
 def order(
     graph: Graph,
-    groups: Groups,
+    groups: ChannelGroups,
     grams: Mapping[int, Gram],
     sensitivities: Mapping[int, float],
     prices: Mapping[int, float],
-) -> list[Step]:
+) -> list[RemovalStep]:
     """Orders groups for removal; of each family one part of `unit` channels stays. `prices` are costs of operators, by
     output."""
     layers = [(op, op.outputs[0]) for op in float_layers(graph)]
     readers = [_Reader.of(graph, op, groups, grams[y], sensitivities[y]) for op, y in layers]
     costs = _Costs(graph, groups, prices)
     left = {number: list(family) for number, family in enumerate(groups.families)}
-    steps: list[Step] = []
+    steps: list[RemovalStep] = []
     lost = 0.0
     while parts := list(_cheapest(left.values(), _losses(groups, readers))):
         _, gone = min((loss / max(costs.saved(part), 1e-9), part) for loss, part in parts)
@@ -54,7 +54,7 @@ def order(
         costs.remove(gone)
         number = groups.family[gone[0]]
         left[number] = [group for group in left[number] if group not in gone]
-        steps.append(Step(gone, lost))
+        steps.append(RemovalStep(gone, lost))
     return steps
 
 
@@ -72,7 +72,7 @@ def unit_of(count: int) -> int:
     return FOURS if count % FOURS == 0 else 1
 
 
-def _losses(groups: Groups, readers: Sequence[_Reader]) -> Reals:
+def _losses(groups: ChannelGroups, readers: Sequence[_Reader]) -> Reals:
     total = np.zeros(len(groups.family))
     for reader in readers:
         reader.add_losses(total)
@@ -93,7 +93,7 @@ class _Reader:
         self.known: dict[int, float] | None = None
 
     @classmethod
-    def of(cls, graph: Graph, op: Layer, groups: Groups, gram: Gram, sensitivity: float) -> _Reader:
+    def of(cls, graph: Graph, op: Layer, groups: ChannelGroups, gram: Gram, sensitivity: float) -> _Reader:
         own = matrix(graph, op)
         stays = np.full(max(graph.tensors[op.inputs[0]].channels, 1) + 1, STAYS)
         of_input = np.append(groups.labels.get(op.inputs[0], stays[:-1]), STAYS)
@@ -131,7 +131,7 @@ class _Reader:
 class _Costs:
     """Costs of operators by remaining channels: proportional to outputs, and for layers with weights also to inputs."""
 
-    def __init__(self, graph: Graph, groups: Groups, prices: Mapping[int, float]) -> None:
+    def __init__(self, graph: Graph, groups: ChannelGroups, prices: Mapping[int, float]) -> None:
         layers = {id(op) for op in float_layers(graph)}
         self.parts = []
         for op in graph.ops:
@@ -157,7 +157,7 @@ class _Costs:
         return float(sum(price * np.prod([1.0 - gone[own].mean() for own in sides]) for price, sides in self.parts))
 
 
-def prefixes(steps: Sequence[Step]) -> Iterator[tuple[int, ...]]:
+def prefixes(steps: Sequence[RemovalStep]) -> Iterator[tuple[int, ...]]:
     """The groups that are removed after 0, 1, 2, ... steps."""
     gone: tuple[int, ...] = ()
     yield gone

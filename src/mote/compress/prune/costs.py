@@ -8,7 +8,7 @@ from mote.compiler.code_size import code_size
 from mote.compiler.firmware import missing_tools
 from mote.compiler.line import compile_graph, planned
 from mote.compiler.settings import Settings
-from mote.compress.quantize.pipeline import Prepared
+from mote.compress.quantize.pipeline import CalibratedModel
 from mote.compress.quantize.quantizer import quantized
 from mote.graph import Graph
 from mote.graph.region import Region
@@ -20,7 +20,7 @@ TARGET = "cortex-m4"
 
 
 @dataclass(frozen=True)
-class Costs:
+class PrunedCosts:
     """Costs of an int8 model on a target."""
 
     flash: int
@@ -32,14 +32,14 @@ class Costs:
     """Instructions of one inference on the emulated core; None where it was not run."""
 
 
-def costs_of(graph: Graph, settings: Settings, *, run: bool) -> Costs:
+def costs_of(graph: Graph, settings: Settings, *, run: bool) -> PrunedCosts:
     """Compiles an integer graph and returns its costs; `run`: executes it on the emulated core as well."""
     compiled = compile_graph(graph, settings)
     cycles = compiled.cost
     if run:
         result = run_model(compiled, layers=False)
-        return Costs(result.flash.total, compiled.plan.ram, cycles, result.instructions)
-    return Costs(compiled.project.constants + code_size(compiled).nbytes, compiled.plan.ram, cycles, None)
+        return PrunedCosts(result.flash.total, compiled.plan.ram, cycles, result.instructions)
+    return PrunedCosts(compiled.project.constants + code_size(compiled).nbytes, compiled.plan.ram, cycles, None)
 
 
 def obstacle(target: Target) -> str:
@@ -48,7 +48,7 @@ def obstacle(target: Target) -> str:
     return missing.reason if missing else ""
 
 
-def prices(graph: Graph, seen: Prepared, settings: Settings, unit: str) -> dict[int, float]:
+def prices(graph: Graph, seen: CalibratedModel, settings: Settings, unit: str) -> dict[int, float]:
     """The cost of each operator of a float graph, by output, in the unit of the pruning target; pruning saves a
     proportional share."""
     if unit == "macs":

@@ -22,7 +22,7 @@ STAYS = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class ChannelGroups:
     """Groups of channels that are removed together, numbered from 0."""
 
     labels: Mapping[int, Ints]
@@ -36,7 +36,7 @@ class Groups:
         return {group: number for number, family in enumerate(self.families) for group in family}
 
 
-def groups(graph: Graph) -> Groups:
+def groups(graph: Graph) -> ChannelGroups:
     free = dispensable(graph, _readers(graph), DType.FLOAT32)
     labels = _tied(graph, {t: mask for t, mask in free.items() if mask.any()})
     alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
@@ -45,10 +45,10 @@ def groups(graph: Graph) -> Groups:
     families = [like for like in alike.values() if len(like) > 1]
     numbers = {group: n for n, group in enumerate(sorted(g for family in families for g in family))}
     named = {t: np.array([numbers.get(int(group), STAYS) for group in own], np.int64) for t, own in labels.items()}
-    return Groups(named, tuple(tuple(numbers[g] for g in sorted(family)) for family in families))
+    return ChannelGroups(named, tuple(tuple(numbers[g] for g in sorted(family)) for family in families))
 
 
-def without(graph: Graph, grouping: Groups, gone: Collection[int]) -> Graph:
+def without(graph: Graph, grouping: ChannelGroups, gone: Collection[int]) -> Graph:
     """Removes groups of channels from a graph, with their weights, biases and other constants."""
     masks = {t: np.zeros(graph.tensors[t].channels, np.bool_) for t in graph.tensors if graph.tensors[t].data is None}
     for t, own in grouping.labels.items():

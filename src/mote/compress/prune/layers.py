@@ -35,7 +35,7 @@ UNSEEN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class WeightMatrix:
     """A layer's weights as [outputs, depth]; entry d multiplies channel `owners[d]` of the input. A bias is the last
     column, whose input is 1."""
 
@@ -58,17 +58,17 @@ def float_layers(graph: Graph) -> list[Layer]:
     return [op for op in layers if op.input(graph, 1).dtype == DType.FLOAT32 and op.input(graph, 1).data is not None]
 
 
-def matrix(graph: Graph, op: Layer) -> Matrix:
+def matrix(graph: Graph, op: Layer) -> WeightMatrix:
     """The weight matrix of a layer. A transposed convolution has a row for each output and tap, and no bias column, as
     the number of overlapping taps depends on the position."""
     w, columns = op.input(graph, 1), op.columns(graph)
     assert w.data is not None and columns is not None
     if isinstance(op, TransposeConv):
-        return Matrix(w.data.reshape(-1, w.shape[-1]).astype(np.float64), columns)
+        return WeightMatrix(w.data.reshape(-1, w.shape[-1]).astype(np.float64), columns)
     weights = w.data.reshape(w.shape[0], -1).astype(np.float64)
     owners = np.tile(columns, weights.shape[1] // len(columns))
     bias = float_bias(op.tensor(graph, 2), w.shape[0]).astype(np.float64)
-    return Matrix(np.column_stack([weights, bias]), np.append(owners, BIAS))
+    return WeightMatrix(np.column_stack([weights, bias]), np.append(owners, BIAS))
 
 
 def with_matrices(graph: Graph, matrices: Mapping[int, Reals]) -> Graph:
@@ -115,7 +115,7 @@ def _windows(patches: Array) -> Array:
     return patches.transpose(0, 1, 2, 4, 5, 3).reshape(n, high * wide, -1)
 
 
-def wanted_rows(weights: Matrix) -> int:
+def wanted_rows(weights: WeightMatrix) -> int:
     return max(LEAST_ROWS, ROWS_PER_INPUT * weights.depth)
 
 

@@ -20,7 +20,7 @@ PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Limit:
+class PruningTarget:
     """The most that a pruned model may cost."""
 
     unit: str
@@ -33,7 +33,7 @@ class Limit:
         return self.number or int(self.share * whole)
 
 
-def limit_of(**options: Any) -> Limit:
+def limit_of(**options: Any) -> PruningTarget:
     """The single target among a user's options."""
     given = {option: value for option, value in options.items() if value is not None}
     if len(given) != 1:
@@ -44,13 +44,13 @@ def limit_of(**options: Any) -> Limit:
     return _limit(unit, value)
 
 
-def _limit(unit: str, value: Any) -> Limit:
+def _limit(unit: str, value: Any) -> PruningTarget:
     percent = PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
     if percent:
         share = float(percent[1]) / 100
         if not 0 < share < 1:
             raise MoteError(f"{value} is not between 0% and 100%", where=f"option {unit}")
-        return Limit(unit, share=share)
+        return PruningTarget(unit, share=share)
     try:
         number = parse_size(value) if unit == "flash" else int(value)
     except (MoteError, TypeError, ValueError):
@@ -61,7 +61,7 @@ def _limit(unit: str, value: Any) -> Limit:
         raise MoteError(
             f"'{value}' is neither a percentage nor a number above zero", where=f"option {unit}", remedy=remedy
         )
-    return Limit(unit, number=number)
+    return PruningTarget(unit, number=number)
 
 
 Cost = Callable[[int, int | None], float]
@@ -83,7 +83,7 @@ def compiled_cost(unit: str, compile: Callable[[int, int | None], Compiled]) -> 
     return cost
 
 
-def reached(limit: Limit, ways: int, cost: Cost, model: str) -> tuple[int, int]:
+def reached(limit: PruningTarget, ways: int, cost: Cost, model: str) -> tuple[int, int]:
     """The first pruning step within a limit, and the absolute limit; costs must not increase from step to step."""
     unit, whole = UNITS[limit.unit], cost(0, None)
     if limit.share and whole == inf:

@@ -15,11 +15,11 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile_graph, given_model
 from mote.compiler.options import check_at_least, reading
 from mote.compiler.settings import Settings, make_settings
-from mote.compress.prune.costs import TARGET, Costs, costs_of, obstacle, prices
+from mote.compress.prune.costs import TARGET, PrunedCosts, costs_of, obstacle, prices
 from mote.compress.prune.importance import distances
-from mote.compress.prune.limits import Limit, compiled_cost, limit_of, reached
+from mote.compress.prune.limits import PruningTarget, compiled_cost, limit_of, reached
 from mote.compress.prune.schedule import KINDS, Cases, Change, Prices, Ways
-from mote.compress.quantize.pipeline import Methods, Prepared, finished, prepared
+from mote.compress.quantize.pipeline import CalibratedModel, Methods, finished, prepared
 from mote.compress.quantize.quantizer import quantized
 from mote.data.dataset import Dataset, dataset
 from mote.data.scale import scale_warnings
@@ -56,7 +56,7 @@ class PrunedPoint:
     name: str
     macs: int
     """MACs with nonzero weights."""
-    costs: Costs | None
+    costs: PrunedCosts | None
     """Costs of the int8 model on the target; None where it does not fit."""
     noise: float
     """Noise in dB against the unpruned model, before a final SOFTMAX."""
@@ -186,7 +186,7 @@ def prune(
         _check_float(graph)
         cases, others = split(given.cases(graph), samples)
         say("judging layers...")
-        seen = Prepared(graph, {}, {}, (), PLAIN) if limit.unit == "macs" else prepared(graph, cases, PLAIN)
+        seen = CalibratedModel(graph, {}, {}, (), PLAIN) if limit.unit == "macs" else prepared(graph, cases, PLAIN)
         ways = _ways(graph, cases, kind, prices(graph, seen, settings, limit.unit))
         why_not = obstacle(settings.target)
         job = _Job(kind, ways, cases, settings, not why_not, given, held, fine_tune, augment, device, others, graph)
@@ -274,7 +274,7 @@ class _Wanted:
     flash: int | None = None
 
 
-def _search(job: _Job, limit: Limit, seen: Prepared, model: str, front: bool, say: Say) -> list[_Wanted]:
+def _search(job: _Job, limit: PruningTarget, seen: CalibratedModel, model: str, front: bool, say: Say) -> list[_Wanted]:
     """The unpruned model, the points of a front, and last the requested step. Candidates are quantized with the ranges
     of the unpruned model."""
     ways = job.ways
@@ -290,14 +290,14 @@ def _search(job: _Job, limit: Limit, seen: Prepared, model: str, front: bool, sa
         say(f"trying way {number} of {len(ways) - 1}...")
         return ways.macs(number) if limit.unit == "macs" else by_compiling(number, most)
 
-    def wanted(name: str, limit: Limit) -> _Wanted:
+    def wanted(name: str, limit: PruningTarget) -> _Wanted:
         number, most = reached(limit, len(ways), cost, model)
         return _Wanted(name, number, most if limit.unit == "flash" else None)
 
     candidates = [_Wanted(UNPRUNED, 0)]
     for share in SHARES if front else ():
         with suppress(MoteError):
-            candidates.append(wanted(f"{share:.0%}", Limit(limit.unit, share=share)))
+            candidates.append(wanted(f"{share:.0%}", PruningTarget(limit.unit, share=share)))
     return [*candidates, wanted("pruned", limit)]
 
 

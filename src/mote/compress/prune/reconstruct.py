@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mote.compress.prune.layers import Gram, Matrix, Reals, float_layers, held, matrix, rows, wanted_rows, with_matrices
+from mote.compress.prune.layers import (
+    Gram,
+    Reals,
+    WeightMatrix,
+    float_layers,
+    held,
+    matrix,
+    rows,
+    wanted_rows,
+    with_matrices,
+)
 from mote.execute import batch
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
@@ -95,7 +105,7 @@ def _outputs(graph: Graph, op: Op, known: Mapping[int, Array]) -> dict[int, Arra
     return dict(zip(op.outputs, batch.apply(graph, op, given), strict=True))
 
 
-def _solved(given: Reals, wanted: Reals, now: Matrix, kept: Array | None) -> Reals:
+def _solved(given: Reals, wanted: Reals, now: WeightMatrix, kept: Array | None) -> Reals:
     """Least-squares weights, regularized towards the current ones."""
     products, cross = given.T @ given, given.T @ wanted
     ridge = held(products, RIDGE)

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from mote.compress.prune import blocks, channels, clusters
-from mote.compress.prune.groups import Groups, groups, without
+from mote.compress.prune.groups import ChannelGroups, groups, without
 from mote.compress.prune.importance import sensitivities
 from mote.compress.prune.layers import Gram, Reals, float_layers, grams, matrix, with_matrices
 from mote.compress.prune.reconstruct import refitted
@@ -77,8 +77,8 @@ class ChannelWays:
     """Removes whole channels."""
 
     graph: Graph
-    groups: Groups
-    steps: tuple[channels.Step, ...]
+    groups: ChannelGroups
+    steps: tuple[channels.RemovalStep, ...]
     counts = "channels"
 
     @classmethod

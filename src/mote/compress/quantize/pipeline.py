@@ -49,7 +49,7 @@ class Methods:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class CalibratedModel:
     """Calibration results of a model, for any precision of its layers."""
 
     exact: Graph
@@ -65,10 +65,10 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class QuantizationResult:
     """A quantized model."""
 
-    prepared: Prepared
+    prepared: CalibratedModel
     integers: Integers
 
 
@@ -78,12 +78,12 @@ def prepared(
     methods: Methods | None = None,
     precision: Precision = Precision.INT8,
     done: Done = lambda done, of: None,
-) -> Prepared:
+) -> CalibratedModel:
     """Calibrates a float graph in normal form, for layers that mostly have this precision. `done` is a callback with
     the processed and the total number of samples."""
     methods = methods or Methods()
     if not cases:
-        return Prepared(graph, {}, {}, cases, methods)
+        return CalibratedModel(graph, {}, {}, cases, methods)
     masked = softened(graph, cases)
     graph = masked.graph
     equalizes = methods.equalize and precision.activations == DType.INT8
@@ -96,7 +96,7 @@ def prepared(
         again = _told(graph, _all(graph, cases), done, len(cases), total)
         seen = observed(graph, followed(graph, again, insides))
     narrow, wide = (_above(ranges(seen, method), masked.least) for method in (methods.calibration, "min-max"))
-    return Prepared(graph, narrow, wide, cases, methods, insides)
+    return CalibratedModel(graph, narrow, wide, cases, methods, insides)
 
 
 def _all(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Iterator[dict[int, Array]]:
@@ -119,7 +119,7 @@ def _above(ranges: Ranges, least: Mapping[int, float]) -> Ranges:
     return {t: (max(low, least.get(t, low)), high) for t, (low, high) in ranges.items()}
 
 
-def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) -> Result:
+def finished(given: CalibratedModel, scheme: Scheme | None = None, *, io: str = IO[0]) -> QuantizationResult:
     """Quantizes in the precisions of a scheme, with the constants that the methods choose."""
     scheme, methods = scheme or Scheme(), given.methods
 
@@ -128,7 +128,7 @@ def finished(given: Prepared, scheme: Scheme | None = None, *, io: str = IO[0]) 
 
     adaptive = methods.rounding == "adaptive"
     if not given.cases or not (adaptive or methods.correct_biases):
-        return Result(given, made(io))
+        return QuantizationResult(given, made(io))
     nearest = made(IO[0])
     chosen = refined(given.exact, nearest, given.cases, rounding=adaptive, biases=methods.correct_biases)
-    return Result(given, made(io, chosen))
+    return QuantizationResult(given, made(io, chosen))

@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize.noise import signal_to_noise
-from mote.compress.quantize.pipeline import Methods, Result, finished, prepared
+from mote.compress.quantize.pipeline import Methods, QuantizationResult, finished, prepared
 from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.type_assignment import is_real
 from mote.data.dataset import dataset
@@ -174,7 +174,7 @@ def post_training(
 
 
 def written(
-    source: Source, result: Result, scheme: Scheme, warnings: Sequence[str], *, random: bool = False
+    source: Source, result: QuantizationResult, scheme: Scheme, warnings: Sequence[str], *, random: bool = False
 ) -> Quantized:
     """Writes a quantization result as a file; `random`: calibration data was random."""
     graph, given = result.integers.graph, result.prepared
@@ -247,7 +247,7 @@ def _whole(graph: Graph, op: Op) -> DType | None:
 
 def _result(
     graph: Graph, cases: Sequence[Mapping[int, Array]], scheme: Scheme, methods: Methods, io: str, say: Say
-) -> Result:
+) -> QuantizationResult:
     seen = prepared(graph, cases, methods, scheme.default, counted(say, "calibrating"))
     say("choosing integers...")
     result = finished(seen, scheme, io=io)
@@ -262,7 +262,7 @@ def _result(
     return result
 
 
-def _layers(result: Result, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
+def _layers(result: QuantizationResult, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
     exact, made, ranges = result.prepared.exact, result.integers, result.prepared.ranges
     noise = signal_to_noise(exact, made.graph, _calibrated(exact, cases, MOST_COMPARED)) if cases else {}
     layers = []

@@ -11,7 +11,7 @@ from mote.graph import Graph, Op
 
 
 @dataclass(frozen=True)
-class Unit:
+class PrecisionUnit:
     """A layer, by its number in the normal form, and the operators that share its precision."""
 
     layer: int
@@ -21,7 +21,7 @@ class Unit:
     """The numbers of all its operators."""
 
 
-def units(graph: Graph) -> list[Unit]:
+def units(graph: Graph) -> list[PrecisionUnit]:
     """The units of a float graph in normal form, in the order of their layers. An operator without weights belongs to
     the last layer that it depends on; what comes before all layers belongs to the first."""
     home: dict[int, int] = {}
@@ -35,14 +35,14 @@ def units(graph: Graph) -> list[Unit]:
         members.setdefault(unit, []).append(op.index)
         home |= dict.fromkeys(op.outputs, unit)
     early = members.pop(-1, [])
-    own_units = [Unit(i, _name(graph, ops[i]), ops[i].kind, tuple(own)) for i, own in sorted(members.items())]
+    own_units = [PrecisionUnit(i, _name(graph, ops[i]), ops[i].kind, tuple(own)) for i, own in sorted(members.items())]
     if early and own_units:
         first = own_units[0]
-        own_units[0] = Unit(first.layer, first.name, first.op, (*early, *first.operators))
+        own_units[0] = PrecisionUnit(first.layer, first.name, first.op, (*early, *first.operators))
     return own_units
 
 
-def layers_of(own: list[Unit], precisions: tuple[str, ...]) -> dict[int, Precision]:
+def layers_of(own: list[PrecisionUnit], precisions: tuple[str, ...]) -> dict[int, Precision]:
     """The precision of every operator, by number, from the precisions of the units."""
     return {op: Precision(p) for unit, p in zip(own, precisions, strict=True) for op in unit.operators}
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from mote.compress.quantize.composites import COMPOSITES
-from mote.compress.quantize.composites.scope import Scope
+from mote.compress.quantize.composites.scope import CompositeBuilder
 from mote.compress.quantize.constants import Chosen, halved, layer_constants
 from mote.compress.quantize.encode import in_steps
 from mote.compress.quantize.inside import Insides
 from mote.compress.quantize.litert_rules import FAMILIES, Rule, has_weights
 from mote.compress.quantize.precision import Precision, Rounded, Scheme
-from mote.compress.quantize.type_assignment import Held, Place, Ranges, held, is_real
+from mote.compress.quantize.type_assignment import Ranges, TypeAssignment, TypedTensor, held, is_real
 from mote.errors import MoteError
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT
@@ -157,12 +157,12 @@ class _Assembly:
 
     source: Graph
     precisions: Mapping[int, Precision]
-    places: Held
+    places: TypeAssignment
     chosen: Chosen
     insides: Insides
     real_edges: bool
     tensors: dict[int, Tensor] = field(default_factory=dict)
-    ids: dict[Place, int] = field(default_factory=dict)
+    ids: dict[TypedTensor, int] = field(default_factory=dict)
     """Ids of tensors by place."""
     constants: dict[tuple[int, bytes, bytes], int] = field(default_factory=dict)
     """Quantized constants, by float id, type and quantization: operators that read a constant alike share it."""
@@ -213,7 +213,7 @@ class _Assembly:
 
     def _write_composite(self, op: Op, inputs: list[int], output: int) -> None:
         x, y = self.tensors[inputs[0]], self.tensors[output]
-        scope = Scope(self.source, op, self.insides[op.outputs[0]], inputs, x, y, self._fresh())
+        scope = CompositeBuilder(self.source, op, self.insides[op.outputs[0]], inputs, x, y, self._fresh())
         COMPOSITES[type(op)].write(scope, op)
         self.tensors |= scope.tensors
         self.ops += scope.ops
@@ -240,7 +240,7 @@ class _Assembly:
             self.constants[key] = self._hold(t if alone else replace(t, id=self._fresh()))
         return self.constants[key]
 
-    def _found(self, place: Place, reader: int) -> int:
+    def _found(self, place: TypedTensor, reader: int) -> int:
         """The tensor that an operator, by number, reads at a place: as written, converted once for all readers, or a
         quantized constant."""
         if place in self.ids:
@@ -260,11 +260,11 @@ class _Assembly:
         self.ops.append(kind(inputs=(given,), outputs=(made,), name=self.tensors[made].name, index=reader))
         return made
 
-    def _edge(self, tensor: int) -> Place:
+    def _edge(self, tensor: int) -> TypedTensor:
         """The place of a model output."""
-        return Place(tensor, DType.FLOAT32) if self.real_edges else self.places.written[tensor]
+        return TypedTensor(tensor, DType.FLOAT32) if self.real_edges else self.places.written[tensor]
 
-    def _id(self, place: Place) -> int:
+    def _id(self, place: TypedTensor) -> int:
         """The tensor id of a place, created on first use: inputs and outputs keep the float id."""
         if place not in self.ids:
             t = self.source.tensors[place.tensor]

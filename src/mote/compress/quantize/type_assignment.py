@@ -26,7 +26,7 @@ Ranges = Mapping[int, Range]
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class TypedTensor:
     """A float tensor as it is stored in one type, for all its readers or for a single operator (by number)."""
 
     tensor: int
@@ -34,37 +34,37 @@ class Place:
     reader: int = EVERYONE
 
 
-Operands = tuple[Place | None, ...]
+Operands = tuple[TypedTensor | None, ...]
 """Places of an operator's inputs; None for unquantized inputs, weights and biases."""
 
 
 @dataclass(frozen=True)
-class Held:
+class TypeAssignment:
     """Places by their writers and readers."""
 
-    written: Mapping[int, Place]
+    written: Mapping[int, TypedTensor]
     """The first place of each float tensor: as a model input, or as its operator writes it."""
     read: Mapping[int, Operands]
     """Places of operands, by operator number."""
-    scales: Mapping[Place, Quantization]
+    scales: Mapping[TypedTensor, Quantization]
     """Quantization of every integer place."""
 
 
 @dataclass
-class Groups:
+class ScaleGroups:
     """Groups of places with one scale each (a union-find structure)."""
 
-    parents: dict[Place, Place] = field(default_factory=dict)
-    fixed: dict[Place, Quantization] = field(default_factory=dict)
+    parents: dict[TypedTensor, TypedTensor] = field(default_factory=dict)
+    fixed: dict[TypedTensor, Quantization] = field(default_factory=dict)
     """Scales that operators prescribe for their outputs, by the root of a group."""
 
-    def first(self, place: Place) -> Place:
+    def first(self, place: TypedTensor) -> TypedTensor:
         """The root of a group."""
         while place in self.parents:
             place = self.parents[place]
         return place
 
-    def join(self, a: Place, b: Place) -> None:
+    def join(self, a: TypedTensor, b: TypedTensor) -> None:
         """Merges two groups, of which at most one has a fixed scale, or both the same."""
         a, b = self.first(a), self.first(b)
         if a == b:
@@ -74,17 +74,19 @@ class Groups:
             self.fixed[a] = given
         self.parents[b] = a
 
-    def agree(self, places: Iterable[Place]) -> bool:
+    def agree(self, places: Iterable[TypedTensor]) -> bool:
         """Whether all have one fixed scale, or none has one."""
         given = [self.fixed.get(self.first(p)) for p in places]
         return all(x is given[0] or (x is not None and x.same_as(given[0])) for x in given)
 
-    def scales(self, places: Iterable[Place], ranges: Mapping[Place, Range]) -> dict[Place, Quantization]:
+    def scales(
+        self, places: Iterable[TypedTensor], ranges: Mapping[TypedTensor, Range]
+    ) -> dict[TypedTensor, Quantization]:
         """The scale of each place: the group's fixed one, or the one that covers the ranges of all its places."""
-        members: dict[Place, list[Place]] = {}
+        members: dict[TypedTensor, list[TypedTensor]] = {}
         for place in places:
             members.setdefault(self.first(place), []).append(place)
-        by_place: dict[Place, Quantization] = {}
+        by_place: dict[TypedTensor, Quantization] = {}
         for first, group in members.items():
             known = [ranges[p] for p in group if p in ranges]
             low, high = min((r[0] for r in known), default=0.0), max((r[1] for r in known), default=0.0)
@@ -103,7 +105,7 @@ def held(
     insides: Insides,
     *,
     real_edges: bool,
-) -> Held:
+) -> TypeAssignment:
     """Assigns places for given precisions of operators, by number; with `real_edges` the model's inputs and outputs are
     float. `ranges` are those of tensors by type, `insides` those of values inside layers."""
 
@@ -116,13 +118,13 @@ def held(
         usable = [] if real_edges else [t for t in (DType.INT16, DType.INT8) if t in wanted]
         return usable[0] if usable else DType.FLOAT32
 
-    written = {s.before: Place(s.before, DType.FLOAT32) for s in graph.states if is_real(graph, s.before)}
-    written |= {t: Place(t, given(t)) for t in graph.inputs if is_real(graph, t)}
+    written = {s.before: TypedTensor(s.before, DType.FLOAT32) for s in graph.states if is_real(graph, s.before)}
+    written |= {t: TypedTensor(t, given(t)) for t in graph.inputs if is_real(graph, t)}
     read: dict[int, Operands] = {}
-    groups = Groups()
+    groups = ScaleGroups()
     for op in graph.ops:
         composite = dtype(op) != DType.FLOAT32 and type(op) in COMPOSITES
-        made = {t: Place(t, dtype(op)) for t in op.outputs[: 1 if composite else None] if is_real(graph, t)}
+        made = {t: TypedTensor(t, dtype(op)) for t in op.outputs[: 1 if composite else None] if is_real(graph, t)}
         if composite:
             read[op.index] = _composite(graph, op, insides, made[op.outputs[0]], groups)
         else:
@@ -133,13 +135,13 @@ def held(
     places = {*written.values(), *(p for operands in read.values() for p in operands if p is not None)}
     whole = sorted(p for p in places if p.dtype != DType.FLOAT32)
     known = {p: r for p in whole if (r := _range(graph, ranges[p.dtype], p)) is not None}
-    return Held(written, read, groups.scales(whole, known))
+    return TypeAssignment(written, read, groups.scales(whole, known))
 
 
-def _operands(graph: Graph, op: Op, dtype: DType, groups: Groups) -> Operands:
+def _operands(graph: Graph, op: Op, dtype: DType, groups: ScaleGroups) -> Operands:
     """Places of operands with one scale: constants, and tensors with conflicting fixed scales, get a place of their
     own."""
-    places = [Place(t, dtype) if is_real(graph, t) else None for t in op.inputs]
+    places = [TypedTensor(t, dtype) if is_real(graph, t) else None for t in op.inputs]
     if dtype == DType.FLOAT32:
         return tuple(places)
     rule = FAMILIES[type(op)].rule
@@ -152,12 +154,12 @@ def _operands(graph: Graph, op: Op, dtype: DType, groups: Groups) -> Operands:
     return tuple(p if p is None or p in shared or not computed else replace(p, reader=op.index) for p in places)
 
 
-def _composite(graph: Graph, op: Op, insides: Insides, made: Place, groups: Groups) -> Operands:
+def _composite(graph: Graph, op: Op, insides: Insides, made: TypedTensor, groups: ScaleGroups) -> Operands:
     """The first operand, and private copies of the others, with scales that the layer prescribes."""
     own = COMPOSITES[type(op)].given(graph, op, insides[op.outputs[0]])
-    places: list[Place | None] = [Place(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
+    places: list[TypedTensor | None] = [TypedTensor(op.inputs[0], made.dtype), *[None] * (len(op.inputs) - 1)]
     for position, (dtype, quant) in own.items():
-        place = Place(op.inputs[position], dtype, op.index)
+        place = TypedTensor(op.inputs[position], dtype, op.index)
         places[position] = place
         if quant is None:
             groups.join(place, made)
@@ -166,7 +168,7 @@ def _composite(graph: Graph, op: Op, insides: Insides, made: Place, groups: Grou
     return tuple(places)
 
 
-def _join(op: Op, operands: list[Place], made: list[Place], groups: Groups) -> None:
+def _join(op: Op, operands: list[TypedTensor], made: list[TypedTensor], groups: ScaleGroups) -> None:
     """Ties the scales of an integer operator's inputs and outputs."""
     family = FAMILIES[type(op)]
     if family.rule is Rule.SAME:
@@ -178,7 +180,7 @@ def _join(op: Op, operands: list[Place], made: list[Place], groups: Groups) -> N
             groups.fixed[place] = one_scale(*family.fixed[place.dtype])
 
 
-def _range(graph: Graph, ranges: Ranges, place: Place) -> Range | None:
+def _range(graph: Graph, ranges: Ranges, place: TypedTensor) -> Range | None:
     """The range of a tensor; None for a constant that takes the scale of its neighbours, and is clamped."""
     t = graph.tensors[place.tensor]
     if t.data is None and t.id not in ranges:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize import pipeline
-from mote.compress.quantize.pipeline import Methods, Result
+from mote.compress.quantize.pipeline import Methods, QuantizationResult
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
 from mote.compress.quantize.precision import Precision
 from mote.compress.quantize.quantizer import Integers
@@ -32,7 +32,7 @@ class Origin:
 
     source: Source
     warnings: tuple[str, ...]
-    given: pipeline.Prepared
+    given: pipeline.CalibratedModel
     """The float graph before training, with its calibration results."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
@@ -155,7 +155,7 @@ def convert(prepared: Prepared) -> Quantized:
         given = replace(origin.given, exact=aware.graph(), ranges=aware.ranges, wide=aware.wide)
         made = replace(aware.integers, graph=aware.integer_graph().verify())
         _check(made)
-        return written(origin.source, Result(given, made), aware.scheme, origin.warnings)
+        return written(origin.source, QuantizationResult(given, made), aware.scheme, origin.warnings)
 
 
 def _check(made: Integers) -> None:

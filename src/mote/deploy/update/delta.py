@@ -30,7 +30,7 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True)
-class Copy:
+class CopyRange:
     """Copies bytes of the old image."""
 
     start: int
@@ -126,7 +126,7 @@ def _folded(value: int) -> int:
     return value << 1 if value >= 0 else (-value << 1) - 1
 
 
-def differences(old: bytes, new: bytes) -> Iterator[Copy | Insert]:
+def differences(old: bytes, new: bytes) -> Iterator[CopyRange | Insert]:
     """The instructions from `old` to `new`, in order. Of several matches, the one that continues the last copy is
     preferred, as it has the shortest encoding."""
     places = {old[i : i + WINDOW]: i for i in range(len(old) - WINDOW, -1, -STRIDE)}
@@ -144,7 +144,7 @@ def differences(old: bytes, new: bytes) -> Iterator[Copy | Insert]:
         begin = at - front
         if begin > done:
             yield Insert(new[done:begin])
-        yield Copy(start - front, length)
+        yield CopyRange(start - front, length)
         done = at = begin + length
         shift = start - front - begin
     if done < len(new):

@@ -55,7 +55,7 @@ class Message:
 
 
 @dataclass
-class Reader:
+class FrameReader:
     """Decodes messages from received bytes; skips damaged ones."""
 
     _held: bytearray = field(default_factory=bytearray)

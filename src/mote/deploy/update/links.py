@@ -23,7 +23,7 @@ PAUSE_S = 0.2
 Opening = TypeVar("Opening")
 
 
-class LostError(Exception):
+class ConnectionLostError(Exception):
     """Raised when the connection is lost, or the device does not respond."""
 
 
@@ -77,7 +77,7 @@ class _Socket:
         try:
             self._connected().sendall(data)
         except OSError as error:
-            raise LostError(f"the connection broke ({_reason(error)})") from None
+            raise ConnectionLostError(f"the connection broke ({_reason(error)})") from None
 
     def receive(self, seconds: float) -> bytes:
         connected = self._connected()
@@ -86,14 +86,14 @@ class _Socket:
                 return b""
             data = connected.recv(CHUNK)
         except OSError as error:
-            raise LostError(f"the connection broke ({_reason(error)})") from None
+            raise ConnectionLostError(f"the connection broke ({_reason(error)})") from None
         if not data:
-            raise LostError("the device closed the connection")
+            raise ConnectionLostError("the device closed the connection")
         return data
 
     def _connected(self) -> socket.socket:
         if self._socket is None:
-            raise LostError("there is no connection")
+            raise ConnectionLostError("there is no connection")
         return self._socket
 
 
@@ -207,10 +207,10 @@ class Serial:
         try:
             while data:
                 if not select.select([], [file], [], OPENING_S)[1]:
-                    raise LostError("the port takes no more bytes")
+                    raise ConnectionLostError("the port takes no more bytes")
                 data = data[os.write(file, data) :]
         except OSError as error:
-            raise LostError(f"the port is gone ({_reason(error)})") from None
+            raise ConnectionLostError(f"the port is gone ({_reason(error)})") from None
 
     def receive(self, seconds: float) -> bytes:
         file = self._opened()
@@ -219,14 +219,14 @@ class Serial:
                 return b""
             data = os.read(file, CHUNK)
         except OSError as error:
-            raise LostError(f"the port is gone ({_reason(error)})") from None
+            raise ConnectionLostError(f"the port is gone ({_reason(error)})") from None
         if not data:
-            raise LostError("the port is gone")
+            raise ConnectionLostError("the port is gone")
         return data
 
     def _opened(self) -> int:
         if self._file is None:
-            raise LostError("the port is not open")
+            raise ConnectionLostError("the port is not open")
         return self._file
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from mote.deploy.update import delta
-from mote.deploy.update.frames import ANSWER, PROTOCOL, BeginFlag, Message, Reader, Type
+from mote.deploy.update.frames import ANSWER, PROTOCOL, BeginFlag, FrameReader, Message, Type
 from mote.deploy.update.header import ImageHeader
-from mote.deploy.update.links import Line, LostError
+from mote.deploy.update.links import ConnectionLostError, Line
 from mote.errors import MoteError
 
 STATES = ("idle", "receiving", "trial")
@@ -85,7 +85,7 @@ class Device:
 def read_device(data: bytes) -> Device:
     """Parses the response to HELLO."""
     if len(data) != _HELLO.size:
-        raise LostError("the device answers something else")
+        raise ConnectionLostError("the device answers something else")
     protocol, state, tries, active, *rest = _HELLO.unpack(data)
     known = STATES[state] if state < len(STATES) else str(state)
     return Device(protocol, known, tries, None if active == NO_SLOT else active, *rest)
@@ -105,7 +105,7 @@ class Patience:
 
 
 @dataclass
-class Outcome:
+class UpdateOutcome:
     """The outcome of an update."""
 
     device: Device
@@ -132,8 +132,8 @@ class Session:
     patience: Patience = field(default_factory=Patience)
     say: Callable[[str], None] = lambda text: None
     sequence: int = field(default_factory=lambda: secrets.randbelow(256))
-    outcome: Outcome | None = None
-    _reader: Reader = field(default_factory=Reader)
+    outcome: UpdateOutcome | None = None
+    _reader: FrameReader = field(default_factory=FrameReader)
 
     def ask(self, kind: Type, data: bytes = b"", wait_s: float | None = None) -> bytes:
         """The response to a request, repeated on timeout; its status is MOTE_UPDATE_OK."""
@@ -145,7 +145,7 @@ class Session:
             answer = self._answer(lambda m: m.type == kind | ANSWER and m.sequence == question.sequence)
             if answer is not None:
                 return checked(answer.data)
-        raise LostError("the device does not answer")
+        raise ConnectionLostError("the device does not answer")
 
     def _answer(self, fits: Callable[[Message], bool]) -> Message | None:
         """The first matching message within the timeout."""
@@ -174,22 +174,22 @@ class Session:
 
     def reopen(self) -> None:
         self.line.open()
-        self._reader = Reader()
+        self._reader = FrameReader()
 
-    def begin(self, stream: Stream) -> int:
+    def begin(self, stream: UpdateStream) -> int:
         """Announces the stream; returns the offset from which the device needs it."""
         flags = BeginFlag.DELTA if stream.is_delta else BeginFlag(0)
         data = stream.data
         for more in (BeginFlag(0), BeginFlag.ANEW):
             answer = self.ask(Type.BEGIN, _BEGIN.pack(flags | more, len(data), crc32(data)))
             if len(answer) != _POSITION.size:
-                raise LostError("the device answers something else")
+                raise ConnectionLostError("the device answers something else")
             _, position, crc = _POSITION.unpack(answer)
             if position <= len(data) and crc32(data[:position]) == crc:
                 return int(position)
         raise MoteError("the device has something else than it says", where=self.line.name, remedy="reset the device")
 
-    def transfer(self, stream: bytes, position: int, most: int, outcome: Outcome) -> None:
+    def transfer(self, stream: bytes, position: int, most: int, outcome: UpdateOutcome) -> None:
         """Sends all data from a position on. Several frames may be unacknowledged at once; rejected ones are sent
         again. A device without progress is given up."""
         taken = sent = furthest = most_sent = position
@@ -206,7 +206,7 @@ class Session:
             if answer is None:
                 silent += 1
                 if silent > self.patience.tries:
-                    raise LostError("the device does not answer")
+                    raise ConnectionLostError("the device does not answer")
                 outcome.sent_again += (sent - taken + most - 1) // most
                 sent = taken
                 continue
@@ -220,7 +220,7 @@ class Session:
             stalled = 0 if at > furthest else stalled + 1
             furthest = max(furthest, at)
             if stalled > MOST_STALLED * self.patience.tries:
-                raise LostError("the device takes no more data")
+                raise ConnectionLostError("the device takes no more data")
             if at > taken:
                 taken, sent, silent = at, max(at, sent), 0
                 self.say(f"sending {taken:,} of {len(stream):,} bytes")
@@ -233,7 +233,7 @@ def checked(data: bytes) -> bytes:
     """A response with status OK. A device that was reset has lost the session."""
     status = int.from_bytes(data[:4], "little")
     if len(data) < 4 or status == NOT_BEGUN:
-        raise LostError("the device knows of no update")
+        raise ConnectionLostError("the device knows of no update")
     if status:
         what, remedy = STATUS.get(status, (f"it says status {status}", "use a Mote that fits its firmware"))
         raise MoteError(f"the device refuses: {what}", remedy=remedy)
@@ -241,7 +241,7 @@ def checked(data: bytes) -> bytes:
 
 
 @dataclass(frozen=True)
-class Stream:
+class UpdateStream:
     """The data to send: an image, or a delta."""
 
     data: bytes
@@ -249,7 +249,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Plan:
+class UpdatePlan:
     """The image to install, and possible sources of deltas."""
 
     image: bytes
@@ -262,19 +262,21 @@ class Plan:
     follows: bool = True
     """Wait for the device after its restart: the next one that connects may be another."""
 
-    def streams(self, device: Device) -> list[Stream]:
+    def streams(self, device: Device) -> list[UpdateStream]:
         """The possible streams for a device, the shortest first: the image, or a delta from its current one."""
-        deltas = [Stream(delta.encode(old, self.image), True) for header, old in self.sources if device.runs(header)]
-        return sorted([Stream(self.image, False), *deltas], key=lambda stream: len(stream.data))
+        deltas = [
+            UpdateStream(delta.encode(old, self.image), True) for header, old in self.sources if device.runs(header)
+        ]
+        return sorted([UpdateStream(self.image, False), *deltas], key=lambda stream: len(stream.data))
 
 
-def known_to(device: Device, streams: Sequence[Stream]) -> Stream | None:
+def known_to(device: Device, streams: Sequence[UpdateStream]) -> UpdateStream | None:
     """The stream that a device has received last, completely or in part."""
     known = (device.stream_bytes, device.stream_crc)
     return next((stream for stream in streams if known == (len(stream.data), crc32(stream.data))), None)
 
 
-def check_first(device: Device, plan: Plan, where: str) -> None:
+def check_first(device: Device, plan: UpdatePlan, where: str) -> None:
     """Refuses what the device would refuse, before anything is sent."""
     header = plan.header
     if header.version < device.counter:
@@ -290,7 +292,7 @@ def check_first(device: Device, plan: Plan, where: str) -> None:
         raise MoteError(f"{STATUS[5][0]}, of version {device.version}", where=where, remedy=STATUS[5][1])
 
 
-def update(session: Session, plan: Plan, where: str) -> Outcome:
+def update(session: Session, plan: UpdatePlan, where: str) -> UpdateOutcome:
     """Updates a device to an image. A lost connection is reopened, and the update resumes."""
     began = time.monotonic()
     connections = 1
@@ -298,7 +300,7 @@ def update(session: Session, plan: Plan, where: str) -> Outcome:
         try:
             outcome = _attempt(session, plan, where)
             break
-        except LostError as lost:
+        except ConnectionLostError as lost:
             if connections >= session.patience.connections:
                 raise MoteError(
                     f"the device was lost {connections} times: {lost}",
@@ -313,9 +315,9 @@ def update(session: Session, plan: Plan, where: str) -> Outcome:
     return outcome
 
 
-def _attempt(session: Session, plan: Plan, where: str) -> Outcome:
+def _attempt(session: Session, plan: UpdatePlan, where: str) -> UpdateOutcome:
     device = session.hello()
-    outcome = session.outcome = session.outcome or Outcome(device)
+    outcome = session.outcome = session.outcome or UpdateOutcome(device)
     if not device.runs(plan.header):
         streams = plan.streams(device)
         known = known_to(device, streams)
@@ -335,7 +337,7 @@ def _attempt(session: Session, plan: Plan, where: str) -> Outcome:
     return outcome
 
 
-def _send(session: Session, stream: Stream, device: Device, outcome: Outcome) -> None:
+def _send(session: Session, stream: UpdateStream, device: Device, outcome: UpdateOutcome) -> None:
     position = session.begin(stream)
     outcome.sent = "delta" if stream.is_delta else "image"
     outcome.stream_bytes = len(stream.data)
@@ -345,7 +347,7 @@ def _send(session: Session, stream: Stream, device: Device, outcome: Outcome) ->
     session.ask(Type.FINISH, wait_s=session.patience.finish_s)
 
 
-def _restart(session: Session, plan: Plan, where: str) -> Device:
+def _restart(session: Session, plan: UpdatePlan, where: str) -> Device:
     """Restarts the device, and reports what it runs then."""
     session.say("the device restarts")
     session.ask(Type.RESTART)
@@ -354,7 +356,7 @@ def _restart(session: Session, plan: Plan, where: str) -> Device:
     while time.monotonic() < until:
         try:
             device = session.hello()
-        except LostError:
+        except ConnectionLostError:
             session.reopen()
             continue
         if device.runs(plan.header):
@@ -371,7 +373,7 @@ def _restart(session: Session, plan: Plan, where: str) -> Device:
     raise MoteError("the device does not come back with the new model", where=where, remedy="reset it, and ask again")
 
 
-def _settled(session: Session, plan: Plan, device: Device) -> Device:
+def _settled(session: Session, plan: UpdatePlan, device: Device) -> Device:
     """The device after its model is confirmed, or after the timeout."""
     if device.state == "trial" and plan.confirms:
         session.ask(Type.CONFIRM)

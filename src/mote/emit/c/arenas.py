@@ -12,9 +12,9 @@ from mote.emit.c.c import (
     Define,
     Definition,
     Expression,
-    Formula,
     Include,
     Noted,
+    Template,
     Text,
     call,
     guarded,
@@ -109,10 +109,10 @@ class Given(Arena):
         return f"{'const ' if self.constant else ''}uint8_t *{self.pointer}"
 
     def address(self, offset: Expression) -> Expression:
-        return Formula(f"(mote_any{'_const' if self.constant else ''}_t)({{}})", (plus(self.pointer, offset),))
+        return Template(f"(mote_any{'_const' if self.constant else ''}_t)({{}})", (plus(self.pointer, offset),))
 
     def address_of_row(self, rows: str, place: Expression) -> Expression:
-        return self.address(Formula(f"{ALIGNMENT} * (size_t){{}}", (index(rows, place),)))
+        return self.address(Template(f"{ALIGNMENT} * (size_t){{}}", (index(rows, place),)))
 
 
 def arenas(plan: Plan) -> list[Arena]:

@@ -22,7 +22,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Formula:
+class Template:
     """A template with a {} for each of its parts."""
 
     form: str
@@ -71,7 +71,7 @@ class Noted:
 
 
 @dataclass(frozen=True)
-class Function:
+class CFunction:
     """A function definition, followed by an empty line."""
 
     signature: str
@@ -109,21 +109,21 @@ class Text:
 
 
 BLANK = Text("")
-Expression = int | str | Name | Formula
+Expression = int | str | Name | Template
 Statement = Expression | Compound | Switch | Comment | Noted
-Definition = Statement | Function | Accessor | Include | Define | Text
+Definition = Statement | CFunction | Accessor | Include | Define | Text
 
 
-def call(function: str, *arguments: Expression) -> Formula:
-    return Formula(f"{function}({', '.join('{}' for _ in arguments)})", arguments)
+def call(function: str, *arguments: Expression) -> Template:
+    return Template(f"{function}({', '.join('{}' for _ in arguments)})", arguments)
 
 
-def assign(target: Expression, value: Expression) -> Formula:
-    return Formula("{} = {}", (target, value))
+def assign(target: Expression, value: Expression) -> Template:
+    return Template("{} = {}", (target, value))
 
 
-def index(array: Expression, at: Expression) -> Formula:
-    return Formula("{}[{}]", (array, at))
+def index(array: Expression, at: Expression) -> Template:
+    return Template("{}[{}]", (array, at))
 
 
 def plus(a: Expression, b: Expression) -> Expression:
@@ -134,7 +134,7 @@ def plus(a: Expression, b: Expression) -> Expression:
         return b
     if b == 0:
         return a
-    return Formula("{} - {}", (a, -b)) if isinstance(b, int) and b < 0 else Formula("{} + {}", (a, b))
+    return Template("{} - {}", (a, -b)) if isinstance(b, int) and b < 0 else Template("{} + {}", (a, b))
 
 
 def times(a: Expression, factor: int) -> Expression:
@@ -143,17 +143,17 @@ def times(a: Expression, factor: int) -> Expression:
         return a * factor
     if factor in (0, 1):
         return a if factor else 0
-    return Formula("{} * {}" if isinstance(a, Name) else "({}) * {}", (a, factor))
+    return Template("{} * {}" if isinstance(a, Name) else "({}) * {}", (a, factor))
 
 
 def when(condition: Expression, *body: Statement) -> Compound:
-    return Compound(Formula("if ({})", (condition,)), body)
+    return Compound(Template("if ({})", (condition,)), body)
 
 
 def loop(ctype: str, variable: Expression, count: Expression, *body: Statement) -> Compound:
     """A loop over 0 .. count - 1."""
     head = f"for ({ctype} {{}} = 0; {{}} < {{}}; {{}}++)"
-    return Compound(Formula(head, (variable, variable, count, variable)), body)
+    return Compound(Template(head, (variable, variable, count, variable)), body)
 
 
 def guarded(guard: str, *definitions: Definition) -> list[Definition]:
@@ -170,7 +170,7 @@ def uses(part: object, name: Name) -> bool:
 
 def written(e: Expression) -> str:
     """Prints an expression."""
-    if isinstance(e, Formula):
+    if isinstance(e, Template):
         return e.form.format(*map(written, e.parts))
     return e.text if isinstance(e, Name) else str(e)
 
@@ -193,7 +193,7 @@ def _lines(d: Definition) -> list[str]:
             return [*lines, f"{last} */"]
         case Noted(what, comment):
             return [f"{line} /* {_remark(comment)} */" for line in _lines(what)]
-        case Function(signature, body):
+        case CFunction(signature, body):
             return [*_lines(Compound(signature, body)), ""]
         case Accessor(signature, statement):
             return [f"{signature} {{ {written(statement)}; }}", ""]

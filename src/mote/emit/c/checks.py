@@ -14,7 +14,7 @@ from itertools import groupby
 
 import numpy as np
 
-from mote.emit.c.c import Comment, Define, Definition, Function, Statement, Text, when
+from mote.emit.c.c import CFunction, Comment, Define, Definition, Statement, Text, when
 from mote.emit.c.values import wrap
 from mote.graph.tensor import Array
 from mote.kernels.contract import Structs, Value
@@ -22,7 +22,7 @@ from mote.kernels.structs import Field, words
 
 
 @dataclass(frozen=True)
-class Span:
+class ConstantSpan:
     """Contiguous constants in flash."""
 
     address: str
@@ -39,7 +39,7 @@ class Span:
 class Checked:
     """Constants that are checked."""
 
-    spans: Sequence[Span]
+    spans: Sequence[ConstantSpan]
     addresses: Mapping[str, str]
     """Pointers in the kernels' parameters, and their targets."""
 
@@ -51,7 +51,7 @@ def struct(
 
     Numbers are contiguous up to the next pointer, or up to the edge of a struct with pointers, where a 64-bit host may
     have padding."""
-    spans: list[Span] = []
+    spans: list[ConstantSpan] = []
     addresses: dict[str, str] = {}
     holders = {parent for field in fields if field.pointer for parent in _parents(field)}
     pairs = zip(fields, words(fields, params), strict=True)
@@ -61,7 +61,7 @@ def struct(
             addresses |= {at: "NULL" if isinstance(value, int) else named(value) for at, value in by_path.items()}
         else:
             first, *_, last = (*by_path, *by_path)
-            spans.append(Span(f"&{first}", f"&{last} + 1", np.array(list(by_path.values()), np.uint32)))
+            spans.append(ConstantSpan(f"&{first}", f"&{last} + 1", np.array(list(by_path.values()), np.uint32)))
     return Checked(spans, addresses)
 
 
@@ -71,13 +71,15 @@ def _parents(field: Field) -> frozenset[str]:
     return frozenset(".".join(parts[:i]) for i in range(1, len(parts)))
 
 
-def array_span(name: str, value: Array | Structs) -> Span:
+def array_span(name: str, value: Array | Structs) -> ConstantSpan:
     """The span of a constant array."""
     if isinstance(value, Structs):
-        return Span(name, f"{name} + {len(value.rows)}", (value.rows & 0xFFFFFFFF).astype(np.uint32).reshape(-1))
+        return ConstantSpan(
+            name, f"{name} + {len(value.rows)}", (value.rows & 0xFFFFFFFF).astype(np.uint32).reshape(-1)
+        )
     flat = value.reshape(-1)
     values = flat.view(np.float32) if flat.dtype == np.complex64 else flat
-    return Span(name, f"{name} + {values.size}", values)
+    return ConstantSpan(name, f"{name} + {values.size}", values)
 
 
 def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
@@ -103,7 +105,7 @@ def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
         tables = [Comment("Every constant that the model reads, and its CRC-32."), expected, *tables]
         steps = ["uint32_t crc = 0", *(when(f"!{look}", "return MOTE_DAMAGED") for look in looks)]
         steps.append(when(f"crc != {name.upper()}_CRC", "return MOTE_DAMAGED"))
-    return [*tables, Function(f"mote_status {name}_check(void)", [*steps, "return MOTE_OK"])]
+    return [*tables, CFunction(f"mote_status {name}_check(void)", [*steps, "return MOTE_OK"])]
 
 
 def _table(ctype: str, name: str, items: list[str]) -> Text:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mote.emit.c.arenas import Given
-from mote.emit.c.c import Compound, Expression, Formula, Statement, call, loop, when
+from mote.emit.c.c import Compound, Expression, Statement, Template, call, loop, when
 from mote.lower.program import Body, Branches, Instruction, Loop, Place
 from mote.plan.plan import LENT
 
@@ -52,7 +52,7 @@ class BodyFunction:
         if self.asks:
             asked = self.body.program.outputs[0].place
             assert asked is not None
-            return [Formula("return *(const uint8_t *){} != 0", (self._address(asked),))]
+            return [Template("return *(const uint8_t *){} != 0", (self._address(asked),))]
         copies = self.body.copies
         first = [self._copy(self._address(c.by_way), c.source) for c in copies if c.by_way is not None]
         return [*first, *(self._copy(self.memories[c.target.memory].pointer, c.by_way or c.source) for c in copies)]
@@ -80,7 +80,7 @@ def statements(i: Instruction, own: Sequence[BodyFunction], address: Address, sc
     """What the instruction does: one of its bodies, or one again and again over what it began with."""
     calls = [body.call(address, scratch) for body in own]
     if not isinstance(i.control, Loop):
-        condition = Formula("*(const uint8_t *){} != 0", (address(i.operands[0].place),))
+        condition = Template("*(const uint8_t *){} != 0", (address(i.operands[0].place),))
         return [when(condition, calls[0]), Compound("else", [calls[1]])]
     begin: list[Statement] = [
         call("memcpy", address(c.target), address(c.source), c.target.nbytes)
@@ -88,5 +88,5 @@ def statements(i: Instruction, own: Sequence[BodyFunction], address: Address, sc
         if not c.source.begins_with(c.target)
     ]
     if i.control.trips is None:
-        return [*begin, Compound(Formula("while ({})", (calls[0],)), calls[1:])]
+        return [*begin, Compound(Template("while ({})", (calls[0],)), calls[1:])]
     return [*begin, loop("uint32_t", "turn", i.control.trips, calls[-1])]

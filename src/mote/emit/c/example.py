@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from mote.emit.c.c import (
     BLANK,
     Accessor,
+    CFunction,
     Comment,
     Compound,
     Definition,
-    Function,
     Include,
     Noted,
     Statement,
@@ -23,7 +23,7 @@ from mote.emit.c.c import (
     when,
 )
 from mote.emit.c.options import ProjectOptions, banner
-from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs
+from mote.emit.c.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.graph.types import DType
 from mote.plan.plan import Plan
 
@@ -34,13 +34,13 @@ SELFTEST = "selftest/selftest.c"
 def text(plan: Plan, options: ProjectOptions) -> str:
     """The example of a model."""
     arena = [Text(line) for line in caller_arenas(plan, options)]
-    main = Function("int main(void)", _inference(plan, options))
+    main = CFunction("int main(void)", _inference(plan, options))
     return _example(options, [options.name], [*arena, *([BLANK] if arena else []), main])
 
 
 def shared_text(models: Sequence[tuple[Plan, ProjectOptions]], options: ProjectOptions) -> str:
     """The example of several models in one project."""
-    functions = [Function(f"static int run_{own.name}(void)", _inference(plan, own)) for plan, own in models]
+    functions = [CFunction(f"static int run_{own.name}(void)", _inference(plan, own)) for plan, own in models]
     names = [own.name for _, own in models]
     calls = " || ".join(f"run_{name}() != 0" for name in names)
     return _example(options, names, [*functions, Accessor("int main(void)", f"return {calls}")])
@@ -77,6 +77,6 @@ def _feed(plan: Plan, options: ProjectOptions) -> list[Statement]:
     return ["mote_status status", again, _failed("status")]
 
 
-def _print(port: Port) -> Statement:
+def _print(port: CPort) -> Statement:
     form, cast = ("%g", "(double)") if port.tensor.dtype == DType.FLOAT32 else ("%ld", "(long)")
     return loop("size_t", "i", f"{port.macro}_SIZE", f'printf("{form}\\n", {cast}{port.function}()[i])')

@@ -13,15 +13,15 @@ from mote.emit.c import control
 from mote.emit.c.arenas import Arena
 from mote.emit.c.c import (
     Case,
+    CFunction,
     Comment,
     Compound,
     Definition,
     Expression,
-    Formula,
-    Function,
     Name,
     Statement,
     Switch,
+    Template,
     assign,
     call,
     index,
@@ -31,7 +31,7 @@ from mote.emit.c.c import (
     uses,
 )
 from mote.emit.c.control import BodyFunction
-from mote.emit.c.values import CTYPES, Constants, CType, brief, table
+from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Call
@@ -115,8 +115,8 @@ def _nth(i: Instruction) -> Expression:
 def _batches(i: Instruction, size: int, *body: Statement) -> Compound:
     """The body for the rows of one turn from row y on, `size` at a time."""
     end = call("mote_min", plus(Y, i.group), i.last)
-    after = Formula("{}++" if size == 1 else f"{{}} += {size}", (Y,))
-    return Compound(Formula("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
+    after = Template("{}++" if size == 1 else f"{{}} += {size}", (Y,))
+    return Compound(Template("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
 
 
 @dataclass
@@ -124,7 +124,7 @@ class Executor:
     """What the instructions of a program become."""
 
     program: Program
-    constants: Constants
+    constants: ConstantPool
     prefix: str
     arenas: Mapping[int, Arena]
     """By the number of their memory."""
@@ -198,13 +198,13 @@ class Executor:
         return [*arrays, *([f"int32_t {', '.join(used)}"] if used else [])]
 
     @property
-    def functions(self) -> list[Function]:
+    def functions(self) -> list[CFunction]:
         """The bodies of control flow, each after those that it calls."""
         made = [(body.function, body) for body in self.bodies]
         return [part for function, body in made for part in (*body.functions, function)]
 
     @cached_property
-    def function(self) -> Function:
+    def function(self) -> CFunction:
         """A body of control flow: all of its steps, one after another."""
         program, body = self.program, self.body
         assert body is not None
@@ -215,7 +215,7 @@ class Executor:
             steps = [loop("uint32_t", "step", len(program.schedule), Switch(f"{self._order_name}[step]", cases))]
         counters = [f"uint{8 * program.counter_bytes}_t next[{program.counters}] = {{0}}"] if program.counters else []
         said = [*steps, *body.end]
-        return Function(body.signature, [*self.variables, *counters, *body.unused, *said])
+        return CFunction(body.signature, [*self.variables, *counters, *body.unused, *said])
 
     def _control(self, number: int, i: Instruction) -> list[Statement]:
         """An instruction with bodies, each of which becomes a function."""
@@ -294,7 +294,7 @@ class Executor:
             return _Count(0, i.first)
         y = index(self._list(f"y_{number}", i.listed), N) if i.listed else plus(times(N, i.step), i.first)
         counters = "next" if self.caller else f"{self.prefix}_state.next"
-        return _Count(Formula("{}++", (index(counters, i.counter),)), y)
+        return _Count(Template("{}++", (index(counters, i.counter),)), y)
 
     def _whole(self, number: int, i: Instruction) -> list[Statement]:
         """The kernel's own call over contiguous tensors."""
@@ -317,7 +317,7 @@ class Executor:
         out = i.target
         new, oldest = self._at(i.operands[0].place), f"&{self._oldest(out)}"
         run = self._guarded(i, call("mote_ring", self._params(number), new, self._at(out), oldest))
-        head = Formula("for ({} = 0; {} < {}; {}++)", (Y, Y, out.rows, Y))
+        head = Template("for ({} = 0; {} < {}; {}++)", (Y, Y, out.rows, Y))
         return [*run, Compound(head, self._trace(number, self._row(out, Y), out.row_bytes))]
 
     def _oldest(self, place: Place) -> str:
@@ -370,7 +370,7 @@ class Executor:
         return _batches(
             i,
             i.hi,
-            assign("const int32_t count", call("mote_min", i.hi, Formula("end - {}", (Y,)))),
+            assign("const int32_t count", call("mote_min", i.hi, Template("end - {}", (Y,)))),
             self._spread(source, array, 0),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
             *self._guarded(i, call(f"mote_{i.called.rows}", *arguments), *piece),
@@ -446,7 +446,7 @@ class Executor:
             K,
             count,
             assign("const int32_t row", index(name, plus(times(nth, count), K))),
-            assign(index(array.name, plus(K, at)), Formula("{} < 0 ? NULL : {}", (ROW, row))),
+            assign(index(array.name, plus(K, at)), Template("{} < 0 ? NULL : {}", (ROW, row))),
         )
 
     def _adding(self, number: int, i: Instruction) -> list[Statement]:
@@ -454,12 +454,12 @@ class Executor:
         out, (source,) = i.target, _sources(number, i)
         row = self._row_read(source)
         last = i.times - 1
-        part = Formula("({} == 0) | ({} == {}) << 1", (N, N, last))
+        part = Template("({} == 0) | ({} == {}) << 1", (N, N, last))
         assert i.sums is not None
         target = self._at(out)
         where = (self._at(i.sums), target, *self._scratch(i))
         run = call(f"mote_{i.called.name}", self._params(number), self._source(source, row), Y, part, *where)
-        done = Formula("{} == {} ? {} : 0", (N, last, out.row_bytes))
+        done = Template("{} == {} ? {} : 0", (N, last, out.row_bytes))
         return [*self._guarded(i, run, (target, out.row_bytes)), *self._trace(number, target, done)]
 
     def _row(self, place: Place, row: Expression) -> Expression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.emit.c.c import Accessor, Function, Include, Text, printed, when
+from mote.emit.c.c import Accessor, CFunction, Include, Text, printed, when
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.ports import caller_arenas, init_call, inputs, outputs
 from mote.plan.plan import Plan
@@ -30,11 +30,11 @@ def text(plan: Plan, options: ProjectOptions) -> str:
             _chosen("size_t harness_output_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in writes]),
             Accessor("int harness_init(void)", f"return (int){init_call(plan, options)}"),
             Accessor("int harness_check(void)", f"return (int){name}_check()"),
-            Function("int harness_run(void)", [f"const mote_status status = {run}", f"return {waits}(int)status"]),
+            CFunction("int harness_run(void)", [f"const mote_status status = {run}", f"return {waits}(int)status"]),
         ]
     )
 
 
-def _chosen(signature: str, values: list[str]) -> Function:
+def _chosen(signature: str, values: list[str]) -> CFunction:
     """A function that returns the i-th value."""
-    return Function(signature, [*(when(f"i == {i}", f"return {value}") for i, value in enumerate(values)), "return 0"])
+    return CFunction(signature, [*(when(f"i == {i}", f"return {value}") for i, value in enumerate(values)), "return 0"])

@@ -107,7 +107,7 @@ GENTLE = tuple(
 
 
 @dataclass(frozen=True)
-class Run:
+class GoldenRun:
     """An inference of the self-test: every tensor, and its tolerance."""
 
     pattern: Pattern
@@ -115,13 +115,13 @@ class Run:
     tolerances: Mapping[int, float]
 
 
-def runs(graph: Graph) -> tuple[Run, ...]:
+def runs(graph: Graph) -> tuple[GoldenRun, ...]:
     """The inferences of the self-test: over all values, over extreme ones, and one with unsaturated outputs; for a
     stateful model its warm-up and a few more."""
     if not graph.states:
         sure = [*_ending(graph, [FULL]), *_affordable(graph, EXTREME)]
         return (*sure, *_reaching(graph, sure), *_telling(graph)) or (_alone(graph, FULL),)
-    inferences: list[Run] = []
+    inferences: list[GoldenRun] = []
     sizes = Magnitudes(graph)
     kinds = (FULL, *GENTLE[:2], *EXTREME)
     for i in range(max(graph.warm_up, STEPS)):
@@ -130,33 +130,33 @@ def runs(graph: Graph) -> tuple[Run, ...]:
     return tuple(inferences)
 
 
-def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Magnitudes) -> Run:
+def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Magnitudes) -> GoldenRun:
     with np.errstate(all="ignore"):
         values = graph.evaluate({**pattern.inputs(graph), **states})
         magnitudes = sizes.step(values)
     floats = (t for t, v in values.items() if v.dtype in REALS)
-    return Run(pattern, values, {t: allowed_difference(values[t], magnitudes.get(t, 0.0)) for t in floats})
+    return GoldenRun(pattern, values, {t: allowed_difference(values[t], magnitudes.get(t, 0.0)) for t in floats})
 
 
-def _alone(graph: Graph, pattern: Pattern) -> Run:
+def _alone(graph: Graph, pattern: Pattern) -> GoldenRun:
     """An inference from the initial states."""
     return _run(graph, pattern, {}, Magnitudes(graph))
 
 
-def _affordable(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
+def _affordable(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[GoldenRun]:
     """Inferences within the budget: none for a large model, whose tensors are informative enough."""
     macs = max(sum(op.macs(graph) for op in graph.ops), 1)
     yield from _ending(graph, patterns[: SEARCH_MACS // macs])
 
 
-def _ending(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[Run]:
+def _ending(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[GoldenRun]:
     """Inferences up to the first one with a loop that runs too long."""
     with suppress(EndlessError):
         for pattern in patterns:
             yield _alone(graph, pattern)
 
 
-def _telling(graph: Graph) -> list[Run]:
+def _telling(graph: Graph) -> list[GoldenRun]:
     """The gentle inference with the least saturated outputs; stops at half."""
     best, least = None, 2.0
     for run in _affordable(graph, GENTLE):
@@ -168,14 +168,14 @@ def _telling(graph: Graph) -> list[Run]:
     return [best] if best else list(_ending(graph, GENTLE[:1]))
 
 
-def _reaching(graph: Graph, sure: Sequence[Run]) -> list[Run]:
+def _reaching(graph: Graph, sure: Sequence[GoldenRun]) -> list[GoldenRun]:
     """A run in which some output reaches its maximum (a confident class), where the other runs have none."""
     if not sure or not _bytes(graph, sure[0]).size or any(_bytes(graph, run).max() == 127 for run in sure):
         return []
     return list(islice((run for run in _affordable(graph, CERTAIN) if _bytes(graph, run).max() == 127), 1))
 
 
-def _bytes(graph: Graph, run: Run) -> Array:
+def _bytes(graph: Graph, run: GoldenRun) -> Array:
     """All int8 outputs of a run."""
     outputs = [run.values[t].reshape(-1) for t in graph.outputs if run.values[t].dtype == np.int8]
     return np.concatenate([np.zeros(0, np.int8), *outputs])

@@ -7,7 +7,7 @@ from textwrap import fill
 from mote.emit.c.arenas import arenas, size_macro
 from mote.emit.c.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
 from mote.emit.c.options import RAMFUNC_SECTION, ProjectOptions, banner
-from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs, parameters
+from mote.emit.c.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
 from mote.emit.c.states import saved_bytes
 from mote.emit.c.values import brief, quoted
 from mote.graph import Tensor
@@ -135,7 +135,7 @@ def _running(options: ProjectOptions) -> list[Definition]:
     ]
 
 
-def _pushing(port: Port, options: ProjectOptions) -> list[Definition]:
+def _pushing(port: CPort, options: ProjectOptions) -> list[Definition]:
     name, rows = options.name, row_count(port.tensor.shape)
     return [
         Comment(f"The input comes as {rows} rows, top to bottom."),
@@ -216,7 +216,7 @@ def _checking(options: ProjectOptions) -> list[Definition]:
     ]
 
 
-def _macros(port: Port) -> list[Definition]:
+def _macros(port: CPort) -> list[Definition]:
     """Macros of an input or output."""
     t, macro = port.tensor, port.macro
     dims = ", ".join(map(str, t.shape)) or "1"
@@ -239,7 +239,7 @@ def _macros(port: Port) -> list[Definition]:
     ]
 
 
-def _names(port: Port) -> list[Definition]:
+def _names(port: CPort) -> list[Definition]:
     """Names of an input's features, or of an output's classes, as an initializer macro, which costs nothing unless
     used."""
     labels = port.tensor.labels
@@ -285,5 +285,5 @@ def _init(plan: Plan, options: ProjectOptions) -> list[Definition]:
     return [Comment(why), f"mote_status {options.name}_init({parameters(plan, options)})", BLANK]
 
 
-def _accessor(port: Port, what: str) -> list[Definition]:
+def _accessor(port: CPort, what: str) -> list[Definition]:
     return [Comment(f"{what} ({port.tensor.size} elements) here."), f"{port.ctype} *{port.function}(void)", BLANK]

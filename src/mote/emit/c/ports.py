@@ -12,7 +12,7 @@ from mote.plan.plan import Plan
 
 
 @dataclass(frozen=True)
-class Port:
+class CPort:
     """An input or output: the accessor `function`, which returns a `ctype *`, and the prefix of its macros."""
 
     function: str
@@ -25,20 +25,20 @@ class Port:
         return self.function.upper()
 
 
-def inputs(plan: Plan, options: ProjectOptions) -> list[Port]:
+def inputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
     return _ports(plan, plan.graph.inputs, f"{options.name}_input", "", is_input=True)
 
 
-def outputs(plan: Plan, options: ProjectOptions) -> list[Port]:
+def outputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
     return _ports(plan, plan.graph.outputs, f"{options.name}_output", "const ", is_input=False)
 
 
-def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str, *, is_input: bool) -> list[Port]:
+def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str, *, is_input: bool) -> list[CPort]:
     """Ports with numbered names, where there are several."""
     ports = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        ports.append(Port(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t, is_input))
+        ports.append(CPort(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t, is_input))
     return ports
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from mote.emit.c import example, header, ramcode, selftest, source
 from mote.emit.c.arenas import arenas, shared, shared_files
 from mote.emit.c.c import Definition, Include, Text, printed
-from mote.emit.c.golden import Run
+from mote.emit.c.golden import GoldenRun
 from mote.emit.c.options import ProjectOptions
-from mote.emit.c.values import ConstantArray, Constants
+from mote.emit.c.values import ConstantArray, ConstantPool
 from mote.kernels import library
 from mote.lower.program import Program, program
 from mote.plan.plan import Plan
@@ -73,7 +73,7 @@ class Job:
 
     plan: Plan
     options: ProjectOptions
-    golden: Sequence[Run] = ()
+    golden: Sequence[GoldenRun] = ()
 
 
 def generate(job: Job) -> Project:
@@ -102,7 +102,7 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
 
 def _projects(jobs: Sequence[Job]) -> list[Project]:
     """A project per model; their constants share the flash."""
-    constants = [Constants(j.options.name) for j in jobs]
+    constants = [ConstantPool(j.options.name) for j in jobs]
     programs = [program(j.plan) for j in jobs]
     parts = list(zip(jobs, programs, constants, strict=True))
     bodies = [source.model(j.plan, made, j.options, c) for j, made, c in parts]
@@ -122,7 +122,7 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
             return
 
 
-def _project(job: Job, made: Program, constants: Constants, body: list[Definition]) -> Project:
+def _project(job: Job, made: Program, constants: ConstantPool, body: list[Definition]) -> Project:
     plan, options = job.plan, job.options
     name = options.name
     kernels = kernel_texts(plan, made, options)
@@ -171,7 +171,9 @@ def kernel_headers(used: Iterable[str]) -> list[str]:
     return ordered
 
 
-def _amalgamated(body: Iterable[Definition], kernels: Mapping[str, str], constants: Constants) -> Iterator[Definition]:
+def _amalgamated(
+    body: Iterable[Definition], kernels: Mapping[str, str], constants: ConstantPool
+) -> Iterator[Definition]:
     """The model's C with all includes inlined, except headers that callers include too."""
     texts = {
         "mote_common.h": [_inlined(kernels.values())],

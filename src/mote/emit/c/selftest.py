@@ -15,10 +15,10 @@ import numpy as np
 from mote.emit.c.c import (
     BLANK,
     Accessor,
+    CFunction,
     Comment,
     Compound,
     Definition,
-    Function,
     Include,
     Statement,
     Text,
@@ -30,9 +30,9 @@ from mote.emit.c.c import (
     when,
 )
 from mote.emit.c.example import SELFTEST
-from mote.emit.c.golden import MIX, Run, real_codes
+from mote.emit.c.golden import MIX, GoldenRun, real_codes
 from mote.emit.c.options import ProjectOptions, banner
-from mote.emit.c.ports import Port, caller_arenas, init_call, inputs, outputs
+from mote.emit.c.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.emit.c.values import CTYPES, wrap
 from mote.emit.c.values import number as literal
 from mote.graph import Graph
@@ -77,7 +77,7 @@ class _Test:
 
     plan: Plan
     options: ProjectOptions
-    runs: Sequence[Run]
+    runs: Sequence[GoldenRun]
     seen: list[_Seen] = field(default_factory=list)
     """Checksums of every step, then of every output."""
 
@@ -99,7 +99,7 @@ class _Test:
         return [s for s in self.seen if not s.width]
 
 
-def _test(plan: Plan, options: ProjectOptions, runs: Sequence[Run]) -> _Test:
+def _test(plan: Plan, options: ProjectOptions, runs: Sequence[GoldenRun]) -> _Test:
     """A test with all expected checksums."""
     graph = plan.graph
     tensors = [graph.tensors[t] for t in (*(plan.shown(op)[0] for op, _ in plan.works), *graph.outputs)]
@@ -121,14 +121,14 @@ def _test(plan: Plan, options: ProjectOptions, runs: Sequence[Run]) -> _Test:
     return test
 
 
-def text(plan: Plan, options: ProjectOptions, runs: Sequence[Run], crc: Definition) -> str:
+def text(plan: Plan, options: ProjectOptions, runs: Sequence[GoldenRun], crc: Definition) -> str:
     """The self-test of a model; `crc` includes `mote_crc.h`."""
     test = _test(plan, options, runs)
     return _file(options, [test], crc, Accessor("int main(void)", f"return (int){_called(test)}"))
 
 
 def shared_text(
-    models: Sequence[tuple[Plan, ProjectOptions, Sequence[Run]]], options: ProjectOptions, crc: Definition
+    models: Sequence[tuple[Plan, ProjectOptions, Sequence[GoldenRun]]], options: ProjectOptions, crc: Definition
 ) -> str:
     """The self-test of several models, which run in turn, so that each finds another's data in the arena."""
     tests = [_test(*model) for model in models]
@@ -137,7 +137,7 @@ def shared_text(
         options,
         tests,
         crc,
-        Function("int main(void)", ["int wrong = 0", loop("int", "turn", 2, *turns), "return wrong"]),
+        CFunction("int main(void)", ["int wrong = 0", loop("int", "turn", 2, *turns), "return wrong"]),
     )
 
 
@@ -230,14 +230,14 @@ def _definitions(test: _Test) -> list[Definition]:
         f"static uint32_t {name}_traces",
         f"static int {name}_wrong",
         BLANK,
-        Function(f"static void {name}_look(uint32_t which, const void *data, size_t bytes)", _looking(test)),
+        CFunction(f"static void {name}_look(uint32_t which, const void *data, size_t bytes)", _looking(test)),
         Comment("The model's hook: a step has given this."),
         f"void {name}_traced(uint32_t step, const void *data, size_t bytes)",
-        Function(
+        CFunction(
             f"void {name}_traced(uint32_t step, const void *data, size_t bytes)",
             [f"{name}_traces++", f"{name}_look(step, data, bytes)"],
         ),
-        Function(f"static mote_status {name}_selftest(void)", _testing(test)),
+        CFunction(f"static mote_status {name}_selftest(void)", _testing(test)),
     ]
 
 
@@ -316,7 +316,7 @@ def _feed(test: _Test) -> list[Statement]:
     return [*fills, assign("status", f"{name}_run()")]
 
 
-def _filled(graph: Graph, port: Port, number: int, data: str, size: str, at: str) -> Statement:
+def _filled(graph: Graph, port: CPort, number: int, data: str, size: str, at: str) -> Statement:
     """Writes the pattern to an array; `at` counts the input's elements."""
     code, dtype = f"noise(p, {number}, {at})", port.tensor.dtype
     value = f"({CTYPES[dtype].name}){code}"

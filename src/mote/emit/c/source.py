@@ -10,11 +10,11 @@ from mote.emit.c.arenas import SECTION, arenas, definition, places
 from mote.emit.c.c import (
     BLANK,
     Accessor,
+    CFunction,
     Comment,
     Compound,
     Define,
     Definition,
-    Function,
     Include,
     Noted,
     Statement,
@@ -29,7 +29,7 @@ from mote.emit.c.checks import Checked, array_span
 from mote.emit.c.executor import Executor, other_elements
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.ports import inputs, outputs, parameters
-from mote.emit.c.values import Constants
+from mote.emit.c.values import ConstantPool
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import Packed
 from mote.kernels.structs import Field, kernel_fields
@@ -40,14 +40,14 @@ from mote.targets import ALIGNED
 BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})
 
 
-def constants(options: ProjectOptions, pool: Constants) -> list[Definition]:
+def constants(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
     """`<name>_constants.h`."""
     head = banner(options, f"{options.name}_constants.h: weights and tables, kept in flash.")
     guard = f"{options.name.upper()}_CONSTANTS_H"
     return [head, *guarded(guard, Include("mote_common.h"), BLANK, *pool.definitions)]
 
 
-def model(plan: Plan, made: Program, options: ProjectOptions, pool: Constants) -> list[Definition]:
+def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
     """The C file. Fills `pool` with the constants that the steps need."""
     name = options.name
     executor = Executor(made, pool, name, places(plan))
@@ -129,13 +129,13 @@ def _structs(executor: Executor) -> Iterator[_Struct]:
                 yield _Struct(f"{e.hint}{number}", f"{e.prefix}_step_{number}", i.kernel, fields, i.reads)
 
 
-def _parameters(structs: Iterable[_Struct], pool: Constants) -> list[Definition]:
+def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definition]:
     """Definitions of the parameter structs."""
     made = ((s, pool.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
     return [Text(f"static const mote_{s.kernel.name}_t {s.name} = {value};\n") for s, value in made]
 
 
-def _checked(pool: Constants, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
+def _checked(pool: ConstantPool, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
     """All constants of the model."""
     arrays = [array_span(c.name, c.value) for c in pool.arrays]
     tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
@@ -159,10 +159,10 @@ def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
         ),
         f"static uint8_t {name}_noted[3][2 * {zone}]",
         BLANK,
-        Function(
+        CFunction(
             f"static void {name}_note{arguments}", [f"memcpy({noted[0]}, {before})", f"memcpy({noted[1]}, {after})"]
         ),
-        Function(f"static void {name}_look{arguments}", [when(changed, assign(f"{name}_state.broken", 1))]),
+        CFunction(f"static void {name}_look{arguments}", [when(changed, assign(f"{name}_state.broken", 1))]),
     ]
 
 
@@ -243,7 +243,7 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
         address = f"{places(plan)[place.memory].storage(options)} + {place.at}"
         where = f"return {position} == 0 ? NULL : (mote_any_t)({address})"
         accessors.append(Accessor(f"{port.ctype} *{port.function}(void)", where))
-    return [Function(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
+    return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
 
 
 def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
@@ -262,7 +262,7 @@ def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
         Switch("step" if made.straight else f"{name}_schedule[step]", cases),
     ]
     row = ", const void *row" if made.pushed else ""
-    return [*macros, BLANK, *functions, Function(f"static void {name}_work(uint32_t step{row})", body)]
+    return [*macros, BLANK, *functions, CFunction(f"static void {name}_work(uint32_t step{row})", body)]
 
 
 def _ready(options: ProjectOptions) -> Statement:
@@ -295,12 +295,12 @@ def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     step, run = f"mote_status {name}_step(void)", f"mote_status {name}_run(void)"
     if not made.schedule:
         nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
-        return [Function(step, nothing), Accessor(run, f"return {name}_step()")]
+        return [CFunction(step, nothing), Accessor(run, f"return {name}_step()")]
     work = f"{name}_work((uint32_t){name}_state.position - 1)"
     again = Compound("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
     return [
-        Function(step, [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]),
-        Function(run, ["mote_status status", again, "return status"]),
+        CFunction(step, [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]),
+        CFunction(run, ["mote_status status", again, "return status"]),
     ]
 
 
@@ -317,19 +317,19 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
             f"static int {name}_waits(void)", f"return {name}_schedule[(uint32_t){state}.position - 1] == {arrival}"
         ),
         Comment("One step; what comes after it."),
-        Function(
+        CFunction(
             f"static mote_status {name}_advance(const void *row)",
             [*_begin(made, options), work, *_end(made, options, status)],
         ),
-        Function(
+        CFunction(
             f"mote_status {name}_step(void)",
             [_ready(options), f"return {waits} ? MOTE_WAITING : {name}_advance(NULL)"],
         ),
-        Function(
+        CFunction(
             f"mote_status {name}_push_row(const {port.ctype} *row)",
             [_ready(options), f"return {waits} ? {name}_advance(row) : MOTE_BUSY"],
         ),
-        Function(
+        CFunction(
             f"mote_status {name}_push(const {port.ctype} *rows, size_t count)",
             [
                 _ready(options),

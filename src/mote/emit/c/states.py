@@ -8,10 +8,10 @@ import numpy as np
 
 from mote.emit.c.c import (
     BLANK,
+    CFunction,
     Comment,
     Compound,
     Definition,
-    Function,
     Noted,
     Statement,
     assign,
@@ -19,7 +19,7 @@ from mote.emit.c.c import (
     when,
 )
 from mote.emit.c.options import ProjectOptions
-from mote.emit.c.values import Constants
+from mote.emit.c.values import ConstantPool
 from mote.plan.plan import Plan
 
 HEAD = 16
@@ -43,7 +43,7 @@ def kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
     return [what, Compound(f"static struct {name}", fields, f" {name};"), BLANK]
 
 
-def keeping(plan: Plan, options: ProjectOptions, constants: Constants) -> list[Definition]:
+def keeping(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> list[Definition]:
     """The functions that reset, save and restore the state."""
     name = options.name
     kept, position = f"{name}_kept", f"{name}_state.position"
@@ -56,17 +56,19 @@ def keeping(plan: Plan, options: ProjectOptions, constants: Constants) -> list[D
     saving = f"mote_state_save(state, {model}&{kept}, sizeof {kept})"
     begin = "const uint8_t *const from = (const uint8_t *)state + MOTE_STATE_HEAD"
     return [
-        Function(f"static void {name}_forget(void)", _forgetting(plan, options, constants)),
-        Function(f"mote_status {name}_reset(void)", [ready, f"{name}_forget()", assign(position, 1), "return MOTE_OK"]),
-        Function(f"mote_status {name}_save(void *state, size_t bytes)", [*allowed, saving, "return MOTE_OK"]),
-        Function(
+        CFunction(f"static void {name}_forget(void)", _forgetting(plan, options, constants)),
+        CFunction(
+            f"mote_status {name}_reset(void)", [ready, f"{name}_forget()", assign(position, 1), "return MOTE_OK"]
+        ),
+        CFunction(f"mote_status {name}_save(void *state, size_t bytes)", [*allowed, saving, "return MOTE_OK"]),
+        CFunction(
             f"mote_status {name}_restore(const void *state, size_t bytes)",
             [*allowed, wrong, begin, *_restoring(plan, kept), "return MOTE_OK"],
         ),
     ]
 
 
-def _forgetting(plan: Plan, options: ProjectOptions, constants: Constants) -> list[Statement]:
+def _forgetting(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> list[Statement]:
     kept = f"{options.name}_kept"
     body: list[Statement] = []
     for i, state in enumerate(plan.graph.states):

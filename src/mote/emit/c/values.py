@@ -85,7 +85,7 @@ class ConstantArray:
 
 
 @dataclass
-class Constants:
+class ConstantPool:
     """The constant arrays of a model, deduplicated."""
 
     prefix: str

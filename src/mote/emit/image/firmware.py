@@ -8,7 +8,7 @@ from mote.emit.image import format
 from mote.emit.image.c_array import c_array
 from mote.emit.image.entries import Limits, entry_files
 from mote.emit.image.kernels import KernelRecord
-from mote.emit.image.reader import Description
+from mote.emit.image.reader import ImageContents
 from mote.emit.image.sources import runtime_files
 
 TRACED = "harness_traced"
@@ -16,14 +16,14 @@ TRACED = "harness_traced"
 
 
 def files(
-    data: bytes, image: Description, name: str, kernels: Sequence[KernelRecord], limits: Limits
+    data: bytes, image: ImageContents, name: str, kernels: Sequence[KernelRecord], limits: Limits
 ) -> dict[str, str]:
     """The runtime, the kernels, the image as an array, and `NAME.c` with the API of a generated model."""
     shared = {**runtime_files(), **entry_files(kernels, limits), **c_array(data, name)}
     return {**shared, f"{name}.h": _header(name), f"{name}.c": _source(image, name)}
 
 
-def arena_bytes(image: Description) -> int:
+def arena_bytes(image: ImageContents) -> int:
     return sum(-(-size // 8) * 8 for size in image.header["arena"])
 
 
@@ -46,7 +46,7 @@ const void *{name}_output(size_t i);
 """
 
 
-def _source(image: Description, name: str) -> str:
+def _source(image: ImageContents, name: str) -> str:
     header = image.header
     sizes = [-(-size // 8) for size in header["arena"]]
     arenas = "".join(f"static uint64_t arena_{i}[{size}];\n" for i, size in enumerate(sizes) if size)
@@ -81,7 +81,7 @@ const void *{name}_output(size_t i) {{ return mote_output(&model, i); }}
 """
 
 
-def glue(image: Description, name: str, works: int, mark: str) -> str:
+def glue(image: ImageContents, name: str, works: int, mark: str) -> str:
     """Glue to the harness. `works`: number of traced ops; `mark`: C code that marks the end of one, with `op`, `data`
     and `bytes`."""
     pushed = any(port.memory == format.NO_MEMORY for port in image.inputs)

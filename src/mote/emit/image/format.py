@@ -78,7 +78,7 @@ SIZES = {"B": "u8", "H": "u16", "I": "u32", "i": "i32", "f": "f32"}
 
 
 @dataclass(frozen=True)
-class Field:
+class RecordField:
     """A number in a record, or an array of `count`."""
 
     name: str
@@ -97,11 +97,11 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Record:
+class ImageRecord:
     """A struct of the image; `name` is its C name."""
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[RecordField, ...]
 
     @cached_property
     def _struct(self) -> struct.Struct:
@@ -112,7 +112,7 @@ class Record:
         return self._struct.size
 
     @property
-    def placed(self) -> Iterator[tuple[int, Field]]:
+    def placed(self) -> Iterator[tuple[int, RecordField]]:
         """Fields with their offsets."""
         at = 0
         for f in self.fields:
@@ -152,130 +152,134 @@ SECTIONS = {
 }
 """The sections in order, with their entry types."""
 
-HEADER = Record(
+HEADER = ImageRecord(
     "mote_header_t",
     (
-        Field("magic", "I", "0x45544f4d: the letters MOTE"),
-        Field("format", "H", "1: what this page describes"),
-        Field("header_bytes", "H", "192"),
-        Field("bytes", "I", "of the image, without a signature behind it; a multiple of 8"),
-        Field("crc", "I", "CRC-32 of the bytes from 16 on, as in zlib"),
-        Field("version", "I", "of the model: updates never go back to a smaller one"),
-        Field("features", "I", "bits, see below; a runtime refuses what it does not know"),
-        Field("source", "B", "SHA-256 of the model file", 32),
-        Field("arena", "I", "bytes of each memory, fastest first; 0: not used", MEMORIES),
-        Field("states", "I", "bytes that are kept from one inference to the next, a multiple of 8"),
-        Field("rings", "H", "ring buffers among them"),
-        Field("counters", "H", "of ops that run several times in an inference"),
-        Field("warm_up", "H", "inferences before the outputs mean something"),
-        Field("taps", "H", "the most row pointers of a step, those of output rows included"),
-        Field("inputs", "H", "how many there are"),
-        Field("outputs", "H", "how many there are"),
-        Field("words", "I", "of the largest struct of parameters"),
+        RecordField("magic", "I", "0x45544f4d: the letters MOTE"),
+        RecordField("format", "H", "1: what this page describes"),
+        RecordField("header_bytes", "H", "192"),
+        RecordField("bytes", "I", "of the image, without a signature behind it; a multiple of 8"),
+        RecordField("crc", "I", "CRC-32 of the bytes from 16 on, as in zlib"),
+        RecordField("version", "I", "of the model: updates never go back to a smaller one"),
+        RecordField("features", "I", "bits, see below; a runtime refuses what it does not know"),
+        RecordField("source", "B", "SHA-256 of the model file", 32),
+        RecordField("arena", "I", "bytes of each memory, fastest first; 0: not used", MEMORIES),
+        RecordField("states", "I", "bytes that are kept from one inference to the next, a multiple of 8"),
+        RecordField("rings", "H", "ring buffers among them"),
+        RecordField("counters", "H", "of ops that run several times in an inference"),
+        RecordField("warm_up", "H", "inferences before the outputs mean something"),
+        RecordField("taps", "H", "the most row pointers of a step, those of output rows included"),
+        RecordField("inputs", "H", "how many there are"),
+        RecordField("outputs", "H", "how many there are"),
+        RecordField("words", "I", "of the largest struct of parameters"),
         *(
-            Field(f"{name}{part}", "I", what)
+            RecordField(f"{name}{part}", "I", what)
             for name in SECTIONS
             for part, what in (("_offset", f"where the section `{name}` begins"), ("_count", "entries in it"))
         ),
-        Field("product", "I", "the product that it is for, which devices compare with theirs; 0: none"),
+        RecordField("product", "I", "the product that it is for, which devices compare with theirs; 0: none"),
     ),
 )
 
-NEEDED = Record(
+NEEDED = ImageRecord(
     "mote_needed_t",
     (
-        Field("id", "I", "CRC-32 of the kernel's signature"),
-        Field("name", "I", "offset of its name"),
+        RecordField("id", "I", "CRC-32 of the kernel's signature"),
+        RecordField("name", "I", "offset of its name"),
     ),
 )
 
-PORT = Record(
+PORT = ImageRecord(
     "mote_port_t",
     (
-        Field("name", "I", "offset of the tensor's name"),
-        Field("dtype", "B", "type of its elements, see below"),
-        Field("rank", "B", "how many axes it has"),
-        Field("memory", "B", "where it lies; 0xff: it is handed over row by row"),
-        Field("reserved", "B", "0"),
-        Field("offset", "I", "where it begins in that memory"),
-        Field("bytes", "I", "of all of it"),
-        Field("scale", "f", "of its quantization; 0: it has none"),
-        Field("zero_point", "i", "of its quantization"),
-        Field("shape", "I", "offset of `rank` words"),
-        Field("labels", "I", "offset of text, a line for each value of the last axis; 0: none"),
-        Field("row_bytes", "I", "of each of its rows"),
+        RecordField("name", "I", "offset of the tensor's name"),
+        RecordField("dtype", "B", "type of its elements, see below"),
+        RecordField("rank", "B", "how many axes it has"),
+        RecordField("memory", "B", "where it lies; 0xff: it is handed over row by row"),
+        RecordField("reserved", "B", "0"),
+        RecordField("offset", "I", "where it begins in that memory"),
+        RecordField("bytes", "I", "of all of it"),
+        RecordField("scale", "f", "of its quantization; 0: it has none"),
+        RecordField("zero_point", "i", "of its quantization"),
+        RecordField("shape", "I", "offset of `rank` words"),
+        RecordField("labels", "I", "offset of text, a line for each value of the last axis; 0: none"),
+        RecordField("row_bytes", "I", "of each of its rows"),
     ),
 )
 
-OP = Record(
+OP = ImageRecord(
     "mote_op_t",
     (
-        Field("name", "I", "offset of the layer's name"),
-        Field("kernel", "H", "which of `kernels`; 0xffff: none"),
-        Field("form", "B", "how it is called, see below"),
-        Field("operands", "B", "how many there are, at most 16"),
-        Field("params", "I", "offset of the words of its parameters; 0: none"),
-        Field("operand", "H", "the first one in `operands`"),
-        Field("out", "H", "the place of the output; 0xffff: none"),
-        Field("scratch", "I", "where working memory begins"),
-        Field("sums", "I", "where running sums begin"),
-        Field("scratch_memory", "B", "in which memory; 0xff: there is none"),
-        Field("sums_memory", "B", "in which memory; 0xff: there are none"),
-        Field("counter", "H", "which counter says n; 0xffff: none, n is always 0"),
-        Field("lo", "i", "WHOLE, EACH: the first row; jumps: the step to go on with"),
-        Field("hi", "i", "WHOLE, EACH: behind the last row, or units; ROWS: most rows at once; COPY: bytes"),
-        Field("first", "i", "y for n = 0"),
-        Field("step", "i", "by how much y grows with n"),
-        Field("list", "I", "where the values of y begin in `lists`; 0xffffffff: they follow from first and step"),
-        Field("times", "H", "how often it runs in an inference: n is 0 to times - 1"),
-        Field("group", "H", "rows that are computed each time: at most 64, or a 256th of those that the output has"),
-        Field("last", "i", "behind the last row that is computed"),
-        Field("scratch_bytes", "I", "of working memory"),
-        Field("sums_bytes", "I", "of running sums"),
+        RecordField("name", "I", "offset of the layer's name"),
+        RecordField("kernel", "H", "which of `kernels`; 0xffff: none"),
+        RecordField("form", "B", "how it is called, see below"),
+        RecordField("operands", "B", "how many there are, at most 16"),
+        RecordField("params", "I", "offset of the words of its parameters; 0: none"),
+        RecordField("operand", "H", "the first one in `operands`"),
+        RecordField("out", "H", "the place of the output; 0xffff: none"),
+        RecordField("scratch", "I", "where working memory begins"),
+        RecordField("sums", "I", "where running sums begin"),
+        RecordField("scratch_memory", "B", "in which memory; 0xff: there is none"),
+        RecordField("sums_memory", "B", "in which memory; 0xff: there are none"),
+        RecordField("counter", "H", "which counter says n; 0xffff: none, n is always 0"),
+        RecordField("lo", "i", "WHOLE, EACH: the first row; jumps: the step to go on with"),
+        RecordField("hi", "i", "WHOLE, EACH: behind the last row, or units; ROWS: most rows at once; COPY: bytes"),
+        RecordField("first", "i", "y for n = 0"),
+        RecordField("step", "i", "by how much y grows with n"),
+        RecordField("list", "I", "where the values of y begin in `lists`; 0xffffffff: they follow from first and step"),
+        RecordField("times", "H", "how often it runs in an inference: n is 0 to times - 1"),
+        RecordField(
+            "group", "H", "rows that are computed each time: at most 64, or a 256th of those that the output has"
+        ),
+        RecordField("last", "i", "behind the last row that is computed"),
+        RecordField("scratch_bytes", "I", "of working memory"),
+        RecordField("sums_bytes", "I", "of running sums"),
     ),
 )
 
-OPERAND = Record(
+OPERAND = ImageRecord(
     "mote_operand_t",
     (
-        Field("place", "H", "where the tensor lies"),
-        Field("taps", "H", "rows that are read for an output row; 0: all of the tensor at once"),
-        Field("start", "i", "tap k of row y is row start + y * step + k * spread"),
-        Field("step", "i", "by how many rows y moves the window"),
-        Field("spread", "i", "how many rows lie between taps, and 1"),
-        Field("list", "I", "or lists[list + n * taps + k], with y for n where group > 1; 0xffffffff: by the formula"),
+        RecordField("place", "H", "where the tensor lies"),
+        RecordField("taps", "H", "rows that are read for an output row; 0: all of the tensor at once"),
+        RecordField("start", "i", "tap k of row y is row start + y * step + k * spread"),
+        RecordField("step", "i", "by how many rows y moves the window"),
+        RecordField("spread", "i", "how many rows lie between taps, and 1"),
+        RecordField(
+            "list", "I", "or lists[list + n * taps + k], with y for n where group > 1; 0xffffffff: by the formula"
+        ),
     ),
 )
 
-PLACE = Record(
+PLACE = ImageRecord(
     "mote_location_t",
     (
-        Field("row_bytes", "I", "of each row"),
-        Field("rows", "I", "how many there are; others are outside of the image"),
-        Field("at", "I", "where row 0 is; of a table, where it begins in `rows`"),
-        Field("memory", "B", "0 to 3: the arenas; 0x10: the states; 0x11: the image"),
-        Field("kind", "B", "0: rows one after another, 1: a table, 2: a ring buffer"),
-        Field("ring", "H", "which ring buffer it is"),
+        RecordField("row_bytes", "I", "of each row"),
+        RecordField("rows", "I", "how many there are; others are outside of the image"),
+        RecordField("at", "I", "where row 0 is; of a table, where it begins in `rows`"),
+        RecordField("memory", "B", "0 to 3: the arenas; 0x10: the states; 0x11: the image"),
+        RecordField("kind", "B", "0: rows one after another, 1: a table, 2: a ring buffer"),
+        RecordField("ring", "H", "which ring buffer it is"),
     ),
 )
 
-INITIAL = Record(
+INITIAL = ImageRecord(
     "mote_initial_t",
     (
-        Field("at", "I", "where it lies among the states"),
-        Field("bytes", "I", "how many"),
-        Field("data", "I", "offset of what it holds; 0: bytes that are all the same"),
-        Field("fill", "I", "that byte"),
+        RecordField("at", "I", "where it lies among the states"),
+        RecordField("bytes", "I", "how many"),
+        RecordField("data", "I", "offset of what it holds; 0: bytes that are all the same"),
+        RecordField("fill", "I", "that byte"),
     ),
 )
 
-SIGNATURE = Record(
+SIGNATURE = ImageRecord(
     "mote_signature_t",
     (
-        Field("magic", "I", "0x4e474953: the letters SIGN"),
-        Field("algorithm", "I", "1: Ed25519"),
-        Field("key", "B", "the first bytes of the SHA-512 of the public key", 8),
-        Field("signature", "B", "of the bytes of the image", 64),
+        RecordField("magic", "I", "0x4e474953: the letters SIGN"),
+        RecordField("algorithm", "I", "1: Ed25519"),
+        RecordField("key", "B", "the first bytes of the SHA-512 of the public key", 8),
+        RecordField("signature", "B", "of the bytes of the image", 64),
     ),
 )
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature, Record
+from mote.emit.image.format import Feature, ImageRecord
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.graph.types import DType
@@ -96,7 +96,7 @@ class OpInfo:
 
 
 @dataclass(frozen=True)
-class Description:
+class ImageContents:
     """The contents of an image."""
 
     header: Mapping[str, Any]
@@ -141,7 +141,7 @@ def is_image(data: bytes) -> bool:
     return data.startswith(format.BEGINS)
 
 
-def read(data: bytes) -> Description:
+def read(data: bytes) -> ImageContents:
     """Parses an image. Raises ImageError where it is invalid or inconsistent."""
     return _Reader(data, read_header(data)).description()
 
@@ -204,7 +204,7 @@ class _Reader:
     def _span(self, section: str) -> tuple[int, int]:
         return self.header[f"{section}_offset"], self.header[f"{section}_count"]
 
-    def description(self) -> Description:
+    def description(self) -> ImageContents:
         kernels = tuple(NeededKernel(k["id"], self._text(k["name"])) for k in self._records("kernels"))
         places = [self._place(p) for p in self._records("places")]
         operands = [self._operand(o, places) for o in self._records("operands")]
@@ -221,7 +221,7 @@ class _Reader:
             self._check_inside(state["data"], state["bytes"] if state["data"] else 0, "what a state begins with")
         schedule = tuple(map(int, self.schedule))
         edges = tuple(ports[:count]), tuple(ports[count:])
-        return Description(
+        return ImageContents(
             self.header, kernels, *edges, ops, schedule, initial, self._about(), read_signature(self.behind)
         )
 
@@ -233,7 +233,7 @@ class _Reader:
         self._check(at + nbytes <= self.nbytes, f"{what} lies outside of it")
 
     def _records(self, section: str) -> list[dict[str, Any]]:
-        record: Record = format.ENTRIES[section]
+        record: ImageRecord = format.ENTRIES[section]
         begin, count = self._span(section)
         return [record.unpack(self.data, begin + k * record.nbytes) for k in range(count)]
 

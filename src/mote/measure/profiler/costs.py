@@ -155,7 +155,9 @@ def profile(
         compiled.path,
         firmware(compiled),
         [
-            Known(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), of[0].kernel.constants)
+            LayerFacts(
+                of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), of[0].kernel.constants
+            )
             for i, (op, of) in enumerate(plan.works)
         ],
     )
@@ -169,7 +171,7 @@ def profile(
 
 
 @dataclass(frozen=True)
-class Known:
+class LayerFacts:
     """Static facts about a layer."""
 
     number: str
@@ -187,7 +189,7 @@ class Profiled:
 
     path: str
     firmware: Firmware
-    layers: Sequence[Known]
+    layers: Sequence[LayerFacts]
 
 
 def profiled(
@@ -289,7 +291,7 @@ class TracedRun:
     sections: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Start and end of each section: needed for parts with several flash memories."""
 
-    def region(self, entry: str) -> Region:
+    def region(self, entry: str) -> TracedCalls:
         """All calls of a function."""
         marks = [(at, int(m[1])) for at, name in self.code.labels if (m := _STEP.match(name))]
         behind = {at + self.code.instruction(at).size for at, _ in marks}
@@ -303,11 +305,11 @@ class TracedRun:
             raise MoteError("was not called", where=where, remedy=f"see why the program ended before that{said}")
         slow = simulate(blocks, traced.order, traced.loads, zones(self.target, self.board, self.code, self.sections))
         known = traced.loads is not None
-        return Region(self.code, self.target, entry, blocks, traced.order, spans, dict(marks), slow, known)
+        return TracedCalls(self.code, self.target, entry, blocks, traced.order, spans, dict(marks), slow, known)
 
 
 @dataclass(frozen=True)
-class Region:
+class TracedCalls:
     """The calls of a function: `spans` are their first and last index in the `order` of blocks."""
 
     code: Code
@@ -422,7 +424,7 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
     return TracedRun(code, traced, target, board_of(target), extents(elf))
 
 
-def _assumed(target: Target, layer: Known, cost: Cost) -> Cost:
+def _assumed(target: Target, layer: LayerFacts, cost: Cost) -> Cost:
     """A step whose loads are unknown: assumes that all of its constants are read once, the minimum."""
     waited = target.constant_reads.stream(layer.constants)
     fetched = cost.waits.fetched + layer.constants
@@ -430,7 +432,7 @@ def _assumed(target: Target, layer: Known, cost: Cost) -> Cost:
     return replace(cost, cycles=cost.cycles + waited, waits=waits)
 
 
-def _all(target: Target, layers: Sequence[Known], plain: Region) -> Cost:
+def _all(target: Target, layers: Sequence[LayerFacts], plain: TracedCalls) -> Cost:
     """Costs of an inference."""
     cost = plain.cost()
     if not plain.loads_known:
@@ -442,7 +444,13 @@ def _all(target: Target, layers: Sequence[Known], plain: Region) -> Cost:
 
 
 def _result(
-    model: str, compiler: str, emulator: Emulator, region: Region, cost: Cost, macs: int, layers: list[LayerProfile]
+    model: str,
+    compiler: str,
+    emulator: Emulator,
+    region: TracedCalls,
+    cost: Cost,
+    macs: int,
+    layers: list[LayerProfile],
 ) -> Profile:
     target, core = region.target, region.core
     energy = None

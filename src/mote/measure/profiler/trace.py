@@ -43,7 +43,7 @@ _READ, _TRANSLATED = np.uint32(0x80000000), np.uint32(0xF0000000)
 
 
 @dataclass(frozen=True)
-class Loads:
+class FlashLoads:
     """Loads from read-only memory: addresses, sizes, and positions in the order of blocks."""
 
     addresses: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Trace:
     blocks: list[tuple[int, int]]
     order: NDArray[np.int32]
     said: str = ""
-    loads: Loads | None = None
+    loads: FlashLoads | None = None
 
 
 def trace(elf: Path, code: Code, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
@@ -135,7 +135,7 @@ def _understood(words: NDArray[np.uint32], code: Code, base: int, said: str) -> 
     loaded = words >= _READ
     places = np.cumsum(~loaded)[loaded] - 1
     read = words[loaded].astype(np.int64)
-    loads = Loads((read & 0x0FFFFFFF) + base, np.int64(1) << (read >> 28 & 7), places)
+    loads = FlashLoads((read & 0x0FFFFFFF) + base, np.int64(1) << (read >> 28 & 7), places)
     return Trace(blocks, words[~loaded].astype(np.int32), said, loads)
 
 
@@ -208,7 +208,7 @@ def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trac
         places.append(len(order) - 1)
 
     said = run_unicorn(elf, target, workdir, count=False, timeout_s=timeout_s, entered=entered, loaded=loaded)
-    loads = Loads(*(np.frombuffer(data, np.int64) for data in (addresses, sizes, places)))
+    loads = FlashLoads(*(np.frombuffer(data, np.int64) for data in (addresses, sizes, places)))
     return Trace([(start, start + size) for start, size in known], np.frombuffer(order, np.int32), said, loads)
 
 

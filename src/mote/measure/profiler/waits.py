@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.cores.instructions import Timed
-from mote.measure.profiler.trace import Loads
+from mote.measure.profiler.trace import FlashLoads
 from mote.targets import Reads
 
 Whole = NDArray[np.int64]
@@ -65,7 +65,7 @@ def lru_misses(lines: Sequence[int], count: int, ways: int | None = None) -> Who
 
 
 def simulate(
-    blocks: Sequence[Sequence[Timed]], order: NDArray[np.int32], loads: Loads | None, zones: Sequence[Zone]
+    blocks: Sequence[Sequence[Timed]], order: NDArray[np.int32], loads: FlashLoads | None, zones: Sequence[Zone]
 ) -> Waits:
     """Simulates a whole run. Addresses outside all zones cost nothing."""
     waits = Waits(*(np.zeros(len(order), np.int64) for _ in range(4)))
@@ -137,7 +137,7 @@ def _lines(block: Sequence[Timed], line_bytes: int) -> list[tuple[int, int]]:
     return lines
 
 
-def _reads(loads: Loads, zones: Sequence[Zone], reads: Reads) -> _Events:
+def _reads(loads: FlashLoads, zones: Sequence[Zone], reads: Reads) -> _Events:
     """Every line that is loaded; consecutive loads of a line in a block count once."""
     own = np.zeros(len(loads.addresses), bool)
     for zone in zones:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mote.compress.quantize.composites import gru, lstm, norms, svdf
-from mote.compress.quantize.composites.scope import Inside, Scope, See
+from mote.compress.quantize.composites.scope import CompositeBuilder, Inside, See
 from mote.graph import Graph, Op, Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -30,7 +30,7 @@ class Composite:
     """Returns the reason why a layer has no integer form, or None."""
     trace: Callable[[Graph, Any, Sequence[Array | None], int, See], None]
     """Reports internal values for stacked samples (see `mote.execute.batch`)."""
-    write: Callable[[Scope, Any], None]
+    write: Callable[[CompositeBuilder, Any], None]
     given: Callable[[Graph, Any, Inside], Given] = lambda graph, op, inside: {}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mote.compress.quantize.composites.scope import Inside, Scope, See
+from mote.compress.quantize.composites.scope import CompositeBuilder, Inside, See
 from mote.compress.quantize.composites.sequence import by_time, in_order, states_of
 from mote.compress.quantize.encode import bias_steps, one_scale, steps, weight_scales, weight_steps
 from mote.graph import Graph, Quantization, Tensor
@@ -76,7 +76,7 @@ def trace(graph: Graph, op: Gru, values: Sequence[Array | None], samples: int, s
             see(name, value)
 
 
-def write(scope: Scope, op: Gru) -> None:
+def write(scope: CompositeBuilder, op: Gru) -> None:
     (batch, time), units = op.batch_and_time(scope.graph), op.units(scope.graph)
     axis, y, many = 0 if op.time_major else 1, scope.y, op.results == (Result.SEQUENCE,)
     state = state_scale(scope.inside)
@@ -114,18 +114,20 @@ def write(scope: Scope, op: Gru) -> None:
         scope.add(Rescale, [loop.outputs[1]], y)
 
 
-def _plain(scope: Scope, what: str, data: Array) -> Tensor:
+def _plain(scope: CompositeBuilder, what: str, data: Array) -> Tensor:
     """An unquantized constant."""
     return scope.hold(what, data.shape, DType.INT32, None, data)
 
 
-def _begin(scope: Scope, op: Gru, shape: tuple[int, int], state: Quantization) -> int:
+def _begin(scope: CompositeBuilder, op: Gru, shape: tuple[int, int], state: Quantization) -> int:
     if op.tensor(scope.graph, HIDDEN) is not None:
         return scope.inputs[HIDDEN]
     return scope.hold("first state", shape, DType.INT16, state, np.zeros(shape, np.int16)).id
 
 
-def _results(scope: Scope, shape: tuple[int, int], state: Quantization, out: Tensor | None) -> tuple[int, ...]:
+def _results(
+    scope: CompositeBuilder, shape: tuple[int, int], state: Quantization, out: Tensor | None
+) -> tuple[int, ...]:
     """The loop's results, of which the outputs of all steps are the layer's."""
     results = [scope.hold("last step", (), DType.INT32), scope.hold("last state", shape, DType.INT16, state)]
     if out is not None:
@@ -136,9 +138,9 @@ def _results(scope: Scope, shape: tuple[int, int], state: Quantization, out: Ten
 class _Turn:
     """The body of the loop."""
 
-    def __init__(self, outer: Scope, op: Gru, state: Quantization) -> None:
+    def __init__(self, outer: CompositeBuilder, op: Gru, state: Quantization) -> None:
         self.outer, self.op, self.state = outer, op, state
-        self.scope = Scope(outer.graph, op, outer.inside, (), outer.x, outer.y, 0)
+        self.scope = CompositeBuilder(outer.graph, op, outer.inside, (), outer.x, outer.y, 0)
         self.inputs: list[Tensor] = []
         (self.batch, _), self.units = op.batch_and_time(outer.graph), op.units(outer.graph)
 

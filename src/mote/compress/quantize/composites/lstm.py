@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mote.compress.quantize.composites.scope import Inside, Scope, See
+from mote.compress.quantize.composites.scope import CompositeBuilder, Inside, See
 from mote.compress.quantize.composites.sequence import by_time, in_order, states_of
 from mote.compress.quantize.encode import one_scale, weight_scales
 from mote.graph import Graph, Quantization, Tensor
@@ -72,7 +72,7 @@ def sequence_trace(graph: Graph, op: LstmSequence, values: Sequence[Array | None
         see("cell", states[1])
 
 
-def write_sequence(scope: Scope, op: LstmSequence) -> None:
+def write_sequence(scope: CompositeBuilder, op: LstmSequence) -> None:
     """A backward layer reads a reversed sequence. With coupled gates ONNX has the input gate and TFLite the forget
     gate, which is the sigmoid of the negated argument."""
     units, y = op.units(scope.graph), scope.y
@@ -104,7 +104,7 @@ def write_sequence(scope: Scope, op: LstmSequence) -> None:
         scope.add(Reverse, [steps.id], y, axes=(axis,))
 
 
-def _begin(scope: Scope, op: LstmSequence, position: int, dtype: DType, quant: Quantization | None) -> int:
+def _begin(scope: CompositeBuilder, op: LstmSequence, position: int, dtype: DType, quant: Quantization | None) -> int:
     """Initial state of a sequence: the given one, or zeros."""
     if op.tensor(scope.graph, position) is not None:
         return scope.inputs[position]
@@ -119,7 +119,7 @@ def _intermediates(hidden: Tensor) -> tuple[tuple[float, int], ...]:
     return (*((0.0, 0),) * len(GATES), (hidden.scale, hidden.zero_point))
 
 
-def _constants(scope: Scope, reals: dict[int, Array], *, normalized: bool) -> dict[int, int]:
+def _constants(scope: CompositeBuilder, reals: dict[int, Array], *, normalized: bool) -> dict[int, int]:
     """The quantized constants of gates, by position."""
     constants: dict[int, int] = {}
     for gate in GATES:
@@ -157,7 +157,7 @@ def layer_trace(graph: Graph, op: Lstm, values: Sequence[Array | None], samples:
         see("cell", c)
 
 
-def write_layer(scope: Scope, op: Lstm) -> None:
+def write_layer(scope: CompositeBuilder, op: Lstm) -> None:
     """Quantizes TFLite's LSTM; its states stay states."""
     graph, y = scope.graph, scope.y
     tensors = ((p, op.tensor(graph, p)) for p in range(1, len(op.inputs)))

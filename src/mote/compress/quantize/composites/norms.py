@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mote.compress.quantize.composites.scope import Scope, See
+from mote.compress.quantize.composites.scope import CompositeBuilder, See
 from mote.compress.quantize.encode import in_steps, one_scale, steps
 from mote.graph import Graph, Quantization, Tensor
 from mote.graph.tensor import Array
@@ -46,7 +46,7 @@ def trace(graph: Graph, op: Standardize, values: Sequence[Array | None], samples
         see(name, value)
 
 
-def write(scope: Scope, op: Standardize) -> None:
+def write(scope: CompositeBuilder, op: Standardize) -> None:
     shape, y = scope.x.shape, scope.y
     one = (*shape[:-1], 1)
     lines = {"axes": (len(shape) - 1,), "keep_dims": True}
@@ -74,7 +74,7 @@ def write(scope: Scope, op: Standardize) -> None:
         scope.add(Rescale, [product.id], y)
 
 
-def _widened(scope: Scope) -> Tensor:
+def _widened(scope: CompositeBuilder) -> Tensor:
     """The layer's input as int16."""
     if scope.x.dtype == DType.INT16:
         return scope.x
@@ -87,7 +87,7 @@ def _wide(t: Tensor) -> Quantization:
     return steps(low, high, DType.INT16)
 
 
-def _reciprocal(scope: Scope, deviation: Tensor) -> Tensor:
+def _reciprocal(scope: CompositeBuilder, deviation: Tensor) -> Tensor:
     """The reciprocal of the deviation, which is bounded below by the calibrated minimum. LiteRT's quotients are defined
     for numerators whose scale is 2^14 to 2^16 times the product of the other ones: 1 is so many steps of it."""
     most = scope.inside["deviation"][1]

@@ -22,7 +22,7 @@ See = Callable[[str, Array], None]
 
 
 @dataclass
-class Scope:
+class CompositeBuilder:
     """A layer of the float graph, and the integer operators that replace it."""
 
     graph: Graph

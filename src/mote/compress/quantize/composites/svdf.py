@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mote.compress.quantize.composites.scope import Scope, See
+from mote.compress.quantize.composites.scope import CompositeBuilder, See
 from mote.compress.quantize.encode import steps
 from mote.graph import Graph
 from mote.graph.tensor import Array
@@ -29,7 +29,7 @@ def problem(graph: Graph, op: Svdf) -> str | None:
     return None if real else "its weights are integers already"
 
 
-def write(scope: Scope, op: Svdf) -> None:
+def write(scope: CompositeBuilder, op: Svdf) -> None:
     quant = steps(*scope.inside["state"], DType.INT16)
     kept = scope.retyped(op.inputs[STATE], DType.INT16, quant)
     scope.retyped(op.outputs[1], DType.INT16, quant)
