@@ -49,7 +49,7 @@ from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
-from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
+from mote.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
 from mote.measure.profiler import cycles, instructions
 from mote.measure.profiler.costs import steps
 from mote.ops.control.state import Window
@@ -351,7 +351,7 @@ def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
     found = {}
     for ops in (ops for n, ops in pieces.items() if n == ops[-1]):
         op = offers.op(ops)
-        reads, writes = (layouts.get(t, Layout.NHWC) for t in (op.inputs[0], op.outputs[0]))
+        reads, writes = (layouts.get(t, NHWC) for t in (op.inputs[0], op.outputs[0]))
         how = replace(lowering, reads=reads, writes=writes, coded=True)
         adding = offers.adding(ops, how)
         found[ops] = [*offers.kernels(ops, how), *([] if adding is None else [adding])]

@@ -16,7 +16,7 @@ from mote.frontends.model import Model
 from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels import catalogue
-from mote.kernels.contract import Call, Kernel, Layout, Packed, Refusal, View
+from mote.kernels.contract import NHWC, Call, Kernel, Layout, Packed, Refusal, View
 from mote.passes import optimize
 from mote.plan.request import Lowering
 from mote.plan.select import Offers
@@ -58,7 +58,7 @@ def kernels(graph: Graph) -> Iterator[Packed]:
 def _layouts(graph: Graph, ops: Numbers, features: frozenset[str]) -> list[Layout]:
     """How the first input of operators can lie."""
     layout = catalogue.wanted_layout(View(graph, tuple(graph.ops[n] for n in ops)), features)
-    return [Layout.NHWC, *([layout] if layout else [])]
+    return [NHWC, *([layout] if layout else [])]
 
 
 def _asked(view: View, features: frozenset[str]) -> Iterator[Packed]:

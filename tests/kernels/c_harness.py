@@ -20,7 +20,7 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels import library
-from mote.kernels.contract import Call, Layout, Packed
+from mote.kernels.contract import NHWC, Call, Packed
 from mote.kernels.structs import kernel_fields
 from mote.toolchain import Execution, Mode
 from mote.toolchain.machine_code import read_code
@@ -238,11 +238,11 @@ def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Packed, values: 
     params = program.params(kernel)
     activations = {}
     for position in kernel.operands:
-        layout = kernel.reads if position == 0 else Layout.NHWC
+        layout = kernel.reads if position == 0 else NHWC
         rows = rows_of(layout.store(values[position]))
         activations[position] = [program.block(row.nbytes, row) for row in rows]
     scratch = "" if kernel.scratch is None else f", {program.block(max(kernel.scratch, 1))}"
-    nbytes = kernel.writes.line * y.shape[-1] if kernel.writes.planar else y.nbytes // count
+    nbytes = kernel.writes.row_bytes(y, count)
     out = [program.block(nbytes) for _ in range(count)]
     ctype = CTYPES[DType.INT8 if kernel.moves else op.input(g, kernel.operands[0]).dtype].name
     for row in reversed(range(count)):

@@ -25,7 +25,7 @@ from mote.emit.image.kernels import KernelRecord, record
 from mote.graph import Graph, Op, Tensor
 from mote.graph.rows import row_count
 from mote.kernels import catalogue
-from mote.kernels.contract import Call, Layout, Packed, Structs, View
+from mote.kernels.contract import NHWC, Call, Layout, Packed, Structs, View
 from mote.kernels.structs import words
 from mote.lower.program import Form
 from mote.lower.row_access import Affine, affine
@@ -141,9 +141,7 @@ def _calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
     rows = min(row_count(output.shape), MOST_ROWS)
     tensors = [op.input(graph, p) for p in packed.operands]
     out = _nbytes(output, packed.writes)
-    whole = [
-        Read(_nbytes(t, packed.reads if i == 0 else Layout.NHWC), t.data is not None) for i, t in enumerate(tensors)
-    ]
+    whole = [Read(_nbytes(t, packed.reads if i == 0 else NHWC), t.data is not None) for i, t in enumerate(tensors)]
     if packed.call is Call.RING:
         window = op.output(graph)
         count = packed.params["rows"]
@@ -176,9 +174,9 @@ def _calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
 
 
 def _nbytes(t: Tensor, layout: Layout) -> int:
-    if not layout.planar:
+    if layout == NHWC:
         return t.nbytes
-    return row_count(t.shape) * t.shape[-1] * layout.line
+    return row_count(t.shape) * layout.row_bytes(t, row_count(t.shape))
 
 
 def _rows(t: Tensor, reads: Sequence[tuple[int, ...]], whole: Read) -> Read:

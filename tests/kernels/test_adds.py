@@ -11,7 +11,8 @@ from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
-from mote.kernels.contract import Call, Layout, Packed
+from mote.kernels.armv7em.planar import Planar
+from mote.kernels.contract import Call, Packed
 from tests.helpers.offered import adding, offered
 from tests.helpers.support import examples
 from tests.kernels.c_harness import Program, inputs_of, rows_of
@@ -172,4 +173,4 @@ def test_where_there_are_none(why: str) -> None:
 
 def test_other_layouts_have_none() -> None:
     g = tflite.parse(MODELS["conv2d_add_s8"], "model")
-    assert adding(g, g.ops[0], writes=Layout(8, 1)) is None
+    assert adding(g, g.ops[0], writes=Planar(8, 1)) is None

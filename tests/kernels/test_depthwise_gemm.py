@@ -22,14 +22,15 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise_planar import planar_layout
-from mote.kernels.contract import Layout, Packed, Refusal, View
+from mote.kernels.armv7em.planar import Planar
+from mote.kernels.contract import NHWC, Packed, Refusal, View
 from tests.helpers.offered import DSP
 from tests.helpers.support import batch, emulated, examples, needs_litert
 from tests.kernels.c_harness import Case, Program, call_row_by_row
 from tests.kernels.test_depthwise_planar import Layer, add_layer, layers
 
 MANY = list(HealthCheck)
-WANTED = Layout(24, 1)
+WANTED = Planar(24, 1)
 """What a layer behind the chain might want."""
 
 
@@ -103,7 +104,7 @@ class Joined(Case):
 def offered(g: Graph, *, planar: bool = False) -> list[Packed]:
     reads = planar_layout(View(g, g.ops[:1]))
     assert reads is not None
-    writes = WANTED if planar else Layout.NHWC
+    writes = WANTED if planar else NHWC
     return catalogue.candidates(View(g, g.ops, reads=reads, writes=writes), DSP)
 
 

@@ -15,7 +15,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.kernels.armv7em.depthwise_planar import planar_layout
-from mote.kernels.contract import View
+from mote.kernels.contract import NHWC, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from tests.helpers.offered import named
 from tests.helpers.support import batch, emulated, examples, soaked
@@ -127,7 +127,7 @@ def kernels(c: Layer) -> list[Case]:
     end = "_compact" if c.compact else ""
     names = ("depthwise_time", f"depthwise_two{end}", f"depthwise3{end}", f"depthwise_wide{end}")
     found = [k for k in (named(name, g, op) for name in names) if k is not None]
-    assert all(not k.reads.planar or k.reads == planar_layout(View(g, (op,))) for k in found)
+    assert all(k.reads == NHWC or k.reads == planar_layout(View(g, (op,))) for k in found)
     return [Case(g, op, kernel, c.seed) for kernel in found]
 
 

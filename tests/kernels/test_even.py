@@ -15,7 +15,8 @@ from mote.graph import Graph
 from mote.graph.fixedpoint import Ints, scale_even
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
-from mote.kernels.contract import Layout, View
+from mote.kernels.armv7em.planar import Planar
+from mote.kernels.contract import NHWC, View
 from mote.kernels.pack.loose import loosened
 from mote.kernels.pack.mend import layer_sums_of, loose_channels
 from mote.kernels.pack.requantize import staircases
@@ -143,7 +144,7 @@ def test_mended(line: int) -> None:
         if not ((FUZZ or seed in MENDED) and loose_channels(View(g, g.ops))):
             continue
         made = aimed(g, seed + 1)
-        layout = Layout(line, 1) if line else Layout.NHWC
+        layout = Planar(line, 1) if line else NHWC
         if line and not isinstance(g.ops[0], Conv2D):
             continue
         views = [{"writes": layout}]

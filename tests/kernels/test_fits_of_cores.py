@@ -18,7 +18,8 @@ from mote.graph import Graph
 from mote.graph.region import joined
 from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise_planar import planar_layout
-from mote.kernels.contract import Kernel, Layout, Refusal, View
+from mote.kernels.armv7em.planar import Planar
+from mote.kernels.contract import NHWC, Kernel, Refusal, View
 from mote.lower.program import Form
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -116,9 +117,9 @@ def views(g: Graph) -> Iterator[View]:
     for ops in chains:
         first, last = ops[0], ops[-1]
         planar = planar_layout(View(g, ops)) if isinstance(first, DepthwiseConv2D) else None
-        wide = Layout(-(-(last.output(g).shape[2] + 2) // 4) * 4, 1) if isinstance(last, Conv2D) else None
-        for reads in (Layout.NHWC, *([planar] if planar else [])):
-            for writes in (Layout.NHWC, *([wide] if wide else [])):
+        wide = Planar(-(-(last.output(g).shape[2] + 2) // 4) * 4, 1) if isinstance(last, Conv2D) else None
+        for reads in (NHWC, *([planar] if planar else [])):
+            for writes in (NHWC, *([wide] if wide else [])):
                 yield View(g, ops, reads=reads, writes=writes)
 
 
@@ -136,7 +137,7 @@ def of_layers() -> dict[tuple[str, Form], Case]:
     for data in models():
         for view in views(tflite.parse(data, "layer")):
             for kernel in WANTED:
-                if view.writes.planar == (kernel.writes_planar and "pair" in kernel.name.split("_")):
+                if (view.writes != NHWC) == (bool(kernel.writes) and "pair" in kernel.name.split("_")):
                     for case in bound(kernel, view):
                         found.setdefault((kernel.name, case.form), case)
     return found

@@ -15,7 +15,8 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
-from mote.kernels.contract import Layout, Packed, Refusal, View
+from mote.kernels.armv7em.planar import Planar
+from mote.kernels.contract import NHWC, Layout, Packed, Refusal, View
 from tests.helpers.network import Net
 from tests.helpers.offered import DSP, offered
 from tests.helpers.support import emulated, examples
@@ -115,7 +116,7 @@ SHAPES = [
     layer((8, 8), 1, 2, kernel=(3, 3)), layer((6, 5), 8, 2, kernel=(3, 1), dilation=(2, 1)), layer((3, 8), 28, 4),
     layer((1, 4), 520, 2),
 ]  # fmt: skip
-LAYOUTS = [Layout(64, 1), Layout(24, 3), Layout(20, 0)]
+LAYOUTS = [Planar(64, 1), Planar(24, 3), Planar(20, 0)]
 
 
 def planar(configs: Sequence[test_conv.Config], features: frozenset[str] = DSP) -> list[Case]:
@@ -129,7 +130,7 @@ def planar(configs: Sequence[test_conv.Config], features: frozenset[str] = DSP) 
 
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 def test_shapes(core: str) -> None:
-    found = [*cases(SHAPES, [Layout.NHWC]), *planar([c for c in SHAPES if c.activation == "RELU"])]
+    found = [*cases(SHAPES, [NHWC]), *planar([c for c in SHAPES if c.activation == "RELU"])]
     assert {case.kernel.family for case in found} == set(FAMILIES)
     check(found, core)
 
@@ -144,7 +145,7 @@ def test_short_code() -> None:
 
 def test_order_for_two_instructions_a_cycle() -> None:
     features, some = DSP | {"dual"}, SHAPES[:12:2]
-    found = [*cases(some, [Layout.NHWC], features), *planar([c for c in some if c.activation == "RELU"], features)]
+    found = [*cases(some, [NHWC], features), *planar([c for c in some if c.activation == "RELU"], features)]
     assert {case.kernel.family for case in found} == {f"{family}_dual" for family in FAMILIES}
     check(found, "cortex-m7")
 
@@ -154,7 +155,7 @@ def test_order_for_two_instructions_a_cycle() -> None:
 @FEW
 def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
     even = [replace(c, outputs=c.outputs + c.outputs % 2) for c in configs]
-    check([*cases(even, [Layout.NHWC]), *planar([c for c in even if c.activation == "RELU"])], core)
+    check([*cases(even, [NHWC]), *planar([c for c in even if c.activation == "RELU"])], core)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
-from mote.kernels.contract import Call, Layout
+from mote.kernels.armv7em.planar import Planar
+from mote.kernels.contract import NHWC, Call
 from tests.helpers.offered import DSP, PORTABLE, offered
 from tests.helpers.support import examples
 from tests.kernels.c_harness import Program, call_row_by_row, inputs_of, random, rows_of
@@ -31,7 +32,7 @@ LAYERS = FAMILIES | {
     "walk": batch(test_walk.any_walk()).map(test_walk.model),
     "prelu": batch(test_unary.prelus()).map(test_unary.prelu_model),
 }
-WAYS = [(PORTABLE, Layout.NHWC), (DSP, Layout.NHWC), (DSP, Layout(64, 1))]
+WAYS = [(PORTABLE, NHWC), (DSP, NHWC), (DSP, Planar(64, 1))]
 """Features and layouts of outputs: on the host the portable twins of DSP kernels run."""
 
 

@@ -21,7 +21,7 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from mote.graph.types import DType
-from mote.kernels.contract import Layout
+from mote.kernels.contract import NHWC, Layout
 from mote.lower.program import (
     STATES,
     Branches,
@@ -104,7 +104,7 @@ class Call:
 
     def layout(self, position: int) -> Layout:
         """How an input lies."""
-        return self.i.called.reads if position == 0 else Layout.NHWC
+        return self.i.called.reads if position == 0 else NHWC
 
 
 def execute(plan: Plan, inputs: Mapping[int, Array], *, seed: int = 0, missing: int = 0) -> dict[int, Array]:
@@ -262,7 +262,7 @@ class Machine:
             frame.at(self._span(i.target, y))[:] = new[y * i.target.row_bytes : (y + 1) * i.target.row_bytes]
         self.oldest[i.target.ring] = (self.oldest[i.target.ring] + count) % i.target.rows
         for y in range(i.target.rows):
-            self._check(call, call.op.outputs[0], y, Layout.NHWC, frame.at(self._span(i.target, y)))
+            self._check(call, call.op.outputs[0], y, NHWC, frame.at(self._span(i.target, y)))
 
     def _add(self, frame: Frame, number: int, i: Instruction, n: int) -> None:
         """One more row into running sums; a token stands for them."""
@@ -410,7 +410,7 @@ class Machine:
                 place = call.i.operands[call.i.called.operands.index(op.updates[position])].place
             else:
                 place = next(further)
-            call.frame.whole(place)[:] = _flat(self._approved(call, position, results[position]), Layout.NHWC)
+            call.frame.whole(place)[:] = _flat(self._approved(call, position, results[position]), NHWC)
 
     def _approved(self, call: Call, position: int, values: Array, ys: Sequence[int] | None = None) -> Array:
         """Rows of an output, which those of the outermost program are compared with the reference for."""
@@ -452,7 +452,7 @@ class Machine:
             raise CorruptError(f"row {row} is not aligned")
         return Span(place.memory, lo, lo + place.row_bytes)
 
-    def _want(self, tensor: int, layout: Layout = Layout.NHWC) -> Bytes:
+    def _want(self, tensor: int, layout: Layout = NHWC) -> Bytes:
         """The bytes of a tensor of the graph in a layout."""
         if (tensor, layout) not in self.wanted:
             self.wanted[tensor, layout] = _flat(self.values[tensor], layout)

@@ -14,6 +14,7 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.kernels import catalogue
+from mote.kernels.armv7em.planar import Planar
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View
 from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
@@ -112,7 +113,7 @@ def _sums(view: View) -> Packed:
     return Packed("sums", {}, Call.ADDS, sums=4 * view.output.size, writes=view.writes)
 
 
-SUMS = Kernel("sums", (Adds,), ANY_TYPE, _sums, "common", call=Call.ADDS, writes_planar=True, costs=OTHER)
+SUMS = Kernel("sums", (Adds,), ANY_TYPE, _sums, "common", call=Call.ADDS, writes=(Planar,), costs=OTHER)
 catalogue.KERNELS.append(SUMS)
 
 

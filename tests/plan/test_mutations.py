@@ -11,7 +11,8 @@ import pytest
 
 from mote.execute.stimuli import stimuli
 from mote.graph import Graph
-from mote.kernels.contract import Layout
+from mote.kernels.armv7em.planar import Planar
+from mote.kernels.contract import NHWC
 from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
 from mote.ops.elementwise.arithmetic import Add, Mul
@@ -112,7 +113,7 @@ def moved_tensor(planned: Plan, random: Random) -> Plan:
 def other_layout(planned: Plan, random: Random) -> Plan:
     """The output of an operator in another layout than that of those that read it."""
     chosen = random.choice([s for s in planned.steps if planned.op(s).inputs])
-    writes = Layout.NHWC if chosen.kernel.writes.planar else Layout(256, 1)
+    writes = NHWC if chosen.kernel.writes != NHWC else Planar(256, 1)
     kernel = replace(chosen.kernel, writes=writes)
     steps = (replace(s, kernel=kernel) if s.ops == chosen.ops else s for s in planned.steps)
     return replace(planned, steps=tuple(steps))

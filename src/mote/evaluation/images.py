@@ -34,7 +34,8 @@ from mote.graph.element_order import Arrangement
 from mote.graph.io_order import channels_moved, to_model
 from mote.graph.tensor import Quantization
 from mote.graph.types import DType
-from mote.kernels.contract import Layout
+from mote.kernels import catalogue
+from mote.kernels.contract import NHWC, Layout
 from mote.measure.profiler.costs import LayerFacts, Profile, Profiled, profiled
 from mote.measure.run import LayerCost, MeasuredSubject, RunResult, measured, stimulus
 from mote.package.runtime_project import WRAPPING
@@ -67,7 +68,7 @@ class TracedOp:
     """The traced tensors, if recorded."""
     rows: tuple[int, ...] | None = None
     """Traced rows of the first tensor in order; None: from first to last."""
-    layout: Layout = Layout.NHWC
+    layout: Layout = NHWC
 
 
 @dataclass(frozen=True)
@@ -182,11 +183,16 @@ def _layer(name: str, told: Mapping[str, Any]) -> TracedOp:
     try:
         tensors = tuple(_tensor(t) for t in told.get("tensors", ()))
         rows = tuple(map(int, told["rows"])) if "rows" in told else None
-        layout = Layout(*map(int, told["layout"])) if "layout" in told else Layout.NHWC
+        layout = _layout(*told["layout"]) if "layout" in told else NHWC
         number, kind, kernel = (str(told.get(key, "")) for key in ("layer", "kind", "kernel"))
         return TracedOp(name, number, kind, kernel, int(told.get("macs", 0)), tensors, rows, layout)
     except (TypeError, ValueError, KeyError) as error:
         raise MoteError(f"tells of its layers what cannot be: {error!r}", where=name) from None
+
+
+def _layout(name: str, *numbers: int) -> Layout:
+    kinds = {kind.name: kind for kernel in catalogue.KERNELS for kind in kernel.writes}
+    return kinds[name](*map(int, numbers))
 
 
 def _tensor(told: Mapping[str, Any]) -> Tensor:
@@ -293,7 +299,7 @@ def verify_image(
             x.kind,
             [replace(t, name=t.name or x.name) for t in x.tensors],
             {x.tensors[0].id: x.rows} if x.rows is not None else {},
-            {t.id: x.layout if n == 0 else Layout.NHWC for n, t in enumerate(x.tensors)},
+            {t.id: x.layout if n == 0 else NHWC for n, t in enumerate(x.tensors)},
             bodies=True,
         )
         for i, x in enumerate(loaded.layers)

@@ -29,7 +29,7 @@ from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
-from mote.kernels.contract import Layout
+from mote.kernels.contract import NHWC, Layout
 from mote.passes import simplify_control, tflm_numerics
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
@@ -256,7 +256,7 @@ def _compare(
             seen.add(work.place)
             want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = work.layouts[tensor.id]
-            got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout.planar else want.shape)
+            got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout != NHWC else want.shape)
             size = sizes.get(tensor.id, 0.0)
             judge.compare(tensor, work.number, work.kind, case, got.reshape(want.shape), want, size)
     return seen

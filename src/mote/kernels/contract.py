@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,46 +56,56 @@ Params = dict[str, Value]
 mappings, which become nested structs."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Protocol):
     """How a tensor lies in its buffer. Kernels say what they read and write, the planner chooses for each buffer; the
-    model's inputs and outputs are always NHWC: channels innermost, the order of the model file."""
+    model's inputs and outputs are always NHWC. A folder of kernels may bring layouts of its own: frozen dataclasses,
+    which compare equal where tensors lie the same."""
 
-    NHWC: ClassVar[Layout]
-
-    line: int = 0
-    """Planar: inside a row one line of this many bytes (a multiple of four) for each channel, with the window's padding
-    as zeros before and after the pixels. Bytes are 128 more than the values, whose zero point is -128, and the middle
-    two of each four change places: one instruction then widens neighbours. 0: NHWC."""
-    before: int = 0
-    """Bytes of padding before a line's first pixel."""
+    name: ClassVar[str]
 
     @property
-    def planar(self) -> bool:
-        return self.line > 0
+    def planes(self) -> tuple[int, int]:
+        """Where each channel has a line of its own inside a row, as in `mote_planar_s8.h`: the bytes of a line, and
+        those before its first pixel. Zeros otherwise."""
+        ...
+
+    def row_bytes(self, tensor: Tensor, rows: int) -> int:
+        """Bytes of a row, of a tensor that has so many of them."""
+        ...
 
     def load(self, flat: Array, shape: Shape) -> Array:
         """A buffer's elements as NHWC values."""
-        if not self.planar:
-            return flat.reshape(shape)
-        lines = flat.reshape(*shape[:-2], shape[-1], self.line // 4, 4)[..., [0, 2, 1, 3]]
-        pixels = lines.reshape(*shape[:-2], shape[-1], self.line)[..., self.before : self.before + shape[-2]]
-        return np.swapaxes(pixels ^ np.int8(-128), -1, -2)
+        ...
 
     def store(self, values: Array) -> Array:
         """NHWC values as they lie in a buffer."""
-        if not self.planar:
-            return values
-        after = self.line - self.before - values.shape[-2]
-        pad = [(0, 0)] * (values.ndim - 1) + [(self.before, after)]
-        lines = np.pad(np.swapaxes(values, -1, -2) ^ np.int8(-128), pad)
-        return np.ascontiguousarray(lines.reshape(*lines.shape[:-1], -1, 4)[..., [0, 2, 1, 3]]).reshape(lines.shape)
+        ...
+
+
+@dataclass(frozen=True)
+class Nhwc:
+    """Channels innermost, the order of the model file."""
+
+    name: ClassVar[str] = "nhwc"
+
+    @property
+    def planes(self) -> tuple[int, int]:
+        return 0, 0
+
+    def row_bytes(self, tensor: Tensor, rows: int) -> int:
+        return tensor.nbytes // rows
+
+    def load(self, flat: Array, shape: Shape) -> Array:
+        return flat.reshape(shape)
+
+    def store(self, values: Array) -> Array:
+        return values
 
     def __str__(self) -> str:
-        return f"planar, lines of {self.line}" if self.planar else "nhwc"
+        return self.name
 
 
-Layout.NHWC = Layout()
+NHWC = Nhwc()
 
 
 class Call(StrEnum):
@@ -206,8 +216,8 @@ class Packed:
     with weights of zero that pad vectors."""
     sums: int = 0
     """Bytes of the running sums of an ADDS kernel."""
-    reads: Layout = Layout.NHWC
-    writes: Layout = Layout.NHWC
+    reads: Layout = NHWC
+    writes: Layout = NHWC
     instances: tuple[Instance, ...] = ()
     coding: Coding | None = None
     """Where its weights are coded."""
@@ -286,8 +296,8 @@ class View:
 
     graph: Graph
     ops: tuple[Op, ...]
-    reads: Layout = Layout.NHWC
-    writes: Layout = Layout.NHWC
+    reads: Layout = NHWC
+    writes: Layout = NHWC
     small: bool = False
     """Flash counts more than time."""
     _known: dict[Callable[[View], Any], Any] = field(default_factory=dict, repr=False)
@@ -382,8 +392,8 @@ class Kernel:
     """Its weights are coded, which is offered only where flash is what counts."""
     reads: Callable[[View], Layout | None] | None = None
     """The layout other than NHWC in which it reads its input, if it does; None where there is none for the shape."""
-    writes_planar: bool = False
-    """It can write planar rows as well."""
+    writes: tuple[type[Layout], ...] = ()
+    """The kinds of layouts other than NHWC that it can write."""
 
     def on(self, features: frozenset[str]) -> bool:
         """Whether it is for cores with these features."""
@@ -401,8 +411,11 @@ class Kernel:
         """Whether it computes this at all, between tensors of these types and layouts."""
         if len(view.ops) != len(self.computes) or not all(map(isinstance, view.ops, self.computes)):
             return False
-        layouts = view.reads.planar == (self.reads is not None) and (self.writes_planar or not view.writes.planar)
-        return layouts and self.types.admits(view)
+        if not (view.writes == NHWC or isinstance(view.writes, self.writes)) or not self.types.admits(view):
+            return False
+        if self.reads is None or view.reads == NHWC:
+            return self.reads is None and view.reads == NHWC
+        return view.once(self.reads) == view.reads
 
     def bind(self, view: View) -> Packed | Refusal:
         """`pack`, with what is known of this kernel."""

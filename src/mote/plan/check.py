@@ -14,7 +14,7 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
-from mote.kernels.contract import Call, Layout
+from mote.kernels.contract import NHWC, Call
 from mote.plan.plan import ALIGNMENT, KEPT, LENT, Bodied, Copy, Plan, Step
 from mote.plan.rows import Arrival
 
@@ -213,8 +213,9 @@ class _Checker:
     def _nbytes(self, tensor: int) -> int:
         """What a tensor takes in its layout."""
         found = self.graph.tensors[tensor]
-        layout = self.plan.place[tensor].layout if tensor in self.plan.place else Layout.NHWC
-        return row_count(found.shape) * layout.line * found.shape[-1] if layout.planar else found.nbytes
+        layout = self.plan.place[tensor].layout if tensor in self.plan.place else NHWC
+        rows = row_count(found.shape)
+        return rows * layout.row_bytes(found, rows)
 
     def _spans(self, tensor: int, rows: range | dict[int, None]) -> Spans:
         """Where rows of a tensor lie; rows of a view of another shape are found in the memory it is a view of."""
@@ -252,10 +253,10 @@ class _Checker:
     def _check_layouts(self, step: Step, op: Op, where: str) -> None:
         """A kernel finds its inputs and leaves its output in the layout of their buffers."""
         wrong = self.plan.place[op.outputs[0]].layout != step.kernel.writes
-        wrong = wrong or any(self.plan.place[t].layout != Layout.NHWC for t in op.outputs[1:])
+        wrong = wrong or any(self.plan.place[t].layout != NHWC for t in op.outputs[1:])
         for position, t in enumerate(op.inputs):
             if t in self.plan.place:
-                expected = step.kernel.reads if position == 0 else Layout.NHWC
+                expected = step.kernel.reads if position == 0 else NHWC
                 wrong = wrong or self.plan.place[t].layout != expected
         if wrong:
             raise PlanError(f"{where}: the kernel wants another layout than its buffers have")

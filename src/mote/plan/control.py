@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import Layout, Packed
+from mote.kernels.contract import NHWC, Packed
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
@@ -55,7 +55,7 @@ class Bodies(Offers):
         op = self.graph.ops[ops[0]]
         if not isinstance(op, Control):
             return self.known.everything(ops, how)
-        if how.reads.planar or how.writes.planar:
+        if how.reads != NHWC or how.writes != NHWC:
             return []
         if (ops, how) not in self._bodied:
             found = [self._kernel(op, how, least) for least in ([True] if self.goal.least else [False, True])]
@@ -65,7 +65,7 @@ class Bodies(Offers):
 
     def _kernel(self, op: Control, how: Lowering, least: bool) -> Packed:
         """The plans of all bodies, made for speed or for the least RAM."""
-        plain = replace(how, reads=Layout.NHWC, writes=Layout.NHWC)
+        plain = replace(how, reads=NHWC, writes=NHWC)
         plans = tuple(self.make(body, plain, self._goal(op, body, least)) for body in op.bodies)
         results = plans[-1:] if isinstance(op, While) else plans
         copies = tuple(_copies(op, plan) if any(plan is one for one in results) else () for plan in plans)

@@ -47,7 +47,7 @@ TIGHT = 10**15
 
 Live = tuple[tuple[int, tuple[int, ...]], ...]
 """The operators of a segment, and the most bytes of rows that are live while each of them runs, for each of ENDS."""
-Place = tuple[int, frozenset[tuple[int, ...]]]
+Place = tuple[int, frozenset[tuple[object, ...]]]
 """Which operators have been run, as a set of bits, and which rows are live."""
 
 
@@ -177,13 +177,14 @@ class Lane:
         return list(zip(done, live, strict=True))
 
     @cached_property
-    def _described(self) -> list[tuple[int, ...]]:
+    def _described(self) -> list[tuple[object, ...]]:
         """What must be the same of each row where lanes meet."""
-        size, found = self.rows.size, []
+        found: list[tuple[object, ...]] = []
+        size = self.rows.size
         for store in self.rows.stores:
             ring = any(t in self.selection.rings for t in store.tensors)
             first, layout = store.tensors[:1], store.layout
-            found += [(*first, r - store.first, size[r], layout.line, layout.before, ring) for r in store.ids]
+            found += [(*first, r - store.first, size[r], layout, ring) for r in store.ids]
         return found
 
     def outline(self, work: int) -> tuple[object, ...]:

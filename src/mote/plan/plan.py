@@ -9,7 +9,7 @@ from functools import cached_property
 
 from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, in_order
-from mote.kernels.contract import Call, Layout, Packed
+from mote.kernels.contract import NHWC, Call, Layout, Packed
 from mote.ops.control.state import Window
 from mote.plan.goal import Goal
 from mote.plan.json_codec import dump, load, same
@@ -38,7 +38,7 @@ class Buffer:
     row_bytes: int
     offsets: tuple[int | None, ...]
     """Of each row; None for rows that nobody needs."""
-    layout: Layout = Layout.NHWC
+    layout: Layout = NHWC
     memory: int = 0
     """Which of the plan's memories it is in, or KEPT, or LENT and below."""
     ring: int | None = None

@@ -38,7 +38,7 @@ DEAR = 4
 """How many percent of RAM a plan that has less flash has to save for each percent that it takes longer."""
 KNEE_TRIES = 8
 """How many of the plans that do not are given places, to see which one takes least."""
-FUSED = (Way(fused=True), Way(planar=False, fused=True))
+FUSED = (Way(fused=True), Way(layouts=False, fused=True))
 """Ways that take less memory where they differ from others."""
 BOTH_WAYS = 1_500
 """Plans with rows from the bottom up are looked for among all kernels where there are at most so many pieces of work;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mote.kernels.contract import Fixed, Layout
+from mote.kernels.contract import NHWC, Fixed, Layout
 
 
 class Policy(StrEnum):
@@ -26,8 +26,8 @@ class Lowering:
 
     features: frozenset[str] = frozenset()
     optimize: Policy = Policy.BALANCED
-    reads: Layout = Layout.NHWC
-    writes: Layout = Layout.NHWC
+    reads: Layout = NHWC
+    writes: Layout = NHWC
     coded: bool = False
     """Kernels that expand coded weights may be chosen."""
     fixed: Fixed | None = None

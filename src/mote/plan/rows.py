@@ -17,7 +17,7 @@ from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, Region, joined
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Shape, Tensor
-from mote.kernels.contract import Call, Layout, Packed
+from mote.kernels.contract import NHWC, Call, Layout, Packed
 
 ALIGNMENT = 4
 """Every strip of rows starts at a multiple of this many bytes, and at one of its elements' size."""
@@ -70,7 +70,7 @@ class Store:
     first: int
     """The number of its first row in `RowGraph.size`."""
     count: int
-    layout: Layout = Layout.NHWC
+    layout: Layout = NHWC
     linear: bool = False
     """Rows must lie one after another, whatever the plan."""
     kept: int | None = None
@@ -350,9 +350,9 @@ class _Builder:
         members = (root, *(t for t in views if t != root))
         counts = {t: row_count(graph.tensors[t].shape) for t in members}
         count = max(counts.values()) if root in graph.inputs and not self.pushed else counts[root]
-        layout = self.layouts.get(root, Layout.NHWC)
+        layout = self.layouts.get(root, NHWC)
         tensor = graph.tensors[root]
-        row = layout.line * tensor.shape[-1] if layout.planar else tensor.nbytes // count
+        row = layout.row_bytes(tensor, count)
         linear = (
             root in self.together
             or any(n != count for n in counts.values())
@@ -524,7 +524,7 @@ class _Builder:
         """A node for each row of the window; the sums live from the first to the last."""
         taps = op.reads(self.graph, 0, 0) or tuple(range(row_count(op.input(self.graph).shape)))
         inside = [(k, r) for k, r in enumerate(taps) if r != OUTSIDE][:: self.step]
-        sums = self._add_store((), kernel.sums, 1, Layout.NHWC, linear=False)
+        sums = self._add_store((), kernel.sums, 1, NHWC, linear=False)
         self.sums[i] = sums
         acc = self.stores[sums].first
         nodes = []

@@ -17,7 +17,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.region import Numbers, can_fuse, in_order
 from mote.graph.rows import row_count
 from mote.kernels import catalogue
-from mote.kernels.contract import Call, Layout, Packed, Refusal, View
+from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View
 from mote.kernels.cost import Costs
 from mote.plan.code_size_model import code, flash, smallest
 from mote.plan.goal import Goal
@@ -161,7 +161,7 @@ def ordered(graph: Graph) -> Graph:
 class Way:
     """Which kernels and layouts plans are made of."""
 
-    planar: bool = True
+    layouts: bool = True
     """Tensors may lie in other layouts than NHWC, which take more memory."""
     group: int = 1
     """The most rows that kernels compute at once, where they would rather have several."""
@@ -171,7 +171,7 @@ class Way:
 
 
 ROOMY = Way()
-LEAN = Way(planar=False)
+LEAN = Way(layouts=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +229,7 @@ class Selection:
         together, op = self._somehow(region), self.offers.op(region)
         parts = [(n,) for n in region if not is_alias(self.graph, self.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
-        if not self.way.planar:
+        if not self.way.layouts:
             room = max(min((k.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
             together = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
         if not together:
@@ -238,7 +238,7 @@ class Selection:
 
     def _somehow(self, ops: Numbers) -> list[Packed]:
         """The kernels of operators, whatever layout their first input then has."""
-        layouts = self.offers.readable(ops, self.how) if self.way.planar else [self.how.reads]
+        layouts = self.offers.readable(ops, self.how) if self.way.layouts else [self.how.reads]
         ways = [replace(self.how, reads=r, writes=w) for r in layouts for w in self.offers.writable(ops, self.how)]
         return [kernel for how in ways for kernel in self.offers.kernels(ops, how)]
 
@@ -284,11 +284,11 @@ class Selection:
                 (layout,) = wanted
                 if layout is not None and self.offers.writes(ops, self.how, layout):
                     found[out] = layout
-        if self.way.planar:
+        if self.way.layouts:
             return found
-        return {t: layout for t, layout in found.items() if self._only_planar(readers[t])}
+        return {t: layout for t, layout in found.items() if self._only_others(readers[t])}
 
-    def _only_planar(self, readers: Sequence[Numbers]) -> bool:
+    def _only_others(self, readers: Sequence[Numbers]) -> bool:
         """Whether readers are pinned to kernels that do not read NHWC."""
         return any(self.offers.pinned(ops) and not self.offers.kernels(ops, self.how) for ops in readers)
 
@@ -299,8 +299,8 @@ class Selection:
         return self._between(op, self.layouts)
 
     def _between(self, op: Op, layouts: Mapping[int, Layout]) -> Lowering:
-        reads = layouts.get(op.inputs[0], Layout.NHWC) if op.inputs else Layout.NHWC
-        return replace(self.how, reads=reads, writes=layouts.get(op.outputs[0], Layout.NHWC))
+        reads = layouts.get(op.inputs[0], NHWC) if op.inputs else NHWC
+        return replace(self.how, reads=reads, writes=layouts.get(op.outputs[0], NHWC))
 
     def _kernels(self, op: Op, ops: Numbers, layouts: Mapping[int, Layout]) -> list[Packed]:
         return self.offers.kernels(ops, self._between(op, layouts))
@@ -533,7 +533,8 @@ def options(
         if chosen.call is Call.ADDS and k.call is not Call.ADDS:
             return "needs all rows at once"
         if (k.reads, k.writes) != (chosen.reads, chosen.writes):
-            return "no room for planar rows"
+            other = next(x for x in (k.reads, k.writes, chosen.reads, chosen.writes) if x != NHWC)
+            return f"no room for {other.name} rows"
         if saved <= rate * more:
             return f"saves {saved:,} {costs.unit} for {more:,} bytes"
         return f"no room for {k.scratch or 0:,} bytes"

@@ -39,6 +39,7 @@ from mote.graph import Graph
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.kernels.contract import NHWC
 from mote.ops.indexing.index_bounds import input_bounds
 from mote.plan.plan import Plan
 
@@ -111,7 +112,7 @@ def _test(plan: Plan, options: ProjectOptions, runs: Sequence[GoldenRun]) -> _Te
             every = plan.traced(steps) if tensor.id == op.outputs[0] else range(row_count(tensor.shape))
             rows = run.values[tensor.id].reshape(row_count(tensor.shape), -1)[every]
             layout = plan.place[tensor.id].layout
-            rows = rows.reshape(-1, *tensor.shape[-2:]) if layout.planar else rows
+            rows = rows.reshape(-1, *tensor.shape[-2:]) if layout != NHWC else rows
             seen.add(layout.store(rows), run.tolerances.get(tensor.id, 0.0))
             for other in further:
                 seen.add(run.values[other.id], run.tolerances.get(other.id, 0.0))

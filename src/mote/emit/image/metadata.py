@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mote.graph import Tensor
+from mote.kernels.contract import NHWC
 from mote.plan.plan import Plan
 from mote.plan.rows import Arrival
 from mote.version import __version__
@@ -37,8 +38,8 @@ def _op(plan: Plan, i: int) -> dict[str, Any]:
     }
     if rows != list(range(len(buffer.offsets))):
         described["rows"] = rows
-    if buffer.layout.planar:
-        described["layout"] = [buffer.layout.line, buffer.layout.before]
+    if buffer.layout != NHWC:
+        described["layout"] = [buffer.layout.name, *vars(buffer.layout).values()]
     return described
 
 

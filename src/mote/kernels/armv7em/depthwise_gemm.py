@@ -18,8 +18,9 @@ from mote.kernels.armv7em.gemm import Weights as Matrix
 from mote.kernels.armv7em.gemm4x2 import DUAL
 from mote.kernels.armv7em.gemm_assembly import Source, Target
 from mote.kernels.armv7em.gemm_assembly import code as gemm_code
+from mote.kernels.armv7em.planar import Planar
 from mote.kernels.armv7em.records import Channels, Weights
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.portable.conv import sums_of
 from mote.lazy import dataclass
 from mote.ops.windows.conv import Conv2D
@@ -69,7 +70,7 @@ def _pointwise(view: View) -> View:
     return View(view.graph, view.ops[1:], writes=view.writes, small=view.small)
 
 
-def _layout(view: View) -> Layout | None:
+def _layout(view: View) -> Planar | None:
     return view.once(_depthwise).once(planar_layout)
 
 
@@ -100,7 +101,7 @@ def _kernel(way: Way) -> Kernel:
         lanes=2,
         costs=f"pointwise4x2_{way.matrix}",
         reads=_layout,
-        writes_planar=True,
+        writes=(Planar,),
     )
 
 
@@ -117,7 +118,9 @@ def _stream(view: View, matrix: Matrix) -> Stream | None:
     depth = view.input.shape[3]
     pairs = np.arange(depth).reshape(2, -1).T.reshape(-1, 2, 2)
     order = pairs.transpose(0, 2, 1).reshape(-1)
-    found = PACKERS[matrix](view.once(matrix_of)[:, order], view.once(bias_of), sums_of(view), view.writes.planar)
+    found = PACKERS[matrix](
+        view.once(matrix_of)[:, order], view.once(bias_of), sums_of(view), isinstance(view.writes, Planar)
+    )
     return Stream(found.stream(), found.shift) if found else None
 
 

@@ -11,13 +11,14 @@ from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise3 import blocks3, parts3
 from mote.kernels.armv7em.depthwise_two import ROWS, two_parts, two_rows
 from mote.kernels.armv7em.depthwise_wide import wide_parts, wide_split
+from mote.kernels.armv7em.planar import Planar
 from mote.kernels.armv7em.records import WEIGHTS, Channels, Weights, channels_of
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Layout, Packed, Params, Refusal, View
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import window_params
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 
-def planar_layout(view: View) -> Layout | None:
+def planar_layout(view: View) -> Planar | None:
     """The planar rows that the operator could read, None where there is no kernel for its shape."""
     op = view.the(DepthwiseConv2D)
     h = op.horizontal
@@ -25,9 +26,9 @@ def planar_layout(view: View) -> Layout | None:
         return None
     present = view.once(_present)
     if blocks := blocks3(view, present):
-        return Layout(blocks.line, h.before)
+        return Planar(blocks.line, h.before)
     split = wide_split(view, present)
-    return Layout(split.line, split.before) if split else None
+    return Planar(split.line, split.before) if split else None
 
 
 def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Shape
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
+from mote.kernels.armv7em.planar import Planar
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
 from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize import HALF_CHOOSING, searched
@@ -120,7 +121,7 @@ class Stream(NamedTuple):
 
 
 def _dense(view: View, weights: Weights) -> Stream | Refusal:
-    packed = PACKERS[weights](view.once(matrix_of), view.once(bias_of), sums_of(view), view.writes.planar)
+    packed = PACKERS[weights](view.once(matrix_of), view.once(bias_of), sums_of(view), isinstance(view.writes, Planar))
     if packed is None:
         return NO_CONSTANTS
     return Stream(Form(weights, "", outputs_of(view), packed.shift), packed.stream())
@@ -135,17 +136,17 @@ def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
     order = paired((_words(matrix) != 0).reshape(len(matrix), -1, block // 2).any(axis=2))
     if order is None:
         return FEW_ZEROS
-    packed = PACKERS[weights](matrix[order], bias[order], sums.some(order), view.writes.planar)
+    packed = PACKERS[weights](matrix[order], bias[order], sums.some(order), isinstance(view.writes, Planar))
     if packed is None:
         return NO_CONSTANTS
-    left = packed.sparse(block, order * (view.writes.line or 1))
+    left = packed.sparse(block, order * (view.writes.planes[0] or 1))
     if left is None:
         return FEW_ZEROS
     return Stream(Form(weights, f"sparse{block}", outputs_of(view), packed.shift), *left)
 
 
 def outputs_of(view: View) -> str:
-    return "planar" if view.writes.planar else "linear" if sums_of(view).linear else "nhwc"
+    return "planar" if isinstance(view.writes, Planar) else "linear" if sums_of(view).linear else "nhwc"
 
 
 def refused_of(view: View, *, pointwise: bool) -> Refusal | None:
@@ -156,7 +157,7 @@ def refused_of(view: View, *, pointwise: bool) -> Refusal | None:
         )
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
-    if view.writes.planar and y.zero_point != -128:
+    if isinstance(view.writes, Planar) and y.zero_point != -128:
         return Refusal("planar rows want a zero point of -128")
     return None
 
@@ -168,8 +169,8 @@ def _common(view: View, stream: Stream) -> tuple[Params, dict[str, Any]]:
         "depth": depth,
         "channels": y[3],
         "pixel": y[3],
-        "planes": view.writes.line,
-        "before": view.writes.before,
+        "planes": view.writes.planes[0],
+        "before": view.writes.planes[1],
         "stream": wrap32(stream.words).astype(np.int32),
     }
     return gemm, {
@@ -185,7 +186,7 @@ def _common(view: View, stream: Stream) -> tuple[Params, dict[str, Any]]:
 def out_row(view: View) -> int:
     """Elements from one output row to the next."""
     y = view.output.shape
-    return view.writes.line * y[3] if view.writes.planar else y[2] * y[3]
+    return (view.writes.planes[0] or y[2]) * y[3]
 
 
 def _pointwise(view: View, stream: Stream) -> Packed:
@@ -194,7 +195,7 @@ def _pointwise(view: View, stream: Stream) -> Packed:
     params: Params = {"width": y[2], "in_channels": x[3], "in_stride": x[2] * x[3]}
     params |= {"out_stride": out_row(view), "gemm": gemm}
     common |= {"scratch": _scratch(view), "rows": f"pointwise3_{name}_rows" if y[0] == 1 else ""}
-    if view.writes.planar:
+    if isinstance(view.writes, Planar):
         return Packed(f"pointwise3_rows_{name}", params, Call.ROWS, **common)
     return Packed(f"pointwise3_{name}", params, Call.FLAT, units_of(y, y[3]), **common)
 
@@ -331,7 +332,7 @@ def _kernel(weights: Weights, block: int | None, *, pointwise: bool) -> Kernel:
         return _pointwise(view, stream) if pointwise else _conv(view, stream)
 
     name = f"{'pointwise3' if pointwise else 'conv3'}_{weights}" + ("" if block is None else f"_sparse{block}")
-    return Kernel(name, (Conv2D,), INT8, pack, header="gemm3_s8", isa=DSP, lanes=2, writes_planar=True)
+    return Kernel(name, (Conv2D,), INT8, pack, header="gemm3_s8", isa=DSP, lanes=2, writes=(Planar,))
 
 
 KERNELS = tuple(

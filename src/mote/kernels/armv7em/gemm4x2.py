@@ -24,6 +24,7 @@ from mote.kernels.armv7em.gemm import (
     refused_of,
 )
 from mote.kernels.armv7em.gemm_assembly import AHEAD, MOST_OFFSET, Source, Target, code, twice
+from mote.kernels.armv7em.planar import Planar
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
 from mote.kernels.pack.params import pad_to
 from mote.kernels.portable.conv import patch_params, sums_of
@@ -55,7 +56,7 @@ def _source(view: View, *, pointwise: bool) -> Source:
 
 def target_of(view: View) -> Target | Refusal:
     """Where rows are blocks of four, outputs lie at constant distances from each other."""
-    y, line, before = view.output.shape, view.writes.line, view.writes.before
+    y, (line, before) = view.output.shape, view.writes.planes
     if y[2] % 4:
         return Target(line or 1) if 2 * line <= AHEAD else Refusal("lines are too long for rows of such a width")
     places = [4 * (x // 4) + PLACES[x % 4] if line else i * y[3] for i, x in enumerate(range(before, before + 4))]
@@ -73,7 +74,7 @@ def _stream(view: View, source: Source, weights: Weights) -> Stream | Refusal:
     words, rest = (part.reshape(w.shape[0], -1) for part in np.split(lines, [4 * source.words], axis=2))
     ordered = pad_to(rest, 1, 4).reshape(len(w), -1, 4)[:, :, [0, 2, 1, 3]]
     matrix: Ints = np.concatenate([words, ordered.reshape(len(w), -1)], axis=1)
-    packed = PACKERS[weights](matrix, view.once(bias_of), sums_of(view), view.writes.planar)
+    packed = PACKERS[weights](matrix, view.once(bias_of), sums_of(view), isinstance(view.writes, Planar))
     if packed is None:
         return NO_CONSTANTS
     used = replace(packed, words=packed.words[:, : source.steps])
@@ -144,8 +145,8 @@ def _packed(
         "depth": 2 * source.steps,
         "channels": y[3],
         "pixel": y[3],
-        "planes": view.writes.line,
-        "before": view.writes.before,
+        "planes": view.writes.planes[0],
+        "before": view.writes.planes[1],
         "stream": wrap32(stream.words).astype(np.int32),
     }
     return Packed(
@@ -172,7 +173,7 @@ def facts_of(view: View, source: Source, target: Target) -> tuple[int, ...]:
     """`near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
     if target.places is None:
         return 0, 0, 0
-    place = view.writes.before % 4 if view.writes.planar else view.output.shape[3]
+    place = view.writes.before % 4 if isinstance(view.writes, Planar) else view.output.shape[3]
     return 1, place, int(twice(source, target))
 
 
@@ -209,7 +210,7 @@ def _kernel(weights: Weights, *, pointwise: bool, dual: bool = False, compact: b
         isa=DSP | {"dual"} if dual else DSP,
         lanes=2,
         costs=name,
-        writes_planar=True,
+        writes=(Planar,),
     )
 
 

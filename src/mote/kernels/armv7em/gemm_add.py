@@ -46,7 +46,7 @@ def _added(base: Kernel, bind: Callable[[View], Packed | Refusal], packed: Adds,
         computes=(Conv2D, Add),
         pack=pack,
         header=header,
-        writes_planar=False,
+        writes=(),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mote.graph import Op
 from mote.graph.fixedpoint import Ints, wrap32
-from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import NHWC, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.loose import LooseConv2D, LooseDepthwiseConv2D, LooseFullyConnected, loosened
 from mote.kernels.pack.params import output_params, window_params
 from mote.kernels.pack.requantize import CHOOSING, best_multiplier, room_of, staircases
@@ -94,6 +94,8 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
     flat = base.call is Call.FLAT
     if base.call not in (Call.FLAT, Call.ROWS):
         return Refusal("it is not called by pixels or rows")
+    if any(layout != NHWC and not layout.planes[0] for layout in (base.reads, base.writes)):
+        return Refusal("values are computed anew in NHWC and in lines of channels only")
     dry = "_DRY" if base.scratch is None else ""
     ending = f"ROWS{dry}" if not flat else "FLAT" if dry else "FLAT_WORKING"
     instances = [*base.instances, Instance(f"MOTE_MENDED_{ending}", (base.name,))]
@@ -122,17 +124,17 @@ def _mend(view: View, loose: tuple[int, ...], base: Packed) -> Params:
     own = weights[0].transpose(2, 0, 1)[which] if depthwise else weights[which]
     scales = np.array([single_scale(real) for real in sums.real[which].tolist()], np.int64)
     columns = [which[:, None], wrap32(bias)[:, None], scales]
-    writes, y = view.writes, view.output
+    y, (in_line, in_before), (line, before) = view.output, base.reads.planes, view.writes.planes
     return {
         **_window(view, base),
         "in_channels": weights.shape[-1],
         "in_zero": view.input.zero_point,
         "depthwise": int(depthwise),
-        "in_line": base.reads.line,
-        "in_before": base.reads.before,
-        "pixel": 1 if writes.planar else y.channels,
-        "line": writes.line,
-        "before": writes.before,
+        "in_line": in_line,
+        "in_before": in_before,
+        "pixel": 1 if line else y.channels,
+        "line": line,
+        "before": before,
         "count": len(loose),
         "output": output_params(op.activation, y),
         "channel": Structs("mote_mended_t", np.concatenate(columns, axis=1)),
@@ -148,7 +150,8 @@ def _window(view: View, base: Packed) -> Params:
         rows = window["rows"]
         assert isinstance(rows, Mapping)
         x, y = view.input.shape, view.output.shape
-        strides = {"in_stride": (base.reads.line or x[2]) * x[3], "out_stride": (view.writes.line or y[2]) * y[3]}
+        (read, _), (written, _) = base.reads.planes, view.writes.planes
+        strides = {"in_stride": (read or x[2]) * x[3], "out_stride": (written or y[2]) * y[3]}
         return {**window, "rows": {**rows, **strides}}
     one = {"taps": 1, "step": 1, "spread": 1, "pad": 0}
     rows = {"in_rows": 1, "out_rows": 1, "in_stride": 0, "out_stride": 0, **one}

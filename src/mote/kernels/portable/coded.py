@@ -58,7 +58,7 @@ def _coded(base: Packed, view: View, at_once: int) -> Packed:
         "coded": end - first,
         "last": size - end,
         "channels": at_once,
-        "step": at_once * max(base.writes.line, 1),
+        "step": at_once * (base.writes.planes[0] or 1),
         "count": base.units if base.call is Call.FLAT else row_count(shape),
     }
     return replace(
