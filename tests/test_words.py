@@ -43,7 +43,7 @@ LEFT: dict[str, dict[str, int]] = {
         "metrics": 1,
         "ops": 23,
         "passes": 2,
-        "plan": 15,
+        "plan": 5,
         "targets": 1,
     },
     "paraphrases": {

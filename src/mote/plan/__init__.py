@@ -1,1 +1,1 @@
-"""Graph -> Plan: every decision about memory, order and kernels, as data."""
+"""Graph -> Plan: decides memory, order and kernels, as data."""

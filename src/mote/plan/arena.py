@@ -1,8 +1,8 @@
-"""Offsets for things with known lifetimes: first fit in several orders, what sticks out placed earlier in the next
-round.
+"""Arena allocation: offsets for items with known lifetimes by first fit in several orders; items that stick out are
+placed earlier in the next round.
 
-An item is a strip of bytes that keeps its shape; its pieces (rows) live and die on their own, so that others can use
-what is dead of it. Everything is deterministic.
+An item is a contiguous strip of bytes; its pieces (rows) have their own lifetimes, so that other items can reuse dead
+ones. Everything is deterministic.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy as np
 from mote.plan.rows import ALIGNMENT, aligned
 
 EFFORT = 2_000_000
-"""How many pairs of neighbours all rounds together may look at."""
+"""Budget of neighbour checks over all rounds."""
 ROUNDS = 60
-"""The most rounds from one order."""
+"""The most rounds per initial order."""
 MANY_PAIRS = 256
-"""From so many pairs of pieces on NumPy is faster."""
+"""From this many pairs of pieces on NumPy is faster."""
 PAIRS_AT_ONCE = 1 << 20
-"""And so many of them take some megabytes."""
+"""Pairs processed at once, to limit memory."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes at..at+nbytes-1 of an item, live from step `first` to step `last`, both included."""
+    """Bytes at..at+nbytes-1 of an item, live from step `first` to step `last`, inclusive."""
 
     at: int
     nbytes: int
@@ -41,7 +41,7 @@ class Piece:
 class Item:
     pieces: tuple[Piece, ...]
     alignment: int = ALIGNMENT
-    """Its offset is a multiple of this."""
+    """The alignment of its offset."""
 
     @property
     def nbytes(self) -> int:
@@ -58,8 +58,7 @@ class Item:
 
 Pair = tuple[int, int]
 Overlays = dict[Pair, set[Pair]]
-"""For a pair of items the pairs of their pieces that may lie at one address: what a kernel writes over what it
-reads."""
+"""For a pair of items the pairs of their pieces that may share an address: in-place kernels."""
 
 ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
     "birth": lambda x: (x.first, -x.nbytes),
@@ -70,12 +69,12 @@ ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
 
 
 def live_peak(items: Sequence[Item]) -> int:
-    """The most bytes that are live at one step: no placement needs less, but for what overlays something."""
+    """The most bytes that are live at one step: a lower bound for any placement, except for overlays."""
     return most_live(p for item in items for p in item.pieces)
 
 
 class Lives(Protocol):
-    """Bytes that are live from a step to another, both included."""
+    """Bytes with a lifetime, both steps inclusive."""
 
     @property
     def nbytes(self) -> int: ...
@@ -86,7 +85,7 @@ class Lives(Protocol):
 
 
 def most_live(things: Iterable[Lives]) -> int:
-    """The most bytes of them that are live at one step."""
+    """The most bytes that are live at one step."""
     change: dict[int, int] = {}
     for thing in things:
         change[thing.first] = change.get(thing.first, 0) + thing.nbytes
@@ -99,15 +98,15 @@ def most_live(things: Iterable[Lives]) -> int:
 
 
 def padding(items: Sequence[Item]) -> int:
-    """The most bytes that alignment takes behind the items that are live at one step."""
+    """The most bytes of alignment padding behind the items that are live at one step."""
     return most_live(Piece(0, aligned(x.nbytes, x.alignment) - x.nbytes, x.first, x.last) for x in items)
 
 
 def place(
     items: Sequence[Item], overlays: Overlays, goal: int, rounds: int = ROUNDS, enough: int | None = None
 ) -> list[int]:
-    """Offsets for all items; the search ends when nothing lies above `goal`, and no other order is tried when nothing
-    lies above `enough`."""
+    """Offsets for all items; stops when nothing lies above `goal`, and tries no other order when nothing lies above
+    `enough`."""
     ranked = tuple(sorted((pair, tuple(sorted(pieces))) for pair, pieces in overlays.items()))
     return list(_place(tuple(items), ranked, goal, rounds, goal if enough is None else enough))
 
@@ -116,7 +115,7 @@ def place(
 def _place(
     items: tuple[Item, ...], overlays: tuple[tuple[Pair, tuple[Pair, ...]], ...], goal: int, rounds: int, enough: int
 ) -> list[int]:
-    """The same, remembered: other kernels often leave the same things to place."""
+    """Memoized placement: different kernels often leave the same items to place."""
     neighbours = _neighbours(items, {pair: set(pieces) for pair, pieces in overlays})
     pairs = sum(map(len, neighbours)) + 1
     budget = max(EFFORT // pairs, len(ORDERS))
@@ -141,7 +140,7 @@ def _place(
 
 
 def _promoted(order: list[int], late: list[int], random: Random) -> list[int]:
-    """The order with the items `late` at random places further to the front."""
+    """The order with the items `late` moved to random positions further to the front."""
     rank: dict[int, float] = {i: float(n) for n, i in enumerate(order)}
     for i in late:
         rank[i] = rank[i] * random.random() * 0.9 - 0.5
@@ -149,13 +148,13 @@ def _promoted(order: list[int], late: list[int], random: Random) -> list[int]:
 
 
 Strip = tuple[int, int, int, int]
-"""The first and last step of a piece, where it begins in its item and where it ends."""
+"""First and last step of a piece, and its start and end in the item."""
 Neighbour = tuple[int, int, int]
-"""An item, and from where to where the distance to its offset must not be."""
+"""An item, and the interval in which the distance to its offset must not be."""
 
 
 def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbour]]:
-    """For each item those that are live at the same time, and which distances make them collide."""
+    """For each item those with overlapping lifetimes, and the distances at which they collide."""
     found: list[list[Neighbour]] = [[] for _ in items]
     strips = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in x.pieces] for x in items]
     order = sorted(range(len(items)), key=lambda i: items[i].first)
@@ -180,7 +179,7 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
 
 
 def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tuple[int, int]]:
-    """The distances from b's offset to a's at which they would collide, as ranges."""
+    """The distances from b's offset to a's at which they would collide, as intervals."""
     ranges = _collisions(a, b, overlays) if len(a) * len(b) < MANY_PAIRS else _many_collisions(a, b, overlays)
     merged: list[tuple[int, int]] = []
     for lo, hi in sorted(ranges):
@@ -192,7 +191,7 @@ def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tupl
 
 
 def _collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
-    """The same for each pair of pieces, in any order."""
+    """Colliding distances for each pair of pieces, in any order."""
     for i, (first, last, at, end) in enumerate(a):
         for j, (other_first, other_last, other_at, other_end) in enumerate(b):
             if first > other_last or other_first > last:
@@ -206,8 +205,7 @@ def _collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator
 
 
 def _many_collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
-    """The same for many pieces, where they are not exchanged one for one: of all ranges that begin at the same distance
-    the longest one."""
+    """Colliding distances for many pieces, vectorized: of all intervals with the same start, the longest."""
     exchanged = [pair for pair in overlays if _meet(a[pair[0]], b[pair[1]])]
     for i, j in exchanged:
         yield from _collisions([a[i]], [b[j]], {(0, 0)})
@@ -227,15 +225,15 @@ def _many_collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Ite
 
 
 def _meet(a: Strip, b: Strip) -> bool:
-    """Whether two pieces are live at one step."""
+    """Whether two pieces are live at the same step."""
     return a[0] <= b[1] and b[0] <= a[1]
 
 
 def _first_fit(
     order: Sequence[int], neighbours: list[list[Neighbour]], sizes: list[int], alignments: list[int], limit: int
 ) -> list[int]:
-    """Place each item in turn at the lowest offset at which it collides with none before it. Where one would end at
-    `limit` or above it the rest is left out, at -1: another order has done better."""
+    """Place each item in turn at the lowest offset at which it collides with none before it. Stops where one would end
+    at `limit` or above, with -1 for the rest: another order was better."""
     offsets = [-1] * len(neighbours)
     for i in order:
         taken = [(o + lo, o + hi) for j, lo, hi in neighbours[i] if (o := offsets[j]) >= 0]

@@ -1,4 +1,4 @@
-"""A proven lower bound: no schedule of these rows, however it interleaves the operators, has a lower peak.
+"""A proven lower bound of the peak for any schedule of these rows, with any interleaving of operators.
 
 While a node runs, what it reads has been computed and nothing after it has. The least that can be live at such a
 moment, over all sets of finished work, is a minimum cut (the rows that are computed and not yet dead are what is cut).
@@ -21,7 +21,7 @@ MOMENTS = 400
 
 
 def lower_bound(rows: RowGraph, order: Sequence[Node] | None = None, moments: int = MOMENTS) -> int:
-    """The bound, with the help of a schedule (see Bound.raised)."""
+    """The lower bound, tightened with a schedule (see Bound.raised)."""
     return Bound(rows).raised(order or [node for work in rows.works for node in work.by_rows], moments)
 
 
@@ -39,7 +39,7 @@ def _with_least_sums(rows: RowGraph) -> RowGraph:
 
 
 class Bound:
-    """What is known of the bound, which grows with the schedules that it is shown."""
+    """The best known bound, which grows with the schedules that it is shown."""
 
     def __init__(self, rows: RowGraph) -> None:
         self.given = rows
@@ -65,7 +65,7 @@ class Bound:
 
     @cached_property
     def number(self) -> dict[int, int]:
-        """The nodes' numbers, by their identity."""
+        """Node indices by identity."""
         return {id(node): i for i, node in enumerate(self.nodes)}
 
     @cached_property
@@ -74,7 +74,7 @@ class Bound:
 
     @cached_property
     def starts(self) -> frozenset[int]:
-        """The number of each operator's first node."""
+        """The index of each operator's first node."""
         counts = [len(work.by_rows) for work in self.rows.works]
         return frozenset(accumulate(counts, initial=0))
 
@@ -121,8 +121,8 @@ class Bound:
 
     @cached_property
     def living(self) -> list[tuple[int, int, int, list[int]]]:
-        """The rows that are live at all: their number, bytes, the node that makes them (-1: there from the start), and
-        those that read them."""
+        """Rows that are ever live: index, bytes, the node that writes them (-1: initially present), and their
+        readers."""
         readers: list[list[int]] = [[] for _ in self.rows.size]
         for i, node in enumerate(self.nodes):
             for r in node.reads:
@@ -132,7 +132,7 @@ class Bound:
 
     @cached_property
     def before(self) -> list[list[int]]:
-        """The nodes that each node needs at once: the makers of what it reads, and the one before it."""
+        """Direct predecessors of each node: the writers of its inputs, and the node before it in its operator."""
         found = []
         for i, node in enumerate(self.nodes):
             makers = {self.maker[r] for r in node.reads if r in self.maker} - {i}
@@ -141,7 +141,7 @@ class Bound:
 
     @cached_property
     def after(self) -> list[list[int]]:
-        """The nodes that need each node."""
+        """Direct successors of each node."""
         found: list[list[int]] = [[] for _ in self.nodes]
         for i, nodes in enumerate(self.before):
             for j in nodes:
@@ -150,7 +150,7 @@ class Bound:
 
 
 def _reached(found: set[int], following: list[list[int]]) -> set[int]:
-    """The nodes of a set, and all that follow from them."""
+    """A set of nodes, and all that are reachable from it."""
     queue = list(found)
     for i in queue:
         for j in following[i]:

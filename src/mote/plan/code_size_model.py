@@ -1,4 +1,4 @@
-"""About how much flash kernels take: their constants, and code that layers of one kind share."""
+"""A model of the flash that kernels take: constants, and code shared by layers."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 
 KERNEL = 500
-"""Bytes of code that a kernel takes once, about: those that are written in C."""
+"""Estimated bytes of code of a kernel written in C, once per project."""
 LARGER = {"depthwise_s8": 1150, "fully_connected4_s8": 780, "fully_connected4_twice_s8": 780, "softmax_s8": 900}
-"""The same for headers that take more (gcc -Os, Cortex-M4)."""
+"""Estimated bytes of code for headers that take more (gcc -Os, Cortex-M4)."""
 INSTANCE = 700
-"""The same for what a macro makes of its arguments."""
+"""Estimated bytes of code of a macro instance."""
 LINE = 3.4
-"""The same for a line of assembly that is made for a shape."""
+"""Estimated bytes of code of a line of shape-specific assembly."""
 DECODER, DECODING = 280, 160
-"""Bytes of code that decode weights, and of each kernel that has it done."""
+"""Estimated bytes of code that decode weights, and of each kernel that calls it."""
 
 
 _known: WeakKeyDictionary[Packed, dict[str, float]] = WeakKeyDictionary()
 
 
 def code(kernel: Packed) -> dict[str, float]:
-    """Bytes of the pieces of code that a kernel needs, each of which others may need as well."""
+    """Bytes of the pieces of code that a kernel needs, which others may share."""
     if kernel not in _known:
         _known[kernel] = _code(kernel)
     return _known[kernel]
@@ -38,16 +38,16 @@ def _code(kernel: Packed) -> dict[str, float]:
 
 
 def flash(kernels: Iterable[Packed]) -> float:
-    """Bytes of flash that kernels take together."""
+    """Bytes of flash of a set of kernels."""
     given = list(kernels)
     pieces = {name: nbytes for kernel in given for name, nbytes in code(kernel).items()}
     return sum(kernel.own_flash for kernel in given) + sum(pieces.values())
 
 
 def smallest(offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, Packed]:
-    """A kernel for each operator, so that all together take as little flash as was found. Each has the one that takes
-    least where nothing is shared at first; then one piece of code after another is left out, if that saves something,
-    and each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
+    """Chooses a kernel per operator to minimize total flash, heuristically. Each has the one that takes least where
+    nothing is shared at first; then one piece of code after another is left out, if that saves something, and each
+    operator has the best for what the others need. Of kernels that take the same the first one is taken."""
     best = _settled(offered, {ops: _least(kernels, set()) for ops, kernels in offered.items()})
     improved = True
     while improved:
@@ -62,7 +62,7 @@ def smallest(offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, Packe
 
 
 def _settled(offered: Mapping[Numbers, Sequence[Packed]], chosen: Mapping[Numbers, Packed]) -> dict[Numbers, Packed]:
-    """The kernels when each operator has the one that takes least beside those of the others."""
+    """Iterates until each operator has the kernel that adds the least flash beside the others'."""
     found = dict(chosen)
     needed = Counter(name for kernel in found.values() for name in code(kernel))
     changed = True
@@ -83,5 +83,5 @@ def _least(kernels: Sequence[Packed], shared: set[str]) -> Packed:
 
 
 def _more(kernel: Packed, shared: set[str]) -> float:
-    """Bytes that a kernel takes beside pieces of code that are there anyway."""
+    """Bytes that a kernel adds to already present pieces of code."""
     return kernel.own_flash + sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)

@@ -1,4 +1,4 @@
-"""Operators with bodies: each body is a plan of its own, whose arena lies in the working memory of the operator's step.
+"""Control flow: each body is a plan of its own, whose arena is in the scratch of the operator's step.
 
 A body finds its inputs where they lie outside of it. The outputs of a branch are computed where they belong; those of a
 loop's body are copied there when it has run, because the next turn begins with them.
@@ -23,16 +23,16 @@ from mote.plan.select import Offers
 Make = Callable[[Graph, Lowering, Goal], Plan]
 """Plans a body."""
 CALL = 40.0
-"""About what it takes to call a body, in the unit of the costs."""
+"""Estimated cost of calling a body, in the unit of the costs."""
 
 
 def with_bodies(known: Offers, goal: Goal, make: Make) -> Offers:
-    """The offers of a graph, with those for its operators that have bodies."""
+    """The offers of a graph, extended by those for control flow."""
     return Bodies(known, goal, make) if any(op.bodies for op in known.graph.ops) else known
 
 
 class Bodies(Offers):
-    """Other offers, and plans for operators with bodies: one as the policy has it, and the one with the least RAM."""
+    """Offers for control flow: plans of the bodies, one by the policy and one with the least RAM."""
 
     def __init__(self, known: Offers, goal: Goal, make: Make) -> None:
         super().__init__(known.graph)
@@ -92,7 +92,7 @@ class Bodies(Offers):
 
 
 def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:
-    """The tensors of a body that lie outside of it, and the tensors around it that they are."""
+    """Tensors of a body that are stored outside of it, and the outer tensors that they alias."""
     graph = plan.graph
     first = 1 if isinstance(op, If) else 0
     found = dict(zip(graph.inputs, op.given[first:], strict=True))
@@ -106,7 +106,7 @@ def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:
 
 
 def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
-    """What is left to copy when a body has run that makes the operator's outputs."""
+    """The copies after a body to the operator's outputs."""
     body = plan.graph
     if isinstance(op, If):
         own = set(_own_outputs(body))
@@ -123,20 +123,20 @@ def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
 
 
 def _alignment(plan: Plan) -> int:
-    """What the address of a body's arena must be a multiple of."""
+    """The alignment of a body's arena."""
     inner = [steps[0].kernel.alignment for _, steps in plan.works]
     computed = (t for t in plan.graph.tensors.values() if t.data is None)
     return max([alignment_of(computed), *inner])
 
 
 def _end(plan: Plan, copies: tuple[Copy, ...]) -> int:
-    """Bytes of working memory of a body."""
+    """Bytes of scratch of a body."""
     ends = [c.by_way + aligned(plan.graph.tensors[c.tensor].nbytes) for c in copies if c.by_way is not None]
     return max([plan.arena, *ends])
 
 
 def _own_outputs(body: Graph) -> list[int]:
-    """The outputs that can be computed where the caller wants them: those that are no inputs, nor other outputs."""
+    """Outputs that can be written directly to the caller's memory: neither inputs nor duplicates."""
     root = roots(body)
     taken = {*body.inputs, *(s.before for s in body.states), *(s.after for s in body.states)}
     found: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""What plans cost, as far as the costs of kernels tell."""
+"""Estimated costs of plans, from the kernels' cost tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mote.plan.rows import Arrival, Work
 
 
 def extra_by_rows(costs: Costs, graph: Graph, work: Work) -> float:
-    """What an operator takes more by rows than as a whole."""
+    """The extra cost of running an operator by rows instead of as a whole."""
     if isinstance(work.op, Arrival):
         return 0.0
     by_rows = costs.of(graph, work.op, work.kernel, whole=False)
@@ -18,7 +18,7 @@ def extra_by_rows(costs: Costs, graph: Graph, work: Work) -> float:
 
 
 def estimate(costs: Costs, plan: Plan) -> float:
-    """About what a plan takes, in the unit of the costs."""
+    """The estimated cost of a plan, in the unit of the costs."""
     return sum(
         costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
         for op, steps in plan.works

@@ -27,23 +27,23 @@ from mote.plan.schedule import Pace, Run, Schedule, Scheduler, Segment
 from mote.plan.select import RATES, SURE, Selection
 
 UNLIMITED = 1 << 60
-"""More bytes than there are."""
+"""More bytes than any memory has."""
 RUNGS = 64
-"""The limits that are tried: so many from each power of two to the next."""
+"""Limits to try per power of two."""
 SCATTERED, SOLID = 0, 1
-"""Whether the rows that are live between two segments lie wherever there was room, or those of a tensor one after
-another, as operators want them that run whole."""
+"""Whether the live rows between two segments are scattered, or contiguous per tensor, as operators that run whole need
+them."""
 ENDS = tuple(product((SCATTERED, SOLID), repeat=2))
-"""The same for what is live before and after a segment."""
+"""Combinations of both before and after a segment."""
 LAST = ((0.0, 1.0, True), (0.0, 1.0, False), (1 / 32, 1.0, False), (1 / 8, 3 / 4, False))
-"""What is tried at the least peak: shares of it that are left free, and up to which operators run whole; whether few
-run by rows."""
+"""Variants at the least peak: share to leave free, share up to which operators run whole, and whether to minimize the
+number of operators by rows."""
 LOOSER = ((1 / 64, 1.0), (1 / 16, 1.0), (1 / 16, 3 / 4), (1 / 8, 3 / 4), (1 / 8, 1 / 2))
-"""What is tried at the peak of a plan whose rows fit together badly."""
+"""Variants at the peak of a plan with much fragmentation."""
 COUNTER = 10**12
-"""What is added to the price of each operator that runs by rows, where few are to."""
+"""Penalty per operator that runs by rows, where few should."""
 TIGHT = 10**15
-"""What is added to the price of each operator that comes too close to the limit, where room is to be left."""
+"""Penalty per operator that is too close to the limit, where slack should be left."""
 
 Live = tuple[tuple[int, tuple[int, ...]], ...]
 """The operators of a segment, and the most bytes of rows that are live while each of them runs, for each of ENDS."""
@@ -52,42 +52,41 @@ Place = tuple[int, frozenset[tuple[object, ...]]]
 
 
 def rung_above(nbytes: int) -> int:
-    """The lowest rung that is not below so many bytes."""
+    """The lowest rung of at least this many bytes."""
     step = 1 << max(nbytes.bit_length() - RUNGS.bit_length(), 0)
     return -(-nbytes // step) * step
 
 
 def rung_below(nbytes: int) -> int:
-    """The highest rung that is below so many bytes."""
+    """The highest rung below this many bytes."""
     step = 1 << max((nbytes - 1).bit_length() - RUNGS.bit_length(), 0)
     return (nbytes - 1) // step * step
 
 
 @dataclass(frozen=True, order=True)
 class Limit:
-    """What a plan may take at its peak."""
+    """The peak that a plan may take."""
 
     nbytes: int
     slack: int = 0
-    """As few operators as possible come closer to the limit than this: their rows fit together more easily then."""
+    """Slack below the limit that as many operators as possible should leave, to reduce fragmentation."""
     whole: int = UNLIMITED
-    """Operators that take more than this do not run whole, where they can run by rows: tensors need not lie in one
-    piece then."""
+    """Operators that take more than this run by rows, where they can, so that their tensors need not be contiguous."""
     few: bool = False
-    """As few operators as possible run by rows, which takes a counter each."""
+    """Minimize the number of operators that run by rows, each of which needs a counter."""
 
 
 class Ends:
-    """What it takes that the rows of a tensor lie one after another that is there before or after a segment."""
+    """Extra bytes needed for tensors to be contiguous before or after a segment."""
 
     def __init__(self, rows: RowGraph, segment: Segment) -> None:
         self.rows = rows
         before, after = rows.crossing[segment.lo], rows.crossing[segment.hi]
         self.holes = self.dying = self.lacking = 0
         self.inner: set[int] = set()
-        """Rows that leave holes when they die: others of their tensor that outlive the segment lie on both sides."""
+        """Rows that leave holes when they die, as rows on both sides outlive the segment."""
         self.outer: set[int] = set()
-        """Rows that leave room at an end of their tensor when they die."""
+        """Rows that free the end of their tensor when they die."""
         for store, live in before.items():
             left = after.get(store)
             if not left:
@@ -134,7 +133,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Choice:
-    """The best kernel of an operator, run whole or by rows, with at most so much working memory."""
+    """The best kernel of an operator, whole or by rows, within a limit of scratch."""
 
     kernel: Packed
     scratch: int
@@ -145,7 +144,7 @@ class Choice:
 
 
 def surely(choices: Sequence[Choice]) -> Choice:
-    """The fastest, where that is surely faster than the one that is taken where flash counts as well."""
+    """The fastest choice, where it is surely faster than the one that also weighs flash."""
     best = min(choices, key=lambda c: (c.cost, c.scratch))
     usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.own_flash, c.scratch))
     return best if best.cost <= SURE * usual.cost else usual
@@ -169,7 +168,7 @@ class Lane:
 
     @cached_property
     def places(self) -> list[Place]:
-        """What has been done and what is live after the first i operators, for every i."""
+        """The state after the first i operators, for every i."""
         rows = self.rows
         bits = [sum(1 << (n + len(rows.graph.inputs)) for n in work.ops) for work in rows.works]
         done = accumulate(bits, lambda a, b: a | b, initial=0)
@@ -188,7 +187,7 @@ class Lane:
         return found
 
     def outline(self, work: int) -> tuple[object, ...]:
-        """What must be the same of an operator so that two lanes do the same with it."""
+        """What must be equal of an operator for two lanes to treat it alike."""
         found = self.rows.works[work]
         kernels = tuple(tuple(self._known(work, whole)) for whole in (False, True))
         return found.ops, found.splits, kernels, *map(self._sketched, (found.whole, *found.by_rows))
@@ -215,7 +214,7 @@ class Lane:
         return segment.pace is Pace.WHOLE or not self.rows.works[work].splits
 
     def choices(self, work: int, whole: bool, rate: float) -> tuple[list[int], list[Choice]]:
-        """The kernels that are best with more and more working memory, and how much each of them takes."""
+        """The best kernels for increasing scratch, and the scratch of each."""
         key = work, whole, rate
         if key not in self._choices:
             best: list[Choice] = []
@@ -238,7 +237,7 @@ class Lane:
             yield Choice(kernel, kernel.scratch or 0, price, selection.cost(ops, kernel, whole))
 
     def _offered(self, work: int, whole: bool) -> list[Packed]:
-        """The kernels that an operator may have."""
+        """The candidate kernels of an operator."""
         key = work, whole
         if key not in self._offers:
             found = self.rows.works[work]
@@ -247,12 +246,12 @@ class Lane:
         return self._offers[key]
 
     def fastest(self, rate: float) -> tuple[float, int]:
-        """The cost and the bytes of constants of all operators, whole, with all memory there is."""
+        """Cost and constant bytes of all operators, whole, without a memory limit."""
         chosen = [self.choices(i, True, rate)[1][-1] for i in range(len(self.rows.works))]
         return sum(c.cost for c in chosen), sum(c.kernel.own_flash for c in chosen)
 
     def lowest(self, segment: Segment, rate: float) -> int:
-        """What a segment takes at least, with all memory there is."""
+        """A lower bound for the price of a segment, without a memory limit."""
         if rate not in self._lowest:
             by_rows, whole = ([0, *accumulate(self._prices(whole, rate))] for whole in (False, True))
             self._lowest[rate] = by_rows, whole
@@ -264,7 +263,7 @@ class Lane:
             yield self.choices(i, whole or not work.splits, rate)[1][-1].price
 
     def priced(self, segment: Segment, ends: int, limit: int, rate: float) -> tuple[int, int] | None:
-        """What a segment takes within a limit, and its peak; None where it does not fit."""
+        """The price and peak of a segment within a limit; None where it does not fit."""
         key = segment, ends, rate
         known = self._priced.get(key)
         if known is not None and known[2] <= limit <= known[0]:
@@ -284,14 +283,14 @@ class Lane:
         return price, peak
 
     def live(self, segment: Segment, limit: int) -> Live | None:
-        """What is live of a segment; None where that is more than `limit` even if everything is scattered."""
+        """Live bytes of a segment; None where they exceed `limit` even if everything is scattered."""
         known = self._live.get(segment)
         if known is None or (isinstance(known, int) and known <= limit):
             known = self._live[segment] = self._simulated(segment, limit)
         return None if isinstance(known, int) else known
 
     def _simulated(self, segment: Segment, limit: int) -> Live | int:
-        """What is live of a segment; or what it takes at least, which is more than `limit`."""
+        """Live bytes of a segment; or a lower bound for them that exceeds `limit`."""
         rows, ends = self.rows, Ends(self.rows, segment)
         state = rows.prefixes[segment.lo].copy()
         most: dict[int, list[int]] = {}
@@ -307,13 +306,13 @@ class Lane:
 
 
 def _counters(segment: Segment, few: bool) -> int:
-    """What is added to the price of a segment, where few operators are to run by rows."""
+    """The penalty of a segment, where few operators should run by rows."""
     return COUNTER * (segment.hi - segment.lo) if few and segment.pace is not Pace.WHOLE else 0
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A segment of a lane that begins at a place; `ends`: which of ENDS."""
+    """A segment of a lane that starts at a state; `ends`: which of ENDS."""
 
     start: int
     lane: Lane
@@ -323,12 +322,12 @@ class Leg:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """A plan but for the places: the cheapest within a limit, at a price of flash."""
+    """A plan without addresses: the cheapest within a limit, at a price of flash."""
 
     legs: tuple[Leg, ...]
     peak: int
     chosen: dict[Numbers, Choice]
-    """What computes operators, by their numbers."""
+    """The chosen kernels, by operator numbers."""
 
     @cached_property
     def cost(self) -> float:
@@ -340,12 +339,12 @@ class Sketch:
 
     @cached_property
     def flash(self) -> float:
-        """Constants, and about what the code of the kernels takes."""
+        """Bytes of constants, and estimated code."""
         return flash(choice.kernel for choice in self.chosen.values())
 
     @cached_property
     def memory(self) -> tuple[object, ...]:
-        """What decides how much memory it takes."""
+        """The key of its memory use."""
         return (*((leg.lane, leg.segment) for leg in self.legs), *(c.scratch for c in self.chosen.values()))
 
 
@@ -356,28 +355,28 @@ class Front:
     lanes: Sequence[Lane]
     bottom_up: bool
     least: int
-    """The least peak that is known to be possible."""
+    """The least known peak."""
     _found: dict[tuple[Limit, float], Sketch | None] = field(default_factory=dict)
     _drafts: dict[tuple[object, ...], Draft] = field(default_factory=dict)
     _lows: dict[tuple[float, bool], dict[int, list[tuple[int, int]]]] = field(default_factory=dict)
 
     @cached_property
     def _marks(self) -> list[list[int]]:
-        """The places of each lane by number: lanes meet where they have the same one. There are two of each: odd ones
-        are solid."""
+        """State numbers of each lane: lanes meet where they are equal. There are two of each: odd ones are
+        contiguous."""
         numbers: dict[Place, int] = {}
         return [[2 * numbers.setdefault(place, len(numbers)) for place in lane.places] for lane in self.lanes]
 
     @cached_property
     def _order(self) -> list[int]:
-        """All places, those with less done first."""
+        """All states in topological order."""
         known = zip(self._marks, self.lanes, strict=True)
         done = {m: place[0].bit_count() for marks, lane in known for m, place in zip(marks, lane.places, strict=True)}
         return [m + solid for m in sorted(done, key=lambda m: (done[m], m)) for solid in (SCATTERED, SOLID)]
 
     @cached_property
     def _legs(self) -> dict[int, list[Leg]]:
-        """The segments that end at a place."""
+        """The segments that end at a state."""
         found: dict[int, list[Leg]] = {mark: [] for mark in self._order}
         for lane, marks, segment in self._segments():
             for i, (start, end) in enumerate(ENDS):
@@ -386,7 +385,7 @@ class Front:
         return found
 
     def _segments(self) -> Iterator[tuple[Lane, list[int], Segment]]:
-        """The segments of all lanes, with the places of their lane; of those that do the same, one."""
+        """The segments of all lanes, with the states of their lane, deduplicated."""
         numbers: dict[object, int] = {}
         known: set[tuple[object, ...]] = set()
         for lane, marks in zip(self.lanes, self._marks, strict=True):
@@ -400,25 +399,25 @@ class Front:
                     yield lane, marks, segment
 
     def rungs(self, rate: float, most: int, above: int = 0) -> Iterator[Limit]:
-        """The limits that are tried for plans within `most` bytes, from above, as far as each has a plan of its own; if
-        need be only those `above` a limit."""
+        """The limits to try for plans within `most` bytes, in descending order, as far as each has a plan of its own;
+        optionally only those `above` a limit."""
         limit = min(rung_above(most), UNLIMITED)
         while limit > above and (sketch := self.within(Limit(limit), rate)) is not None:
             yield Limit(limit)
             limit = rung_below(sketch.peak)
 
     def looser(self, sketch: Sketch) -> Iterator[Limit]:
-        """Limits at the peak of a plan that plans with other orders may be found within."""
+        """Limits at the peak of a plan for alternatives with other orders."""
         return (Limit(sketch.peak, int(slack * sketch.peak), int(whole * sketch.peak)) for slack, whole in LOOSER)
 
     def last_rungs(self) -> Iterator[Limit]:
-        """The limits at the least peak, and none: tensors in one piece may take less than they seem to."""
+        """The limits at the least peak, and none: contiguous tensors may take less than estimated."""
         least = self.least
         yield Limit(UNLIMITED)
         yield from (Limit(least, int(slack * least), int(whole * least), few) for slack, whole, few in LAST)
 
     def within(self, limit: Limit, rate: float) -> Sketch | None:
-        """The plan with the least price whose peak is within a limit, if there is one."""
+        """The plan with the least price whose peak is within a limit, if any."""
         if (limit, rate) not in self._found:
             self._found[limit, rate] = self._within(limit, rate)
         return self._found[limit, rate]
@@ -444,7 +443,7 @@ class Front:
         return self._followed(best, last, limit, rate)
 
     def _lowest(self, rate: float, few: bool) -> dict[int, list[tuple[int, int]]]:
-        """Where the segments that end at a place begin, and what they take at least."""
+        """Start states of the segments that end at a state, with lower bounds for their prices."""
         key = rate, few
         if key not in self._lows:
             self._lows[key] = {
@@ -455,7 +454,7 @@ class Front:
 
     @staticmethod
     def _priced(leg: Leg, limit: Limit, rate: float) -> tuple[int, int] | None:
-        """What a leg takes within a limit, and its peak."""
+        """The price and peak of a leg within a limit."""
         lane, segment = leg.lane, leg.segment
         whole, works = segment.pace is Pace.WHOLE, segment.hi - segment.lo
         found = lane.priced(segment, leg.ends, limit.nbytes - limit.slack, rate)
@@ -470,7 +469,7 @@ class Front:
     def _followed(
         self, best: dict[int, tuple[int, int, Leg | None]], last: set[int], limit: Limit, rate: float
     ) -> Sketch | None:
-        """The best way to one of the last places, back to the first."""
+        """Backtracks the shortest path from one of the last states."""
         ends = [mark for mark in self._order if mark in last and mark in best]
         if not ends:
             return None
@@ -503,7 +502,7 @@ class Front:
         return replace(draft, plan=replace(draft.plan, steps=steps))
 
     def _draft(self, sketch: Sketch) -> Draft:
-        """The plan of a sketch, with any kernels that take the same memory."""
+        """The plan of a sketch, up to kernels with the same memory use."""
         if sketch.memory not in self._drafts:
             self._drafts[sketch.memory] = Placing(self, sketch).draft()
         return self._drafts[sketch.memory]
@@ -511,7 +510,7 @@ class Front:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """A sketch on its way to a plan: its rows are those of its lanes, put together."""
+    """A sketch that is being turned into a plan: the rows of its lanes, merged."""
 
     front: Front
     sketch: Sketch
@@ -527,7 +526,7 @@ class Placing:
         return {ops: found[ops] for ops in in_order(self.front.lanes[0].rows.graph, found) or found}
 
     def kernel(self, ops: Numbers, whole: bool) -> Packed:
-        """The kernel that was chosen; for what is not run in this way, the leanest."""
+        """The chosen kernel; the leanest one for operators that do not run in this way."""
         _, work, runs_whole = self.works[ops]
         if whole == runs_whole:
             return self.sketch.chosen[ops].kernel

@@ -1,4 +1,4 @@
-"""What is asked of a plan."""
+"""The goals of a plan: budgets and constraints."""
 
 from __future__ import annotations
 
@@ -12,38 +12,37 @@ from mote.kernels.cost import Costs
 
 @dataclass(frozen=True)
 class Goal:
-    """What memory a plan may take."""
+    """The memory and time that a plan may take."""
 
     ram: int | None = None
-    """Bytes for the arena and the counters: no plan may take more."""
+    """RAM budget in bytes for arena and counters."""
     spend: bool = True
-    """The fastest plan within these bytes is wanted. Otherwise they are only what there is, as on a part: the plan is
-    the one that would be wanted without a limit, if that fits."""
+    """Use the RAM budget for speed. Otherwise it is only a capacity, as of a part: the plan is the unconstrained one,
+    if that fits."""
     flash: int | None = None
-    """Bytes for constants and for the code of kernels, about."""
+    """Flash budget in bytes for constants and the kernels' code, estimated."""
     most_cost: float | None = None
-    """What an inference may take, in the unit of the costs: of the plans that take no more, the one with the least
-    memory is wanted."""
+    """Cost limit of an inference: the plan with the least memory within it is chosen."""
     least: bool = False
-    """The smallest plan is wanted."""
+    """Minimize RAM."""
     pushed: bool = False
-    """The caller hands the input over row by row."""
+    """The caller pushes the input row by row."""
     small_steps: bool = False
-    """No step computes more than one row, where an operator can be run by rows."""
+    """No step computes more than one row, where an operator can run by rows."""
     zone: int = 0
     """Bytes of red zone around every buffer."""
     recompute: float = 0.0
-    """How much more of the model's work may be done, in percent, to need less memory."""
+    """Percent of the model's work that may be recomputed to save memory."""
     pins: Mapping[str, str] = field(default_factory=dict)
-    """Layers, by name or number, and the kernels that they must have, by name or family."""
+    """Required kernels, by name or family, for layers by name or number."""
     lent: tuple[int, ...] = ()
-    """Tensors that lie in the caller's memory, each by itself: inputs and outputs of a body of control flow."""
+    """Tensors in the caller's memory: inputs and outputs of a control flow body."""
     costs: Costs = field(default_factory=partial(cost.load, cost.USUAL))
-    """What kernels take on the core: what fast is measured by."""
+    """The cost table of kernels on the core."""
 
 
 class DoesNotFitError(Exception):
-    """No plan was found within the budget."""
+    """Raised when no plan fits the memory budget."""
 
     def __init__(self, least: int) -> None:
         super().__init__(f"the least that was found is {least} bytes")
@@ -51,7 +50,7 @@ class DoesNotFitError(Exception):
 
 
 class TooSlowError(Exception):
-    """No plan was found that takes no more time."""
+    """Raised when no plan is within the time limit."""
 
     def __init__(self, taken: float) -> None:
         super().__init__(f"the fastest that was found takes {taken:.0f}")

@@ -1,7 +1,7 @@
 """Immutable data as JSON and back: dataclasses, enums, tuples, mappings, frozen sets, NumPy arrays.
 
-What is the same object in several places (a kernel that many steps call, an array) is written once, into a table, and
-is the same object again after reading. Classes are named by their module and name, and are those of this package only.
+Shared objects (a kernel that many steps call, an array) are written once, to a table, and are shared again after
+reading. Only classes of this package are read, by module and name.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 import numpy as np
 
 TYPE, REFERENCE = "$type", "$ref"
-"""Keys of JSON objects that are not plain mappings: the name of a type, or a place in the table."""
+"""Keys of JSON objects that are not plain mappings: a type's name, or an index in the table."""
 PACKAGE = "mote."
 
 
 class SerialError(Exception):
-    """The text is not what `dump` writes."""
+    """Raised for text that `dump` does not write."""
 
 
 def dump(value: object) -> str:
-    """The JSON text of a value."""
+    """Serializes a value to JSON."""
     writer = _Writer()
     root = writer.encode(value)
     return json.dumps({"objects": writer.table, "root": root}, separators=(",", ":"))
 
 
 def load(text: str) -> object:
-    """The value of a JSON text."""
+    """Deserializes JSON."""
     try:
         found = json.loads(text)
         return _Reader(found["objects"]).decode(found["root"])
@@ -42,7 +42,7 @@ def load(text: str) -> object:
 
 
 def same(a: object, b: object) -> bool:
-    """Whether two values are of the same types and hold the same, arrays included."""
+    """Whether two values are deeply equal, including types and arrays."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -62,7 +62,7 @@ class _Writer:
     def __init__(self) -> None:
         self.table: list[Any] = []
         self.places: dict[int, int] = {}
-        """By `id()`: what is written stays alive while it is written."""
+        """Table indices by `id()`; the objects stay alive while they are written."""
 
     def encode(self, value: object) -> Any:
         if isinstance(value, Enum):
@@ -140,7 +140,7 @@ def _name(value: object) -> str:
 
 
 def _class(name: str) -> type[Any]:
-    """The dataclass or enum of this package that has a name."""
+    """The dataclass or enum of this package with a name."""
     module, _, cls = name.partition(":")
     if not module.startswith(PACKAGE):
         raise ValueError(f"'{name}' is no type of Mote")

@@ -1,4 +1,4 @@
-"""The maximum flow through a network, and so its minimum cut: what bounds and searches are made of.
+"""Maximum flow and minimum cut of a network.
 
 Flow is sent along shortest paths, all of one length before any longer one (Dinic's algorithm).
 """
@@ -6,26 +6,26 @@ Flow is sent along shortest paths, all of one length before any longer one (Dini
 from __future__ import annotations
 
 FOREVER = 1 << 40
-"""A capacity that no sum of rows reaches."""
+"""An infinite capacity."""
 
 
 class Flow:
-    """A network of numbered vertices; arcs are numbered too, and each is followed by its reverse."""
+    """A network of numbered vertices and arcs; each arc is followed by its reverse."""
 
     def __init__(self, size: int) -> None:
         self.arcs: list[list[int]] = [[] for _ in range(size)]
-        """The arcs out of each vertex."""
+        """Outgoing arcs of each vertex."""
         self.head: list[int] = []
         self.left: list[int] = []
-        """The capacity of each arc that is not used."""
+        """Residual capacity of each arc."""
 
     def vertex(self) -> int:
-        """Add a vertex; its number."""
+        """Adds a vertex; returns its number."""
         self.arcs.append([])
         return len(self.arcs) - 1
 
     def add(self, tail: int, head: int, capacity: int) -> int:
-        """Add an arc; its number."""
+        """Adds an arc; returns its number."""
         arc = len(self.head)
         self.head += (head, tail)
         self.left += (capacity, 0)
@@ -34,15 +34,14 @@ class Flow:
         return arc
 
     def send(self, source: int, sink: int) -> int:
-        """Send all that fits from source to sink; how much that is."""
+        """Sends the maximum flow from source to sink; returns its value."""
         total = 0
         while (level := self._levels(source, sink)) is not None:
             total += self._fill(level, source, sink)
         return total
 
     def _levels(self, source: int, sink: int) -> list[int] | None:
-        """The distance of vertices from the source, -1 where it is not below the sink's; None if the sink is out of
-        reach."""
+        """Levels of vertices, -1 beyond the sink's; None if the sink is unreachable."""
         arcs, head, left = self.arcs, self.head, self.left
         level = [-1] * len(arcs)
         level[source] = 0
@@ -60,7 +59,7 @@ class Flow:
         return level if level[sink] >= 0 else None
 
     def _fill(self, level: list[int], source: int, sink: int) -> int:
-        """Send along paths of ascending levels until all are blocked; how much that was."""
+        """Sends a blocking flow along ascending levels; returns its value."""
         arcs, head, left = self.arcs, self.head, self.left
         tried = [0] * len(arcs)
         path: list[int] = []
@@ -86,7 +85,7 @@ class Flow:
                 del path[full:]
 
     def _push(self, path: list[int]) -> int:
-        """Send as much as fits along a path; how much that is."""
+        """Sends the bottleneck capacity along a path; returns it."""
         amount = min(self.left[arc] for arc in path)
         for arc in path:
             self.left[arc] -= amount

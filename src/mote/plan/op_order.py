@@ -1,4 +1,4 @@
-"""The order of operators: any topological order is right, some need less memory.
+"""The order of operators: a topological order with a low peak of live bytes.
 
 A chain has one order. With branches, a search over sets of finished operators finds the order with the least
 peak of live bytes, exactly where the number of such sets is small, else as well as a limit of work allows.
@@ -12,13 +12,13 @@ from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 
 STATES = 2_000
-"""How many sets of finished operators the search may look at before it keeps the file's order."""
+"""States (sets of finished operators) that the search may visit before it keeps the file's order."""
 WORK = 8_000_000
-"""How many operators it may look at meanwhile, those of the orders that it remembers included."""
+"""Operators that it may visit meanwhile, including those of remembered orders."""
 
 
 def order(graph: Graph) -> tuple[Op, ...]:
-    """The operators of `graph` in the order with the least peak of live tensor bytes."""
+    """The operators of `graph` in an order with the least peak of live bytes."""
     ops = graph.ops
     operators = _Operators(graph)
     file_peak = operators.peak(range(len(ops)))
@@ -45,7 +45,7 @@ def order(graph: Graph) -> tuple[Op, ...]:
 
 
 class _Operators:
-    """What operators need, make and free. A set is a number with a bit for each operator."""
+    """Dependencies and sizes of operators. A set is a bit mask."""
 
     def __init__(self, graph: Graph) -> None:
         writer = {t: i for i, op in enumerate(graph.ops) for t in op.outputs}
@@ -60,11 +60,11 @@ class _Operators:
         size = {i: t.nbytes for i, t in graph.tensors.items() if t.data is None and i not in kept}
         self.needs = [_bits(found) for found in needs]
         self.made = [sum(size.get(t, 0) for t in op.outputs) for op in graph.ops]
-        """The bytes that each operator makes."""
+        """Bytes that each operator writes."""
         dying = {t: _bits(readers.get(t, set())) for t in size if t not in graph.outputs}
         touched = [dict.fromkeys((*op.inputs, *op.outputs)) for op in graph.ops]
         self.frees = [[(dying[t], size[t]) for t in found if t in dying] for found in touched]
-        """What may be dead after each operator: the set of those that read it, and its bytes."""
+        """Candidates to die after each operator: the set of their readers, and their bytes."""
         unread = sum(size[t] for t in dying if t not in writer and not dying[t])
         self.start = sum(nbytes for t, nbytes in size.items() if t not in writer) - unread
 
@@ -73,7 +73,7 @@ class _Operators:
         return [i for i, needed in enumerate(self.needs) if not done >> i & 1 and not needed & ~done]
 
     def bytes_after(self, op: int, done: int, before: int) -> int:
-        """The bytes that are live after an operator, the last of `done`."""
+        """Live bytes after an operator, the last of `done`."""
         return before + self.made[op] - sum(nbytes for readers, nbytes in self.frees[op] if not readers & ~done)
 
     def peak(self, path: range) -> int:

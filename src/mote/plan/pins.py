@@ -1,4 +1,4 @@
-"""Pins: layers that have the kernel that a user or a test has named, whatever it costs."""
+"""Pins: kernels that a user or a test requires for layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHERE = "option kernel"
 
 
 def pinned(known: Offers, pins: Mapping[str, str], how: Lowering) -> Offers:
-    """The offers of which layers (by name or number) have one kernel (by name or family) only."""
+    """The offers restricted to the pinned kernels (by name or family) of layers (by name or number)."""
     if not pins:
         return known
     ops = known.graph.ops
@@ -32,7 +32,7 @@ def pinned(known: Offers, pins: Mapping[str, str], how: Lowering) -> Offers:
 
 
 def one_layer(layers: Mapping[str, str], layer: str, where: str) -> str:
-    """The number of the layer that has that name or number, of layers by number."""
+    """The number of the layer with a name or number."""
     if layer in layers:
         return layer
     found = [number for number, name in layers.items() if name == layer]
@@ -47,8 +47,8 @@ def one_layer(layers: Mapping[str, str], layer: str, where: str) -> str:
 
 
 Key = tuple[int, str, str]
-"""What an operator is known by in every graph that is made of the model: the place and the name of its layer there, and
-its kind, since one layer may be several operators."""
+"""The identity of an operator in all graphs of a model: index and name of its layer there, and its kind, since one
+layer may become several operators."""
 
 
 def _key(op: Op) -> Key:
@@ -56,7 +56,7 @@ def _key(op: Op) -> Key:
 
 
 class Pinned(Offers):
-    """Other offers without the kernels that pins exclude. `pins`: the kernel's name or family, by layer."""
+    """Offers without the kernels that pins exclude. `pins`: the kernel's name or family, by layer."""
 
     def __init__(self, known: Offers, pins: Mapping[Key, str]) -> None:
         super().__init__(known.graph)
@@ -90,7 +90,7 @@ class Pinned(Offers):
         return kernel if kernel is not None and all(_is(kernel, name) for name in self.pinned(ops)) else None
 
     def check(self, ops: Numbers, how: Lowering) -> None:
-        """Refuse a pin that no kernel of the layer fits, alone or together with its neighbours."""
+        """Refuses a pin that no kernel of the layer matches, alone or fused with its neighbours."""
         pieces = [ops, *(region for region in self.regions(how) if ops[0] in region)]
         if any(self._all(self, piece, how) for piece in pieces):
             return
@@ -103,7 +103,7 @@ class Pinned(Offers):
         )
 
     def _all(self, offers: Offers, ops: Numbers, how: Lowering) -> list[Packed]:
-        """The kernels of operators whose first input lies as in the model, or as they would rather have it."""
+        """The kernels of operators, with the first input in the model's layout or in their preferred one."""
         layout = offers.preferred(ops, how)
         planar = [] if layout is None else offers.kernels(ops, replace(how, reads=layout))
         called = (offers.adding(ops, how), offers.ring(ops, how))

@@ -1,5 +1,4 @@
-"""How low the arena of a plan could be at all: a proof that is made when it is asked for, since it takes as long as
-planning."""
+"""Lower bound of a plan's arena, proven on request, since it takes as long as planning."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from mote.plan.select import LEAN, offers
 
 
 def bound(plan: Plan) -> int:
-    """The bytes that no plan of the same work takes less than: with no row computed twice that is computed once, each
-    operator's rows in one direction, and the least working memory that the kernels can do with."""
+    """A lower bound for the arena of any plan of the same work: without recomputation, with each operator's rows in one
+    direction, and the least scratch of the kernels."""
     planner = Planner(with_bodies(offers(plan.graph), plan.goal, plan_of), plan.how, plan.goal)
     found = []
     for side in (planner.side(LEAN, bottom_up) for bottom_up in planner.directions):

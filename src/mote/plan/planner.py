@@ -29,13 +29,13 @@ from mote.progress import Say, silent
 from mote.targets import Memory
 
 KNEE = 1.03
-"""How much more than the fastest a plan may cost that takes less RAM."""
+"""How much slower than the fastest plan one with less RAM may be (the knee)."""
 SLOWER = 1.10
-"""And how much more it may cost than the fastest where less flash makes up for that."""
+"""How much slower than the fastest plan one may be that also saves flash."""
 WORTH = 1.05
-"""How much more it may cost if flash counts as well: less flash is no reason for much less speed."""
+"""How much slower a plan may be where flash is weighed as well."""
 DEAR = 4
-"""How many percent of RAM a plan that has less flash has to save for each percent that it takes longer."""
+"""RAM-for-time exchange rate: a plan with less flash that is 1% slower must save 4% RAM."""
 KNEE_TRIES = 8
 """How many of the plans that do not are given places, to see which one takes least."""
 FUSED = (Way(fused=True), Way(layouts=False, fused=True))
@@ -44,9 +44,9 @@ BOTH_WAYS = 1_500
 """Plans with rows from the bottom up are looked for among all kernels where there are at most so many pieces of work;
 in larger models among lean ones only."""
 FLASH_STEP, FLASH_STEPS = 1.1, 16
-"""How much dearer flash gets from one plan to the next of those that show what less flash costs; how many there are."""
+"""Price increase of flash from one plan to the next on the flash curve, and the number of plans."""
 RATE_STEP = 2.0
-"""How much dearer flash gets from one attempt to fit a budget to the next."""
+"""Price increase of flash from one attempt to fit a budget to the next."""
 
 
 def plan(

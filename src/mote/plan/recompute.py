@@ -1,4 +1,5 @@
-"""Computing something twice so that it need not be kept: for models that cannot fit otherwise.
+"""Recomputation (rematerialization): computes tensors twice instead of keeping them, for models that do not fit
+otherwise.
 
 A squeeze-and-excite block needs all of a wide tensor before its gate is known, and again after that. Run the layers
 that make the tensor once for the gate, row by row into the running sums, and once more for the scaled result, row by
@@ -17,7 +18,7 @@ from mote.graph.rows import row_count
 
 @dataclass(frozen=True)
 class Twice:
-    """The operators `chain` (in order), of which `reader` gets a copy of its own."""
+    """A chain of operators (in order) that is duplicated for `reader`."""
 
     chain: tuple[Op, ...]
     reader: Op
@@ -27,12 +28,12 @@ class Twice:
 
     @property
     def tensor(self) -> int:
-        """What is computed twice."""
+        """The tensor that is computed twice."""
         return self.chain[-1].outputs[0]
 
 
 def candidates(graph: Graph) -> Iterator[Twice]:
-    """Chains of layers whose result is reduced to one row, and read by others as well."""
+    """Chains of layers whose result is reduced to one row, and also read by others."""
     for tensor, readers in graph.consumers.items():
         if len(readers) < 2 or tensor not in graph.producers or tensor in graph.outputs:
             continue
@@ -49,8 +50,8 @@ def candidates(graph: Graph) -> Iterator[Twice]:
 
 
 def rewrite(graph: Graph, twice: Twice) -> Graph:
-    """The graph with a second copy of the chain for the reader, and the first copy moved behind what the reader
-    leads to, in front of the next operator that reads it."""
+    """The graph with a second copy of the chain for the reader; the first copy moves behind the reader's dependents,
+    before its next reader."""
     renamed: dict[int, int] = {}
     tensors, copies = [], []
     fresh = graph.fresh_id()

@@ -1,4 +1,4 @@
-"""What the planner asks of kernels: for which core, for the sake of what, in which layouts."""
+"""What the planner requests from kernels: core, optimization policy, layouts."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from mote.kernels.contract import NHWC, Fixed, Layout
 
 
 class Policy(StrEnum):
-    """What is worth most: `--optimize`."""
+    """The optimization policy (`--optimize`)."""
 
     SPEED = "speed"
-    """Few cycles, whatever RAM and flash they take."""
+    """Minimize cycles."""
     BALANCED = "balanced"
-    """Little RAM and flash, where that hardly costs speed."""
+    """Save RAM and flash, where that hardly costs speed."""
     SIZE = "size"
-    """Little flash."""
+    """Minimize flash."""
 
 
 @dataclass(frozen=True)
 class Lowering:
-    """What kernels may count on: the core's features, what to optimize for, and the layouts that the planner chose
-    for the operator's first input and its output."""
+    """What kernels may rely on: the core's features, the policy, and the layouts of the operator's first input and
+    output."""
 
     features: frozenset[str] = frozenset()
     optimize: Policy = Policy.BALANCED
     reads: Layout = NHWC
     writes: Layout = NHWC
     coded: bool = False
-    """Kernels that expand coded weights may be chosen."""
+    """Whether kernels with coded weights may be chosen."""
     fixed: Fixed | None = None
-    """The kernels that there are, where the firmware is not made for the model."""
+    """The available kernels, where the firmware is fixed."""

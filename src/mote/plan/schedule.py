@@ -1,4 +1,4 @@
-"""The order of the work: which operators run whole, which by rows, and how these interleave.
+"""Schedules: which operators run whole, which by rows, and how they interleave.
 
 The operators are cut into segments. A segment of one operator may run whole; any segment may run by rows, as far
 downstream as possible at any time (eager), or on demand of its last operator (lazy). Between segments everything that
@@ -27,35 +27,35 @@ from mote.progress import Say, silent
 
 
 class Pace(StrEnum):
-    """In which order the pieces of a segment run."""
+    """The order in which the nodes of a segment run."""
 
     WHOLE = "whole"
-    """The only operator at once."""
+    """A single operator at once."""
     LAZY = "lazy"
     """On demand of the last operator."""
     EAGER = "eager"
     """As far downstream as possible at any time."""
     SEARCHED = "searched"
-    """As an exact search has found."""
+    """An order found by exact search."""
 
 
 PACES = (Pace.LAZY, Pace.EAGER)
 LENGTHS = (6, 16, 40)
-"""The most operators of a segment, tried in turn while the peak is above the bound."""
+"""Maximum segment lengths, tried in turn while the peak is above the bound."""
 SIMULATED = 1_500_000
-"""About how many nodes longer segments may take to simulate: all segments of n operators, each with all its nodes."""
+"""Budget of simulated nodes for longer segments."""
 IN_LANES = 100_000
-"""The same where several selections are simulated."""
+"""Budget of simulated nodes where several selections are simulated."""
 WINDOW = 200
-"""The most operators that a search orders anew."""
+"""The most operators that a search reorders."""
 APART = 6
 """Segments of more operators than this have no parts that have nothing in common: each part is a segment of its own."""
 EAGER = 16
-"""The most operators of a segment that runs eagerly; of a longer one many could run at any time."""
+"""The most operators of an eager segment: in longer ones too many could run at any time."""
 PROOFS = 8
-"""After how many searches the bound is looked at again."""
+"""Searches between updates of the bound."""
 GLANCE = 12
-"""How many moments of a schedule a first look at the bound takes in."""
+"""Moments of a schedule that a first estimate of the bound considers."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ class Run:
 class Schedule:
     runs: tuple[Run, ...]
     peak: int
-    """The most bytes that are live at one moment."""
+    """The most live bytes at one moment."""
 
     def during(self, rows: RowGraph) -> list[int]:
-        """The bytes that are live at each run."""
+        """Live bytes at each run."""
         state = Liveness.start(rows)
         return [state.run(rows, run.node) for run in self.runs]
 
     def nodes(self, rows: RowGraph) -> list[Node]:
-        """The same order with every operator by rows."""
+        """The order with every operator expanded to rows."""
         parts = (rows.works[run.node.op].by_rows if run.whole else (run.node,) for run in self.runs)
         return [node for part in parts for node in part]
 
@@ -93,27 +93,27 @@ class Segment(NamedTuple):
 
 @dataclass
 class Scheduler:
-    """Segments of a graph of rows, each simulated once."""
+    """Segments of a row graph, each simulated once."""
 
     rows: RowGraph
     costs: Costs
     longest: int = LENGTHS[0]
     """The most operators of a segment."""
     bound: int = 0
-    """No schedule has a lower peak."""
+    """A lower bound of the peak."""
     whole: bool = True
-    """Operators that can run by rows may run whole as well."""
+    """Whether operators that can run by rows may run whole as well."""
     say: Say = silent
     _peaks: dict[Segment, tuple[int, bool]] = field(default_factory=dict)
     _searched: dict[Segment, tuple[Node, ...]] = field(default_factory=dict)
-    """Orders that a search has found."""
+    """Orders found by search."""
     _reach: list[int] = field(default_factory=list)
-    """The least peak of all cuts of the first operators, by their number, where it is below that of all of them."""
+    """The least peak over all cuts of the first n operators, by n."""
     _segments_at: dict[int, list[Segment]] = field(default_factory=dict)
     """The segments that begin at an operator."""
 
     def least_peak(self) -> int:
-        """The least peak of all cuts into segments."""
+        """The least peak over all cuts into segments."""
         n = len(self.rows.works)
         if not n:
             return self.rows.prefixes[0].live
@@ -123,7 +123,7 @@ class Scheduler:
         return self._reach[n]
 
     def _extend(self, lower: set[int]) -> None:
-        """Follow cuts that have got lower peaks, from the numbers of operators that they end at."""
+        """Propagates lower peaks, from the numbers of operators at which cuts improved."""
         reach, n = self._reach, len(self.rows.works)
         for lo in range(min(lower), n):
             if lo not in lower or reach[lo] >= reach[n]:
@@ -137,8 +137,8 @@ class Scheduler:
                         lower.add(segment.hi)
 
     def cheapest(self, limit: int, whole: int | None = None) -> Schedule | None:
-        """The cut with the least extra work among those with a peak within `limit` (of whole operators, within
-        `whole`); None if there is none."""
+        """The cut with the least extra work and a peak within `limit` (of whole operators, within `whole`); None if
+        there is none."""
         segments = self._cheapest(limit, limit if whole is None else whole)
         return None if segments is None else self._join(segments)
 
@@ -183,8 +183,8 @@ class Scheduler:
         return least
 
     def lane(self, searched: Scheduler | None = None) -> Scheduler:
-        """The same rows in segments of fewer operators the more nodes there are, and in those orders that another
-        scheduler has searched for."""
+        """A scheduler for the same rows with shorter segments the more nodes there are, and the orders that another
+        scheduler has found."""
         longest = min(max(isqrt(2 * IN_LANES // max(self.nodes_by_rows, 1)), LENGTHS[0]), LENGTHS[1])
         found = Scheduler(self.rows, self.costs, longest, whole=self.whole)
         found._searched.update(searched._searched if searched else {})
@@ -192,11 +192,11 @@ class Scheduler:
 
     @property
     def nodes_by_rows(self) -> int:
-        """How many pieces of work there are."""
+        """The number of nodes by rows."""
         return sum(len(work.by_rows) for work in self.rows.works)
 
     def _allow(self, longest: int) -> None:
-        """Let segments have so many operators."""
+        """Sets the maximum segment length."""
         if longest != self.longest:
             self.longest = longest
             self._reach, self._segments_at = [], {}
@@ -216,7 +216,7 @@ class Scheduler:
         return Bound(self.rows)
 
     def _search(self, segments: list[Segment], least: int, bound: int, effort: Effort) -> bool:
-        """Replace the segments around the highest by a better order of the same work, if there is one."""
+        """Replaces the segments around the peak by a better order of the same work, if there is one."""
         peaks = [self.peak(s) for s in segments]
         at = peaks.index(max(peaks))
         for radius in range(len(segments)):
@@ -239,7 +239,7 @@ class Scheduler:
         return False
 
     def _take(self, window: Segment, order: tuple[Node, ...]) -> None:
-        """Use an order that a search has found."""
+        """Uses an order found by search."""
         self._searched[window] = order
         self._peaks.pop(window, None)
         self._segments_at.pop(window.lo, None)
@@ -247,7 +247,7 @@ class Scheduler:
             self._extend({window.lo})
 
     def _layered_peak(self) -> int:
-        """More than what one operator after another takes."""
+        """An upper bound for the peak of running operators one by one."""
         return 1 + max(self.peak(self._segments(i)[0]) for i in range(len(self.rows.works)))
 
     def _segments(self, lo: int) -> list[Segment]:
@@ -285,11 +285,11 @@ class Scheduler:
 
     @cached_property
     def _extras(self) -> list[float]:
-        """What the first operators take more by rows."""
+        """Cumulative extra cost of running operators by rows."""
         return [0.0, *accumulate(extra_by_rows(self.costs, self.rows.graph, work) for work in self.rows.works)]
 
     def peak(self, segment: Segment, limit: int | None = None) -> int:
-        """The most bytes live while a segment runs; not less than `limit` where it reaches that."""
+        """The peak of a segment; at least `limit` where it reaches that."""
         known = self._peaks.get(segment)
         if known is not None and (known[1] or (limit is not None and known[0] >= limit)):
             return known[0]
@@ -306,7 +306,7 @@ class Scheduler:
         return peak
 
     def segments(self) -> Iterator[Segment]:
-        """All that there are."""
+        """All segments."""
         return (segment for lo in range(len(self.rows.works)) for segment in self._segments(lo))
 
     def nodes(self, segment: Segment) -> Iterable[Node]:
@@ -319,7 +319,7 @@ class Scheduler:
         return _lazy(self.rows, segment) if segment.pace is Pace.LAZY else _eager(self.rows, segment)
 
     def runs(self, segment: Segment) -> Iterator[Run]:
-        """What a segment runs, in order."""
+        """The runs of a segment, in order."""
         whole = segment.pace is Pace.WHOLE
         return (Run(node, whole or not self.rows.works[node.op].splits) for node in self.nodes(segment))
 

@@ -19,14 +19,14 @@ from mote.plan.rows import Liveness, Node, RowGraph
 AHEAD = (1, 2, 4)
 """How many rows of an operator a commitment may ask for."""
 COPIED = 32
-"""To remember a state takes as much effort as to try a node for each so many rows."""
+"""Rows whose copying costs as much effort as trying a node."""
 CUT = 16
-"""A minimum cut takes as much effort as to try a node for each so many nodes."""
+"""Nodes of a minimum cut that cost as much effort as trying a node."""
 
 
 @dataclass
 class Effort:
-    """How much more may be done, in nodes tried. Counted, not timed, so that results are the same everywhere."""
+    """A budget in tried nodes. Counted, not timed, so that results are deterministic."""
 
     left: int
 
@@ -40,7 +40,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Found:
-    """The outcome: an order, or the knowledge that there is none, or neither."""
+    """The outcome: an order, a proof that there is none, or neither."""
 
     order: tuple[Node, ...] | None
     exhausted: bool
@@ -48,17 +48,17 @@ class Found:
 
 @dataclass
 class Search:
-    """Operators lo..hi-1 from the state in which those before are finished."""
+    """Searches operators lo..hi-1, with those before finished."""
 
     rows: RowGraph
     lo: int
     hi: int
     limit: int
-    """No moment may have more live than this."""
+    """The most live bytes at any moment."""
     effort: Effort
     _seen: set[tuple[int, ...]] = field(default_factory=set)
     _paths: list[tuple[int, list[Node]]] = field(default_factory=list)
-    """For each state where it came from and by which nodes."""
+    """For each state its predecessor and the nodes in between."""
 
     def run(self) -> Found:
         works = self.rows.works
@@ -100,7 +100,7 @@ class Search:
         parent: int,
         path: list[Node],
     ) -> None:
-        """Commit to all that loses nothing, then remember the state."""
+        """Commits to all nodes that lose nothing, then records the state."""
         while self._commit(done, state, path):
             pass
         key = tuple(done)

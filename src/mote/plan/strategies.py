@@ -1,4 +1,4 @@
-"""The smallest plans: rows in one direction, computed by the leanest kernels."""
+"""The smallest plans: rows in one direction, with the leanest kernels."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from mote.plan.select import Selection
 from mote.progress import Say
 
 EFFORT, MOST_EFFORT = 250, 1_000_000
-"""How many nodes the search for a lower peak may try: so many for each node that there is, and all in all."""
+"""Search budget: nodes to try per existing node, and in total."""
 NEAR = 1.01
 """An arena this close to the least peak is not worth more attempts."""
 WHOLE_SHARES = (1.0, 0.5, 0.0)
 """The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer
 of them can mean a smaller arena."""
 ROOM_ROUNDS = 4
-"""How often faster kernels are tried before the lean ones are kept."""
+"""Rounds of trying faster kernels before the lean ones are kept."""
 UNLIMITED = 1 << 60
-"""More bytes than there are."""
+"""More bytes than any memory has."""
 NARROWER = 6
-"""How often a schedule with a lower peak is tried when the rows of one do not fit together within the budget."""
+"""Schedules with lower peaks to try when rows do not fit within the budget because of fragmentation."""
 
 
 @lru_cache(maxsize=16)
 def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
-    """The rows of a graph, computed by the leanest kernels of a selection."""
+    """The row graph with the leanest kernels of a selection."""
     goal = selection.goal
     return build(
         selection.graph,
@@ -57,7 +57,7 @@ class Side:
     bottom_up: bool
     say: Say
     _arranged: dict[tuple[Run, ...], Draft] = field(default_factory=dict)
-    """The arrangements of schedules: different limits often have the same best schedule."""
+    """Arrangements by schedule: different limits often have the same best schedule."""
 
     @cached_property
     def rows(self) -> RowGraph:
@@ -69,17 +69,17 @@ class Side:
 
     @cached_property
     def unsearched(self) -> Scheduler:
-        """The scheduler without the orders that a search may have found for other goals."""
+        """The scheduler without orders found by search for other goals."""
         return Scheduler(self.rows, self.goal.costs, whole=not self.goal.small_steps)
 
     @cached_property
     def least(self) -> int:
-        """The least peak that was found."""
+        """The least peak found."""
         nodes = sum(len(work.by_rows) for work in self.rows.works)
         return self.scheduler.improve(Effort(min(EFFORT * nodes, MOST_EFFORT)))
 
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
-        """The least peak and how often it is reached; the tensors of which something is live then."""
+        """The least peak, how often it is reached, and the tensors that are live then."""
         schedule = self._schedule(self.scheduler.least_peak())
         during = schedule.during(self.rows)
         state = Liveness.start(self.rows)
@@ -94,7 +94,7 @@ class Side:
 
     @cached_property
     def smallest(self) -> Draft:
-        """The smallest arena; where whole operators make it larger, fewer of them."""
+        """The smallest arena, with fewer whole operators where these increase it."""
         best: Draft | None = None
         for share in WHOLE_SHARES:
             schedule = self.scheduler.cheapest(self.least, int(share * self.least))
@@ -133,7 +133,7 @@ class Side:
 
 
 def with_room(selection: Selection, lean: Draft) -> Draft:
-    """The plan with the best kernels whose working memory its arena holds."""
+    """The plan with the best kernels whose scratch fits its arena."""
     rows, schedule, plan = lean.rows, lean.schedule, lean.plan
     limit, live = plan.arena, _bare(rows, schedule)
     chosen = _choose(selection, rows, schedule, live, limit)
@@ -152,21 +152,21 @@ def with_room(selection: Selection, lean: Draft) -> Draft:
 
 
 def _peaking(rows: RowGraph, schedule: Schedule, live: list[int], kernel_of: KernelOf) -> Schedule:
-    """The schedule with the peak that it has with other kernels."""
+    """The schedule with its peak for other kernels."""
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
     peaks = (n + (k.scratch or 0) for n, k in zip(live, kernels, strict=True))
     return replace(schedule, peak=max(peaks, default=schedule.peak))
 
 
 def _kernels(selection: Selection, chosen: dict[Numbers, Packed]) -> KernelOf:
-    """Those that were chosen, and else the leanest."""
+    """The chosen kernels, else the leanest."""
     return lambda ops, whole: chosen.get(ops) or selection.kernel(ops, whole)
 
 
 def _choose(
     selection: Selection, rows: RowGraph, schedule: Schedule, live: list[int], limit: int
 ) -> dict[Numbers, Packed]:
-    """The best kernels of operators that fit beside what is live."""
+    """The best kernels that fit beside the live bytes."""
     most: dict[int, int] = {}
     ways: dict[int, bool] = {}
     for run, nbytes in zip(schedule.runs, live, strict=True):
@@ -181,5 +181,5 @@ def _choose(
 
 
 def _bare(rows: RowGraph, schedule: Schedule) -> list[int]:
-    """The bytes of rows that are live at each run, without working memory."""
+    """Live bytes of rows at each run, without scratch."""
     return [live - run.node.scratch for live, run in zip(schedule.during(rows), schedule.runs, strict=True)]
