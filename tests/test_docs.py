@@ -14,6 +14,7 @@ from mote import targets
 from mote.frontends.tflite import control, variables
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS
 from tests.helpers.support import emulated
+from tests.test_words import PARAPHRASE
 
 ROOT = Path(__file__).parents[1]
 CORE = "cortex-m4"
@@ -75,6 +76,13 @@ def test_prose_is_wrapped() -> None:
     for page in [*AT_THE_ROOT, *(page for page in PAGES if page.name != "onnx-conformance.md")]:
         prose = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
         assert not [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")], page.name
+
+
+def test_pages_use_the_words_of_the_field() -> None:
+    for page in [*AT_THE_ROOT, ROOT / "CHANGELOG.md", *PAGES]:
+        prose = re.sub(r"^ *```.*?^ *```$|`[^`]*`", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        said = [found for found in PARAPHRASE.findall(" ".join(prose.split())) if found]
+        assert not said, f"{page.name}: {said}; tests/test_words.py has the terms"
 
 
 def test_pages_that_sources_name_exist() -> None:
