@@ -27,8 +27,8 @@ from mote.graph.rows import row_count
 from mote.kernels import catalogue
 from mote.kernels.contract import NHWC, Call, Layout, Packed, Structs, View
 from mote.kernels.structs import words
+from mote.lower.affine import Affine, affine
 from mote.lower.program import Form
-from mote.lower.row_access import Affine, affine
 from mote.ops.moves.constant import Constant
 from mote.toolchain import cache
 

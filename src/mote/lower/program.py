@@ -15,7 +15,7 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Packed
-from mote.lower.row_access import Reading, RowsOf, added, affine, aligned_row, view, window, windows
+from mote.lower.affine import affine
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Plan, Step
@@ -387,11 +387,13 @@ class _Lowered:
             assert isinstance(op, Control)
             return self._control(op, begun, kernel)
         if kernel.call is Call.ADDS:
-            taps, read = added(self.plan, op, steps)
-            return _turning(replace(begun, form=Form.SUMS, operands=(self._operand(read, read.flat),)), taps)
+            tensor, taps = op.input(graph), [s.tap for s in steps if s.tap is not None]
+            rows = op.reads(graph, 0, 0) or range(row_count(tensor.shape))
+            operand = self._operand(tensor, taps, [(rows[tap],) for tap in taps])
+            return _turning(replace(begun, form=Form.SUMS, operands=(operand,)), taps)
         if kernel.call is Call.RING:
             return replace(begun, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
-        return self._whole(op, begun, step) if step.whole else self._rows(op, begun, RowsOf(steps))
+        return self._whole(op, begun, step) if step.whole else self._rows(op, begun, steps)
 
     def _whole(self, op: Op, begun: Instruction, step: Step) -> Instruction:
         graph, kernel = self.plan.graph, step.kernel
@@ -401,28 +403,56 @@ class _Lowered:
         out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
         return replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
 
-    def _rows(self, op: Op, begun: Instruction, rows: RowsOf) -> Instruction:
-        plan, kernel = self.plan, rows.steps[0].kernel
-        begun = _turning(replace(begun, group=rows.group, last=max(rows.ys) + 1), rows.begins)
+    def _rows(self, op: Op, begun: Instruction, steps: tuple[Step, ...]) -> Instruction:
+        graph, kernel, group = self.plan.graph, steps[0].kernel, max(s.rows.hi - s.rows.lo for s in steps)
+        ys = [y for s in steps for y in range(s.rows.lo, s.rows.hi)]
+        ys = ys if group == 1 else sorted(ys)
+        begun = _turning(replace(begun, group=group, last=max(ys) + 1), [s.rows.lo for s in steps])
+        inputs = [op.input(graph, p) for p in kernel.operands]
+        reads = [[op.reads(graph, p, y) or () for y in ys] for p in kernel.operands]
         if kernel.rows and kernel.group > 1:
-            read = windows(plan, op, rows)
-            return replace(begun, form=Form.ROWS, operands=(self._operand(read),), hi=kernel.group)
-        if kernel.row:
-            readings = [window(plan, op, position, rows) for position in kernel.operands]
-            form, hi = Form.ROW, 0
-        else:
-            readings = [aligned_row(plan, op, position, rows) for position in kernel.operands]
-            units = kernel.units // row_count(op.output(plan.graph).shape)
+            under = self._operand(inputs[0], ys, reads[0], windows=True)
+            assert not under.listed and under.spread == 1, "kernels for several rows take plain windows only"
+            under = replace(under, taps=(kernel.group - 1) * under.step + under.taps)
+            return replace(begun, form=Form.ROWS, operands=(under,), hi=kernel.group)
+        form, hi = Form.ROW, 0
+        if not kernel.row:
+            reads = [[(rows or (0,))[:1] for rows in own] for own in reads]
+            units = kernel.units // row_count(op.output(graph).shape)
             form, hi = Form.EACH, units if kernel.call is Call.FLAT else 1
-        operands = tuple(self._operand(read, _listed(read, rows)) for read in readings)
-        return replace(begun, form=form, operands=operands, hi=hi)
+        operands = (
+            self._operand(t, ys, own, bool(kernel.row), group > 1) for t, own in zip(inputs, reads, strict=True)
+        )
+        return replace(begun, form=form, operands=tuple(operands), hi=hi)
 
-    def _operand(self, read: Reading, listed: Sequence[int] = ()) -> Operand:
-        tensor = read.tensor
-        place = self._place(view(self.plan, tensor), tensor.dtype) if tensor.data is None else self._constant(tensor)
-        if read.formula is None:
-            return Operand(place, read.count, listed=tuple(listed))
-        return Operand(place, read.count, read.formula.start, read.formula.step, read.formula.spread)
+    def _operand(
+        self,
+        tensor: Tensor,
+        ys: Sequence[int],
+        reads: Sequence[Sequence[int]],
+        windows: bool = False,
+        from_0: bool = False,
+    ) -> Operand:
+        """The rows of a tensor that are read for each y: by a formula, or listed, for each y or from 0 on. Windows read
+        what lies outside of the tensor too."""
+        taps, have = max(map(len, reads)), row_count(tensor.shape)
+        samples = [(y, k, row) for y, rows in zip(ys, reads, strict=True) for k, row in enumerate(rows)]
+        formula = affine(samples, have if windows else None) if len(samples) == taps * len(ys) else None
+        place = self._constant(tensor) if tensor.data is not None else self._place(self._view(tensor), tensor.dtype)
+        if formula is not None:
+            return Operand(place, taps, formula.start, formula.step, formula.spread)
+        known = dict(zip(ys, reads, strict=True))
+        every = ((*known.get(y, ()), *[OUTSIDE] * taps)[:taps] for y in (range(max(ys) + 1) if from_0 else ys))
+        return Operand(place, taps, listed=tuple(row for rows in every for row in rows))
+
+    def _view(self, tensor: Tensor) -> Buffer:
+        """The rows of a tensor; of a view of another shape, rows of that shape over the same memory."""
+        buffer, count = self.plan.place[tensor.id], row_count(tensor.shape)
+        if count == len(buffer.offsets):
+            return buffer
+        row = tensor.nbytes // count
+        offsets = tuple(buffer.offset + y * row for y in range(count))
+        return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
 
     def _tensor(self, tensor: Tensor) -> Place:
         """A contiguous tensor, all of it."""
@@ -507,18 +537,6 @@ def _turning(begun: Instruction, values: Sequence[int]) -> Instruction:
     if len(values) == 1:
         return replace(begun, first=values[0])
     formula = affine([(n, 0, v) for n, v in enumerate(values)])
-    return (
-        replace(begun, listed=tuple(values))
-        if formula is None
-        else replace(begun, first=formula.start, step=formula.step)
-    )
-
-
-def _listed(read: Reading, rows: RowsOf) -> list[int]:
-    """The rows that are read in each turn, or for each row where a turn computes several."""
-    if rows.group == 1:
-        return read.flat
-    listed = [OUTSIDE] * (read.count * (max(rows.ys) + 1))
-    for y, taken in zip(rows.ys, read.listed, strict=True):
-        listed[y * read.count : y * read.count + len(taken)] = taken
-    return listed
+    if formula is None:
+        return replace(begun, listed=tuple(values))
+    return replace(begun, first=formula.start, step=formula.step)
