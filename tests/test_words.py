@@ -47,7 +47,6 @@ LEFT: dict[str, dict[str, int]] = {
         "targets": 1,
     },
     "paraphrases": {
-        "compress": 6,
         "data": 6,
         "emit": 1,
         "execute": 1,

@@ -102,7 +102,7 @@ def test_every_option_says_what_is_wrong_with_it() -> None:
         (lambda: mote.compile(DIGITS, example_inputs=()), "option example_inputs: is for modules of PyTorch"),
         (lambda: mote.compile(DIGITS, shapes={"x": (1, 2)}), "option shape: there is no input 'x'"),
         (lambda: mote.compile_shared(str(DIGITS)), "not a list"),
-        (lambda: mote.explore(DIGITS, points="3"), "option points: '3' is not a whole number of at least 1"),
+        (lambda: mote.explore(DIGITS, points="3"), "option points: '3' is not an integer of at least 1"),
         (lambda: mote.verify(mote.compile(DIGITS), 0), "option inputs: 0 is not"),
         (lambda: mote.verify(mote.compile(DIGITS), 1, seed=-1), "option seed: -1 is not"),
         (lambda: mote.shrink(DIGITS, inputs=0), "option inputs: 0 is not"),

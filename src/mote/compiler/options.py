@@ -210,7 +210,7 @@ def check_types(settings: Any) -> None:
 def check_at_least(option: str, value: Any, least: int) -> None:
     """Refuses values that are not integers of at least `least`."""
     if not _whole(value) or value < least:
-        raise _wrong(option, value, f"a whole number of at least {least}")
+        raise _wrong(option, value, f"an integer of at least {least}")
 
 
 def _wrong(option: str, value: object, what: str) -> MoteError:
@@ -225,8 +225,8 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Target": (lambda v: isinstance(v, Target), "a target"),
     "bool": (lambda v: isinstance(v, bool), "True or False"),
     "str": (lambda v: isinstance(v, str), "a string"),
-    "int": (_whole, "a whole number"),
-    "int | None": (lambda v: v is None or _whole(v), "a whole number"),
+    "int": (_whole, "an integer"),
+    "int | None": (lambda v: v is None or _whole(v), "an integer"),
     "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),
     "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
     "Fixed | None": (lambda v: v is None or isinstance(v, Fixed), "a set of kernels"),

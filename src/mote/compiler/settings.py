@@ -209,7 +209,7 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             raise MoteError("a number of cycles was given, too", where="option latency", remedy="give one of them")
         if self.latency is not None and self.target.clock_hz is None:
             raise MoteError(
-                f"the target '{self.target.name}' has no clock, so that nobody knows how long a cycle takes",
+                f"the target '{self.target.name}' has no clock, so that the duration of a cycle is unknown",
                 where="option latency",
                 remedy="name a part, or state clock_hz in a target of your own, or use --cycles",
             )
@@ -233,7 +233,7 @@ def check_code_ram(target: Target) -> None:
     """Refuses code in RAM where it is impossible, or gains nothing."""
     where, remedy = f"option place_code on {target.name}", "omit it"
     if target.is_host:
-        raise MoteError("there is no flash on this computer", where=where, remedy="choose a microcontroller")
+        raise MoteError("the host has no flash", where=where, remedy="choose a microcontroller")
     if target.memories and not target.code_rams:
         raise MoteError("none of its RAM can be executed", where=where, remedy=remedy)
     flash, ram = target.code_reads, target.code_rams[0].reads if target.code_rams else Reads()

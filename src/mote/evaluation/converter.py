@@ -172,7 +172,7 @@ class _Judge:
 def _check_installed() -> None:
     if not reference.litert_installed():
         raise MoteError(
-            "LiteRT is not installed, so that nobody can say whether the file is right",
+            "LiteRT is not installed, so that the file was not verified",
             remedy=f"{installing('reference')}, or convert without the check (--no-verify)",
         )
 

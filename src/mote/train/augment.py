@@ -27,7 +27,7 @@ def augmentation(text: str, graph: Graph, seed: int = 0) -> Augment | None:
     shapes = [graph.tensors[t].shape for t in graph.inputs]
     if len(shapes) != 1 or len(shapes[0]) != 4:
         shown = " and ".join("x".join(map(str, shape)) for shape in shapes)
-        raise MoteError(f"is for models that take one picture; this one takes {shown}", where=_WHERE)
+        raise MoteError(f"is for models with one image input; this one takes {shown}", where=_WHERE)
     random = torch.Generator().manual_seed(seed)
 
     def augment(inputs: Sequence[Value]) -> Sequence[Value]:

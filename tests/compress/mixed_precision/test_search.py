@@ -160,7 +160,7 @@ def test_points_are_measured_where_the_tools_are(journal: Path, found: Mixed) ->
 
 def test_a_guard_that_nothing_keeps(journal: Path, found: Mixed) -> None:
     with pytest.raises(
-        MoteError, match=r"no choice of int8 keeps the guard: .* more than the 1\.00% that may"
+        MoteError, match=r"no choice of int8 is within the allowed accuracy drop: .* more than the 1\.00% that may"
     ) as error:
         mixed(journal=journal, precisions=("int8",), max_accuracy_drop="1%")
     assert "int4, int16, float32" in error.value.remedy
@@ -181,7 +181,7 @@ def test_a_budget_of_evaluations_is_kept(journal: Path, found: Mixed) -> None:
 
 
 def test_real_numbers_that_are_the_only_choice() -> None:
-    with pytest.raises(MoteError, match="real numbers in all layers are the cheapest that keeps the guard"):
+    with pytest.raises(MoteError, match="float in all layers is the cheapest choice within the allowed accuracy drop"):
         mixed(precisions=("float32",), max_accuracy_drop=0)
 
 

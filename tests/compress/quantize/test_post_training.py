@@ -132,7 +132,7 @@ def test_progress_is_told() -> None:
 
 
 def test_without_data_nothing_is_guessed() -> None:
-    with pytest.raises(MoteError, match="no data to calibrate with"):
+    with pytest.raises(MoteError, match="no calibration data"):
         quantize.post_training(model(["conv"]))
 
 

@@ -198,7 +198,7 @@ def test_pruned_weights_stay_zero() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(MoteError, match=r"no data to calibrate with(.|\n)*data="):
+    with pytest.raises(MoteError, match=r"no calibration data(.|\n)*data="):
         quantize.prepare(exported())
     with pytest.raises(MoteError, match="'int3' is no precision"):
         quantize.prepare(exported(), data=samples(4, 0), precision="int3")

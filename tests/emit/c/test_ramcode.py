@@ -154,7 +154,7 @@ def test_memory_for_code_alone(tmp_path: Path) -> None:
     ("text", "why"),
     [
         ('extends = "cortex-m4"\n', "code in flash is fetched without waits"),
-        ('extends = "host"\n', "there is no flash on this computer"),
+        ('extends = "host"\n', "the host has no flash"),
         (f'extends = "cortex-m4"\n{PART}holds = ["data"]\n', "none of its RAM can be executed"),
         (f'extends = "cortex-m4"\n{PART}wait_states = 9\n', "code in RAM has 9 wait states"),
         (f'extends = "cortex-m4"\n{PART.replace("wait_states = 5", "")}', "code in flash is fetched without waits"),

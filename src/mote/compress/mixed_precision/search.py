@@ -5,11 +5,11 @@ The order of the search does not depend on the number of workers:
 1. every layer alone in every precision: how much noise it makes at the model's output, and what the model then costs;
 2. all layers in one precision, for each;
 3. noise and costs are taken to add up. That gives a path of choices from the cheapest to the most precise, on which the
-   first one that keeps the guard is looked for by halving;
+   first one within the allowed drop is found by bisection;
 4. from there, cheaper choices that differ in one layer or two, those first that save most for the noise that they add,
    as long as evaluations are left;
 5. the best are run on the emulated target, where the tools are there: what counts is then what they take;
-6. the cheapest that keeps the guard is verified on all labelled data, and the next one where it fails there."""
+6. the cheapest within the allowed drop is verified on all labelled data, and the next one where it fails there."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class _Search:
         task = self.task
         if not task.units:
             raise MoteError("has no layers with weights to choose precisions for", remedy="compile the model as it is")
-        self.say("scoring the model of real numbers...")
+        self.say("scoring the float model...")
         self.reference = self._results(tried, [Trial(())])[0]
         uniform = [(p,) * len(task.units) for p in self.precisions]
         self._try(uniform)
@@ -329,10 +329,10 @@ class _Search:
         left = [p for p in PRECISIONS if p not in self.precisions]
         more = f"allow more precise types with --precisions ({', '.join(left)}), " if left else ""
         return MoteError(
-            f"no choice of {', '.join(self.precisions)} keeps the guard: the best of {len(self.points)}"
-            f" ({best.name}) has {self.reference['metric']} {best.value:.4g}, {best.lost:.2%} worse than real numbers"
-            f" ({self.reference['value']:.4g}) and {best.lost - self.allowed:.2%} more than the {self.allowed:.2%} that"
-            " may be lost",
+            f"no choice of {', '.join(self.precisions)} is within the allowed accuracy drop: the best of"
+            f" {len(self.points)} ({best.name}) has {self.reference['metric']} {best.value:.4g}, {best.lost:.2%} worse"
+            f" than the float model ({self.reference['value']:.4g}) and {best.lost - self.allowed:.2%} more than the"
+            f" {self.allowed:.2%} that may be lost",
             where=self.task.test.where,
             remedy=f"{more}give more calibration data, fine-tune it (mote.quantize.prepare), or allow a larger drop",
         )
@@ -343,7 +343,7 @@ class _Search:
         best = min(others, key=lambda p: (p.lost, p.precisions), default=None)
         other = "" if best is None else f"; of {len(others)} other choices the best loses {best.lost:.2%}"
         return MoteError(
-            f"real numbers in all layers are the cheapest that keeps the guard of {self.allowed:.2%}{other}",
+            f"float in all layers is the cheapest choice within the allowed accuracy drop of {self.allowed:.2%}{other}",
             where=self.task.test.where,
             remedy="compile the model as it is, or allow a larger drop",
         )
@@ -393,7 +393,7 @@ def _cost(axis: str) -> Callable[[MixedPoint], float]:
 def _name(item: Probe | Trial | Choice) -> str:
     if isinstance(item, Probe):
         return f"layer {item.unit} as {item.precision}"
-    return ",".join(item.precisions if isinstance(item, Trial) else item) or "real numbers"
+    return ",".join(item.precisions if isinstance(item, Trial) else item) or "float model"
 
 
 def _price(costs: Mapping[str, int], base: MixedPoint | None, axis: str) -> float:

@@ -87,7 +87,7 @@ def reached(limit: PruningTarget, ways: int, cost: Cost, model: str) -> tuple[in
     """The first pruning step within a limit, and the absolute limit; costs must not increase from step to step."""
     unit, whole = UNITS[limit.unit], cost(0, None)
     if limit.share and whole == inf:
-        reason = f"the unpruned model does not fit the target, so that nobody knows what {limit.share:.0%} of it are"
+        reason = f"the unpruned model does not fit the target, so that {limit.share:.0%} of its cost is unknown"
         raise MoteError(reason, where=model, remedy=f"give --{limit.unit} as a number")
     most = limit.of(0 if whole == inf else int(whole))
     if cost(0, most) <= most:

@@ -239,7 +239,7 @@ def _check_float(graph: Graph) -> None:
     if quantized_ones:
         t = quantized_ones[0]
         raise MoteError(
-            f"is quantized (tensor '{t.name}' is {t.dtype}): only models of real numbers are pruned",
+            f"is quantized (tensor '{t.name}' is {t.dtype}): only float models can be pruned",
             remedy="give the float model that it was made from; `mote quantize` quantizes the pruned one",
         )
 

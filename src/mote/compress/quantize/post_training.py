@@ -157,7 +157,7 @@ def post_training(
             methods = replace(methods, equalize=False, correct_biases=False, rounding="nearest")
         elif data is None and needs_data:
             raise MoteError(
-                "there is no data to calibrate with, and what values layers see nobody can guess",
+                "there is no calibration data, so that the ranges of activations are unknown",
                 remedy="give a few hundred typical inputs (--data); with --random-calibration only the size of the file"
                 " means something",
             )
@@ -227,7 +227,7 @@ def checked(graph: Graph, scheme: Scheme) -> Graph:
             raise MoteError(
                 f"the model is quantized already: it has {whole} numbers",
                 where=op.where,
-                remedy="quantize the model of real numbers that it was made from",
+                remedy="quantize the float model that it was made from",
             )
     normalized = normal(graph)
     unknown = [i for i in scheme.layers if i not in {op.index for op in normalized.ops}]

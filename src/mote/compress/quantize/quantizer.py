@@ -33,7 +33,7 @@ IO = ("int8", "float32")
 NO_FAMILY = "there are no integers that LiteRT computes it with"
 COMPUTED = "its weights are computed"
 UNSEEN = "calibration has not shown what is inside of it"
-NO_FOUR_BITS = "LiteRT takes no weights of 4 bits for it: they have 8"
+NO_FOUR_BITS = "LiteRT has no int4 weights for it: they are int8"
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def prepare(
         graph = checked(model_read.graph(), scheme)
         if data is None:
             raise MoteError(
-                "there is no data to calibrate with, and what values layers see nobody can guess",
+                "there is no calibration data, so that the ranges of activations are unknown",
                 remedy="give a few hundred typical inputs: data=...",
             )
         cases = spread(dataset(data, inputs=inputs).cases(graph), samples)
