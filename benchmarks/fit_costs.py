@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 import mlperf_tiny
 from cost_layers import Layer, graph_of, models, streamed
-from mote import compile, profile, toolchain
+from mote import compile, cores, profile, toolchain
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings, make_settings
 from mote.emit.c.options import ProjectOptions
@@ -50,7 +50,7 @@ from mote.graph.region import Numbers
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
-from mote.measure.profiler import cycles, instructions
+from mote.measure.profiler import instructions
 from mote.measure.profiler.costs import steps
 from mote.ops.control.state import Window
 from mote.plan.estimate import estimate
@@ -138,7 +138,8 @@ class Core:
     def _digest(self, project: Project) -> str:
         """A name for what is measured: by what is compiled, how, and what counts the cycles."""
         target = self.settings.target
-        model = [Path(module.__file__).read_text(encoding="utf-8") for module in (cycles, instructions)]
+        sources = [Path(instructions.__file__), *sorted(Path(cores.__file__).parent.rglob("*.py"))]
+        model = [path.read_text(encoding="utf-8") for path in sources]
         files = {name: project.files[name] for name in sorted(project.files)}
         text = json.dumps([files, target.gcc_flags, toolchain.find_compiler(target).version, model])
         return hashlib.sha256(text.encode()).hexdigest()[:16]

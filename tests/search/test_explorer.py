@@ -76,7 +76,7 @@ def test_a_front_goes_on_from_its_journal(tmp_path: Path, monkeypatch: pytest.Mo
     def compiled(*_: object) -> None:
         raise AssertionError("everything is in the journal")
 
-    monkeypatch.setattr("mote.measure.run.compile", compiled)
+    monkeypatch.setattr("mote.search.explorer.compile", compiled)
     assert mote.explore(DIGITS, points=1, measured=False, journal=journal).json() == front.json()
     with pytest.raises(InternalError, match="everything is in the journal"):
         mote.explore(DIGITS, points=1, measured=False, journal=journal, optimize="speed")
