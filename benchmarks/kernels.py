@@ -113,7 +113,7 @@ def _twin(record: KernelRecord) -> KernelRecord | None:
     plain = record.call is Call.FLAT
     name = f"{record.name}_rows" if plain else record.name.removesuffix("_rows")
     try:
-        found = fields(record.file, f"mote_{name}_t", tuple(map(str, record.instances)))
+        found = fields(record.files, f"mote_{name}_t", tuple(map(str, record.instances)))
     except KeyError:
         return None
     if name == record.name or record.row or record.rows:
@@ -123,7 +123,7 @@ def _twin(record: KernelRecord) -> KernelRecord | None:
 
 def _with(record: KernelRecord, count: int) -> KernelRecord | None:
     """The kernel that takes so many tensors where this one takes some."""
-    if record.header not in ("join", "add_n") or record.name == "join":
+    if record.headers[0] not in ("join", "add_n") or record.name == "join":
         return None
     (instance,) = record.instances
     names = [f"x{i}" for i in range(count)]
@@ -149,15 +149,15 @@ def _renumbered(argument: str | int, old: int, new: int) -> str | int:
 
 def write(records: Iterable[KernelRecord]) -> None:
     """One record a line, sorted by header and name, so that changes are easy to see."""
-    found = sorted(records, key=lambda r: (r.header, r.name))
+    found = sorted(records, key=lambda r: (r.headers, r.name))
     lines = ",\n".join(json.dumps(r.to_json()) for r in found)
     FILE.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     everything.cache_clear()
 
 
 def table(records: Iterable[KernelRecord]) -> str:
-    counts = Counter(r.header for r in records)
-    lines = [f"{count:5}  mote_{header}.h" for header, count in sorted(counts.items())]
+    counts = Counter(r.headers for r in records)
+    lines = [f"{count:5}  {' '.join(headers)}" for headers, count in sorted(counts.items())]
     return "\n".join([*lines, f"{counts.total():5}  kernels"])
 
 

@@ -142,7 +142,19 @@ QUICK = (
 FOR_DSP = "only kernels for cores with DSP instructions call it"
 NOT_YET = "no model of the proofs has it yet; the tests call it under the sanitizers"
 REGIONS = "Eva does not see that comparisons leave no NaN; mutants of its parameters run under the sanitizers"
-MENDING = ("line", "one", "pixels", "place", "products", "row", "rows", "suspect")
+FOR_FPU = "only kernels for cores with an FPU call it"
+MENDING = ("line", "one", "pixels", "place", "row", "rows", "suspect")
+BLOCKS = (
+    "block4_f32",
+    "block4_rows_f32",
+    "block_finish_f32",
+    "columns",
+    "max",
+    "taps1_f32",
+    "taps1_rows_f32",
+    "taps4_f32",
+    "taps4_rows_f32",
+)
 ANGLES = ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "half_exp", "log1p", "sinh")
 SAMPLES = ("cubic_far", "cubic_near", "grid_sample_f32", "reflected", "sample", "sample_axis", "sample_pixel")
 CELLS = ("max_roi_pool_f32", "roi_edge", "roi_most", "roi_pixel", "roi_align_f32", "roi_axis", "roi_cell", "roi_place")
@@ -152,11 +164,8 @@ UNREACHED = {
     **{f"mote_{name}f": NOT_YET for name in ANGLES},
     **{f"mote_{name}": REGIONS for name in (*SAMPLES, "sample_place", *CELLS, "roi_sample")},
     **{f"mote_{name}": NOT_YET for name in ALONE},
-    "mote_matrix_sums": FOR_DSP,
-    "mote_matrix_pairs": FOR_DSP,
-    "mote_matrix_widen": FOR_DSP,
-    "mote_svdf_pairs_s8": FOR_DSP,
-    "mote_svdf_state8_pairs_s8": FOR_DSP,
+    **{f"mote_{name}": FOR_FPU for name in BLOCKS},
+    "mote_dot_less_zero": FOR_DSP,
     "mote_table_rows_s8": "digits reaches it, by rows, in `make prove`",
     "mote_table_rows_f32": "the same as mote_table_rows_s8 but for the type of its pointers",
     "mote_copy_bytes": "it is for cores that trap unaligned words, instead of memcpy",
@@ -180,9 +189,7 @@ OPTIONS = (
 )
 REPORT = ("-then", "-metrics", "-metrics-eva-cover", "-then", "-report-csv")
 PROVEN = ("Valid", "Considered valid")
-KERNELS = Path(portable.__file__).parent
-OTHER_CORES = ("#if MOTE_DSP", "#if MOTE_HELIUM")
-"""Conditions of code that proofs do not see."""
+KERNELS = tuple(Path(portable.__file__).parents[1] / name for name in ("portable", "primitives"))
 DEFINED = re.compile(r"^(?:static|MOTE_\w+) [^;{}=()#]*?(mote_\w+)\(", re.MULTILINE)
 COVERED = re.compile(r"^  (\w+): (\d+) stmts out of (\d+) ", re.MULTILINE)
 
@@ -276,28 +283,14 @@ def main() -> None:
 
 
 def kernel_functions() -> dict[str, str]:
-    """The functions of the portable kernels, without those that only cores with DSP instructions or Helium have and
-    those that macros name, and the file of each."""
+    """The functions of the portable kernels and of the primitives in portable C, without those that macros name, and
+    the file of each."""
     return {
         name: path.name
-        for path in sorted(KERNELS.glob("*.h"))
-        for name in DEFINED.findall(_for_every_core(path.read_text(encoding="utf-8")))
+        for folder in KERNELS
+        for path in sorted(folder.glob("*.h"))
+        for name in DEFINED.findall(path.read_text(encoding="utf-8"))
     }
-
-
-def _for_every_core(text: str) -> str:
-    """C without the lines under one of OTHER_CORES, up to its own #else or #endif: conditions may stand inside."""
-    lines, hidden = [], [False]
-    for line in text.splitlines():
-        if line.startswith("#if"):
-            hidden.append(line in OTHER_CORES)
-        elif line.startswith("#el"):
-            hidden[-1] = False
-        elif line.startswith("#endif"):
-            hidden.pop()
-        if not any(hidden):
-            lines.append(line)
-    return "\n".join(lines)
 
 
 def compiled_as(name: str, mode: str) -> Compiled | None:

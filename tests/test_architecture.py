@@ -156,3 +156,19 @@ def test_every_test_file_is_collected(request: pytest.FixtureRequest) -> None:
     holding = {path for path, text in texts.items() if "def test_" in text and not skipped.search(text)}
     if [request.config.rootpath / name for name in request.config.args] == [tests]:
         assert sorted(holding - request.config.stash[COLLECTED]) == []
+
+
+INSTRUCTION_SET = re.compile(r"\b(?:__asm|MOTE_DSP|MOTE_HELIUM|MOTE_VFP|__(?:ARM|arm|thumb|riscv|aarch64|x86|i386))")
+INCLUDED = re.compile(r'^#include "(mote_\w+\.h)"', re.MULTILINE)
+
+
+def test_portable_kernels_know_no_instruction_set() -> None:
+    """No assembly, no macro of a core, and no header of another folder than the primitives, which choose the core's."""
+    kernels = TOP / "kernels"
+    own = [*(kernels / "portable").rglob("*.h"), *(kernels / "primitives").glob("*.h")]
+    known = {path.name for path in own} | {path.name for path in (TOP / "emit" / "image" / "runtime").glob("*.h")}
+    wrong = [path.name for path in own if INSTRUCTION_SET.search(path.read_text(encoding="utf-8"))]
+    assert wrong == ["mote_compiler.h"], "barriers stand there"
+    portable = (path for path in own if "portable" in path.parts)
+    foreign = [(path.name, set(INCLUDED.findall(path.read_text(encoding="utf-8"))) - known) for path in portable]
+    assert [(name, headers) for name, headers in foreign if headers] == []

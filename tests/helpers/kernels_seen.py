@@ -39,7 +39,7 @@ def seen(graph: Graph) -> list[KernelRecord]:
 
 def for_everybody(record: KernelRecord) -> bool:
     """Whether a kernel is no code that was made for one model or shape, and something checks its parameters."""
-    return not record.assembly and record.header not in OWN_CODE and has_checks(record.header)
+    return not record.assembly and record.headers[0] not in OWN_CODE and has_checks(record.headers)
 
 
 def kernels(graph: Graph) -> Iterator[Packed]:

@@ -70,7 +70,7 @@ class Program:
 
     def params(self, kernel: Packed) -> str:
         """The kernel's parameters as a global; gives the expression to pass."""
-        self.includes[kernel.file] = None
+        self.includes |= dict.fromkeys(kernel.files)
         self.instances.update(dict.fromkeys(map(str, kernel.instances)))
         self.taps = max(self.taps, kernel.taps)
         name = f"p{len(self.globals)}"

@@ -131,7 +131,7 @@ def cases(graph: Graph, op: Op, features: Iterable[frozenset[str]] = (frozenset(
 def calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
     """Every way in which an image may call a kernel that is bound to an operator, if it is no large one."""
     sizes = [packed.constants, *(t.nbytes for t in (op.output(graph), *op.activations(graph)))]
-    if max(sizes) > MOST_BYTES or len(packed.operands) > OPERANDS or not has_checks(packed.header):
+    if max(sizes) > MOST_BYTES or len(packed.operands) > OPERANDS or not has_checks(packed.headers):
         return
     yield from _calls(graph, op, packed)
 

@@ -86,7 +86,7 @@ def few() -> tuple[Case, ...]:
         test_reduce.model(*drawn(test_reduce.configs(), 6)),
     ):
         collection.add(frontends.read(frontends.source_of(data)).partial())
-    return tuple(case for case in collection.cases if not case.kernel.header.startswith(ELSEWHERE))
+    return tuple(case for case in collection.cases if not case.kernel.headers[0].startswith(ELSEWHERE))
 
 
 @cache
@@ -104,13 +104,13 @@ def cases() -> tuple[Case, ...]:
     for dtype in idioms.NORMS:
         collection.add(idioms.optimized(idioms.norms(dtype)))
     for case in collection.cases:
-        names = kept.setdefault(case.kernel.header, set())
+        names = kept.setdefault(case.kernel.headers[0], set())
         if len(names) < KERNELS:
             names.add(case.kernel.name)
     return tuple(
         case
         for case in collection.cases
-        if case.kernel.name in kept[case.kernel.header] and not case.kernel.header.startswith(ELSEWHERE)
+        if case.kernel.name in kept[case.kernel.headers[0]] and not case.kernel.headers[0].startswith(ELSEWHERE)
     )
 
 

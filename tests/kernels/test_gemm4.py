@@ -67,7 +67,7 @@ def _layer(rng: np.random.Generator, kernel: tuple[int, int], kind: str) -> test
 def on_helium(c: test_conv.Config) -> list[Case]:
     """A layer with each of its kernels for Helium."""
     g = tflite.parse(test_conv.model([c]), "layer")
-    found: list[Packed] = [k for k in offered(g, g.ops[0], FEATURES) if k.header in HEADERS]
+    found: list[Packed] = [k for k in offered(g, g.ops[0], FEATURES) if k.headers[-1] in HEADERS]
     return [Case(g, g.ops[0], kernel, c.seed) for kernel in found]
 
 

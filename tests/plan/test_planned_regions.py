@@ -61,7 +61,7 @@ class Joining(Offers):
                 operands,
                 self.scratch,
                 row="joined_row",
-                header="conv2d_s8",
+                headers=("conv2d_s8",),
                 family="joined",
                 density=0.0,
                 costs=OTHER,

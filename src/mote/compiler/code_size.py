@@ -58,7 +58,7 @@ def code_size(compiled: Compiled) -> CodeSize:
 def _estimate(compiled: Compiled) -> int:
     """An upper estimate for any core and optimization."""
     plans = compiled.plan.all
-    files = {step.kernel.file for plan in plans for step in plan.steps}
+    files = {step.kernel.files for plan in plans for step in plan.steps}
     return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * sum(len(plan.works) for plan in plans)
 
 

@@ -233,7 +233,8 @@ class Packed:
     """Of a region that costs what its operators do: a kernel for each of them."""
     paid: tuple[str, ...] = ()
     """Of such a part: features that it does not take time for, because another part does."""
-    header: str = ""
+    headers: tuple[str, ...] = ()
+    """The C files `mote_<header>.h` that its instances need: that of the catalogue's entry comes first."""
     lanes: int = 1
     """Output channels that it computes at once."""
     isa: frozenset[str] = frozenset()
@@ -247,8 +248,8 @@ class Packed:
     """Bytes of code, about, of C that was written for this operator alone."""
 
     @property
-    def file(self) -> str:
-        return f"mote_{self.header}.h"
+    def files(self) -> tuple[str, ...]:
+        return tuple(f"mote_{header}.h" for header in self.headers)
 
     @cached_property
     def code_bytes(self) -> int:
@@ -423,9 +424,9 @@ class Kernel:
             found = self.pack(view)
         if isinstance(found, Refusal):
             return found
-        family, header = found.family or self.name, self.header or found.name
+        family, headers = found.family or self.name, dict.fromkeys((self.header or found.name, *found.headers))
         costs, isa = found.costs or self.costs or family, self.isa or (TUNED if self.tuned else self.isa)
-        return replace(found, family=family, costs=costs, header=header, lanes=self.lanes, isa=isa)
+        return replace(found, family=family, costs=costs, headers=tuple(headers), lanes=self.lanes, isa=isa)
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:

@@ -7,9 +7,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 FOLDERS: tuple[Traversable, ...] = tuple(
-    files("mote.kernels") / name for name in ("portable", "armv7em", "vfp", "helium")
+    files("mote.kernels") / name for name in ("portable", "primitives", "armv6m", "armv7em", "vfp", "helium")
 )
-"""Where a C compiler finds them."""
+"""Where a C compiler finds them: kernels for any core, the primitives that they are made of, and what instruction sets
+have, kernels and primitives."""
 FITS: tuple[Traversable, ...] = tuple(folder / "fits" for folder in FOLDERS)
 """Where it finds the functions that check the parameters of kernels (see `mote_room.h`)."""
 _added: dict[str, str] = {}

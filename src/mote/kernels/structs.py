@@ -7,7 +7,7 @@ expanded as a C compiler does it, as far as they go: macros with arguments, past
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -45,23 +45,23 @@ class Field:
         return f"{self.path}*" if self.pointer else self.path
 
 
-def fields(header: str, type_name: str, instances: Sequence[str] = ()) -> tuple[Field, ...]:
-    """The fields of a struct that a file of the kernels defines, or one of the instances of its macros."""
-    known = _typedefs(header)
+def fields(files: tuple[str, ...], type_name: str, instances: Sequence[str] = ()) -> tuple[Field, ...]:
+    """The fields of a struct that files of the kernels define, or one of the instances of their macros."""
+    known = _typedefs(files)
     if instances:
-        known = {**known, **_declared(expanded("\n".join(instances), _macros(header)))}
+        known = {**known, **_declared(expanded("\n".join(instances), _macros(files)))}
     try:
         return tuple(_flat(known, type_name, ""))
     except KeyError as error:
         raise MoteError(
-            f"{header}: {type_name} has a field of the type {error.args[0]!r}, which is none of a kernel's parameters: "
-            f"those are {', '.join(WORDS)}, pointers, and structs of these that the file defines"
+            f"{files[0]}: {type_name} has a field of the type {error.args[0]!r}, which is none of a kernel's "
+            f"parameters: those are {', '.join(WORDS)}, pointers, and structs of these that the file defines"
         ) from None
 
 
 def kernel_fields(kernel: Packed) -> tuple[Field, ...]:
     """The fields of a kernel's parameters."""
-    return fields(kernel.file, f"mote_{kernel.name}_t", tuple(map(str, kernel.instances)))
+    return fields(kernel.files, f"mote_{kernel.name}_t", tuple(map(str, kernel.instances)))
 
 
 Word = int | Array | Structs
@@ -98,8 +98,8 @@ def named(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, in
             yield path + name, value
 
 
-def closure(header: str) -> tuple[str, ...]:
-    """A file of the kernels and all that it includes, each after those that it includes."""
+def closure(files: Iterable[str]) -> tuple[str, ...]:
+    """Files of the kernels and all that they include, each after those that it includes."""
     found: dict[str, None] = {}
 
     def visit(name: str) -> None:
@@ -108,7 +108,8 @@ def closure(header: str) -> tuple[str, ...]:
                 visit(needed)
             found[name] = None
 
-    visit(header)
+    for name in files:
+        visit(name)
     return tuple(found)
 
 
@@ -127,19 +128,19 @@ def expanded(text: str, macros: Mapping[str, tuple[Sequence[str], str]]) -> str:
 
 
 @cache
-def macros(header: str) -> dict[str, tuple[tuple[str, ...], str]]:
-    """The macros with arguments of a file and those that it includes: their parameters and bodies."""
+def macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
+    """The macros with arguments of files and those that they include: their parameters and bodies."""
     found = {}
-    for line in _lines(header):
+    for line in _lines(files):
         if match := _MACRO.match(line):
             found[match[1]] = tuple(p.strip() for p in match[2].split(",")), match[3]
     return found
 
 
 @cache
-def _macros(header: str) -> dict[str, tuple[tuple[str, ...], str]]:
+def _macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
     """Those that define types, or use ones that do: the others are left as they stand."""
-    found = macros(header)
+    found = macros(files)
     defining = {name for name, (_, body) in found.items() if "typedef" in body}
     while more := {n for n, (_, body) in found.items() if n not in defining and set(_CALL.findall(body)) & defining}:
         defining |= more
@@ -147,15 +148,15 @@ def _macros(header: str) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 @cache
-def _typedefs(header: str) -> dict[str, str]:
-    """The types that a file knows by itself: the fields of structs, or the name of another type."""
-    text = "\n".join(line for line in _lines(header) if not line.startswith("#"))
-    return _declared(expanded(text, _macros(header)))
+def _typedefs(files: tuple[str, ...]) -> dict[str, str]:
+    """The types that files know by themselves: the fields of structs, or the name of another type."""
+    text = "\n".join(line for line in _lines(files) if not line.startswith("#"))
+    return _declared(expanded(text, _macros(files)))
 
 
-def _lines(header: str) -> list[str]:
-    """All lines of a file and those that it includes, without comments, continued ones as one."""
-    text = "\n".join(library.header(name) for name in closure(header))
+def _lines(files: tuple[str, ...]) -> list[str]:
+    """All lines of files and those that they include, without comments, continued ones as one."""
+    text = "\n".join(library.header(name) for name in closure(files))
     return _COMMENT.sub(" ", text).replace("\\\n", " ").splitlines()
 
 

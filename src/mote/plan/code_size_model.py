@@ -34,7 +34,8 @@ def code(kernel: Packed) -> dict[str, float]:
 def _code(kernel: Packed) -> dict[str, float]:
     made = {str(i): LINE * len(i.code) if i.code else INSTANCE for i in kernel.instances}
     decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.coding is not None else {}
-    return {kernel.header: LARGER.get(kernel.header, KERNEL), **made, **decoding}
+    header = " ".join(kernel.headers)
+    return {header: LARGER.get(header, KERNEL), **made, **decoding}
 
 
 def flash(kernels: Iterable[Packed]) -> float:

@@ -11,11 +11,12 @@ import numpy as np
 
 import mote
 from mote.execute.host_runtime import HostMemory, Needs, Problem, TensorInfo
+from mote.kernels import library
 
 TOP = Path(mote.__file__).parent
 RUNTIME = TOP / "emit" / "image" / "runtime"
 SOURCES = sorted(map(str, RUNTIME.glob("*.c")))
-INCLUDES = [f"-I{p}" for p in (RUNTIME, TOP / "kernels" / "portable", TOP / "kernels" / "portable" / "fits")]
+INCLUDES = [f"-I{p}" for p in (RUNTIME, *library.FOLDERS, *library.FITS)]
 STRICT = ["-std=c99", "-fwrapv", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 CHECKED = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 OK, NOT_READY, BAD_ARENA, BUSY, WAITING, BAD_STATE, DAMAGED = 0, 1, 2, 4, 5, 7, 8

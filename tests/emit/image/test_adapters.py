@@ -13,6 +13,7 @@ import pytest
 from mote import Interpreter, targets, toolchain
 from mote.cli import main
 from mote.errors import MoteError
+from mote.kernels import library
 from mote.package.adapters import NAMES, adapter_files, adapters_files
 from mote.toolchain import Mode
 from tests.deploy import ed25519_reference as reference
@@ -23,11 +24,7 @@ HERE = Path(__file__).parent
 RTOS = HERE / "rtos"
 SOURCE = HERE.parents[2] / "src" / "mote"
 UPDATE = SOURCE / "deploy" / "update"
-RUNTIME = [
-    SOURCE / "emit" / "image" / "runtime",
-    SOURCE / "kernels" / "portable",
-    SOURCE / "kernels" / "portable" / "fits",
-]
+RUNTIME = [SOURCE / "emit" / "image" / "runtime", *library.FOLDERS, *library.FITS]
 SYSTEMS = ("cmsis-rtos2", "freertos", "zephyr")
 STRICT = [
     "-std=c99",

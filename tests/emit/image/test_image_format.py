@@ -13,6 +13,7 @@ import pytest
 import mote.emit.image
 from mote.emit.image import format
 from mote.emit.image.format import DTYPES, ENTRIES, FEATURES, HEADER, SECTIONS, SIGNATURE, ImageRecord, RecordField
+from mote.kernels import library
 from mote.lower.program import IMAGE, STATES, Form, Kind
 from tests.helpers.support import needs
 
@@ -100,8 +101,7 @@ def test_the_structs_of_the_runtime_are_the_records(tmp_path: Path) -> None:
     includes = ["<stddef.h>", '"mote_image.h"', '"mote_runtime.h"', '"mote_room.h"']
     source = tmp_path / "format.c"
     source.write_text("\n".join([*(f"#include {i}" for i in includes), *lines, ""]))
-    kernels = RUNTIME.parents[2] / "kernels" / "portable"
-    folders = [RUNTIME, kernels, kernels / "fits"]
+    folders = [RUNTIME, *library.FOLDERS, *library.FITS]
     command = ["gcc", "-std=c11", "-fsyntax-only", *(f"-I{folder}" for folder in folders), str(source)]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr

@@ -105,7 +105,7 @@ def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) 
     with pytest.raises(MoteError, match=r"the runtime in .* has no kernel .*, nor another one that computes"):
         pack(KEYWORDS, target="cortex-m4", runtime=folder)
     small = minimal(targets.load("cortex-m0plus"))
-    assert 10 < len(small.kernels) < 40 and all(not k.instances or k.header == "join" for k in small.kernels)
+    assert 10 < len(small.kernels) < 40 and all(not k.instances or k.headers == ("join",) for k in small.kernels)
     settings = replace(pack(KEYWORDS, target="cortex-m0plus").settings, fixed=small.fixed, name="")
     assert {k.name for k in pack(KEYWORDS, settings).records} <= {k.name for k in small.kernels}
     tight = replace(small, limits=replace(small.limits, taps=2))

@@ -17,21 +17,21 @@ WINDOW = "rows.in_rows,rows.out_rows,rows.in_stride,rows.out_stride,rows.taps,ro
 
 def packed(**changes: object) -> Packed:
     params = {"scale": 2, "zero": -1}
-    return replace(Packed("quantize_f32_s8", params, Call.FLAT, header="quantize"), **changes)  # type: ignore[arg-type]
+    return replace(Packed("quantize_f32_s8", params, Call.FLAT, headers=("quantize",)), **changes)  # type: ignore[arg-type]
 
 
 def test_fields_stand_in_the_order_of_c_with_nested_structs_in_place() -> None:
-    found = fields("mote_pool_s8.h", "mote_avg_pool_s8_t")
+    found = fields(("mote_pool_s8.h",), "mote_avg_pool_s8_t")
     assert ",".join(map(str, found)).startswith(f"{WINDOW},cols.in_size,")
     assert [f.path for f in found if f.pointer] == []
-    assert [str(f) for f in fields("mote_lut_s8.h", "mote_lut_s8_t")] == ["table*"]
+    assert [str(f) for f in fields(("mote_lut_s8.h",), "mote_lut_s8_t")] == ["table*"]
 
 
 def test_fields_of_instances_are_found_through_macros() -> None:
-    found = fields("mote_gemm3_s8.h", "mote_pointwise3_pair_nhwc_5_t", ["MOTE_GEMM3(pair, nhwc, 5)"])
+    found = fields(("mote_gemm3_s8.h",), "mote_pointwise3_pair_nhwc_5_t", ["MOTE_GEMM3(pair, nhwc, 5)"])
     assert str(found[-1]) == "gemm.stream*" and found[0].path == "width"
     lines = ['MOTE_LINES(lines_x, int8_t, 4, mote_lut_s8_t first; mote_add_s8_t then, f("a, (b", c); g(d))']
-    made = fields("mote_lines_s8.h", "mote_lines_x_t", lines)
+    made = fields(("mote_lines_s8.h",), "mote_lines_x_t", lines)
     assert list(map(str, made)) == ["first.table*", "then.a", "then.b", "then.c"]
 
 
@@ -50,7 +50,7 @@ def test_parameters_are_words_in_the_order_of_the_struct_whatever_was_named() ->
     with pytest.raises(AssertionError, match="do not hold"):
         words(known, {"zero": 1 << 32})
     table = np.arange(256).astype(np.int8)
-    assert words(fields("mote_lut_s8.h", "mote_lut_s8_t"), {"table": table})[0] is table
+    assert words(fields(("mote_lut_s8.h",), "mote_lut_s8_t"), {"table": table})[0] is table
 
 
 def test_records_are_read_back_as_they_were_written() -> None:

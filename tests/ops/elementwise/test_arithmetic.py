@@ -235,7 +235,9 @@ def computed_alone(g: Graph, inputs: list[Array], folder: Path) -> Array:
     kernel = offered(g, op)[0]
     constants = ConstantPool("k")
     params = constants.struct("p", kernel.params, kernel_fields(kernel))
-    made = "\n".join([f'#include "{kernel.file}"', *map(str, kernel.instances), printed(constants.definitions)])
+    made = "\n".join(
+        [*(f'#include "{file}"' for file in kernel.files), *map(str, kernel.instances), printed(constants.definitions)]
+    )
     names = [f"x{i}" for i in range(len(inputs))]
     source, shared = folder / f"{kernel.name}.c", folder / f"{kernel.name}.so"
     source.write_text(

@@ -16,6 +16,7 @@ from mote.emit.c.golden import GoldenRun
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import ConstantArray, ConstantPool
 from mote.kernels import library
+from mote.kernels.structs import INCLUDE, closure
 from mote.lower.program import Program, program
 from mote.plan.plan import Plan
 from mote.plan.rows import aligned
@@ -143,40 +144,19 @@ def _project(job: Job, made: Program, constants: ConstantPool, body: list[Defini
     return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)
 
 
-def kernel_text(file: str) -> str:
-    return library.header(file)
-
-
 def kernel_texts(plan: Plan, made: Program, options: ProjectOptions) -> dict[str, str]:
     """The kernels' files that a model uses, each after those it includes."""
-    hot = kernel_headers(ramcode.hot_files(plan)) if options.code_in_ram else []
-    files = kernel_headers(source.includes(made))
-    return {k: ramcode.in_ram(kernel_text(k)) if k in hot else kernel_text(k) for k in files}
-
-
-def kernel_headers(used: Iterable[str]) -> list[str]:
-    """Kernel files in include order."""
-    ordered: list[str] = []
-
-    def visit(file: str) -> None:
-        if file in ordered:
-            return
-        for needed in re.findall(r'#include "(mote_\w+\.h)"', kernel_text(file)):
-            visit(needed)
-        ordered.append(file)
-
-    visit("mote_common.h")
-    for file in used:
-        visit(file)
-    return ordered
+    hot = closure(("mote_common.h", *ramcode.hot_files(plan))) if options.code_in_ram else ()
+    texts = {file: library.header(file) for file in closure(source.includes(made))}
+    return {file: ramcode.in_ram(text) if file in hot else text for file, text in texts.items()}
 
 
 def _amalgamated(
-    body: Iterable[Definition], kernels: Mapping[str, str], constants: ConstantPool
+    body: Sequence[Definition], kernels: Mapping[str, str], constants: ConstantPool
 ) -> Iterator[Definition]:
     """The model's C with all includes inlined, except headers that callers include too."""
     texts = {
-        "mote_common.h": [_inlined(kernels.values())],
+        "mote_common.h": [_inlined(kernels, [d.file for d in body if isinstance(d, Include) and d.file in kernels])],
         f"{constants.prefix}_constants.h": [Text(printed(constants.definitions).rstrip("\n"))],
         **{k: [] for k in kernels if k != "mote_common.h"},
     }
@@ -186,10 +166,16 @@ def _amalgamated(
 
 def _crc(options: ProjectOptions) -> Definition:
     """The include of `mote_crc.h` for the self-test."""
-    return _inlined([kernel_text("mote_crc.h")]) if options.single_file else Include("mote_crc.h")
+    texts = {file: library.header(file) for file in closure(["mote_crc.h"])}
+    return _inlined(texts, ["mote_crc.h"]) if options.single_file else Include("mote_crc.h")
 
 
-def _inlined(kernels: Iterable[str]) -> Text:
-    """The files' text instead of includes."""
-    texts = (re.sub(r'#include "mote_\w+\.h"\n', "", text) for text in kernels)
-    return Text(UNUSED + re.sub(r"^static inline ", "MOTE_INLINE ", "\n".join(texts), flags=re.MULTILINE))
+def _inlined(kernels: Mapping[str, str], files: Iterable[str]) -> Text:
+    """The text of files with that of others in place of their includes, once each."""
+    left = dict(kernels)
+
+    def text(file: str) -> str:
+        return INCLUDE.sub(lambda found: text(found[1]), left.pop(file, "").rstrip("\n"))
+
+    whole = "\n\n".join(filter(None, map(text, files)))
+    return Text(UNUSED + re.sub(r"^static inline ", "MOTE_INLINE ", whole, flags=re.MULTILINE))

@@ -27,24 +27,24 @@ MACRO = f"""\
 #endif
 
 """
-_GUARD = re.compile(r"(#define MOTE_COMMON_H\n\n)")
+_GUARD = re.compile(r"(#define MOTE_COMPILER_H\n\n)")
 _NOINLINE = re.compile(r"^(#define MOTE_(?:NOINLINE|ALWAYS_INLINE) .*\bstatic(?: inline)?)\b", re.MULTILINE)
 
 
 def hot_files(plan: Plan) -> list[str]:
     """The kernel files with the highest cost for their size, until they cover nearly all of it."""
-    costs = Counter[str]()
+    costs = Counter[tuple[str, ...]]()
     for p in plan.all:
         for _, steps in p.works:
             options = p.choices.get(steps[0].ops, ())
-            costs[steps[0].kernel.file] += options[0].cost if options else 1
-    files: list[str] = []
+            costs[steps[0].kernel.files] += options[0].cost if options else 1
+    hot: list[str] = []
     left = sum(costs.values()) * (1 - HOT)
-    for file, cost in reversed(costs.most_common()):
+    for files, cost in reversed(costs.most_common()):
         left -= cost
         if left < 0:
-            files.append(file)
-    return files[::-1]
+            hot[:0] = files
+    return hot
 
 
 def in_ram(text: str, prefix: str = "(?:mote_|name)") -> str:

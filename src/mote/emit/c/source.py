@@ -94,7 +94,7 @@ def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool
 def includes(made: Program) -> list[str]:
     """The kernels' files."""
     turns = [i for p in made.all for i in p.turns]
-    used = [i.kernel.file for i in turns if i.kernel is not None]
+    used = [file for i in turns if i.kernel is not None for file in i.kernel.files]
     kept = ["mote_state.h"] if made.states else []
     rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
     rows += ["mote_rows_of.h"] if other_elements(made) else []

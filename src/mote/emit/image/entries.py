@@ -41,16 +41,16 @@ class Limits:
 def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, str]:
     """The C files of the kernels' entries, their table, and all included headers."""
     kernels = merged(records)
-    by_header = sorted(kernels, key=lambda k: (k.header, k.name))
+    by_header = sorted(kernels, key=lambda k: (k.headers[0], k.name))
     files = {SETTINGS: _settings(limits)}
-    headers = {"mote_room.h"}
-    for header, group in groupby(by_header, key=lambda k: k.header):
-        own = list(group)
-        checks = _checks(header, own)
-        files[f"mote_kernel_{header}.c"] = _file(header, own, checks)
-        headers |= {own[0].file, checks}
-    needed = {name for header in headers for name in closure(header)}
-    return files | {name: library.header(name) for name in sorted(needed)} | table_files(kernels)
+    included = {"mote_room.h"}
+    for header, group in groupby(by_header, key=lambda k: k.headers[0]):
+        same = list(group)
+        own = tuple(dict.fromkeys(file for k in same for file in k.files))
+        checks = _checks(tuple(dict.fromkeys(h for k in same for h in k.headers)), same)
+        files[f"mote_kernel_{header}.c"] = _file(header, same, own, checks)
+        included |= {*own, *checks}
+    return files | {name: library.header(name) for name in sorted(closure(included))} | table_files(kernels)
 
 
 def table_files(kernels: Sequence[KernelRecord]) -> dict[str, str]:
@@ -83,23 +83,23 @@ const mote_kernels_t mote_kernels = {{entries, {len(kernels)}}};
     return {"mote_kernels.h": header, "mote_kernels.c": source}
 
 
-def has_checks(header: str) -> bool:
-    """Whether there is a file of parameter checks for a header's kernels."""
-    return any((folder / _checks_file(header)).is_file() for folder in library.FITS)
+def has_checks(headers: Sequence[str]) -> bool:
+    """Whether there are files of parameter checks for the headers' kernels."""
+    return all(any((folder / file).is_file() for folder in library.FITS) for file in _checks_files(headers))
 
 
-def _checks_file(header: str) -> str:
-    return f"mote_{header}_fits.h"
+def _checks_files(headers: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"mote_{header}_fits.h" for header in headers)
 
 
-def _checks(header: str, kernels: Sequence[KernelRecord]) -> str:
-    """The file of parameter checks; it must have a function for each kernel."""
-    file = _checks_file(header)
-    if has_checks(header):
-        known = macros(file)
-        lines = (line for name in closure(file) for line in library.header(name).splitlines())
+def _checks(headers: Sequence[str], kernels: Sequence[KernelRecord]) -> tuple[str, ...]:
+    """The files of parameter checks; they must have a function for each kernel."""
+    files = _checks_files(headers)
+    if has_checks(headers):
+        known = macros(files)
+        lines = (line for name in closure(files) for line in library.header(name).splitlines())
         text = "\n".join(line for line in lines if not line.startswith("#"))
-        text = expanded("\n".join([text, *_instances_of_checks(kernels, file)]), known)
+        text = expanded("\n".join([text, *_instances_of_checks(kernels, files)]), known)
         missing = [k.name for k in kernels if not re.search(rf"\bmote_{k.name}_fits\b", text)]
     else:
         missing = [k.name for k in kernels]
@@ -107,15 +107,15 @@ def _checks(header: str, kernels: Sequence[KernelRecord]) -> str:
         raise MoteError(
             f"nothing checks the parameters of {', '.join(missing[:3])}{' and others' if len(missing) > 3 else ''},"
             " so that an image could make it write anywhere",
-            where=f"kernels of mote_{header}.h",
-            remedy=f"write {file}, as mote_room.h says",
+            where=f"kernels of mote_{headers[0]}.h",
+            remedy=f"write {' and '.join(files)}, as mote_room.h says",
         )
-    return file
+    return files
 
 
-def _instances_of_checks(kernels: Sequence[KernelRecord], file: str) -> list[str]:
+def _instances_of_checks(kernels: Sequence[KernelRecord], files: tuple[str, ...]) -> list[str]:
     """Macro instances of parameter checks, if any."""
-    known = macros(file)
+    known = macros(files)
     fits = (i.fits for k in kernels for i in k.instances if f"{i.macro}_FITS" in known)
     return list(dict.fromkeys(fits))
 
@@ -166,13 +166,13 @@ def _settings(limits: Limits) -> str:
 """
 
 
-def _file(header: str, kernels: Sequence[KernelRecord], checks: str) -> str:
-    """The entries of all kernels of one header."""
+def _file(header: str, kernels: Sequence[KernelRecord], own: tuple[str, ...], checks: tuple[str, ...]) -> str:
+    """The entries of all kernels whose first header is the same; `own` are all their headers."""
     instances = list(dict.fromkeys(str(i) for k in kernels for i in k.instances))
-    includes = [f'#include "{name}"' for name in (kernels[0].file, checks)]
+    includes = [f'#include "{name}"' for name in (*own, *checks)]
     made = _instances_of_checks(kernels, checks)
     parts = [
-        _banner(f"mote_kernel_{header}.c: entries of the kernels in {kernels[0].file}."),
+        _banner(f"mote_kernel_{header}.c: entries of the kernels in mote_{header}.h."),
         '#include "mote_kernel.h"\n',
         _OVERLAPS,
         "\n".join(includes) + "\n",

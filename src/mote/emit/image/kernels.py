@@ -22,8 +22,8 @@ class KernelRecord:
     """The interface of a kernel."""
 
     name: str
-    header: str
-    """The C file `mote_<header>.h`."""
+    headers: tuple[str, ...]
+    """The C files `mote_<header>.h`."""
     call: Call
     operands: int
     """Number of operands of its main function."""
@@ -38,8 +38,8 @@ class KernelRecord:
     instances: tuple[Instance, ...] = ()
 
     @property
-    def file(self) -> str:
-        return f"mote_{self.header}.h"
+    def files(self) -> tuple[str, ...]:
+        return tuple(f"mote_{header}.h" for header in self.headers)
 
     @cached_property
     def signature(self) -> str:
@@ -80,7 +80,7 @@ class KernelRecord:
         fields: dict[str, Any] = {
             "name": self.name,
             "id": f"{self.id:08x}",
-            "header": self.header,
+            "headers": self.headers,
             "call": str(self.call),
             "operands": self.operands,
             "scratch": self.scratch,
@@ -98,7 +98,7 @@ class KernelRecord:
     def from_json(data: Mapping[str, Any]) -> KernelRecord:
         return KernelRecord(
             data["name"],
-            data["header"],
+            tuple(data["headers"]),
             Call(data["call"]),
             int(data.get("operands", 0)),
             bool(data.get("scratch", False)),
@@ -132,7 +132,7 @@ def record(packed: Packed) -> KernelRecord:
     fields = kernel_fields(packed)
     return KernelRecord(
         packed.name,
-        packed.header,
+        packed.headers,
         packed.call,
         len(packed.operands),
         packed.scratch is not None,

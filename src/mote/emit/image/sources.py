@@ -19,5 +19,4 @@ def runtime_files() -> dict[str, str]:
     files = [f for f in _RUNTIME.iterdir() if f.name.endswith((".c", ".h")) and f.name != SETTINGS]
     own = {f.name: f.read_text(encoding="utf-8") for f in sorted(files, key=lambda f: f.name)}
     included = {name for text in own.values() for name in INCLUDE.findall(text)} - own.keys() - {SETTINGS}
-    needed = {name for header in sorted(included) for name in closure(header)}
-    return own | {name: library.header(name) for name in sorted(needed)}
+    return own | {name: library.header(name) for name in sorted(closure(sorted(included)))}

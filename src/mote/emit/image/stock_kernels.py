@@ -46,5 +46,5 @@ def stock(target: Target) -> Manifest:
 
 def minimal(target: Target) -> Manifest:
     """The minimal runtime for int8 CNNs."""
-    kernels = (k for k in everything() if k.header in MINIMAL and k.operands <= MOST_JOINED)
+    kernels = (k for k in everything() if k.headers[0] in MINIMAL and k.operands <= MOST_JOINED)
     return manifest("the minimal runtime", target.name, target.features, kernels, limits_of(target))

@@ -19,7 +19,7 @@ from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.mend import mended
 
 MENDED = tuple(
-    mended(kernel, f"mend_{kernel.header}")
+    mended(kernel)
     for kernel in (*gemm4x2.KERNELS, *gemm.KERNELS, *vector.KERNELS, *depthwise_planar.KERNELS)
     if "sparse" not in kernel.name
 )

@@ -20,6 +20,7 @@
 #ifndef MOTE_GEMM3_S8_H
 #define MOTE_GEMM3_S8_H
 
+#include "mote_clear.h"
 #include "mote_conv2d_s8.h"
 
 /* Behind the widened inputs: where the three pixels' outputs go. */
@@ -444,33 +445,6 @@ typedef const int32_t *mote_gemm3_block_t(const uint32_t *, const int32_t *, mot
 
 /* Where a planar row keeps padded column x: see mote_planar_s8.h. */
 static inline int32_t mote_planar_place(int32_t x) { return (x & ~3) | (x & 1) << 1 | (x >> 1 & 1); }
-
-/* Zeros for `bytes` bytes, a multiple of four, at an aligned address. */
-static inline void mote_clear(int8_t *to, int32_t bytes) {
-#if MOTE_DSP
-    int32_t blocks = bytes >> 5;
-    int8_t *p = to;
-    if (blocks > 0) {
-        __asm__ volatile("movs r4, #0\n\t"
-                         "movs r5, #0\n\t"
-                         "movs r6, #0\n\t"
-                         "mov r8, r4\n"
-                         "1:\n\t"
-                         "stm %0!, {r4-r6, r8}\n\t"
-                         "stm %0!, {r4-r6, r8}\n\t"
-                         "subs %1, %1, #1\n\t"
-                         "bne 1b\n\t"
-                         : "+r"(p), "+r"(blocks)
-                         :
-                         : "r4", "r5", "r6", "r8", "cc", "memory");
-    }
-    for (; p < to + bytes; p += 4) {
-        *(uint32_t *)(void *)p = 0;
-    }
-#else
-    memset(to, 0, (size_t)bytes);
-#endif
-}
 
 /* The three pixels against every channel. The outputs of an odd last channel's partner go nowhere; where channels are
  * scattered they go where its own do. */

@@ -7,7 +7,7 @@
 #define MOTE_MUL4_S8_H
 
 #include "mote_broadcast.h"
-#include "mote_helium_elements.h"
+#include "mote_elements_s8.h"
 
 typedef struct {
     int32_t a_zero, b_zero;

@@ -1,5 +1,5 @@
-"""SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM with the weights of two rows in 16 bits: `mote_svdf_s8.h`,
-`mote_svdf_state8_s8.h`, `mote_lstm_s8.h`."""
+"""SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM with the weights of two rows in 16 bits: `mote_svdf_pairs_s8.h`,
+`mote_svdf_state8_pairs_s8.h`, `mote_lstm_pairs_s8.h`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _svdf_pairs(view: View) -> Packed | Refusal:
     if not _fits(filters):
         return TOO_LARGE
     packed = svdf(view, "svdf_pairs_s8", _pairs(filters), _widened(view.input.shape[1]))
-    return packed if isinstance(packed, Refusal) else replace(packed, beats=("svdf",))
+    return packed if isinstance(packed, Refusal) else replace(packed, headers=("svdf_pairs_s8",), beats=("svdf",))
 
 
 def _svdf_state8_pairs(view: View) -> Packed | Refusal:
@@ -51,7 +51,11 @@ def _svdf_state8_pairs(view: View) -> Packed | Refusal:
     if not _fits(filters):
         return TOO_LARGE
     packed = svdf_state8(view, "svdf_state8_pairs_s8", _pairs(filters), _widened(view.input.shape[1]))
-    return packed if isinstance(packed, Refusal) else replace(packed, beats=("svdf_state8",))
+    return (
+        packed
+        if isinstance(packed, Refusal)
+        else replace(packed, headers=("svdf_state8_pairs_s8",), beats=("svdf_state8",))
+    )
 
 
 def _lstm_pairs(view: View) -> Packed | Refusal:
@@ -76,7 +80,7 @@ def _integer(view: View, name: str, beats: str, more: int = 0) -> Packed | Refus
         return TOO_LARGE
     vectors = [view.input.shape[-1], view.output.shape[-1], *([lstm_cells(view)] if PROJECTION in matrices else [])]
     packed = lstm(view, name, {p: _pairs(m) for p, m in matrices.items()}, more + sum(map(_widened, vectors)))
-    return replace(packed, beats=(beats,))
+    return replace(packed, headers=("lstm_pairs_s8",), beats=(beats,))
 
 
 KERNELS = (
@@ -92,7 +96,13 @@ KERNELS = (
     ),
     Kernel("lstm_pairs", (Lstm,), INT8, _lstm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"),
     Kernel(
-        "lstm_norm_pairs", (Lstm,), INT8, _lstm_norm_pairs, header="lstm_s8", isa=DSP, costs="fully_connected4_roomy"
+        "lstm_norm_pairs",
+        (Lstm,),
+        INT8,
+        _lstm_norm_pairs,
+        header="lstm_s8",
+        isa=DSP,
+        costs="fully_connected4_roomy",
     ),
     Kernel(
         "lstm_stateless_pairs",

@@ -4,6 +4,6 @@ from mote.kernels.helium import arithmetic, depthwise, gemm, pool, vector
 from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.mend import mended
 
-MENDED = tuple(mended(k, f"mend_{k.header}") for k in (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS))
+MENDED = tuple(mended(k) for k in (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS))
 AFFINE = affines(*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS)
 KERNELS = (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS, *arithmetic.KERNELS, *pool.KERNELS, *MENDED, *AFFINE)

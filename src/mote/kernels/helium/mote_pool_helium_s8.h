@@ -7,7 +7,7 @@
 #ifndef MOTE_POOL_HELIUM_S8_H
 #define MOTE_POOL_HELIUM_S8_H
 
-#include "mote_helium_elements.h"
+#include "mote_sum_s8.h"
 #include "mote_pool_s8.h"
 
 typedef mote_pool_s8_t mote_avg_pool_helium_s8_t;

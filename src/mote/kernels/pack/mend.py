@@ -35,7 +35,7 @@ LOOSE: dict[type[Op], type[Op]] = {
 LAYERS = Conv2D | DepthwiseConv2D | FullyConnected
 
 
-def mended(kernel: Kernel, header: str) -> Kernel:
+def mended(kernel: Kernel) -> Kernel:
     """The kernel for layers some of whose channels it has no constants for."""
 
     def pack(view: View) -> Packed | Refusal:
@@ -47,7 +47,7 @@ def mended(kernel: Kernel, header: str) -> Kernel:
         base = kernel.bind(View(view.graph, (_loose(view, loose),), view.reads, view.writes, view.small))
         return base if isinstance(base, Refusal) else _wrapped(view, base, loose)
 
-    return replace(kernel, name=f"{kernel.name}_mended", pack=pack, header=header, costs=kernel.costs or kernel.name)
+    return replace(kernel, name=f"{kernel.name}_mended", pack=pack, costs=kernel.costs or kernel.name)
 
 
 def layer_sums_of(view: View) -> Sums:
@@ -110,7 +110,7 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
         instances=tuple(instances),
         beats=(),
         family="",
-        header="",
+        headers=(*base.headers, "mend_s8"),
         costs="",
     )
 

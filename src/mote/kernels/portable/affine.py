@@ -12,6 +12,7 @@ from mote.ops.matrix.affine_layer import AffineConv2D, AffineDepthwiseConv2D, Af
 
 INTEGERS = frozenset({DType.INT8, DType.INT16})
 TYPES = Signature(INTEGERS, INTEGERS, INTEGERS)
+HEADERS = ("affine",)
 
 
 def _finish(view: View) -> Params:
@@ -51,7 +52,9 @@ def _conv2d(view: View) -> Packed:
     }
     instance = _instance(view, "MOTE_LAYER_CONV2D", "conv2d", "MOTE_DOTS")
     name = str(instance.arguments[0])
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=(instance,))
+    return Packed(
+        name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=(instance,), headers=HEADERS
+    )
 
 
 def _depthwise(view: View) -> Packed:
@@ -67,7 +70,9 @@ def _depthwise(view: View) -> Packed:
     }
     instance = _instance(view, "MOTE_LAYER_DEPTHWISE", "depthwise")
     name = str(instance.arguments[0])
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=(instance,))
+    return Packed(
+        name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=(instance,), headers=HEADERS
+    )
 
 
 def _fully_connected(view: View) -> Packed:
@@ -82,17 +87,17 @@ def _fully_connected(view: View) -> Packed:
     }
     instance = _instance(view, "MOTE_LAYER_FULLY_CONNECTED", "fully_connected", "MOTE_DOTS")
     vectors = units_of(view.input.shape, depth)
-    return Packed(str(instance.arguments[0]), params, Call.FLAT, vectors, instances=(instance,))
+    return Packed(str(instance.arguments[0]), params, Call.FLAT, vectors, instances=(instance,), headers=HEADERS)
 
 
 KERNELS = (
-    Kernel("conv2d_affine", (AffineConv2D,), TYPES, _conv2d, header="affine_conv2d", costs="conv2d_s16"),
+    Kernel("conv2d_affine", (AffineConv2D,), TYPES, _conv2d, header="layer_conv2d", costs="conv2d_s16"),
     Kernel(
         "depthwise_affine",
         (AffineDepthwiseConv2D,),
         TYPES,
         _depthwise,
-        header="affine_depthwise",
+        header="layer_depthwise",
         costs="depthwise_s16",
     ),
     Kernel(
@@ -100,7 +105,7 @@ KERNELS = (
         (AffineFullyConnected,),
         TYPES,
         _fully_connected,
-        header="affine_fully_connected",
+        header="layer_fully_connected",
         costs="conv2d_s16",
     ),
 )

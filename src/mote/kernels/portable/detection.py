@@ -45,7 +45,6 @@ def _detection(view: View) -> Packed:
         operands=(BOXES, SCORES),
         scratch=4 * _words(op, boxes.shape[1]),
         instances=(Instance("MOTE_DETECTION", (suffix, ctype)),),
-        header="detection",
     )
 
 

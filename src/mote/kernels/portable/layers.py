@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -90,7 +91,12 @@ def _fully_connected(view: View) -> Packed | Refusal:
 
 def _even(pack: Callable[[View], Packed | Refusal]) -> Callable[[View], Packed | Refusal]:
     """For results that are rounded to even."""
-    return lambda view: pack(view) if rounds_to_even(view) else NOT_TO_EVEN
+
+    def rounding(view: View) -> Packed | Refusal:
+        found = pack(view) if rounds_to_even(view) else NOT_TO_EVEN
+        return found if isinstance(found, Refusal) else replace(found, headers=("even",))
+
+    return rounding
 
 
 def _inexact(view: View) -> Packed | Refusal:
@@ -168,7 +174,7 @@ KERNELS = (
         costs=INTEGER_COSTS,
     ),
     *(
-        Kernel(name, (kind,), types, _even(pack), header=f"even_{header}", costs=costs)
+        Kernel(name, (kind,), types, _even(pack), header=f"layer_{header}", costs=costs)
         for name, kind, types, pack, header, costs in (
             ("conv2d_even_wide", Conv2D, WIDE, _conv2d, "conv2d", INTEGER_COSTS),
             ("grouped_even", GroupedConv2D, INT8, _conv2d, "conv2d", INTEGER_COSTS),

@@ -17,17 +17,15 @@ typedef struct {
     int32_t run;            /* the class of runs of zeros, or -1 */
 } mote_code_t;
 
+#ifndef mote_leading_zeros
 static inline int32_t mote_leading_zeros(uint32_t word) {
-#if defined(__ARM_FEATURE_CLZ) && defined(__GNUC__)
-    return __builtin_clz(word);
-#else
     int32_t n = 0;
     for (; word >> 31 == 0; word <<= 1) {
         n++;
     }
     return n;
-#endif
 }
+#endif
 
 /* The 32 bits from bit `at` on, of which the first 25 count. */
 static inline uint32_t mote_bits(const uint8_t *bits, uint32_t at) {

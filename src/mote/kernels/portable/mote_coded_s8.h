@@ -3,9 +3,8 @@
 #ifndef MOTE_CODED_S8_H
 #define MOTE_CODED_S8_H
 
+#include "mote_clear.h"
 #include "mote_code.h"
-#include "mote_gemm3_s8.h"
-#include "mote_pointwise_s8.h"
 
 typedef struct {
     mote_code_t code;

@@ -2,7 +2,7 @@
 #ifndef MOTE_CONV2D_ADD_S8_H
 #define MOTE_CONV2D_ADD_S8_H
 
-#include "mote_dot_s8.h"
+#include "mote_gemm_s8.h"
 #include "mote_running_sums.h"
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
 /* Add one pixel's products with the weights of every channel. */
 MOTE_NOINLINE void mote_gemm_add(const int8_t *x, const int8_t *w, int32_t depth, int32_t channels, int32_t *sums) {
     const int32_t stride = (depth + 3) / 4 * 8;
-#if MOTE_DSP
+#ifdef mote_dot_1x2x2
     for (; channels > 3; channels -= 4, w += 2 * stride, sums += 4) {
         mote_dot_1x2x2(x, w, w + stride, depth, sums);
     }

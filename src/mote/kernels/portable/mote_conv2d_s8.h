@@ -2,7 +2,7 @@
 #ifndef MOTE_CONV2D_S8_H
 #define MOTE_CONV2D_S8_H
 
-#include "mote_dot_s8.h"
+#include "mote_gemm_s8.h"
 
 typedef struct {
     mote_window_t rows;

@@ -4,9 +4,7 @@
 #ifndef MOTE_CRC_H
 #define MOTE_CRC_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "mote_compiler.h"
 
 /* Bytes that are read as elements of one width. Where they end is there twice: an entry that contradicts itself is
  * damaged, and its address not to be followed. */
@@ -19,13 +17,6 @@ typedef struct {
 typedef struct {
     const void *at, *end, *value;
 } mote_address_t;
-
-/* What a pointer points to is constant to a compiler, which could compare it while it compiles; memory knows better. */
-#if defined(__GNUC__) && !defined(__FRAMAC__)
-#define MOTE_LOOK_AT(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
-#else
-#define MOTE_LOOK_AT(pointer) ((void)0)
-#endif
 
 /* A CRC that begins with 0, continued over elements of 1, 2, 4 or 8 bytes: the lowest byte of each comes first, on any
  * core. */

@@ -11,44 +11,6 @@ typedef struct {
     int32_t offset;
 } mote_depthwise_offset_s8_t;
 
-/* Four neighbouring channels. */
-static inline void mote_depthwise_offset_4(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
-                                         int32_t offset, int32_t *sum) {
-    int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
-    const int32_t step = v->step, zero = v->zero;
-#if MOTE_DSP
-    const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
-    const uint32_t plus_offset = (uint32_t)(offset & 0xffff) * 0x10001u;
-#endif
-    for (int32_t k = 0; k < v->taps; k++, weights += v->pitch) {
-        const int8_t *x = v->rows[k], *w = weights;
-        if (x == NULL) {
-            continue;
-        }
-        x += v->first + channel;
-        for (int32_t t = v->cols; t > 0; t--, x += step, w += 4) {
-#if MOTE_DSP
-            const uint32_t xs = mote_load4(x), ws = mote_load4(w);
-            uint32_t xe, xo, we, wo;
-            __asm__("sxtab16 %0, %1, %2" : "=r"(xe) : "r"(minus_zero), "r"(xs));
-            __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(xo) : "r"(minus_zero), "r"(xs));
-            __asm__("sxtab16 %0, %1, %2" : "=r"(we) : "r"(plus_offset), "r"(ws));
-            __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(wo) : "r"(plus_offset), "r"(ws));
-            __asm__("smlabb %0, %1, %2, %0" : "+r"(a) : "r"(xe), "r"(we));
-            __asm__("smlabb %0, %1, %2, %0" : "+r"(b) : "r"(xo), "r"(wo));
-            __asm__("smlatt %0, %1, %2, %0" : "+r"(c) : "r"(xe), "r"(we));
-            __asm__("smlatt %0, %1, %2, %0" : "+r"(d) : "r"(xo), "r"(wo));
-#else
-            a = MOTE_PLUS(a, (x[0] - zero) * (w[0] + offset));
-            b = MOTE_PLUS(b, (x[1] - zero) * (w[1] + offset));
-            c = MOTE_PLUS(c, (x[2] - zero) * (w[2] + offset));
-            d = MOTE_PLUS(d, (x[3] - zero) * (w[3] + offset));
-#endif
-        }
-    }
-    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
-}
-
 /* One channel; `weights` points at its place in the block of four. */
 static inline int32_t mote_depthwise_offset_1(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
                                             int32_t offset, int32_t sum) {

@@ -7,7 +7,7 @@
 #ifndef MOTE_DEPTHWISE_S8_H
 #define MOTE_DEPTHWISE_S8_H
 
-#include "mote_common.h"
+#include "mote_depthwise_4_s8.h"
 
 typedef struct {
     mote_window_t rows;
@@ -18,50 +18,6 @@ typedef struct {
     const int8_t *weights;
     const mote_channel_t *channel;
 } mote_depthwise_s8_t;
-
-/* A window as the inner loops see it: `cols` taps of each row, `step` elements apart, from `first` on; the rows'
- * weights are `pitch` apart. */
-typedef struct {
-    const int8_t *const *rows;
-    int32_t taps, cols, first, step, pitch, zero;
-} mote_depthwise_view_t;
-
-/* Four neighbouring channels. */
-static inline void mote_depthwise_4(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,
-                                    int32_t *sum) {
-    int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
-    const int32_t cols = v->cols, step = v->step, zero = v->zero;
-#if MOTE_DSP
-    const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
-#endif
-    for (int32_t k = 0; k < v->taps; k++, weights += v->pitch) {
-        const int8_t *x = v->rows[k], *w = weights;
-        if (x == NULL) {
-            continue;
-        }
-        x += v->first + channel;
-        for (int32_t t = cols; t > 0; t--, x += step, w += 4) {
-#if MOTE_DSP
-            const uint32_t xs = mote_load4(x), ws = mote_load4(w);
-            uint32_t xe, xo, we, wo;
-            __asm__("sxtab16 %0, %1, %2" : "=r"(xe) : "r"(minus_zero), "r"(xs));
-            __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(xo) : "r"(minus_zero), "r"(xs));
-            __asm__("sxtb16 %0, %1" : "=r"(we) : "r"(ws));
-            __asm__("sxtb16 %0, %1, ror #8" : "=r"(wo) : "r"(ws));
-            __asm__("smlabb %0, %1, %2, %0" : "+r"(a) : "r"(xe), "r"(we));
-            __asm__("smlabb %0, %1, %2, %0" : "+r"(b) : "r"(xo), "r"(wo));
-            __asm__("smlatt %0, %1, %2, %0" : "+r"(c) : "r"(xe), "r"(we));
-            __asm__("smlatt %0, %1, %2, %0" : "+r"(d) : "r"(xo), "r"(wo));
-#else
-            a = MOTE_PLUS(a, (x[0] - zero) * w[0]);
-            b = MOTE_PLUS(b, (x[1] - zero) * w[1]);
-            c = MOTE_PLUS(c, (x[2] - zero) * w[2]);
-            d = MOTE_PLUS(d, (x[3] - zero) * w[3]);
-#endif
-        }
-    }
-    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
-}
 
 /* One channel; `weights` points at its place in the block of four. */
 static inline int32_t mote_depthwise_1(const mote_depthwise_view_t *v, int32_t channel, const int8_t *weights,

@@ -15,8 +15,8 @@ typedef struct {
 /* Numbers up to 2^17, shifted left until bit 31 is set, and by how many places; 0 stays. */
 static inline int32_t mote_divide_places(uint32_t *x) {
     int32_t places = 14;
-#if defined(__ARM_FEATURE_CLZ) && defined(__GNUC__)
-    places = *x == 0 ? 31 : __builtin_clz(*x);
+#ifdef mote_leading_zeros
+    places = *x == 0 ? 31 : mote_leading_zeros(*x);
     *x <<= places;
 #else
     for (*x <<= 14; *x < (uint32_t)1 << 31 && places < 31; places++) {

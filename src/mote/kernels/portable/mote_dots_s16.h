@@ -5,48 +5,9 @@
 #ifndef MOTE_DOTS_S16_H
 #define MOTE_DOTS_S16_H
 
-#include "mote_common.h"
+#include "mote_dot_s16.h"
 
 #define MOTE_MOST_QUADS 256 /* so many products at a time fit 32 bits, whatever they are */
-
-#if MOTE_DSP && !MOTE_WORDS_ALIGNED
-typedef struct {
-    uint32_t first, second; /* inputs 0 and 1, and 2 and 3 */
-} mote_quad_s16_t;
-
-static inline mote_quad_s16_t mote_quad_s16(const int16_t *x) {
-    mote_quad_s16_t quad;
-    __builtin_memcpy(&quad.first, x, 4);
-    __builtin_memcpy(&quad.second, x + 2, 4);
-    return quad;
-}
-
-static inline int32_t mote_quad_add(mote_quad_s16_t x, const int8_t *w, int32_t sum) {
-    const uint32_t words = mote_load4(w);
-    uint32_t first, second;
-    __asm__("sxtb16 %0, %1" : "=r"(first) : "r"(words));
-    __asm__("sxtb16 %0, %1, ror #8" : "=r"(second) : "r"(words));
-    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(x.first), "r"(first));
-    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(x.second), "r"(second));
-    return sum;
-}
-#else
-typedef struct {
-    int32_t a, b, c, d;
-} mote_quad_s16_t;
-
-static inline mote_quad_s16_t mote_quad_s16(const int16_t *x) {
-    const mote_quad_s16_t quad = {x[0], x[1], x[2], x[3]};
-    return quad;
-}
-
-static inline int32_t mote_quad_add(mote_quad_s16_t x, const int8_t *w, int32_t sum) {
-    sum = MOTE_PLUS(sum, x.a * w[0]);
-    sum = MOTE_PLUS(sum, x.b * w[2]);
-    sum = MOTE_PLUS(sum, x.c * w[1]);
-    return MOTE_PLUS(sum, x.d * w[3]);
-}
-#endif
 
 /* Adds products of `n` inputs: of one output channel, and of four whose weights are `pitch` apart. */
 static inline int32_t mote_dot_s16(const int16_t *x, const int8_t *w, int32_t n, int32_t sum) {

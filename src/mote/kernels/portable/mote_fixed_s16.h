@@ -5,16 +5,6 @@
 
 #include "mote_common.h"
 
-static inline int32_t mote_saturate_s16(int32_t x) {
-#if MOTE_DSP
-    int32_t r;
-    __asm__("ssat %0, #16, %1" : "=r"(r) : "r"(x));
-    return r;
-#else
-    return x < -32768 ? -32768 : x > 32767 ? 32767 : x;
-#endif
-}
-
 /* floor((a * b + 2^14) / 2^15) */
 static inline int32_t mote_high_mul_s16(int32_t a, int32_t b) { return (a * b + (1 << 14)) >> 15; }
 

@@ -102,13 +102,6 @@ static inline int32_t mote_forest_key_s32(int32_t x) { return x; }
 #define MOTE_FOREST_S32_AT(at) \
     (int32_t)((at)[1] | (uint32_t)(at)[2] << 8 | (uint32_t)(at)[3] << 16 | (uint32_t)(at)[4] << 24)
 
-/* A pointer that has been moved: gcc would rather have one for each way that it goes, and copy it. */
-#if defined(__GNUC__)
-#define MOTE_FOREST_THERE(at) __asm__("" : "+r"(at))
-#else
-#define MOTE_FOREST_THERE(at) ((void)0)
-#endif
-
 /* The leaf that a tree of elements of type C comes to, where x is compared as KEY(x) with thresholds of so many elements.
  * Distances of two elements have `bits` in the first one. */
 #define MOTE_FOREST_WALK(name, C, X, KEY, AT, elements, bits) \
@@ -122,10 +115,10 @@ static inline int32_t mote_forest_key_s32(int32_t x) { return x; }
                     const int32_t value = KEY(x[slot]); \
                     if (value > threshold) { \
                         at += at[1 + elements]; \
-                        MOTE_FOREST_THERE(at); \
+                        MOTE_MOVED(at); \
                     } \
                     at += 2 + elements; \
-                    MOTE_FOREST_THERE(at); \
+                    MOTE_MOVED(at); \
                     slot = at[0]; \
                 } while (slot < near); \
             } \
@@ -133,12 +126,12 @@ static inline int32_t mote_forest_key_s32(int32_t x) { return x; }
                 break; \
             } \
             at += 3 + elements; \
-            MOTE_FOREST_THERE(at); \
+            MOTE_MOVED(at); \
             if (slot == near || KEY(x[slot - near - 1]) > AT(at - (3 + elements))) { \
                 at += (size_t)at[-2] | (size_t)at[-1] << bits; \
             } \
             slot = at[0]; \
-            MOTE_FOREST_THERE(slot); \
+            MOTE_MOVED(slot); \
         } \
         slot -= far; \
         return more > 0 ? slot << more | at[1] : slot; \

@@ -4,23 +4,11 @@
 
 #include "mote_forest.h"
 
-/* Feature i of a row. Cores with 16-bit instructions only load signed ones from a sum of two registers: gcc would make one
- * address after another for that. */
-#if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__)
-#define MOTE_FOREST_LOAD(suffix, type, load) \
-    static inline int32_t mote_forest_##suffix(const type *x, uint32_t i) { \
-        int32_t value; \
-        __asm__(load " %0, [%1, %2]" \
-                : "=l"(value) \
-                : "l"(x), "l"(i * sizeof(type)), "m"(*(const type(*)[])x)); \
-        return value; \
-    }
-#else
-#define MOTE_FOREST_LOAD(suffix, type, load) \
-    static inline int32_t mote_forest_##suffix(const type *x, uint32_t i) { return x[i]; }
+/* Feature i of a row. */
+#ifndef mote_forest_s8
+static inline int32_t mote_forest_s8(const int8_t *x, uint32_t i) { return x[i]; }
+static inline int32_t mote_forest_s16(const int16_t *x, uint32_t i) { return x[i]; }
 #endif
-MOTE_FOREST_LOAD(s8, int8_t, "ldrsb")
-MOTE_FOREST_LOAD(s16, int16_t, "ldrsh")
 
 /* The bits of a float32 number: of those from zero on they compare as signed integers with all, and of those below zero
  * as unsigned ones, the other way round. */

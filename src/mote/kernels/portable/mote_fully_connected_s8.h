@@ -17,58 +17,6 @@ typedef struct {
     const mote_channel_t *channel;
 } mote_fully_connected_s8_t;
 
-/* Four products: input i of four outputs. */
-#define MOTE_MAC_1X4(i) \
-    (a = MOTE_PLUS(a, x[i] * w[i]), b = MOTE_PLUS(b, x[i] * w[(i) + 4]), \
-     c = MOTE_PLUS(c, x[i] * w[(i) + 8]), d = MOTE_PLUS(d, x[i] * w[(i) + 12]))
-
-static inline void mote_dot_1x4(const int8_t *x, const int8_t *w, int32_t depth, int32_t *sum) {
-    int32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
-    int32_t k = depth;
-#if MOTE_DSP
-    for (; k >= 4; k -= 4, x += 4, w += 16) {
-        uint32_t v = mote_load4(x), u;
-        uint32_t xe = mote_sxtb16(v), xo = mote_sxtb16_ror8(v);
-        u = mote_load4(w);
-        a = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), a));
-        u = mote_load4(w + 4);
-        b = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), b));
-        u = mote_load4(w + 8);
-        c = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), c));
-        u = mote_load4(w + 12);
-        d = mote_smlad(xo, mote_sxtb16_ror8(u), mote_smlad(xe, mote_sxtb16(u), d));
-    }
-#else
-    for (; k >= 4; k -= 4, x += 4, w += 16) {
-        MOTE_MAC_1X4(0);
-        MOTE_MAC_1X4(1);
-        MOTE_MAC_1X4(2);
-        MOTE_MAC_1X4(3);
-    }
-#endif
-    for (int32_t i = 0; i < k; i++) {
-        MOTE_MAC_1X4(i);
-    }
-    sum[0] = a, sum[1] = b, sum[2] = c, sum[3] = d;
-}
-
-static inline int32_t mote_dot_1x1(const int8_t *x, const int8_t *w, int32_t depth, int32_t sum) {
-    int32_t k = depth;
-#if MOTE_DSP
-    for (; k >= 8; k -= 8, x += 8, w += 8) {
-        const uint32_t x0 = mote_load4(x), w0 = mote_load4(w), x1 = mote_load4(x + 4), w1 = mote_load4(w + 4);
-        sum = mote_smlad(mote_sxtb16(x0), mote_sxtb16(w0), sum);
-        sum = mote_smlad(mote_sxtb16_ror8(x0), mote_sxtb16_ror8(w0), sum);
-        sum = mote_smlad(mote_sxtb16(x1), mote_sxtb16(w1), sum);
-        sum = mote_smlad(mote_sxtb16_ror8(x1), mote_sxtb16_ror8(w1), sum);
-    }
-#endif
-    for (int32_t i = 0; i < k; i++) {
-        sum = MOTE_PLUS(sum, x[i] * w[i]);
-    }
-    return sum;
-}
-
 /* x * mult / 2^31 / 2^(shift + 1), rounded once, halves up. With a right shift above one the rounding bit
  * lies in the product's high word, which is then all that matters. */
 static inline int32_t mote_rescale_once(int32_t x, int32_t mult, int32_t shift) {

@@ -50,8 +50,7 @@ typedef struct {
     int32_t projected, projection_zero, low, high;
     mote_matrix_s8_t projection;
 } mote_lstm_s8_t;
-typedef mote_lstm_s8_t mote_lstm_norm_s8_t, mote_lstm_pairs_s8_t, mote_lstm_norm_pairs_s8_t;
-typedef mote_lstm_s8_t mote_lstm_stateless_s8_t, mote_lstm_stateless_pairs_s8_t;
+typedef mote_lstm_s8_t mote_lstm_norm_s8_t, mote_lstm_stateless_s8_t;
 
 /* A gate with mean 0 and variance 1, weighted. */
 MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32_t n, int16_t *gate) {
@@ -76,7 +75,8 @@ MOTE_NOINLINE void mote_lstm_normalize(const mote_lstm_normalization_t *p, int32
 /* How a kernel computes: with which products, and whether gates are normalized. */
 typedef struct {
     mote_matrix_rows_t *rows;
-    int32_t widen, norm;
+    mote_matrix_widen_t *widen; /* NULL: vectors stay as they are */
+    int32_t norm;
 } mote_lstm_how_t;
 
 /* A gate before its activation. LiteRT's peepholes see as many cells as there are outputs. */
@@ -125,16 +125,16 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
                                        int16_t *cell, uint32_t *scratch) {
     const int32_t cells = p->cells;
     const void *x = in, *last = h;
-    if (how.widen) {
+    if (how.widen != NULL) {
         x = scratch;
-        mote_matrix_widen(&p->gate.output.input, in, scratch);
+        how.widen(&p->gate.output.input, in, scratch);
         scratch += (p->gate.output.input.depth + 7) / 8 * 4;
         last = scratch;
-        mote_matrix_widen(&p->gate.output.recurrent, h, scratch);
+        how.widen(&p->gate.output.recurrent, h, scratch);
         scratch += (p->outputs + 7) / 8 * 4;
     }
     uint32_t *widened = scratch; /* the output before its projection */
-    scratch += how.widen && p->projected ? (cells + 7) / 8 * 4 : 0;
+    scratch += how.widen != NULL && p->projected ? (cells + 7) / 8 * 4 : 0;
     int16_t *kept = (int16_t *)scratch, *fresh = kept + cells, *input = fresh + cells;
     mote_lstm_gate(p, &p->gate.forget, how, x, last, cell, kept);
     mote_lstm_logistic(kept, cells);
@@ -152,12 +152,12 @@ MOTE_ALWAYS_INLINE void mote_lstm_step(const mote_lstm_s8_t *p, mote_lstm_how_t 
         hidden[c] = mote_clamp(mote_wrapping_add(y, p->hidden_zero), -128, 127);
     }
     if (p->projected) {
-        if (how.widen) {
-            mote_matrix_widen(&p->projection, hidden, widened);
+        if (how.widen != NULL) {
+            how.widen(&p->projection, hidden, widened);
         }
         for (int32_t c = 0; c < p->outputs; c += 4) {
             int32_t y[4];
-            how.rows(&p->projection, c, how.widen ? (const void *)widened : hidden, y);
+            how.rows(&p->projection, c, how.widen != NULL ? (const void *)widened : hidden, y);
             for (int32_t i = 0; i < mote_min(4, p->outputs - c); i++) {
                 h[c + i] = mote_clamp(mote_wrapping_add(y[i], p->projection_zero), p->low, p->high);
             }
@@ -195,11 +195,8 @@ MOTE_ALWAYS_INLINE void mote_lstm_sequence(const mote_lstm_s8_t *p, mote_lstm_ho
         } \
     }
 
-MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_bytes, 0, 0)
-MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_bytes, 0, 1)
-MOTE_LSTM_S8(mote_lstm_pairs_s8, mote_matrix_pairs, 1, 0)
-MOTE_LSTM_S8(mote_lstm_norm_pairs_s8, mote_matrix_pairs, 1, 1)
-MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_s8, mote_matrix_bytes, 0)
-MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_pairs_s8, mote_matrix_pairs, 1)
+MOTE_LSTM_S8(mote_lstm_s8, mote_matrix_bytes, NULL, 0)
+MOTE_LSTM_S8(mote_lstm_norm_s8, mote_matrix_bytes, NULL, 1)
+MOTE_LSTM_STATELESS_S8(mote_lstm_stateless_s8, mote_matrix_bytes, NULL)
 
 #endif

@@ -64,16 +64,8 @@ static inline float mote_rintf(float x) {
 }
 
 /* The square root, rounded right. */
+#ifndef mote_sqrtf
 static inline float mote_sqrtf(float x) {
-#if defined(__aarch64__) && defined(__GNUC__)
-    float root;
-    __asm__("fsqrt %s0, %s1" : "=w"(root) : "w"(x));
-    return root;
-#elif defined(__ARM_FP) && (__ARM_FP & 4) && defined(__GNUC__)
-    float root;
-    __asm__("vsqrt.f32 %0, %1" : "=t"(root) : "t"(x));
-    return root;
-#else
     uint32_t rest, root = 0, twice = 0;
     int32_t exponent;
     if (x == 0.0f || !(x < MOTE_INFINITY)) {
@@ -94,8 +86,8 @@ static inline float mote_sqrtf(float x) {
         }
     }
     return mote_float(((root + 1) >> 1) + (uint32_t)((exponent + 127) / 2 - 1) * 0x800000u);
-#endif
 }
+#endif
 
 /* y * 2^n for y around 1: at most one rounding, where the result is below the least normal number. */
 static inline float mote_times_two_to(float y, int32_t n) {

@@ -18,13 +18,7 @@ typedef struct {
 
 static inline int8_t mote_mean_s8_finish(int32_t sum, int32_t mult, int32_t shift, int32_t zero) {
     const int32_t y = MOTE_PLUS(mote_rescale(sum, mult, shift), zero);
-#if MOTE_DSP
-    int32_t r;
-    __asm__("ssat %0, #8, %1" : "=r"(r) : "r"(y));
-    return (int8_t)r;
-#else
-    return mote_clamp(y, -128, 127);
-#endif
+    return mote_saturate_s8(y);
 }
 
 /* The means of `inner` neighbours. */
@@ -32,7 +26,7 @@ MOTE_NOINLINE void mote_mean_s8_line(const mote_mean_s8_t *p, const int8_t *in, 
     const mote_loop_t *a = p->averaged;
     const int32_t mult = p->channel.mult, shift = p->channel.shift, zero = p->output.zero;
     int32_t c = 0;
-#if MOTE_HELIUM
+#ifdef mote_sum_16
     for (; c + 16 <= p->inner; c += 16) {
         int32_t sum[16];
         for (int32_t i = 0; i < 16; i++) {

@@ -6,6 +6,7 @@
 #ifndef MOTE_MEND_S8_H
 #define MOTE_MEND_S8_H
 
+#include "mote_dot_s8.h"
 #include "mote_even.h"
 
 typedef struct {
@@ -28,24 +29,6 @@ typedef struct {
     const uint32_t *suspects; /* a bit for each byte, from -128 up, of each of these channels */
     const int8_t *weights; /* [count][kernel rows][kernel columns][input channels, or one] */
 } mote_mend_t;
-
-static inline int32_t mote_mend_products(const int8_t *x, const int8_t *w, int32_t n, int32_t zero, int32_t sum) {
-#if MOTE_DSP
-    const uint32_t minus_zero = (uint32_t)(-zero & 0xffff) * 0x10001u;
-    for (; n >= 4; n -= 4, x += 4, w += 4) {
-        const uint32_t xs = mote_load4(x), ws = mote_load4(w);
-        uint32_t even, odd;
-        __asm__("sxtab16 %0, %1, %2" : "=r"(even) : "r"(minus_zero), "r"(xs));
-        __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(odd) : "r"(minus_zero), "r"(xs));
-        sum = mote_smlad(even, mote_sxtb16(ws), sum);
-        sum = mote_smlad(odd, mote_sxtb16_ror8(ws), sum);
-    }
-#endif
-    for (; n > 0; n--) {
-        sum = MOTE_PLUS(sum, (*x++ - zero) * *w++);
-    }
-    return sum;
-}
 
 static inline int32_t mote_mend_suspect(const uint32_t *suspects, uint32_t code) {
     return (int32_t)(suspects[code >> 5] >> (code & 31u) & 1u);
@@ -80,7 +63,7 @@ MOTE_NOINLINE int8_t mote_mend_one(const mote_mend_t *p, const mote_mended_t *q,
             continue;
         }
         for (int32_t t = lo; rows[k] != NULL && t < hi; t++) {
-            sum = mote_mend_products(rows[k] + (first + t * s->spread) * c, w + t * c, c, p->in_zero, sum);
+            sum = mote_dot_less_zero(rows[k] + (first + t * s->spread) * c, w + t * c, c, p->in_zero, sum);
         }
     }
     const mote_output_t o = p->output;

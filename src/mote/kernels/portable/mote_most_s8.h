@@ -15,7 +15,7 @@ typedef mote_most_s8_t mote_most_add_s8_t;
 /* The largest of `inner` results and of what becomes part of each. */
 static inline void mote_most_line_s8(const int8_t *in, int32_t count, int32_t inner, int8_t *most) {
     int32_t c = inner;
-#if MOTE_DSP
+#ifdef mote_max_4
     for (; c > 3; c -= 4, in += 4, most += 4) {
         const uint32_t four = mote_max_4(in, inner, count, mote_load4(most));
         memcpy(most, &four, 4);

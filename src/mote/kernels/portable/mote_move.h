@@ -10,14 +10,6 @@
 
 #define MOTE_MOVE_AXES 6
 
-/* GCC 12 for x86 may reckon the address of an output from that of an input, where an element is copied twice, say. It
- * then takes it for an address of nothing, and leaves the copies out. So it must not see how the two belong together. */
-#if defined(__GNUC__) && !defined(__clang__) && (defined(__x86_64__) || defined(__i386__)) && !defined(__FRAMAC__)
-#define MOTE_UNRELATED(pointer) __asm__("" : "+r"(pointer))
-#else
-#define MOTE_UNRELATED(pointer) ((void)(pointer))
-#endif
-
 /* Copy `items` runs. The size of an element is spelled out so that the compiler makes it a load and a store. */
 static inline void mote_move_items(const int8_t *in, int8_t *out, int32_t items, int32_t in_step, int32_t out_step,
                                    int32_t run) {

@@ -3,7 +3,7 @@
 #ifndef MOTE_POINTWISE_S8_H
 #define MOTE_POINTWISE_S8_H
 
-#include "mote_dot_s8.h"
+#include "mote_gemm_s8.h"
 
 typedef struct {
     mote_gemm_s8_t gemm;

@@ -11,10 +11,10 @@ typedef mote_pool_s8_t mote_max_pool_add_s8_t;
 /* n averages, clamped. */
 static inline void mote_averages(const int32_t *sum, const mote_average_t *a, int32_t least, int32_t greatest,
                                  int8_t *out, int32_t n) {
-#if MOTE_HELIUM
+#ifdef mote_average_terms
     if (a->inverse != 0) {
         const int32_t terms[] = {a->offset, a->even, (int32_t)a->inverse, least, greatest};
-        mote_helium_average(sum, terms, out, n);
+        mote_average_terms(sum, terms, out, n);
         return;
     }
 #endif
@@ -59,12 +59,12 @@ static inline void mote_max_pool_add_s8(const mote_max_pool_add_s8_t *p, const i
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
         const int8_t *from = row + (first + lo) * channels;
         int32_t c = channels;
-#if MOTE_HELIUM
+#ifdef mote_max_16
         for (; c > 15; c -= 16, from += 16, most += 16) {
-            mote_helium_max(from, channels, n, most);
+            mote_max_16(from, channels, n, most);
         }
 #endif
-#if MOTE_DSP
+#ifdef mote_max_4
         for (; c > 3; c -= 4, from += 4, most += 4) {
             const uint32_t four = mote_max_4(from, channels, n, mote_load4(most));
             memcpy(most, &four, 4);

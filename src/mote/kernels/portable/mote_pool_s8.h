@@ -5,6 +5,7 @@
 #ifndef MOTE_POOL_S8_H
 #define MOTE_POOL_S8_H
 
+#include "mote_max_s8.h"
 #include "mote_sum_s8.h"
 
 typedef struct {
@@ -16,53 +17,6 @@ typedef struct {
 
 typedef mote_pool_s8_t mote_avg_pool_s8_t;
 typedef mote_pool_s8_t mote_max_pool_s8_t;
-
-/* How to divide sums of n pixels by n, rounding halves away from zero, without a division each.
- *
- * v = sum + 128 n + n / 2 (one less for negative sums where n is even) is never negative, and v / n - 128,
- * rounded down, is the result. `inverse` is 2^31 / n rounded up by less than 1, so v * inverse / 2^31 exceeds
- * v / n by less than v / 2^31; it rounds down to the same as long as that is below 1 / n, and v <= 255.5 n. */
-typedef struct {
-    int32_t n, offset, even;
-    uint32_t inverse; /* 0: n is too large, divide */
-} mote_average_t;
-
-#define MOTE_AVERAGE_MAX 2899 /* the largest n with 255.5 * n * n < 2^31 */
-
-static inline mote_average_t mote_average_of(int32_t n) {
-    mote_average_t a;
-    a.n = n;
-    a.offset = 128 * n + n / 2;
-    a.even = (n & 1) - 1;
-    a.inverse = n > MOTE_AVERAGE_MAX ? 0u : (0x7fffffffu + (uint32_t)n) / (uint32_t)n;
-    return a;
-}
-
-/* The average and 128 more, in 0..255. */
-static inline uint32_t mote_average_above(int32_t sum, const mote_average_t *a) {
-    const uint32_t v = (uint32_t)(sum + a->offset + ((sum >> 31) & a->even));
-    return a->inverse != 0 ? (uint32_t)(((uint64_t)(2 * v) * a->inverse) >> 32) : v / (uint32_t)a->n;
-}
-
-static inline int32_t mote_average(int32_t sum, const mote_average_t *a) {
-    return (int32_t)mote_average_above(sum, a) - 128;
-}
-
-#if MOTE_DSP
-/* Four averages without an activation: none leaves int8. */
-static inline void mote_average_4(const int32_t *sum, const mote_average_t *a, int8_t *out) {
-    const uint32_t low = mote_average_above(sum[0], a) | mote_average_above(sum[1], a) << 8;
-    const uint32_t high = mote_average_above(sum[2], a) | mote_average_above(sum[3], a) << 8;
-    const uint32_t four = (low | high << 16) ^ 0x80808080u;
-    memcpy(out, &four, 4);
-}
-#else
-static inline void mote_average_4(const int32_t *sum, const mote_average_t *a, int8_t *out) {
-    for (int32_t i = 0; i < 4; i++) {
-        out[i] = (int8_t)mote_average(sum[i], a);
-    }
-}
-#endif
 
 static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
@@ -110,37 +64,6 @@ static inline void mote_avg_pool_s8(const mote_avg_pool_s8_t *p, const int8_t *i
     }
 }
 
-/* The maximum of `most` and n pixels, `step` elements apart, of one channel. */
-static inline int32_t mote_max_1(const int8_t *x, int32_t step, int32_t n, int32_t most) {
-    for (; n > 0; n--, x += step) {
-        most = *x > most ? *x : most;
-    }
-    return most;
-}
-
-#if MOTE_DSP
-/* The larger (or smaller) of each of four bytes. */
-static inline uint32_t mote_max_bytes(uint32_t a, uint32_t b) {
-    uint32_t r;
-    __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(r) : "r"(a), "r"(b));
-    return r;
-}
-
-static inline uint32_t mote_min_bytes(uint32_t a, uint32_t b) {
-    uint32_t r;
-    __asm__("ssub8 %0, %1, %2\n\tsel %0, %2, %1" : "=&r"(r) : "r"(a), "r"(b));
-    return r;
-}
-
-/* mote_max_1 for four neighbouring channels. */
-static inline uint32_t mote_max_4(const int8_t *x, int32_t step, int32_t n, uint32_t most) {
-    for (; n > 0; n--, x += step) {
-        most = mote_max_bytes(most, mote_load4(x));
-    }
-    return most;
-}
-#endif
-
 static inline void mote_max_pool_s8_row(const mote_max_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
     const int32_t channels = p->channels, taps = p->rows.taps, least = p->lo, greatest = p->hi;
@@ -149,7 +72,7 @@ static inline void mote_max_pool_s8_row(const mote_max_pool_s8_t *p, const int8_
         const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
         const int32_t start = (first + lo) * channels;
         int32_t c = 0;
-#if MOTE_DSP
+#ifdef mote_max_4
         for (; c + 4 <= channels; c += 4, out += 4) {
             uint32_t most = (uint32_t)(least & 0xff) * 0x01010101u;
             for (int32_t k = 0; k < taps; k++) {

@@ -3,6 +3,7 @@
 #ifndef MOTE_SVDF_S8_H
 #define MOTE_SVDF_S8_H
 
+#include "mote_dot_s16.h"
 #include "mote_fixed_s16.h"
 #include "mote_matrix_s8.h"
 
@@ -13,27 +14,6 @@ typedef struct {
     const int16_t *time;       /* [filter][memory] */
     const int32_t *bias;       /* of each unit */
 } mote_svdf_s8_t;
-typedef mote_svdf_s8_t mote_svdf_pairs_s8_t;
-
-/* Forgets the oldest number, remembers `newest`, and adds up all of them, weighted. Sums wrap, as LiteRT's do. */
-MOTE_HOT static inline int32_t mote_svdf_s8_filter(int16_t *kept, const int16_t *w, int32_t memory, int32_t newest,
-                                                   int32_t sum) {
-    const int32_t last = memory - 1;
-    int32_t i = 0;
-#if MOTE_DSP && !MOTE_WORDS_ALIGNED
-    for (; i + 1 < last; i += 2) {
-        const uint32_t two = mote_load4((const int8_t *)(kept + i + 1));
-        __builtin_memcpy(kept + i, &two, 4);
-        sum = mote_smlad(two, mote_load4((const int8_t *)(w + i)), sum);
-    }
-#endif
-    for (; i < last; i++) {
-        kept[i] = kept[i + 1];
-        sum = mote_wrapping_add(sum, (int32_t)kept[i] * w[i]);
-    }
-    kept[last] = (int16_t)newest;
-    return mote_wrapping_add(sum, newest * w[last]);
-}
 
 MOTE_ALWAYS_INLINE void mote_svdf_s8_vector(const mote_svdf_s8_t *p, mote_matrix_rows_t *rows, const void *x,
                                             int16_t *state, int8_t *out) {
@@ -45,7 +25,7 @@ MOTE_ALWAYS_INLINE void mote_svdf_s8_vector(const mote_svdf_s8_t *p, mote_matrix
             if (f % 4 == 0) {
                 rows(&p->filters, f, x, newest);
             }
-            sum = mote_svdf_s8_filter(state, time, p->memory, mote_saturate_s16(newest[f % 4]), sum);
+            sum = mote_remember_s16(state, time, p->memory, mote_saturate_s16(newest[f % 4]), sum);
         }
         out[unit] = mote_clamp(mote_wrapping_add(mote_rescale(sum, p->mult, p->shift), p->zero), -128, 127);
     }
@@ -54,15 +34,6 @@ MOTE_ALWAYS_INLINE void mote_svdf_s8_vector(const mote_svdf_s8_t *p, mote_matrix
 static inline void mote_svdf_s8(const mote_svdf_s8_t *p, const int8_t *in, int16_t *state, int8_t *out) {
     for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth, out += p->units) {
         mote_svdf_s8_vector(p, mote_matrix_bytes, in, state + b * p->units * p->rank * p->memory, out);
-    }
-}
-
-/* With pairs of weights. Scratch: two bytes for each input, padded to a multiple of eight. */
-static inline void mote_svdf_pairs_s8(const mote_svdf_pairs_s8_t *p, const int8_t *in, int16_t *state, int8_t *out,
-                                      uint32_t *scratch) {
-    for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth, out += p->units) {
-        mote_matrix_widen(&p->filters, in, scratch);
-        mote_svdf_s8_vector(p, mote_matrix_pairs, scratch, state + b * p->units * p->rank * p->memory, out);
     }
 }
 

@@ -13,7 +13,6 @@ typedef struct {
     const int8_t *time;        /* [filter][memory] */
     const int32_t *start;      /* of each unit: its bias, less kept_zero times its weights over time */
 } mote_svdf_state8_s8_t;
-typedef mote_svdf_state8_s8_t mote_svdf_state8_pairs_s8_t;
 
 /* A number as the state holds it: saturated before the zero point is added, which wraps. */
 static inline int8_t mote_svdf_state8_kept(int32_t x, int32_t zero) {
@@ -43,15 +42,6 @@ MOTE_ALWAYS_INLINE void mote_svdf_state8_vector(const mote_svdf_state8_s8_t *p, 
 static inline void mote_svdf_state8_s8(const mote_svdf_state8_s8_t *p, const int8_t *in, int8_t *state, int8_t *out) {
     for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth, out += p->units) {
         mote_svdf_state8_vector(p, mote_matrix_bytes, in, state + b * p->units * p->rank * p->memory, out);
-    }
-}
-
-/* With pairs of weights. Scratch: two bytes for each input, padded to a multiple of eight. */
-static inline void mote_svdf_state8_pairs_s8(const mote_svdf_state8_pairs_s8_t *p, const int8_t *in, int8_t *state,
-                                             int8_t *out, uint32_t *scratch) {
-    for (int32_t b = 0; b < p->batch; b++, in += p->filters.depth, out += p->units) {
-        mote_matrix_widen(&p->filters, in, scratch);
-        mote_svdf_state8_vector(p, mote_matrix_pairs, scratch, state + b * p->units * p->rank * p->memory, out);
     }
 }
 

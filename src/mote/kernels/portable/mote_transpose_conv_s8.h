@@ -7,7 +7,7 @@
 #ifndef MOTE_TRANSPOSE_CONV_S8_H
 #define MOTE_TRANSPOSE_CONV_S8_H
 
-#include "mote_dot_s8.h"
+#include "mote_gemm_s8.h"
 #include "mote_transpose_conv.h"
 
 typedef struct {

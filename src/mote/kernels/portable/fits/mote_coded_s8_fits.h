@@ -4,9 +4,6 @@
 
 #include "mote_code_fits.h"
 #include "mote_coded_s8.h"
-#include "mote_conv2d_s8_fits.h"
-#include "mote_gemm3_s8_fits.h"
-#include "mote_pointwise_s8_fits.h"
 
 /* Whether the weights of `channels` channels can be expanded, into so many bytes at a time, which are words. */
 static inline int mote_coded_fits(const mote_coded_t *p, const mote_room_t *room, int32_t channels, uint32_t *bytes) {

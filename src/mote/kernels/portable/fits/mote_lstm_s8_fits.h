@@ -80,9 +80,6 @@ static inline int mote_lstm_fits(const mote_lstm_s8_t *p, const mote_room_t *roo
 
 MOTE_LSTM_S8_FITS(mote_lstm_s8, mote_matrix_bytes_fit, 0, 0, 0)
 MOTE_LSTM_S8_FITS(mote_lstm_norm_s8, mote_matrix_bytes_fit, 0, 1, 0)
-MOTE_LSTM_S8_FITS(mote_lstm_pairs_s8, mote_matrix_pairs_fit, 1, 0, 0)
-MOTE_LSTM_S8_FITS(mote_lstm_norm_pairs_s8, mote_matrix_pairs_fit, 1, 1, 0)
 MOTE_LSTM_S8_FITS(mote_lstm_stateless_s8, mote_matrix_bytes_fit, 0, 0, 1)
-MOTE_LSTM_S8_FITS(mote_lstm_stateless_pairs_s8, mote_matrix_pairs_fit, 1, 0, 1)
 
 #endif

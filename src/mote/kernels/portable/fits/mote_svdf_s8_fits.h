@@ -19,8 +19,4 @@ static inline int mote_svdf_s8_fits(const mote_svdf_s8_t *p, const mote_room_t *
     return mote_svdf_of_fits(p, room, mote_matrix_bytes_fit);
 }
 
-static inline int mote_svdf_pairs_s8_fits(const mote_svdf_pairs_s8_t *p, const mote_room_t *room) {
-    return mote_svdf_of_fits(p, room, mote_matrix_pairs_fit) && mote_widened(p->filters.depth) <= room->scratch;
-}
-
 #endif

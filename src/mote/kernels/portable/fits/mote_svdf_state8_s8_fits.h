@@ -21,9 +21,4 @@ static inline int mote_svdf_state8_s8_fits(const mote_svdf_state8_s8_t *p, const
     return mote_svdf_state8_of_fits(p, room, mote_matrix_bytes_fit);
 }
 
-static inline int mote_svdf_state8_pairs_s8_fits(const mote_svdf_state8_pairs_s8_t *p, const mote_room_t *room) {
-    return mote_svdf_state8_of_fits(p, room, mote_matrix_pairs_fit) &&
-           mote_widened(p->filters.depth) <= room->scratch;
-}
-
 #endif

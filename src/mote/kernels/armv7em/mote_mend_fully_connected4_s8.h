@@ -1,8 +1,0 @@
-/* mote_mend_fully_connected4_s8.h: the kernels of mote_fully_connected4_s8.h with results that are mended; see mote_mend_s8.h. */
-#ifndef MOTE_MEND_FULLY_CONNECTED4_S8_H
-#define MOTE_MEND_FULLY_CONNECTED4_S8_H
-
-#include "mote_fully_connected4_s8.h"
-#include "mote_mend_s8.h"
-
-#endif

@@ -1,0 +1,13 @@
+/* mote_vfp.h: whether the core has an FPU whose instructions kernels use. */
+#ifndef MOTE_VFP_H
+#define MOTE_VFP_H
+
+#include "mote_compiler.h"
+
+#if defined(__ARM_FP) && (__ARM_FP & 4) && defined(__thumb2__) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
+#define MOTE_VFP 1
+#else
+#define MOTE_VFP 0
+#endif
+
+#endif
