@@ -81,6 +81,16 @@ static inline void mote_window_f32(const mote_window_t *w, const float *in, int3
     }
 }
 
+/* The kernel `name` over tensors whose rows lie one after another, from its function for one output row. */
+#define MOTE_BY_ROWS(name, value_t, suffix, window) \
+    static inline void mote_##name(const mote_##name##_t *p, const value_t *in, value_t *out, int32_t lo, int32_t hi) { \
+        const value_t *rows[MOTE_MAX_TAPS]; \
+        for (int32_t y = lo; y < hi; y++) { \
+            mote_window_##suffix(&p->window, in, y, rows); \
+            mote_##name##_row(p, rows, out + y * p->window.out_stride); \
+        } \
+    }
+
 /* The horizontal side of a window: which of its `taps` columns lie inside the image at output column x. */
 typedef struct {
     int32_t in_size, out_size;

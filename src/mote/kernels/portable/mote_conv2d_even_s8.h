@@ -5,11 +5,9 @@
 
 #include "mote_conv2d_s8.h"
 #include "mote_even.h"
+#include "mote_pointwise_s8.h"
 
-typedef struct {
-    mote_gemm_s8_t gemm;
-} mote_pointwise_even_s8_t;
-
+typedef mote_pointwise_s8_t mote_pointwise_even_s8_t;
 typedef mote_conv2d_s8_t mote_conv2d_even_s8_t;
 
 /* Two pixels against every channel. */
@@ -43,41 +41,7 @@ MOTE_NOINLINE void mote_gemm_even_1(const mote_gemm_s8_t *g, const int8_t *x, in
     }
 }
 
-static inline void mote_pointwise_even_s8(const mote_pointwise_even_s8_t *p, const int8_t *in, int8_t *out,
-                                          int32_t pixels) {
-    const mote_gemm_s8_t *g = &p->gemm;
-    const int32_t depth = g->depth, pixel = g->pixel;
-    for (; pixels > 1; pixels -= 2, in += 2 * depth, out += 2 * pixel) {
-        mote_gemm_even_2(g, in, in + depth, out);
-    }
-    if (pixels > 0) {
-        mote_gemm_even_1(g, in, out);
-    }
-}
-
-/* One output row. `scratch` holds two windows. */
-static inline void mote_conv2d_even_s8_row(const mote_conv2d_even_s8_t *p, const int8_t *const *rows, int8_t *out,
-                                           int8_t *scratch) {
-    const int32_t pixel = p->gemm.pixel, depth = p->gemm.depth, columns = p->patch.cols.out_size;
-    int32_t x = 0;
-    for (; x + 1 < columns; x += 2, out += 2 * pixel) {
-        mote_gather(&p->patch, rows, x, scratch);
-        mote_gather(&p->patch, rows, x + 1, scratch + depth);
-        mote_gemm_even_2(&p->gemm, scratch, scratch + depth, out);
-    }
-    if (x < columns) {
-        mote_gather(&p->patch, rows, x, scratch);
-        mote_gemm_even_1(&p->gemm, scratch, out);
-    }
-}
-
-static inline void mote_conv2d_even_s8(const mote_conv2d_even_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                       int32_t hi, int8_t *scratch) {
-    const int8_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->patch.rows, in, y, rows);
-        mote_conv2d_even_s8_row(p, rows, out + y * p->patch.rows.out_stride, scratch);
-    }
-}
+MOTE_POINTWISE_S8(pointwise_even_s8, gemm, gemm, gemm_even)
+MOTE_CONV2D_S8(conv2d_even_s8, gemm, gemm, gemm_even)
 
 #endif

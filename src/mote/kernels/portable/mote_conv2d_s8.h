@@ -43,29 +43,33 @@ static inline void mote_gather(const mote_patch_t *p, const int8_t *const *rows,
     }
 }
 
-/* One output row. `scratch` holds two windows. */
-static inline void mote_conv2d_s8_row(const mote_conv2d_s8_t *p, const int8_t *const *rows, int8_t *out,
-                                      int8_t *scratch) {
-    const int32_t pixel = p->gemm.pixel, depth = p->gemm.depth;
-    int32_t x = 0;
-    for (; x + 1 < p->patch.cols.out_size; x += 2, out += 2 * pixel) {
-        mote_gather(&p->patch, rows, x, scratch);
-        mote_gather(&p->patch, rows, x + 1, scratch + depth);
-        mote_gemm_2(&p->gemm, scratch, scratch + depth, out);
+/* A convolution whose `layer` has products for two pixels and for one, mote_<products>_2 and _1, and the sizes `gemm`. */
+#define MOTE_CONV2D_S8(name, layer, gemm, products) \
+    /* One output row. `scratch` holds two windows. */ \
+    static inline void mote_##name##_row(const mote_##name##_t *p, const int8_t *const *rows, int8_t *out, \
+                                         int8_t *scratch) { \
+        const int32_t pixel = p->gemm.pixel, depth = p->gemm.depth; \
+        int32_t x = 0; \
+        for (; x + 1 < p->patch.cols.out_size; x += 2, out += 2 * pixel) { \
+            mote_gather(&p->patch, rows, x, scratch); \
+            mote_gather(&p->patch, rows, x + 1, scratch + depth); \
+            mote_##products##_2(&p->layer, scratch, scratch + depth, out); \
+        } \
+        if (x < p->patch.cols.out_size) { \
+            mote_gather(&p->patch, rows, x, scratch); \
+            mote_##products##_1(&p->layer, scratch, out); \
+        } \
+    } \
+\
+    static inline void mote_##name(const mote_##name##_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi, \
+                                   int8_t *scratch) { \
+        const int8_t *rows[MOTE_MAX_TAPS]; \
+        for (int32_t y = lo; y < hi; y++) { \
+            mote_window_s8(&p->patch.rows, in, y, rows); \
+            mote_##name##_row(p, rows, out + y * p->patch.rows.out_stride, scratch); \
+        } \
     }
-    if (x < p->patch.cols.out_size) {
-        mote_gather(&p->patch, rows, x, scratch);
-        mote_gemm_1(&p->gemm, scratch, out);
-    }
-}
 
-static inline void mote_conv2d_s8(const mote_conv2d_s8_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi,
-                                  int8_t *scratch) {
-    const int8_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->patch.rows, in, y, rows);
-        mote_conv2d_s8_row(p, rows, out + y * p->patch.rows.out_stride, scratch);
-    }
-}
+MOTE_CONV2D_S8(conv2d_s8, gemm, gemm, gemm)
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef MOTE_DEPTHWISE_HYBRID_H
 #define MOTE_DEPTHWISE_HYBRID_H
 
-#include "mote_common.h"
+#include "mote_depthwise_f32.h"
+#include "mote_dot_hybrid.h"
 
 typedef struct {
     mote_window_t rows;
@@ -15,37 +16,7 @@ typedef struct {
     const float *bias;
 } mote_depthwise_hybrid_t;
 
-static inline void mote_depthwise_hybrid_row(const mote_depthwise_hybrid_t *p, const float *const *rows, float *out) {
-    const mote_span_t *s = &p->cols;
-    const int32_t in_channels = p->in_channels;
-    for (int32_t x = 0; x < s->out_size; x++) {
-        const int32_t first = x * s->step - s->pad;
-        const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
-        for (int32_t input = 0, c = 0; input < in_channels; input++) {
-            for (int32_t m = 0; m < p->multiplier; m++, c++) {
-                float sum = 0.0f;
-                for (int32_t k = 0; k < p->rows.taps; k++) {
-                    const int8_t *w = p->weights + k * s->taps * p->channels + c;
-                    if (rows[k] == NULL) {
-                        continue;
-                    }
-                    for (int32_t t = lo; t < hi; t++) {
-                        sum += rows[k][(first + t * s->spread) * in_channels + input] * (float)w[t * p->channels];
-                    }
-                }
-                *out++ = mote_clamp_f32(p->bias[c] + p->scale[c * p->step] * sum, p->low, p->high);
-            }
-        }
-    }
-}
-
-static inline void mote_depthwise_hybrid(const mote_depthwise_hybrid_t *p, const float *in, float *out, int32_t lo,
-                                         int32_t hi) {
-    const float *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_f32(&p->rows, in, y, rows);
-        mote_depthwise_hybrid_row(p, rows, out + y * p->rows.out_stride);
-    }
-}
+#define MOTE_ADD_HYBRID(sum, v, w) ((sum) + (v) * (float)(w))
+MOTE_DEPTHWISE_REAL(depthwise_hybrid, int8_t, MOTE_ADD_HYBRID, MOTE_FINISH_HYBRID)
 
 #endif

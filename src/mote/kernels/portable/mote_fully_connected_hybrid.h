@@ -19,8 +19,8 @@ static inline void mote_fully_connected_hybrid(const mote_fully_connected_hybrid
     for (; vectors > 0; vectors--, in += depth) {
         const int8_t *w = p->weights;
         for (int32_t c = 0; c < p->channels; c++, w += depth) {
-            const float sum = p->bias[c] + p->scale[c * p->step] * mote_dot_hybrid(in, w, depth);
-            *out++ = mote_clamp_f32(sum, p->low, p->high);
+            const float sum = mote_dot_hybrid(in, w, depth);
+            *out++ = MOTE_FINISH_HYBRID(p, c, sum);
         }
     }
 }

@@ -4,27 +4,6 @@
 
 #include "mote_unary_f32.h"
 
-/* Weights of one gate; those that it lacks are NULL. */
-typedef struct {
-    const float *input, *recurrent; /* [cells][inputs], [cells][outputs] */
-    const float *bias;
-    const float *peephole; /* of the cells */
-    const float *norm;     /* of the gate with mean 0 and variance 1 */
-} mote_lstm_gate_f32_t;
-
-typedef struct {
-    mote_lstm_gate_f32_t input, forget, cell, output;
-} mote_lstm_gates_f32_t;
-
-typedef struct {
-    int32_t batch, time, inputs, cells, outputs;
-    int32_t in_batch, in_time, out_batch, out_time; /* elements from one to the next */
-    int32_t coupled;                                /* what is new is what was not kept: there is no input gate */
-    float cell_clip, projection_clip;
-    mote_lstm_gates_f32_t gate;
-    const float *projection, *projection_bias; /* [outputs][cells] */
-} mote_lstm_f32_t;
-
 static inline float mote_lstm_dot_f32(const float *a, const float *b, int32_t n, float sum) {
     for (; n > 0; n--) {
         sum += *a++ * *b++;
@@ -47,62 +26,97 @@ static inline void mote_lstm_normalize_f32(const float *weights, const float *bi
     }
 }
 
-/* A gate before its activation. */
-static inline void mote_lstm_gate_f32(const mote_lstm_f32_t *p, const mote_lstm_gate_f32_t *g, const float *x,
-                                      const float *h, const float *cell, float *gate) {
-    for (int32_t c = 0; c < p->cells; c++) {
-        const float start = g->norm == NULL ? g->bias[c] : 0.0f;
-        const float now = mote_lstm_dot_f32(g->input + c * p->inputs, x, p->inputs, start);
-        gate[c] = mote_lstm_dot_f32(g->recurrent + c * p->outputs, h, p->outputs, now);
-        if (g->peephole != NULL) {
-            gate[c] += g->peephole[c] * cell[c];
-        }
+/* A layer over the type of its matrices: `gate_of(to, p, g, c, x, h)` sums up gate c before it sees the cells,
+ * `projected_of(p, i, shown)` output i, `weights_of(m)` where a matrix lies. */
+#define MOTE_LSTM_REAL(suffix, matrix_t, gate_of, projected_of, weights_of) \
+    /* Weights of one gate; those that it lacks are NULL. */ \
+    typedef struct { \
+        matrix_t input;     /* [cells][inputs] */ \
+        matrix_t recurrent; /* [cells][outputs] */ \
+        const float *bias; \
+        const float *peephole; /* of the cells */ \
+        const float *norm;     /* of the gate with mean 0 and variance 1 */ \
+    } mote_lstm_gate_##suffix##_t; \
+\
+    typedef struct { \
+        mote_lstm_gate_##suffix##_t input, forget, cell, output; \
+    } mote_lstm_gates_##suffix##_t; \
+\
+    typedef struct { \
+        int32_t batch, time, inputs, cells, outputs; \
+        int32_t in_batch, in_time, out_batch, out_time; /* elements from one to the next */ \
+        int32_t coupled;                                /* what is new is what was not kept: there is no input gate */ \
+        float cell_clip, projection_clip; \
+        mote_lstm_gates_##suffix##_t gate; \
+        matrix_t projection; /* [outputs][cells] */ \
+        const float *projection_bias; \
+    } mote_lstm_##suffix##_t; \
+\
+    /* A gate before its activation. */ \
+    static inline void mote_lstm_gate_##suffix(const mote_lstm_##suffix##_t *p, const mote_lstm_gate_##suffix##_t *g, \
+                                               const float *x, const float *h, const float *cell, float *gate) { \
+        for (int32_t c = 0; c < p->cells; c++) { \
+            gate_of(gate[c], p, g, c, x, h); \
+            if (g->peephole != NULL) { \
+                gate[c] += g->peephole[c] * cell[c]; \
+            } \
+        } \
+        if (g->norm != NULL) { \
+            mote_lstm_normalize_f32(g->norm, g->bias, p->cells, gate); \
+        } \
+    } \
+\
+    /* One more input: the cells and the output h after it. */ \
+    static inline void mote_lstm_step_##suffix(const mote_lstm_##suffix##_t *p, const float *x, float *h, float *cell, \
+                                               float *scratch) { \
+        const int32_t cells = p->cells; \
+        float *kept = scratch, *fresh = kept + cells, *input = fresh + cells, *shown = input + cells; \
+        mote_lstm_gate_##suffix(p, &p->gate.forget, x, h, cell, kept); \
+        mote_logistic_f32(NULL, kept, kept, cells); \
+        if (!p->coupled) { \
+            mote_lstm_gate_##suffix(p, &p->gate.input, x, h, cell, input); \
+            mote_logistic_f32(NULL, input, input, cells); \
+        } \
+        mote_lstm_gate_##suffix(p, &p->gate.cell, x, h, cell, fresh); \
+        mote_tanh_f32(NULL, fresh, fresh, cells); \
+        for (int32_t c = 0; c < cells; c++) { \
+            const float y = kept[c] * cell[c] + (p->coupled ? 1.0f - kept[c] : input[c]) * fresh[c]; \
+            cell[c] = mote_clamp_f32(y, -p->cell_clip, p->cell_clip); \
+        } \
+        mote_lstm_gate_##suffix(p, &p->gate.output, x, h, cell, kept); \
+        mote_logistic_f32(NULL, kept, kept, cells); \
+        mote_tanh_f32(NULL, cell, shown, cells); \
+        for (int32_t c = 0; c < cells; c++) { \
+            shown[c] *= kept[c]; \
+        } \
+        if (weights_of(p->projection) == NULL) { \
+            memcpy(h, shown, (size_t)cells * sizeof(float)); \
+            return; \
+        } \
+        for (int32_t i = 0; i < p->outputs; i++) { \
+            const float y = projected_of(p, i, shown); \
+            h[i] = mote_clamp_f32(y, -p->projection_clip, p->projection_clip); \
+        } \
+    } \
+\
+    static inline void mote_lstm_##suffix(const mote_lstm_##suffix##_t *p, const float *in, float *h, float *cell, \
+                                          float *out, void *scratch) { \
+        for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) { \
+            for (int32_t t = 0; t < p->time; t++) { \
+                mote_lstm_step_##suffix(p, in + b * p->in_batch + t * p->in_time, h, cell, (float *)scratch); \
+                memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs * sizeof(float)); \
+            } \
+        } \
     }
-    if (g->norm != NULL) {
-        mote_lstm_normalize_f32(g->norm, g->bias, p->cells, gate);
-    }
-}
 
-/* One more input: the cells and the output h after it. */
-static inline void mote_lstm_step_f32(const mote_lstm_f32_t *p, const float *x, float *h, float *cell, float *scratch) {
-    const int32_t cells = p->cells;
-    float *kept = scratch, *fresh = kept + cells, *input = fresh + cells, *shown = input + cells;
-    mote_lstm_gate_f32(p, &p->gate.forget, x, h, cell, kept);
-    mote_logistic_f32(NULL, kept, kept, cells);
-    if (!p->coupled) {
-        mote_lstm_gate_f32(p, &p->gate.input, x, h, cell, input);
-        mote_logistic_f32(NULL, input, input, cells);
-    }
-    mote_lstm_gate_f32(p, &p->gate.cell, x, h, cell, fresh);
-    mote_tanh_f32(NULL, fresh, fresh, cells);
-    for (int32_t c = 0; c < cells; c++) {
-        const float y = kept[c] * cell[c] + (p->coupled ? 1.0f - kept[c] : input[c]) * fresh[c];
-        cell[c] = mote_clamp_f32(y, -p->cell_clip, p->cell_clip);
-    }
-    mote_lstm_gate_f32(p, &p->gate.output, x, h, cell, kept);
-    mote_logistic_f32(NULL, kept, kept, cells);
-    mote_tanh_f32(NULL, cell, shown, cells);
-    for (int32_t c = 0; c < cells; c++) {
-        shown[c] *= kept[c];
-    }
-    if (p->projection == NULL) {
-        memcpy(h, shown, (size_t)cells * sizeof(float));
-        return;
-    }
-    for (int32_t i = 0; i < p->outputs; i++) {
-        const float y = mote_lstm_dot_f32(p->projection + i * cells, shown, cells, p->projection_bias[i]);
-        h[i] = mote_clamp_f32(y, -p->projection_clip, p->projection_clip);
-    }
-}
-
-static inline void mote_lstm_f32(const mote_lstm_f32_t *p, const float *in, float *h, float *cell, float *out,
-                                 void *scratch) {
-    for (int32_t b = 0; b < p->batch; b++, h += p->outputs, cell += p->cells) {
-        for (int32_t t = 0; t < p->time; t++) {
-            mote_lstm_step_f32(p, in + b * p->in_batch + t * p->in_time, h, cell, (float *)scratch);
-            memcpy(out + b * p->out_batch + t * p->out_time, h, (size_t)p->outputs * sizeof(float));
-        }
-    }
-}
+/* Sums begin with the biases, unless those come after the normalization. */
+#define MOTE_LSTM_GATE_F32(to, p, g, c, x, h) \
+    const float start = (g)->norm == NULL ? (g)->bias[c] : 0.0f; \
+    const float now = mote_lstm_dot_f32((g)->input + (c) * (p)->inputs, x, (p)->inputs, start); \
+    to = mote_lstm_dot_f32((g)->recurrent + (c) * (p)->outputs, h, (p)->outputs, now)
+#define MOTE_LSTM_PROJECTED_F32(p, i, shown) \
+    mote_lstm_dot_f32((p)->projection + (i) * (p)->cells, shown, (p)->cells, (p)->projection_bias[i])
+#define MOTE_LSTM_WEIGHTS_F32(m) (m)
+MOTE_LSTM_REAL(f32, const float *, MOTE_LSTM_GATE_F32, MOTE_LSTM_PROJECTED_F32, MOTE_LSTM_WEIGHTS_F32)
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "mote_conv2d_s8.h"
 #include "mote_offset_part.h"
+#include "mote_pointwise_s8.h"
 
 typedef struct {
     mote_gemm_s8_t gemm;
@@ -69,40 +70,7 @@ MOTE_NOINLINE void mote_offset_1(const mote_offset_t *p, const int8_t *x0, int8_
     }
 }
 
-static inline void mote_pointwise_offset_s8(const mote_pointwise_offset_s8_t *p, const int8_t *in, int8_t *out,
-                                          int32_t pixels) {
-    const int32_t depth = p->layer.gemm.depth, pixel = p->layer.gemm.pixel;
-    for (; pixels > 1; pixels -= 2, in += 2 * depth, out += 2 * pixel) {
-        mote_offset_2(&p->layer, in, in + depth, out);
-    }
-    if (pixels > 0) {
-        mote_offset_1(&p->layer, in, out);
-    }
-}
-
-/* One output row. `scratch` holds two windows. */
-static inline void mote_conv2d_offset_s8_row(const mote_conv2d_offset_s8_t *p, const int8_t *const *rows, int8_t *out,
-                                           int8_t *scratch) {
-    const int32_t pixel = p->layer.gemm.pixel, depth = p->layer.gemm.depth;
-    int32_t x = 0;
-    for (; x + 1 < p->patch.cols.out_size; x += 2, out += 2 * pixel) {
-        mote_gather(&p->patch, rows, x, scratch);
-        mote_gather(&p->patch, rows, x + 1, scratch + depth);
-        mote_offset_2(&p->layer, scratch, scratch + depth, out);
-    }
-    if (x < p->patch.cols.out_size) {
-        mote_gather(&p->patch, rows, x, scratch);
-        mote_offset_1(&p->layer, scratch, out);
-    }
-}
-
-static inline void mote_conv2d_offset_s8(const mote_conv2d_offset_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                       int32_t hi, int8_t *scratch) {
-    const int8_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->patch.rows, in, y, rows);
-        mote_conv2d_offset_s8_row(p, rows, out + y * p->patch.rows.out_stride, scratch);
-    }
-}
+MOTE_POINTWISE_S8(pointwise_offset_s8, layer, layer.gemm, offset)
+MOTE_CONV2D_S8(conv2d_offset_s8, layer, layer.gemm, offset)
 
 #endif

@@ -37,13 +37,6 @@ MOTE_NOINLINE void mote_pool_even_s8_row(const mote_pool_even_s8_t *p, const int
     }
 }
 
-static inline void mote_pool_even_s8(const mote_pool_even_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                     int32_t hi) {
-    const int8_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->rows, in, y, rows);
-        mote_pool_even_s8_row(p, rows, out + y * p->rows.out_stride);
-    }
-}
+MOTE_BY_ROWS(pool_even_s8, int8_t, s8, rows)
 
 #endif

@@ -55,14 +55,7 @@ static inline void mote_avg_pool_s8_row(const mote_avg_pool_s8_t *p, const int8_
     }
 }
 
-static inline void mote_avg_pool_s8(const mote_avg_pool_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                    int32_t hi) {
-    const int8_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->rows, in, y, rows);
-        mote_avg_pool_s8_row(p, rows, out + y * p->rows.out_stride);
-    }
-}
+MOTE_BY_ROWS(avg_pool_s8, int8_t, s8, rows)
 
 static inline void mote_max_pool_s8_row(const mote_max_pool_s8_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_span_t *s = &p->cols;
@@ -96,13 +89,6 @@ static inline void mote_max_pool_s8_row(const mote_max_pool_s8_t *p, const int8_
     }
 }
 
-static inline void mote_max_pool_s8(const mote_max_pool_s8_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                    int32_t hi) {
-    const int8_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->rows, in, y, rows);
-        mote_max_pool_s8_row(p, rows, out + y * p->rows.out_stride);
-    }
-}
+MOTE_BY_ROWS(max_pool_s8, int8_t, s8, rows)
 
 #endif

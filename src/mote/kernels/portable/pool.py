@@ -1,5 +1,5 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D: `mote_pool_s8.h`, `mote_pool_s16.h`, `mote_pool_f32.h`,
-`mote_l2_pool_f32.h`, and with running sums `mote_pool_add_s8.h`."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D: `mote_pool_s8.h`, `mote_pool_s16.h`, `mote_pool_f32.h`, and with
+running sums `mote_pool_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ KERNELS = (
             ),
         )
     ),
-    Kernel("l2_pool_f32", (L2Pool,), FLOAT32, _by_rows("l2_pool_f32"), costs=OTHER_F32),
+    Kernel("l2_pool_f32", (L2Pool,), FLOAT32, _by_rows("l2_pool_f32"), header="pool_f32", costs=OTHER_F32),
     Kernel(
         "avg_pool_upward",
         (AveragePoolUpward,),

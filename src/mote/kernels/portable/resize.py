@@ -1,5 +1,5 @@
-"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear_s8.h`, `..._s16.h`
-and `..._f32.h`; of uint8 models `mote_resize_unsigned_s8.h`.
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear.h`; of uint8 models
+`mote_resize_unsigned_s8.h`.
 
 Tables say where each output row and column reads.
 """
@@ -94,10 +94,15 @@ def _bilinear_unsigned(view: View) -> Packed:
 
 KERNELS = (
     Kernel("resize_nearest", (ResizeNearest,), ANY_TYPE, _nearest, costs=OTHER),
-    Kernel("resize_bilinear", (ResizeBilinear,), INT8, _bilinear),
+    Kernel("resize_bilinear", (ResizeBilinear,), INT8, _bilinear, header="resize_bilinear"),
     Kernel(
-        "resize_bilinear_s16", (ResizeBilinear,), signature(DType.INT16, DType.INT16), _bilinear_s16, costs=OTHER_S16
+        "resize_bilinear_s16",
+        (ResizeBilinear,),
+        signature(DType.INT16, DType.INT16),
+        _bilinear_s16,
+        header="resize_bilinear",
+        costs=OTHER_S16,
     ),
     Kernel("resize_unsigned", (ResizeBilinearUnsigned,), INT8, _bilinear_unsigned, costs=OTHER_F32),
-    Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32, costs=OTHER_F32),
+    Kernel("resize_bilinear_f32", (ResizeBilinear,), FLOAT32, _bilinear_f32, header="resize_bilinear", costs=OTHER_F32),
 )

@@ -85,13 +85,6 @@ MOTE_NOINLINE void mote_conv2d_blocks_f32_row(const mote_conv2d_blocks_f32_t *p,
     }
 }
 
-static inline void mote_conv2d_blocks_f32(const mote_conv2d_blocks_f32_t *p, const float *in, float *out, int32_t lo,
-                                          int32_t hi) {
-    const float *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_f32(&p->rows, in, y, rows);
-        mote_conv2d_blocks_f32_row(p, rows, out + y * p->rows.out_stride);
-    }
-}
+MOTE_BY_ROWS(conv2d_blocks_f32, float, f32, rows)
 
 #endif

@@ -13,4 +13,8 @@ static inline int mote_avg_pool_f32_fits(const mote_avg_pool_f32_t *p, const mot
     return mote_max_pool_f32_fits(p, room);
 }
 
+static inline int mote_l2_pool_f32_fits(const mote_l2_pool_f32_t *p, const mote_room_t *room) {
+    return mote_max_pool_f32_fits(p, room);
+}
+
 #endif
