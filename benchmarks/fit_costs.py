@@ -52,7 +52,7 @@ from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
 from mote.measure.profiler import instructions
 from mote.measure.profiler.costs import steps
-from mote.ops.control.state import Window
+from mote.ops.control.state import SlidingWindow
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
 from mote.plan.layout import arrange
@@ -449,7 +449,7 @@ def sliding(core: Core) -> dict[str, float]:
     graph = streamed()
     kernels = {ops: kernels[0] for ops, kernels in core.kernels(graph).items()}
     found = zip(graph.ops, core.run(graph, kernels, True), strict=True)
-    windows = [(op.output(graph).nbytes, taken.cycles) for op, taken in found if isinstance(op, Window)]
+    windows = [(op.output(graph).nbytes, taken.cycles) for op, taken in found if isinstance(op, SlidingWindow)]
     amounts, taken = np.array([[nbytes, 1.0] for nbytes, _ in windows]), np.array([taken for _, taken in windows])
     byte, call = non_negative(amounts / taken[:, None], np.ones(len(windows)))
     return {"byte": _rounded(byte), "call": _rounded(call)}

@@ -339,7 +339,9 @@ def built() -> Model:
         unusual = tuple(sequential.gate(name, clip=2.0) for name in names)
         of_lstm = kind == "LSTM"
         for form, gates in enumerate((None, None, unusual)):
-            side = sequential.Side(w, r, bias, gates, seen if of_lstm and form else None, backward=form == 1)
+            side = sequential.RecurrentDirection(
+                w, r, bias, gates, seen if of_lstm and form else None, backward=form == 1
+            )
             states = {} if form != 1 else {"hidden": h, "cell": c} if of_lstm else {"hidden": h}
             with b.layer(3 * i + form, kind, f"{kind}{form}"):
                 found = sequential.layer(b, kind, x, [side], after=form == 1, **states)

@@ -122,7 +122,7 @@ class InternalError(Exception):
         return _again, (type(self), self.args, self.__dict__)
 
 
-class Layer(Protocol):
+class NamedLayer(Protocol):
     """Something of a model that messages can name."""
 
     @property
@@ -130,7 +130,7 @@ class Layer(Protocol):
 
 
 @contextmanager
-def working_on(layer: Layer) -> Iterator[None]:
+def working_on(layer: NamedLayer) -> Iterator[None]:
     """Whatever fails inside without an explanation is reported with the layer that was being worked on."""
     try:
         yield

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mote.data import inputs
-from mote.data.dataset import Dataset, Stream, dataset
+from mote.data.dataset import Dataset, RecordingInfo, dataset
 from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.frontends import tflite
@@ -130,7 +130,7 @@ def test_pixels_for_a_quantized_model() -> None:
 
 def test_windows_of_a_recording() -> None:
     frames = RNG.normal(size=(9, 4)).astype(np.float32)
-    data = Dataset("here", {"x": frames}, stream=Stream(0.1, 0.1, 0.9))
+    data = Dataset("here", {"x": frames}, stream=RecordingInfo(0.1, 0.1, 0.9))
     for shape in ((1, 3, 4), (1, 3, 1, 4), (3, 4)):
         cases = data.cases(graph(*shape, dtype="float32"))
         found = np.stack([next(iter(case.values())).reshape(3, 4) for case in cases])
@@ -247,7 +247,7 @@ def test_an_iterable_that_does_not_end() -> None:
 
 
 def test_a_piece_of_a_recording() -> None:
-    data = Dataset("here", {"x": X}, stream=Stream(first=0.5, period=0.25, duration=2.0))
+    data = Dataset("here", {"x": X}, stream=RecordingInfo(first=0.5, period=0.25, duration=2.0))
     piece = data.take(slice(2, 5)).stream
     assert piece is not None and piece.first == 1.0
     with pytest.raises(MoteError, match="only one piece"):

@@ -14,7 +14,7 @@ import mote
 from mote import frontends
 from mote.compiler.line import compile
 from mote.data.dataset import Dataset, dataset
-from mote.data.dataset_type import Stream
+from mote.data.dataset_type import RecordingInfo
 from mote.errors import MoteError
 from mote.evaluation import runners
 from mote.evaluation.evaluator import evaluate
@@ -129,7 +129,7 @@ def test_numbers_that_are_to_be_computed() -> None:
 
 def recording(frames: int = 24) -> Dataset:
     values = np.random.default_rng(3).integers(-128, 128, (frames, 3)).astype(np.int8)
-    return Dataset("recording", {"frames": values}, stream=Stream(0.1, 0.05, 2.0, np.array([[0.2, 0.4]])))
+    return Dataset("recording", {"frames": values}, stream=RecordingInfo(0.1, 0.05, 2.0, np.array([[0.2, 0.4]])))
 
 
 def windowed_net() -> bytes:
@@ -157,7 +157,7 @@ def test_a_model_that_remembers_begins_anew_with_each_sample_and_goes_on_in_a_re
     samples = rng.integers(-128, 128, (7, *shape[1:])).astype(np.int8)
     found = evaluate(model, (samples, np.arange(7) % 2), metric="top1")
     assert found.reference.equal == 7
-    kept = Dataset("recording", {"x": samples}, stream=Stream(0.1, 0.05, 2.0, np.array([[0.2, 0.4]])))
+    kept = Dataset("recording", {"x": samples}, stream=RecordingInfo(0.1, 0.05, 2.0, np.array([[0.2, 0.4]])))
     assert evaluate(model, kept).reference.equal == 7
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mote.compiler.line import compile
 from mote.compiler.packer import pack
-from mote.data.dataset_type import Dataset, Stream
+from mote.data.dataset_type import Dataset, RecordingInfo
 from mote.errors import MoteError
 from mote.evaluation import verify as verifier
 from mote.evaluation.images import load_image, verify_image
@@ -69,7 +69,7 @@ def test_a_recording_is_verified_as_it_is_listened_to() -> None:
     net = Net(seed=4)
     model = net.finish(net.conv(net.input(1, 9, 1, 3), 4, (5, 1), padding="VALID"))
     frames = np.random.default_rng(3).integers(-128, 128, (12, 3)).astype(np.int8)
-    recording = Dataset("recording", {"frames": frames}, stream=Stream(0.1, 0.05, 2.0))
+    recording = Dataset("recording", {"frames": frames}, stream=RecordingInfo(0.1, 0.05, 2.0))
     for options in ({}, {"stream": 1}):
         found = verify(compile(model, **options), data=recording)
         assert found.exact and found.inputs == 4

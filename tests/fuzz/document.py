@@ -8,9 +8,9 @@ import numpy as np
 
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.encoder import Encoder
-from mote.frontends.tflite.flatbuffer import Buffer
-from mote.frontends.tflite.record import Record
-from mote.frontends.tflite.schema import Fields, Kind
+from mote.frontends.tflite.flatbuffer import FlatBuffer
+from mote.frontends.tflite.record import TableRecord
+from mote.frontends.tflite.schema import FieldKind, Fields
 
 Table = dict[str, Any]
 
@@ -34,41 +34,41 @@ OPTIONS: dict[str, dict[int, Fields]] = {
     union: {o.number: o.fields for o in schema.OPTIONS.values() if o.number and o.union == union}
     for union in ("builtin_options", "builtin_options_2")
 } | {"details": {schema.BLOCKWISE: schema.BLOCKWISE_QUANTIZATION}}
-VECTORS = {Kind.INT32S: "int32", Kind.INT64S: "int64", Kind.FLOAT32S: "float32"}
+VECTORS = {FieldKind.INT32S: "int32", FieldKind.INT64S: "int64", FieldKind.FLOAT32S: "float32"}
 ALIGNMENT = 16
 
 
 def decode(data: bytes) -> Table:
     """A file that can be read."""
-    return _decoded(Record(schema.MODEL, Buffer(data).root()))
+    return _decoded(TableRecord(schema.MODEL, FlatBuffer(data).root()))
 
 
-def _decoded(record: Record) -> Table:
+def _decoded(record: TableRecord) -> Table:
     found = {name: _value(record, name, field.kind) for name, field in record.fields.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _value(record: Record, name: str, kind: Kind) -> Any:
-    if kind is Kind.TABLE:
+def _value(record: TableRecord, name: str, kind: FieldKind) -> Any:
+    if kind is FieldKind.TABLE:
         child = record.child(name)
-        return None if child is None else _decoded(Record(kind_of(name, record), child))
-    if kind is Kind.TABLES:
+        return None if child is None else _decoded(TableRecord(kind_of(name, record), child))
+    if kind is FieldKind.TABLES:
         return [_decoded(child) for child in record.children(name, CHILDREN[name])]
-    if kind in VECTORS or kind is Kind.BYTES:
+    if kind in VECTORS or kind is FieldKind.BYTES:
         vector = record.vector(name)
         values = None if vector is None else vector.array(VECTORS.get(kind, "uint8"))
-        return values if values is None else values.tobytes() if kind is Kind.BYTES else values.tolist()
-    if kind is Kind.STRING:
+        return values if values is None else values.tobytes() if kind is FieldKind.BYTES else values.tolist()
+    if kind is FieldKind.STRING:
         return record.string(name)
-    return record.real(name) if kind is Kind.FLOAT32 else record.integer(name)
+    return record.real(name) if kind is FieldKind.FLOAT32 else record.integer(name)
 
 
-def kind_of(name: str, holder: Record | Table) -> Fields:
+def kind_of(name: str, holder: TableRecord | Table) -> Fields:
     """The fields of the table that a field of a table holds."""
     if name in CHILDREN:
         return CHILDREN[name]
     kind = f"{name}_type"
-    return OPTIONS[name].get(holder.integer(kind) if isinstance(holder, Record) else holder.get(kind, 0), {})
+    return OPTIONS[name].get(holder.integer(kind) if isinstance(holder, TableRecord) else holder.get(kind, 0), {})
 
 
 def encode(model: Table) -> bytes:
@@ -85,14 +85,14 @@ def _encoded(e: Encoder, fields: Fields, values: Table) -> int:
 def _reference(e: Encoder, fields: Fields, values: Table, name: str) -> Any:
     """What a field holds: a number, or where that lies which it refers to."""
     kind, value = fields[name].kind, values[name]
-    if kind is Kind.TABLE:
+    if kind is FieldKind.TABLE:
         return _encoded(e, kind_of(name, values), value)
-    if kind is Kind.TABLES:
+    if kind is FieldKind.TABLES:
         return e.references([_encoded(e, CHILDREN[name], child) for child in value])
     if kind in VECTORS:
         return e.array(np.array(value, VECTORS[kind]))
-    if kind is Kind.BYTES:
+    if kind is FieldKind.BYTES:
         return e.raw(value, ALIGNMENT)
-    if kind is Kind.STRING:
+    if kind is FieldKind.STRING:
         return e.string(value)
     return value

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from mote.frontends.tflite import schema
-from mote.frontends.tflite.schema import ENUMS, Fields, Kind
+from mote.frontends.tflite.schema import ENUMS, FieldKind, Fields
 from tests.fuzz.document import Table, kind_of
 
 Place = tuple[str, Fields, Table]
@@ -20,12 +20,12 @@ REALS = (0.0, -0.0, 1e-45, 1e-38, 1e-20, 1e-6, 0.001, 0.003, 0.05, 0.5, 1.0, 2.5
 ODD_REALS = (-1.0, float("inf"), float("-inf"), float("nan"))
 NAMES = ("", "x", "*/ int x; /*", '"\\n%s%n', "ÄÖ\u2028\x00", "main", "x" * 300)
 LIMITS = {
-    Kind.BOOL: (0, 1),
-    Kind.INT8: (-128, 127),
-    Kind.UINT8: (0, 255),
-    Kind.INT32: (-(1 << 31), (1 << 31) - 1),
-    Kind.UINT32: (0, (1 << 32) - 1),
-    Kind.UINT64: (0, (1 << 64) - 1),
+    FieldKind.BOOL: (0, 1),
+    FieldKind.INT8: (-128, 127),
+    FieldKind.UINT8: (0, 255),
+    FieldKind.INT32: (-(1 << 31), (1 << 31) - 1),
+    FieldKind.UINT32: (0, (1 << 32) - 1),
+    FieldKind.UINT64: (0, (1 << 64) - 1),
     **dict.fromkeys(ENUMS, (-128, 127)),
 }
 LONGEST = 1 << 16
@@ -54,21 +54,25 @@ def _places(kind: str, fields: Fields, table: Table) -> Iterator[Place]:
     if fields:
         yield kind, fields, table
     for name, field in fields.items():
-        if name in table and field.kind in (Kind.TABLE, Kind.TABLES):
-            for child in table[name] if field.kind is Kind.TABLES else [table[name]]:
+        if name in table and field.kind in (FieldKind.TABLE, FieldKind.TABLES):
+            for child in table[name] if field.kind is FieldKind.TABLES else [table[name]]:
                 yield from _places(name, kind_of(name, table), child)
 
 
-def _fresh(rng: Random, kind: Kind) -> Any:
+def _fresh(rng: Random, kind: FieldKind) -> Any:
     """Something for a field that a table does not have."""
-    empty: dict[Kind, Any] = {Kind.TABLE: {}, Kind.STRING: "", Kind.BYTES: b""}
-    if kind in empty or kind is Kind.TABLES:
+    empty: dict[FieldKind, Any] = {FieldKind.TABLE: {}, FieldKind.STRING: "", FieldKind.BYTES: b""}
+    if kind in empty or kind is FieldKind.TABLES:
         return empty.get(kind, [])
-    return _vector(rng, kind, []) if kind in (Kind.INT32S, Kind.INT64S, Kind.FLOAT32S) else _number(rng, kind, 0)
+    return (
+        _vector(rng, kind, [])
+        if kind in (FieldKind.INT32S, FieldKind.INT64S, FieldKind.FLOAT32S)
+        else _number(rng, kind, 0)
+    )
 
 
-def _number(rng: Random, kind: Kind, old: Any) -> Any:
-    if kind is Kind.FLOAT32:
+def _number(rng: Random, kind: FieldKind, old: Any) -> Any:
+    if kind is FieldKind.FLOAT32:
         return _real(rng, old)
     if kind in ENUMS and rng.random() < 0.8:
         return rng.choice(list(ENUMS[kind].values()))
@@ -87,9 +91,9 @@ def _real(rng: Random, old: float) -> float:
     return found if abs(found) < 3.4e38 or found in ODD_REALS else 3e38
 
 
-def _vector(rng: Random, kind: Kind, old: list[Any]) -> list[Any]:
+def _vector(rng: Random, kind: FieldKind, old: list[Any]) -> list[Any]:
     """One element more, one less, two in each other's place, or one changed."""
-    element = Kind.FLOAT32 if kind is Kind.FLOAT32S else Kind.INT32
+    element = FieldKind.FLOAT32 if kind is FieldKind.FLOAT32S else FieldKind.INT32
     new = list(old)
     way = rng.choices(("change", "insert", "delete", "swap", "repeat"), (6, 1, 1, 1, 1))[0]
     at = rng.randrange(len(new)) if new else 0
@@ -105,7 +109,7 @@ def _vector(rng: Random, kind: Kind, old: list[Any]) -> list[Any]:
     return new
 
 
-def _bytes(rng: Random, kind: Kind, old: bytes) -> bytes:
+def _bytes(rng: Random, kind: FieldKind, old: bytes) -> bytes:
     """A buffer cut, grown, or with some elements of its own or extreme ones."""
     new = bytearray(old)
     way = rng.choice(("cut", "grow", "noise", "word", "fill"))
@@ -124,7 +128,7 @@ def _bytes(rng: Random, kind: Kind, old: bytes) -> bytes:
     return bytes(new)
 
 
-def _tables(rng: Random, kind: Kind, old: list[Table]) -> list[Table]:
+def _tables(rng: Random, kind: FieldKind, old: list[Table]) -> list[Table]:
     """A table twice, gone, or in another's place."""
     new = list(old)
     if not new:
@@ -142,11 +146,11 @@ def _tables(rng: Random, kind: Kind, old: list[Table]) -> list[Table]:
     return new
 
 
-def _table(rng: Random, kind: Kind, old: Table) -> Table:
+def _table(rng: Random, kind: FieldKind, old: Table) -> Table:
     return {}
 
 
-def _text(rng: Random, kind: Kind, old: str) -> str:
+def _text(rng: Random, kind: FieldKind, old: str) -> str:
     return rng.choice(NAMES)
 
 
@@ -157,10 +161,10 @@ def copied(value: Any) -> Any:
     return [copied(child) for child in value] if isinstance(value, list) else value
 
 
-CHANGES: dict[Kind, Callable[[Random, Kind, Any], Any]] = {
-    Kind.STRING: _text,
-    Kind.BYTES: _bytes,
-    Kind.TABLE: _table,
-    Kind.TABLES: _tables,
-    **dict.fromkeys((Kind.INT32S, Kind.INT64S, Kind.FLOAT32S), _vector),
+CHANGES: dict[FieldKind, Callable[[Random, FieldKind, Any], Any]] = {
+    FieldKind.STRING: _text,
+    FieldKind.BYTES: _bytes,
+    FieldKind.TABLE: _table,
+    FieldKind.TABLES: _tables,
+    **dict.fromkeys((FieldKind.INT32S, FieldKind.INT64S, FieldKind.FLOAT32S), _vector),
 }

@@ -16,7 +16,7 @@ from mote.compiler.firmware import bench
 from mote.compiler.line import compile
 from mote.frontends import Format, Source
 from mote.frontends.build import Builder, Value
-from mote.frontends.model import Layer, Model
+from mote.frontends.model import Model, SourceLayer
 from mote.graph import Graph, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
@@ -105,7 +105,7 @@ def compile_model(model: Model, **options: object) -> Compiled:
 def side_by_side(graphs: Iterable[Graph]) -> Model:
     """One model of graphs that have inputs and outputs of their own."""
     tensors: dict[int, Tensor] = {}
-    layers: list[Layer] = []
+    layers: list[SourceLayer] = []
     edges: tuple[list[int], list[int]] = ([], [])
     for graph in graphs:
         number = {ABSENT: ABSENT, **{t: len(tensors) + i for i, t in enumerate(graph.tensors)}}
@@ -114,7 +114,7 @@ def side_by_side(graphs: Iterable[Graph]) -> Model:
         for op in graph.ops:
             inputs, outputs = (tuple(number[t] for t in ids) for ids in (op.inputs, op.outputs))
             own = op.with_(inputs=inputs, outputs=outputs, name=f"{op.kind}{len(layers)}", index=len(layers))
-            layers.append(Layer(own.index, own.kind, own.name, inputs, outputs, (own,)))
+            layers.append(SourceLayer(own.index, own.kind, own.name, inputs, outputs, (own,)))
         for found, ids in zip(edges, (graph.inputs, graph.outputs), strict=True):
             found += [number[t] for t in ids]
     return Model("built", tensors, tuple(layers), *map(tuple, edges))

@@ -11,12 +11,12 @@ from typing import Any
 
 from mote import frontends, targets
 from mote.frontends import Source
-from mote.frontends.model import Layer, Model
+from mote.frontends.model import Model, SourceLayer
 from mote.frontends.tflite import variables
 from mote.graph import Graph, Op
 from mote.kernels import catalogue
 from mote.kernels.contract import View
-from mote.ops.moves.constant import Constant
+from mote.ops.moves.constant import ConstantOutput
 from tests.helpers import support
 
 RECORD = "MOTE_RECORD_OPERATORS"
@@ -26,7 +26,7 @@ Form = dict[str, Any]
 Seen = dict[str, dict[str, Form]]
 
 
-def types_of(graph: Graph, layer: Layer) -> str:
+def types_of(graph: Graph, layer: SourceLayer) -> str:
     """The types of what a layer reads and gives, where they differ; weights count where they have another one."""
     if not layer.ops:
         return str(graph.tensors[layer.outputs[0]].dtype)
@@ -41,7 +41,7 @@ def types_of(graph: Graph, layer: Layer) -> str:
     return given if out == first.dtype else f"{given} to {out}"
 
 
-def forms(model: Model) -> Iterator[tuple[str, str, Layer, Graph]]:
+def forms(model: Model) -> Iterator[tuple[str, str, SourceLayer, Graph]]:
     """The layers that are compiled, or computed while the file is read, with their types."""
     graph = replace(model.partial(), tensors=model.tensors)
     for layer in model.layers:
@@ -49,7 +49,7 @@ def forms(model: Model) -> Iterator[tuple[str, str, Layer, Graph]]:
             yield layer.code, types_of(graph, layer), layer, graph
 
 
-def form(layer: Layer, graph: Graph) -> Form:
+def form(layer: SourceLayer, graph: Graph) -> Form:
     """How a layer is computed, as the catalogue has it."""
     portable: set[str] = set()
     tuned: dict[str, set[str]] = {}
@@ -57,7 +57,7 @@ def form(layer: Layer, graph: Graph) -> Form:
     for op in layer.ops:
         if op.bodies or op.is_view:
             portable.add("bodies" if op.bodies else "view")
-        if isinstance(op, Constant) or op.bodies or op.is_view or not op.activations(graph):
+        if isinstance(op, ConstantOutput) or op.bodies or op.is_view or not op.activations(graph):
             continue
         view = View(graph, (op,))
         for packed in catalogue.candidates(view, FEATURES):

@@ -29,7 +29,7 @@ from mote.kernels.contract import NHWC, Call, Layout, Packed, Structs, View
 from mote.kernels.structs import words
 from mote.lower.affine import Affine, affine
 from mote.lower.program import Form
-from mote.ops.moves.constant import Constant
+from mote.ops.moves.constant import ConstantOutput
 from mote.toolchain import cache
 
 HERE = Path(__file__).parent
@@ -119,7 +119,7 @@ def _image(parameters: Sequence[object]) -> tuple[bytes, list[int]]:
 
 def cases(graph: Graph, op: Op, features: Iterable[frozenset[str]] = (frozenset(),)) -> Iterator[Case]:
     """Every kernel that a core with some of these features has for an operator, called in every way."""
-    if isinstance(op, Constant) or op.bodies or op.is_view or not op.activations(graph):
+    if isinstance(op, ConstantOutput) or op.bodies or op.is_view or not op.activations(graph):
         return
     view = View(graph, (op,))
     packed = [p for f in features for coded in (False, True) for p in catalogue.candidates(view, f, coded=coded)]

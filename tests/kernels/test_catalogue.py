@@ -18,7 +18,7 @@ from mote.kernels.contract import Kernel, Packed, Refusal, View
 from mote.kernels.library import FOLDERS
 from mote.ops.control.control_flow import Control
 from mote.ops.control.custom import Custom
-from mote.ops.moves.constant import Constant
+from mote.ops.moves.constant import ConstantOutput
 from tests.helpers.network import Net
 from tests.helpers.offered import DSP, PORTABLE
 
@@ -37,7 +37,7 @@ def operators() -> tuple[type[Op], ...]:
 
     named = {kernel.computes[0] for kernel in catalogue.KERNELS}
     every = (kind for kind in below(Op) if kind.__module__.startswith("mote.ops."))
-    usual = (kind for kind in every if kind is not Constant and not issubclass(kind, Control))
+    usual = (kind for kind in every if kind is not ConstantOutput and not issubclass(kind, Control))
     return tuple(kind for kind in usual if kind in named or not kind.__subclasses__())
 
 

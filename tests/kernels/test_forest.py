@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.frontends.trees.forest import Forest as Described
-from mote.frontends.trees.forest import Leaf, Split, Tree, grow
+from mote.frontends.trees.forest import Leaf, Tree, TreeNode, grow
+from mote.frontends.trees.forest import TreeEnsemble as Described
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -29,7 +29,7 @@ Rng = np.random.Generator
 
 def tree(rng: Rng, features: int, depth: int, leaf: object, sets: bool) -> Tree:
     """A random tree; some of its nodes divide what a feature can be into several parts."""
-    nodes: list[Split | Leaf | None] = [None]
+    nodes: list[TreeNode | Leaf | None] = [None]
     ahead = [(0, 0)]
     while ahead:
         at, level = ahead.pop()
@@ -42,7 +42,7 @@ def tree(rng: Rng, features: int, depth: int, leaf: object, sets: bool) -> Tree:
         count = int(rng.integers(1, 6)) if sets and rng.random() < 0.3 else 1
         bounds = sorted({round(float(b), 1) for b in rng.normal(0, 40, count)})
         children = tuple(first + i % 2 for i in range(len(bounds) + 1))
-        nodes[at] = Split(int(rng.integers(features)), tuple(bounds), children, first + int(rng.integers(2)))
+        nodes[at] = TreeNode(int(rng.integers(features)), tuple(bounds), children, first + int(rng.integers(2)))
     return [node for node in nodes if node is not None]
 
 

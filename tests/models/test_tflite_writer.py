@@ -14,7 +14,7 @@ pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from mote.frontends.tflite.schema import OPTIONS, Kind
+from mote.frontends.tflite.schema import OPTIONS, FieldKind
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 
 RNG = np.random.default_rng(0)
@@ -143,30 +143,30 @@ def camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-def unusual(kind: Kind) -> tuple[Any, Any]:
+def unusual(kind: FieldKind) -> tuple[Any, Any]:
     """A value no field has by default, as the writer takes it and as the file holds it."""
     return {
-        Kind.PADDING: ("VALID", schema.Padding.VALID),
-        Kind.ACTIVATION: ("RELU6", schema.ActivationFunctionType.RELU6),
-        Kind.TENSOR_TYPE: ("int8", schema.TensorType.INT8),
-        Kind.WEIGHTS_FORMAT: (
+        FieldKind.PADDING: ("VALID", schema.Padding.VALID),
+        FieldKind.ACTIVATION: ("RELU6", schema.ActivationFunctionType.RELU6),
+        FieldKind.TENSOR_TYPE: ("int8", schema.TensorType.INT8),
+        FieldKind.WEIGHTS_FORMAT: (
             "SHUFFLED4x16INT8",
             schema.FullyConnectedOptionsWeightsFormat.SHUFFLED4x16INT8,
         ),
-        Kind.MIRROR_MODE: ("SYMMETRIC", schema.MirrorPadMode.SYMMETRIC),
-        Kind.INT32: (3, 3),
-        Kind.UINT32: (2**32 - 3, 2**32 - 3),
-        Kind.FLOAT32: (0.75, 0.75),
-        Kind.INT32S: ([5, 4], [5, 4]),
-        Kind.STRING: ("word", b"word"),
-        Kind.BYTES: (b"\1\2\3", [1, 2, 3]),
+        FieldKind.MIRROR_MODE: ("SYMMETRIC", schema.MirrorPadMode.SYMMETRIC),
+        FieldKind.INT32: (3, 3),
+        FieldKind.UINT32: (2**32 - 3, 2**32 - 3),
+        FieldKind.FLOAT32: (0.75, 0.75),
+        FieldKind.INT32S: ([5, 4], [5, 4]),
+        FieldKind.STRING: ("word", b"word"),
+        FieldKind.BYTES: (b"\1\2\3", [1, 2, 3]),
     }[kind]
 
 
 @pytest.mark.parametrize("kind", sorted(OPTIONS))
 def test_codes_and_options_are_those_of_the_schema(kind: str) -> None:
     table, fields = OPTIONS[kind].table, OPTIONS[kind].fields
-    values = {name: (not f.default,) * 2 if f.kind is Kind.BOOL else unusual(f.kind) for name, f in fields.items()}
+    values = {name: (not f.default,) * 2 if f.kind is FieldKind.BOOL else unusual(f.kind) for name, f in fields.items()}
     w = Writer(kind)
     x = w.input("x", (4,), "float32")
     w.op(kind, [x], [x], **{name: given for name, (given, _) in values.items()})

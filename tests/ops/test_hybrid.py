@@ -15,7 +15,7 @@ from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
-from mote.frontends.tflite.writer import NO_TENSOR, Level, Sparsity, Writer
+from mote.frontends.tflite.writer import NO_TENSOR, Level, SparsityParameters, Writer
 from mote.graph.tensor import Shape
 from tests.helpers.network import Net
 from tests.helpers.support import check_numpy, emulated, needs_litert
@@ -171,7 +171,7 @@ def test_sparse_weights() -> None:
     """DENSIFY leaves them int8, so that LiteRT rounds inputs, and is no judge."""
     w = Writer("sparse")
     levels = [Level(2), Level(0, [0, 1, 2], [1, 0], "uint8")]
-    k = w.const("k", np.int8([3, 5]), 0.1, shape=(2, 3), sparsity=Sparsity((0, 1), (), levels))
+    k = w.const("k", np.int8([3, 5]), 0.1, shape=(2, 3), sparsity=SparsityParameters((0, 1), (), levels))
     dense, x = w.tensor("dense", (2, 3), "int8", 0.1), w.input("x", (1, 3), "float32")
     y = w.tensor("y", (1, 2), "float32")
     w.op("DENSIFY", [k], [dense])

@@ -11,7 +11,7 @@ import pytest
 
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, recurrent
 from mote.graph.tensor import Array
-from mote.ops.recurrent.sequences import Result
+from mote.ops.recurrent.sequences import RecurrentOutput
 from tests.helpers.built import Network
 from tests.helpers.support import HOST_FPU, emulated, soaked
 
@@ -96,9 +96,11 @@ def encoder(b: Builder, x: Value, weights: dict[str, Array]) -> Value:
     q, k, v = (moves.transpose(b, moves.reshape(b, p, (n, tokens, 4, width // 4)), (0, 2, 1, 3)) for p in parts)
     scores = elementwise.scaled(b, matrix.matmul(b, q, moves.transpose(b, k, (0, 1, 3, 2))), 0.4)
     mixed = moves.transpose(b, matrix.matmul(b, norms.softmax(b, scores), v), (0, 2, 1, 3))
-    side = recurrent.Side(weights["w"], weights["r"])
+    side = recurrent.RecurrentDirection(weights["w"], weights["r"])
     joined = moves.reshape(b, mixed, (n, tokens, width))
-    return recurrent.layer(b, "GRU", joined, [side], batch_first=True, wanted=[Result.SEQUENCE])[Result.SEQUENCE]
+    return recurrent.layer(b, "GRU", joined, [side], batch_first=True, wanted=[RecurrentOutput.SEQUENCE])[
+        RecurrentOutput.SEQUENCE
+    ]
 
 
 @pytest.mark.parametrize(

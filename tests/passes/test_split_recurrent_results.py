@@ -7,7 +7,7 @@ import pytest
 
 from mote.frontends.build import Builder, recurrent
 from mote.graph.types import DType
-from mote.ops.recurrent.sequences import Result
+from mote.ops.recurrent.sequences import RecurrentOutput
 from mote.passes import split_recurrent_results
 from tests.passes.before_after import unchanged
 
@@ -19,8 +19,8 @@ def test_outputs_and_the_last_one(backward: bool) -> None:
     x = b.input("x", (5, 1, 3), DType.FLOAT32)
     weights, states = (rng.uniform(-1, 1, (6, n)).astype(np.float32) for n in (3, 2))
     with b.layer(0, "GRU", "gru"):
-        side = recurrent.Side(weights, states, backward=backward)
-        made = recurrent.layer(b, "GRU", x, [side], wanted=(Result.SEQUENCE, Result.HIDDEN))
+        side = recurrent.RecurrentDirection(weights, states, backward=backward)
+        made = recurrent.layer(b, "GRU", x, [side], wanted=(RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN))
     for name, value in made.items():
         b.output(value, str(name))
     before = b.finish().graph()

@@ -9,7 +9,7 @@ from typing import Any
 from mote import frontends
 from mote.cli.common import add_json, add_model, bold, print_json, reading, red, shortened, table
 from mote.compiler import options
-from mote.frontends.model import Layer, Model
+from mote.frontends.model import Model, SourceLayer
 from mote.graph import Graph, Op, Tensor
 from mote.graph.io_order import model_shape
 
@@ -50,7 +50,7 @@ def _constants(model: Model) -> list[Tensor]:
     return [model.tensors[i] for i in sorted(used) if model.tensors[i].data is not None]
 
 
-def _layer(model: Model, graph: Graph, layer: Layer) -> dict[str, Any]:
+def _layer(model: Model, graph: Graph, layer: SourceLayer) -> dict[str, Any]:
     reads = [model.tensors[i] for i in layer.inputs if i >= 0]
     return {
         "index": layer.index,

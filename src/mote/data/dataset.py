@@ -12,7 +12,7 @@ import numpy as np
 
 from mote.data.arrays import MOST, ONE, ZIP, load_arrays
 from mote.data.checks import NUMBERS, TEXTS, check, check_counts
-from mote.data.dataset_type import Dataset, Stream
+from mote.data.dataset_type import Dataset, RecordingInfo
 from mote.data.folders import address
 from mote.data.labelled_files import read_folder, read_recording
 from mote.data.npz import from_arrays, pair, stacked
@@ -23,7 +23,7 @@ from mote.data.tables import read_table
 from mote.errors import MoteError, TooLargeError
 from mote.graph.tensor import Array
 
-__all__ = ["Dataset", "Stream", "dataset"]
+__all__ = ["Dataset", "RecordingInfo", "dataset"]
 
 NPY = b"\x93NUMPY"
 TABLES = (".csv", ".tsv", ".txt")

@@ -19,7 +19,7 @@ from mote.text import did_you_mean, printable
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class RecordingInfo:
     """What is known of a recording whose samples follow one another in time."""
 
     first: float
@@ -48,7 +48,7 @@ class Dataset:
     """What the labels 0, 1, .. are called, where that is known."""
     columns: tuple[str, ...] = ()
     """What the elements of a sample are called, where the data is a table whose columns have names."""
-    stream: Stream | None = None
+    stream: RecordingInfo | None = None
     """Where the samples are one recording: frames of it in the order of time."""
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ class Dataset:
         order = [self.columns.index(feature) for feature in wanted] or slice(None)
         return replace(self, inputs={name: rows[:, order]}, columns=())
 
-    def _part(self, stream: Stream, chosen: Array) -> Stream:
+    def _part(self, stream: RecordingInfo, chosen: Array) -> RecordingInfo:
         """What is known of a piece of the recording."""
         if not len(chosen) or (np.diff(chosen) != 1).any():
             raise MoteError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mote.data.arrays import MOST, ONE, load_arrays
-from mote.data.dataset_type import Dataset, Stream
+from mote.data.dataset_type import Dataset, RecordingInfo
 from mote.data.events import read_events
 from mote.data.folders import File, opened, read_whole
 from mote.data.inputs import described
@@ -55,7 +55,7 @@ def read_recording(path: Path, labels: str, prepare: Preprocessing) -> Dataset:
     rows = prepare(whole)
     listed = Path(labels) if labels else path.with_suffix(".json")
     events = read_events(listed, path.name, duration) if labels or listed.is_file() else None
-    return Dataset(str(path), {ONE: rows.values}, stream=Stream(rows.first, rows.period, duration, events))
+    return Dataset(str(path), {ONE: rows.values}, stream=RecordingInfo(rows.first, rows.period, duration, events))
 
 
 def _check_kinds(files: Sequence[File], where: str) -> None:

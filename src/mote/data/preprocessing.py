@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(/\d+\.?\d*)?", re.IGNO
 
 
 @dataclass(frozen=True)
-class Step:
+class PreprocessingStep:
     """One step: what it is called, what it does, and with which parameters."""
 
     text: str
@@ -46,7 +46,7 @@ class Step:
 class Preprocessing:
     """Steps, one after another, in float64; what they make is rounded once, to float32."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PreprocessingStep, ...] = ()
 
     def __str__(self) -> str:
         return ",".join(step.text for step in self.steps)
@@ -76,7 +76,7 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _step(text: str) -> Step:
+def _step(text: str) -> PreprocessingStep:
     if code := _CODE.fullmatch(text):
         return _users(_loaded(code["file"], code["function"]), text)
     match = _STEP.fullmatch(text)
@@ -102,7 +102,9 @@ def _argument(text: str) -> Argument:
     return text
 
 
-def _bound(text: str, function: Callable[..., Sample], values: list[Argument], options: dict[str, Argument]) -> Step:
+def _bound(
+    text: str, function: Callable[..., Sample], values: list[Argument], options: dict[str, Argument]
+) -> PreprocessingStep:
     """The step, if the function has parameters of these names and types."""
     known = list(signature(function).parameters.values())[1:]
     types = get_type_hints(function)
@@ -115,7 +117,7 @@ def _bound(text: str, function: Callable[..., Sample], values: list[Argument], o
         ) from None
     positional = [known[min(i, len(known) - 1)].name for i in range(len(values))]
     made = [_typed(text, name, value, types[name]) for name, value in zip(positional, values, strict=True)]
-    return Step(text, function, tuple(made), {k: _typed(text, k, v, types[k]) for k, v in options.items()})
+    return PreprocessingStep(text, function, tuple(made), {k: _typed(text, k, v, types[k]) for k, v in options.items()})
 
 
 def _typed(text: str, name: str, value: Argument, wanted: type) -> Argument:
@@ -141,7 +143,7 @@ def _loaded(file: str, function: str) -> Function:
     return users
 
 
-def _users(function: Function, text: str) -> Step:
+def _users(function: Function, text: str) -> PreprocessingStep:
     """A function of the user's as a step."""
 
     def called(sample: Sample) -> Sample:
@@ -152,4 +154,4 @@ def _users(function: Function, text: str) -> Step:
             raise MoteError(reason, where=f"{WHERE} {text}", remedy="let it take and return an array") from None
         return sample.as_long(values)
 
-    return Step(text, called)
+    return PreprocessingStep(text, called)

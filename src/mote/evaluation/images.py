@@ -30,7 +30,7 @@ from mote.execute.interpreter import Interpreter, turned_ports
 from mote.files import temporary_folder
 from mote.frontends import SUFFIXES, Source, source_of
 from mote.graph import Graph, Tensor
-from mote.graph.element_order import Arrangement
+from mote.graph.element_order import ElementOrder
 from mote.graph.io_order import channels_moved, to_model
 from mote.graph.tensor import Quantization
 from mote.graph.types import DType
@@ -210,11 +210,11 @@ def _tensor(told: Mapping[str, Any]) -> Tensor:
     )
 
 
-def _arrangement(told: Any) -> Arrangement:
+def _arrangement(told: Any) -> ElementOrder:
     atoms, order = (tuple(map(int, sizes)) for sizes in told)
     if sorted(order) != list(range(len(atoms))):
         raise ValueError(f"{order} is no order of {atoms}")
-    return Arrangement(atoms, order)
+    return ElementOrder(atoms, order)
 
 
 @explaining()

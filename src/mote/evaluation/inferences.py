@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.data.dataset_type import Dataset, Stream
+from mote.data.dataset_type import Dataset, RecordingInfo
 from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
@@ -23,7 +23,7 @@ class Posed:
     cases: Sequence[dict[int, Array]]
     data: Dataset
     """One sample per inference."""
-    recorded: Stream | None = None
+    recorded: RecordingInfo | None = None
     """The recording's properties, where it is one."""
     times: Array | None = None
     """Of a recording: the end time of each inference's input in seconds."""

@@ -15,7 +15,7 @@ from mote.graph import Graph, InvalidGraphError, Op, State, Tensor
 
 
 @dataclass(frozen=True)
-class Layer:
+class SourceLayer:
     """An operator of the file, under the name that the file's format has for it."""
 
     index: int
@@ -38,7 +38,7 @@ class Model:
 
     where: str
     tensors: Mapping[int, Tensor]
-    layers: tuple[Layer, ...]
+    layers: tuple[SourceLayer, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     states: tuple[State, ...] = ()
@@ -57,7 +57,7 @@ class Model:
             if x.problem
         ]
 
-    def tensors_of(self, layer: Layer) -> list[Tensor]:
+    def tensors_of(self, layer: SourceLayer) -> list[Tensor]:
         """What a layer reads and writes."""
         return [self.tensors[t] for t in (*layer.inputs, *layer.outputs) if t in self.tensors]
 
@@ -118,7 +118,7 @@ def with_numbers(model: Model, *, infinite: bool = False) -> Model:
     return replace(model, layers=tuple(layers))
 
 
-def _odd_constant(model: Model, layer: Layer, anywhere: bool) -> str | None:
+def _odd_constant(model: Model, layer: SourceLayer, anywhere: bool) -> str | None:
     for op in layer.ops:
         infinite = anywhere or op.kind in MAY_BE_INFINITE or op.kind.startswith("SELECT")
         for t in (model.tensors[i] for i in op.inputs if i in model.tensors):

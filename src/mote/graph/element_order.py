@@ -29,7 +29,7 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class ElementOrder:
     """The atoms' sizes, in the order in which consecutive ones make the axes of the value, and in which order they are
     stored. Atoms of one element are left out, and those that are neighbours in both orders are one: two arrangements
     are equal where they store a value alike."""
@@ -38,12 +38,12 @@ class Arrangement:
     order: Sizes
 
     @classmethod
-    def plain(cls, size: int) -> Arrangement:
+    def plain(cls, size: int) -> ElementOrder:
         """Of a value that is stored as it is counted."""
         return cls((), ()) if size == 1 else cls((size,), (0,))
 
     @classmethod
-    def of(cls, stored: Sequence[Atom]) -> Arrangement:
+    def of(cls, stored: Sequence[Atom]) -> ElementOrder:
         """From the atoms of all axes, in the order in which they are stored."""
         counted = sorted(stored)
         sizes = tuple(atom.size for atom in counted)
@@ -54,7 +54,7 @@ class Arrangement:
         """Whether elements are stored in the order in which they are counted."""
         return len(self.atoms) < 2
 
-    def canonical(self) -> Arrangement:
+    def canonical(self) -> ElementOrder:
         """The same without atoms of one element, and with neighbours joined."""
         kept = [i for i in self.order if self.atoms[i] != 1]
         real = sorted(kept)
@@ -63,7 +63,7 @@ class Arrangement:
         begins = sorted(first)
         sizes = [self.atoms[i] for i in real]
         joined = tuple(prod(sizes[a:b]) for a, b in pairwise([*begins, len(sizes)]))
-        return Arrangement(joined, tuple(begins.index(i) for i in first))
+        return ElementOrder(joined, tuple(begins.index(i) for i in first))
 
     def split(self, shape: Sizes) -> list[Atom] | None:
         """The atoms of a value of that shape, in the order in which they are stored; None where an axis ends within an
@@ -87,7 +87,7 @@ class Arrangement:
             if own[i + 1] <= behind < own[i]
         ]
 
-    def move(self, to: Arrangement) -> tuple[Sizes, Sizes] | None:
+    def move(self, to: ElementOrder) -> tuple[Sizes, Sizes] | None:
         """What is stored so under a shape, and the transposition of that after which it is stored as another
         arrangement of the same value says; None where their atoms do not fit."""
         has, wants = self.split(to.atoms), to.split(self.atoms)

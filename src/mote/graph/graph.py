@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mote.errors import working_on
 from mote.graph.attributes import Attributes
 from mote.graph.ranges import RANGED, Peak, Range, anything, between
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape, Tensor
 from mote.graph.types import DType
 
@@ -31,7 +31,7 @@ class Increment:
     its inputs."""
 
     op: Op
-    flow: Flow
+    flow: StreamAxis
     needs: Mapping[int, int]
 
 
@@ -140,7 +140,7 @@ class Op(Attributes):
         row function takes them; OUTSIDE for padding. None: the output can only be computed as a whole."""
         return None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """How the operator goes on when its inputs (by position) flow; None: it needs all of them every time. `causal`:
         padding may stand for what was before the stream. Raises PaddingError and StrideError."""
         return None

@@ -7,14 +7,14 @@ from math import prod
 
 import numpy as np
 
-from mote.graph.element_order import Arrangement
+from mote.graph.element_order import ElementOrder
 from mote.graph.tensor import Array, Shape, Tensor
 
 
-def channels_moved(shape: Shape) -> Arrangement:
+def channels_moved(shape: Shape) -> ElementOrder:
     """Of an input or output of the code that has this shape, with the model's axis 1 last."""
     outer, *inner, channels = shape
-    return Arrangement((outer, channels, prod(inner)), (0, 2, 1)).canonical()
+    return ElementOrder((outer, channels, prod(inner)), (0, 2, 1)).canonical()
 
 
 def model_shape(tensor: Tensor) -> Shape:

@@ -8,7 +8,7 @@ from mote.graph.tensor import Shape
 
 
 @dataclass(frozen=True)
-class Flow:
+class StreamAxis:
     """How a tensor comes: of `size` elements along `axis` only the last `fresh` are new, those before them were there
     in the inferences before."""
 
@@ -21,7 +21,7 @@ class Flow:
         kept = self.fresh if count is None else count
         return tuple(kept if i == self.axis else n for i, n in enumerate(shape))
 
-    def on(self, axis: int) -> Flow:
+    def on(self, axis: int) -> StreamAxis:
         return replace(self, axis=axis)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.element_order import Arrangement
+from mote.graph.element_order import ElementOrder
 from mote.graph.types import DType
 
 Array = NDArray[Any]
@@ -64,7 +64,7 @@ class Tensor:
     inner: bool = False
     """No tensor of the source file has its value: one operator of the file became several, and hands it on between
     them. What is made of it is compared with the reference, it itself is not."""
-    arrangement: Arrangement | None = None
+    arrangement: ElementOrder | None = None
     """How the value of the source file lies in this tensor; None: as it is."""
     stored: DType | None = None
     """The type in which a file holds a constant, where that is one that Mote does not compute with: fewer bits."""

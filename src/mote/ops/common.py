@@ -14,7 +14,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import quantize_multiplier, quantize_multipliers
 from mote.graph.graph import Increment
 from mote.graph.rows import OUTSIDE, inside
-from mote.graph.streaming import Flow, PaddingError, StrideError
+from mote.graph.streaming import PaddingError, StreamAxis, StrideError
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 
@@ -141,7 +141,7 @@ class WindowOp(Op):
         found = self.vertical.rows(row, height)
         return tuple(r if r == OUTSIDE else r + image * height for r in found)
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """The windows over what is new reach back; elements at the end that no window covers make it lag behind."""
         flow = flows[0]
         if flow.axis not in (1, 2):
@@ -165,7 +165,7 @@ class WindowOp(Op):
         if size < fresh:
             return None
         need = (fresh - 1) * axis.stride + axis.extent + unused
-        return Increment(self.with_(**{name: plain}), Flow(flow.axis, size, fresh), {0: need})
+        return Increment(self.with_(**{name: plain}), StreamAxis(flow.axis, size, fresh), {0: need})
 
     def present(self, g: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which rows and which columns of the window lie inside the image, each way that occurs."""

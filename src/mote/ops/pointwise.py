@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.graph.graph import ABSENT, Graph, Increment, Op
 from mote.graph.ranges import RANGED, Range, between
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 
 
@@ -30,7 +30,7 @@ def end(g: Graph, op: Op, position: int, found: Range | None, *, up: bool) -> Ar
     return np.broadcast_to(found.high if up else found.low, t.shape or (1,)).reshape(t.shape).astype(RANGED.numpy)
 
 
-def pointwise(op: Op, flows: Mapping[int, Flow]) -> Increment | None:
+def pointwise(op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
     """The increment of an operator whose output elements come from input elements at the same place of the stream, all
     of which flow alike."""
     flow = next(iter(flows.values()))
@@ -48,5 +48,5 @@ class Pointwise(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return pointwise(self, flows)

@@ -10,15 +10,15 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.staircase import thresholds
 from mote.graph.types import Activation, DType
 from mote.ops.common import int8_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.passes.report import Kind, Removal
+from mote.passes.report import Removal, RemovalKind
 
 Summing = Conv2D | DepthwiseConv2D | FullyConnected
 
-COMPOSED = Kind(
+COMPOSED = RemovalKind(
     "requantizations", "the layer before gives the same results at once, checked at every step of its sums' results"
 )
 
@@ -52,7 +52,9 @@ def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | N
     return None
 
 
-def _same(twice: Sums, bounds: tuple[int, int], table: Ints, once: Sums, own: tuple[int, int], channel: int) -> bool:
+def _same(
+    twice: Accumulators, bounds: tuple[int, int], table: Ints, once: Accumulators, own: tuple[int, int], channel: int
+) -> bool:
     """Whether both ways give the same result for each of a channel's sums."""
     at = slice(channel, channel + 1)
     low, high = int(twice.low[channel]), int(twice.high[channel])

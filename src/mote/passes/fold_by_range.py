@@ -16,14 +16,14 @@ from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.ops.windows.pool import Pool
 from mote.passes import fold_constants, remove_dead_code
 from mote.passes.redirect import redirect
-from mote.passes.report import Kind, Removal
+from mote.passes.report import Removal, RemovalKind
 
-CONSTANT = Kind(
+CONSTANT = RemovalKind(
     "layers with one possible result",
     "the least and the largest value of each of their channels are the same, or only such layers read them",
 )
-IDENTITY = Kind("layers that change nothing", "every value that they can be given becomes itself")
-CLAMP = Kind("activations that clamp nothing", "no result for any inputs is outside of what they let pass")
+IDENTITY = RemovalKind("layers that change nothing", "every value that they can be given becomes itself")
+CLAMP = RemovalKind("activations that clamp nothing", "no result for any inputs is outside of what they let pass")
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:

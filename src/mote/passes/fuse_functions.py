@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.ops.elementwise.fused_elementwise import Formula, is_part
+from mote.ops.elementwise.fused_elementwise import FusedElementwise, is_part
 from mote.passes.single_source_regions import by_elements, regions
 
 
@@ -23,6 +23,8 @@ def _fuse_one(graph: Graph) -> Graph | None:
             if len(region.ops) > 1:
                 last = region.last
                 inner = Graph("formula", graph.tensors, (), (source,), last.outputs).with_ops(region.ops)
-                formula = Formula(inputs=(source,), outputs=last.outputs, name=last.name, index=last.index, inner=inner)
+                formula = FusedElementwise(
+                    inputs=(source,), outputs=last.outputs, name=last.name, index=last.index, inner=inner
+                )
                 return region.replaced(graph, formula)
     return None

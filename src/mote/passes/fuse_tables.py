@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.types import DType
-from mote.ops.elementwise.activations import Table
+from mote.ops.elementwise.activations import LookupTable
 from mote.ops.elementwise.fused_elementwise import elementwise
 from mote.passes.single_source_regions import SourceRegion, by_elements, regions
 
@@ -42,9 +42,9 @@ def _worth_a_table(region: SourceRegion) -> bool:
     return len(region.ops) > 1 or region.last.inputs.count(region.source) > 1
 
 
-def _table(graph: Graph, region: SourceRegion) -> Table:
+def _table(graph: Graph, region: SourceRegion) -> LookupTable:
     last = region.last
-    return Table(
+    return LookupTable(
         inputs=(region.source,),
         outputs=last.outputs,
         name=last.name,

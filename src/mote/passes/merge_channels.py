@@ -12,10 +12,10 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.passes.removable_channels import Layer, Reader, layers, removable, remove, taps_of
-from mote.passes.report import Kind, Removal
+from mote.passes.removable_channels import ChannelReader, Layer, layers, removable, remove, taps_of
+from mote.passes.report import Removal, RemovalKind
 
-COPIES = Kind(
+COPIES = RemovalKind(
     "channels that are copies",
     "they are made with the same numbers from the same channels; weights for them are added to those for the first one",
 )
@@ -36,7 +36,7 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
     return (remove(graph, free, readers), removals) if removals else (graph, [])
 
 
-def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> Reader:
+def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> ChannelReader:
     taps = taps_of(graph, layer)
     sums, into = taps.astype(np.int64), np.full(len(columns), OUTSIDE)
     least, most = (-MOST, MOST) if graph.tensors[layer.inputs[1]].dtype == DType.INT8 else (taps.min(), taps.max())
@@ -47,7 +47,7 @@ def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> Reader:
         if least <= both.min() and both.max() <= most:
             sums[:, :, other], into[own] = both, other
     nothing = np.zeros((len(taps), len(columns)), np.int64)
-    return Reader(columns, (taps != 0).max(axis=1), into != OUTSIDE, nothing, into)
+    return ChannelReader(columns, (taps != 0).max(axis=1), into != OUTSIDE, nothing, into)
 
 
 def _first_alike(graph: Graph) -> dict[int, Ints]:

@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Reader:
+class ChannelReader:
     """How a layer reads its input: columns are indices of the weights' last axis."""
 
     columns: Ints
@@ -42,7 +42,7 @@ class Reader:
     """The columns whose weights have to take in theirs, OUTSIDE: none."""
 
 
-Readers = Mapping[int, Reader]
+Readers = Mapping[int, ChannelReader]
 """Of layers, by the identity of the operator."""
 
 
@@ -106,7 +106,7 @@ def _keep_fours(graph: Graph, free: dict[int, Mask]) -> None:
             mask[[c for c in order if mask[c]][: mask.sum() % 4]] = False
 
 
-def _keep_needed(graph: Graph, op: Op, reader: Reader | None, free: dict[int, Mask]) -> None:
+def _keep_needed(graph: Graph, op: Op, reader: ChannelReader | None, free: dict[int, Mask]) -> None:
     """What has to stay of the operator's inputs because of its output, and the other way round."""
     out = free[op.outputs[0]]
     if reader is not None:
@@ -150,7 +150,7 @@ def _narrowed(t: Tensor, channels: Ints) -> Tensor:
     return replace(t, shape=(*t.shape[:-1], len(channels)), kept=tuple(kept.tolist()))
 
 
-def _constants(graph: Graph, op: Op, kept: Mapping[int, Ints], reader: Reader | None) -> dict[int, Tensor]:
+def _constants(graph: Graph, op: Op, kept: Mapping[int, Ints], reader: ChannelReader | None) -> dict[int, Tensor]:
     """The operator's constants that change, by position."""
     out, whole = kept[op.outputs[0]], op.output(graph).channels
     if reader is not None:
@@ -161,7 +161,7 @@ def _constants(graph: Graph, op: Op, kept: Mapping[int, Ints], reader: Reader | 
     return {p: _taken(t, out, -1) for p, t in given if t.channels == whole}
 
 
-def _layer_constants(graph: Graph, op: Op, rows: Ints, columns: Mask, reader: Reader) -> dict[int, Tensor]:
+def _layer_constants(graph: Graph, op: Op, rows: Ints, columns: Mask, reader: ChannelReader) -> dict[int, Tensor]:
     w, b = op.input(graph, 1), op.tensor(graph, 2)
     if len(rows) == w.shape[0] and columns.all():
         return {}

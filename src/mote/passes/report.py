@@ -6,7 +6,7 @@ from mote.lazy import dataclass
 
 
 @dataclass(frozen=True)
-class Kind:
+class RemovalKind:
     """Things that can be removed, and why results stay equal bit for bit, whatever a model is given."""
 
     name: str
@@ -18,5 +18,5 @@ class Removal:
     """`count` things of a kind, from the layer of the file with this index."""
 
     index: int
-    kind: Kind
+    kind: RemovalKind
     count: int

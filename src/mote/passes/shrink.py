@@ -8,7 +8,7 @@ from dataclasses import replace
 from mote.graph import Graph, Op
 from mote.ops.control.control_flow import Control
 from mote.passes import compose_requantization, fold_by_range, merge_channels, shrink_channels, trim_kernels
-from mote.passes.report import Kind, Removal
+from mote.passes.report import Removal, RemovalKind
 
 Shrinking = Callable[[Graph], tuple[Graph, list[Removal]]]
 
@@ -63,9 +63,9 @@ def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:
     return ", ".join(parts)
 
 
-def totals(removals: Iterable[Removal]) -> dict[Kind, int]:
+def totals(removals: Iterable[Removal]) -> dict[RemovalKind, int]:
     """How many of each kind."""
-    found: dict[Kind, int] = {}
+    found: dict[RemovalKind, int] = {}
     for r in removals:
         found[r.kind] = found.get(r.kind, 0) + r.count
     return found

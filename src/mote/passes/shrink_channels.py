@@ -18,15 +18,15 @@ from mote.ops.common import bias_values
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.passes.removable_channels import Layer, Mask, Reader, Readers, layers, removable, remove, taps_of
-from mote.passes.report import Kind, Removal
+from mote.passes.removable_channels import ChannelReader, Layer, Mask, Readers, layers, removable, remove, taps_of
+from mote.passes.report import Removal, RemovalKind
 
-UNREAD = Kind("unread channels", "the layers that read them have no weights but zeros for them")
-SILENT = Kind(
+UNREAD = RemovalKind("unread channels", "the layers that read them have no weights but zeros for them")
+SILENT = RemovalKind(
     "channels without weights",
     "all their own weights are zero: they are constants, which the layers that read them add to their biases",
 )
-SETTLED = Kind(
+SETTLED = RemovalKind(
     "channels with one possible value",
     "the least and the largest of their sums for any inputs, padded or not, give the same value: constants again",
 )
@@ -40,7 +40,7 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
     return remove(graph, free, readers), _removals(graph, free, readers)
 
 
-def _reader(graph: Graph, layer: Layer, columns: Ints) -> Reader:
+def _reader(graph: Graph, layer: Layer, columns: Ints) -> ChannelReader:
     x, taps = layer.input(graph), taps_of(graph, layer)
     found = graph.ranges[x.id]
     value = np.where(found.constant, found.low - x.zero_point, 0)[columns]
@@ -48,7 +48,7 @@ def _reader(graph: Graph, layer: Layer, columns: Ints) -> Reader:
     bias = bias_values(layer.tensor(graph, 2), len(taps))
     fits = bool((np.abs(bias) + np.abs(part).sum(axis=1)).max() <= INT32_MAX)
     foldable = found.constant[columns] & ((value == 0) | (fits and not _padded(graph, layer)))
-    return Reader(columns, (taps != 0).max(axis=1), foldable, part, np.full(len(columns), OUTSIDE))
+    return ChannelReader(columns, (taps != 0).max(axis=1), foldable, part, np.full(len(columns), OUTSIDE))
 
 
 def _padded(graph: Graph, layer: Layer) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from mote.graph import Graph, State
-from mote.ops.control.state import Assign, Window
+from mote.ops.control.state import Assign, SlidingWindow
 from mote.ops.moves.pad_concat_transpose import Concatenation
 from mote.ops.moves.slice import Slice
 
@@ -43,7 +43,7 @@ def _recognise(graph: Graph, state: State) -> Graph | None:
     shape = tuple(new if i == join.axis else n for i, n in enumerate(old.shape))
     oldest = np.full(shape, window.zero_point, state.initial.dtype)
     initial = np.concatenate([oldest, state.initial], join.axis)
-    slide = Window(
+    slide = SlidingWindow(
         inputs=(before, join.inputs[1]), outputs=join.outputs, name=join.name, index=join.index, axis=join.axis
     )
     ops = [slide if op is join else op for op in graph.ops if op is not cut and op is not write]

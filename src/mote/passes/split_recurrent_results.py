@@ -8,9 +8,9 @@ import numpy as np
 from mote.graph import Graph, Op
 from mote.ops.moves.multi_output import Part
 from mote.ops.moves.slice import Slice
-from mote.ops.recurrent.sequences import LENGTHS, Recurrent, Result
+from mote.ops.recurrent.sequences import LENGTHS, Recurrent, RecurrentOutput
 
-BOTH = (Result.SEQUENCE, Result.HIDDEN)
+BOTH = (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN)
 
 
 def whole(graph: Graph, op: Recurrent) -> bool:
@@ -48,7 +48,7 @@ def _parts(graph: Graph, op: Recurrent) -> list[Part] | None:
 
 def _split(graph: Graph, op: Recurrent, parts: list[Part]) -> Graph:
     steps, last = parts
-    one = op.with_(outputs=steps.outputs, results=(Result.SEQUENCE,))
+    one = op.with_(outputs=steps.outputs, results=(RecurrentOutput.SEQUENCE,))
     how = last_step(graph, op, first=op.backward)
     taken = Slice(inputs=steps.outputs, outputs=last.outputs, name=last.name, index=last.index, **how)
     replaced: dict[int, list[Op]] = {id(op): [one], id(steps): [], id(last): [taken]}

@@ -15,8 +15,8 @@ import numpy as np
 from mote.errors import MoteError
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import Increment
-from mote.graph.streaming import Flow, PaddingError, StrideError
-from mote.ops.control.state import Window
+from mote.graph.streaming import PaddingError, StreamAxis, StrideError
+from mote.ops.control.state import SlidingWindow
 from mote.ops.moves.slice import Slice
 
 
@@ -37,11 +37,11 @@ def run(graph: Graph, axis: int, hop: int = 0, *, causal: bool = False) -> Graph
             flow = replace(flow, fresh=flow.fresh * error.multiple)
 
 
-def _least_hop(graph: Graph, flow: Flow, causal: bool) -> int:
+def _least_hop(graph: Graph, flow: StreamAxis, causal: bool) -> int:
     return run(graph, flow.axis, causal=causal).tensors[graph.inputs[0]].shape[flow.axis]
 
 
-def _flow(graph: Graph, axis: int, hop: int) -> Flow:
+def _flow(graph: Graph, axis: int, hop: int) -> StreamAxis:
     if graph.states:
         raise MoteError("the model keeps a state by itself: it already takes a stream", where="option stream")
     if len(graph.inputs) != 1:
@@ -61,14 +61,14 @@ def _flow(graph: Graph, axis: int, hop: int) -> Flow:
         )
     if not 0 < hop <= shape[axis]:
         raise MoteError(f"{hop} new elements do not fit a window of {shape[axis]}", where="option hop")
-    return Flow(axis, shape[axis], hop)
+    return StreamAxis(axis, shape[axis], hop)
 
 
 @dataclass
 class _Streaming:
     graph: Graph
     causal: bool
-    flows: dict[int, Flow] = field(default_factory=dict)
+    flows: dict[int, StreamAxis] = field(default_factory=dict)
     increments: dict[int, Increment | None] = field(default_factory=dict)
     """Of each operator (by its id()) that a flow reaches."""
     needs: dict[int, set[int]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class _Streaming:
     next: int = 0
     """The id of the next tensor that is made."""
 
-    def run(self, flow: Flow) -> Graph:
+    def run(self, flow: StreamAxis) -> Graph:
         self.flows[self.graph.inputs[0]] = flow
         for op in self.graph.ops:
             self._follow(op)
@@ -117,7 +117,7 @@ class _Streaming:
         if found is not None:
             self.flows[op.outputs[0]] = found.flow
 
-    def _increment(self, op: Op, flows: Mapping[int, Flow]) -> Increment | None:
+    def _increment(self, op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
         try:
             return op.increment(self.graph, flows, self.causal)
         except PaddingError as error:
@@ -149,7 +149,9 @@ class _Streaming:
         self.states.append(State(before.id, after.id, _silence(before)))
         self.window_of[t] = after.id
         index = -1 if op is None else op.index
-        return [Window(inputs=(before.id, t), outputs=(after.id,), name=tensor.name, index=index, axis=flow.axis)]
+        return [
+            SlidingWindow(inputs=(before.id, t), outputs=(after.id,), name=tensor.name, index=index, axis=flow.axis)
+        ]
 
     def _fresh(self, t: int, count: int) -> Tensor:
         """Another tensor with the last `count` elements of one."""

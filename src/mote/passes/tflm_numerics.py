@@ -25,7 +25,7 @@ from mote.graph.fixedpoint import (
 )
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import int8_range
-from mote.ops.elementwise.activations import Table
+from mote.ops.elementwise.activations import LookupTable
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.fully_connected_dynamic import Projection
 from mote.ops.recurrent.svdf import Svdf
@@ -49,7 +49,7 @@ def _follow(graph: Graph, op: Op) -> Op:
         return op
     if op.kind == "RELU6" and x.quant is not None and x.quant.same_as(op.output(graph).quant):
         return op
-    return Table(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, values=TABLES[op.kind](x))
+    return LookupTable(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index, values=TABLES[op.kind](x))
 
 
 def logistic_table(x: Tensor) -> NDArray[np.int8]:

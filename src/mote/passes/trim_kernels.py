@@ -13,9 +13,9 @@ from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.passes.report import Kind, Removal
+from mote.passes.report import Removal, RemovalKind
 
-TRIMMED = Kind(
+TRIMMED = RemovalKind(
     "rows and columns of kernels", "their weights are all zero, or they never lie inside the image: they add nothing"
 )
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, in_order
 from mote.kernels.contract import NHWC, Call, Layout, Packed
-from mote.ops.control.state import Window
+from mote.ops.control.state import SlidingWindow
 from mote.plan.goal import Goal
 from mote.plan.json_codec import dump, load, same
 from mote.plan.request import Lowering
@@ -289,7 +289,7 @@ class Plan:
     @property
     def kept(self) -> list[tuple[Buffer, bool]]:
         """Where the states lie, and whether each is a window over a stream."""
-        windows = {op.outputs[0] for op in self.graph.ops if isinstance(op, Window)}
+        windows = {op.outputs[0] for op in self.graph.ops if isinstance(op, SlidingWindow)}
         return [(self.place[s.after], s.after in windows) for s in self.graph.states]
 
     @cached_property

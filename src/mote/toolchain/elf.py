@@ -32,7 +32,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Segment:
+class LoadSegment:
     """Bytes to load at an address."""
 
     address: int
@@ -78,10 +78,10 @@ def memory_section(memory: Memory) -> str:
     return f".memory_{memory.symbol}"
 
 
-def segments(elf: Path) -> list[Segment]:
+def segments(elf: Path) -> list[LoadSegment]:
     """What a loader puts into memory: at the load addresses, as a debugger would flash it."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
         loads = [s for s in ELFFile(file).iter_segments() if s["p_type"] == "PT_LOAD" and s["p_filesz"]]
-        return [Segment(int(s["p_paddr"]), bytes(s.data())) for s in loads]
+        return [LoadSegment(int(s["p_paddr"]), bytes(s.data())) for s in loads]

@@ -21,7 +21,7 @@ _MACHINES = {core.code.elf_machine: core for core in ARCHITECTURES.values() if c
 
 
 @dataclass(frozen=True)
-class Code:
+class ElfCode:
     """The executable sections and the functions of an ELF file.
 
     `borders` are the addresses where code begins and ends, in turn; `starts` those of the functions, in order.
@@ -85,7 +85,7 @@ def machine_of(elf: Path) -> str:
         raise MoteError("is not an ELF file", where=str(elf), remedy="give the linked program, not its image") from None
 
 
-def read_code(elf: Path) -> Code:
+def read_code(elf: Path) -> ElfCode:
     """The code in an ELF file for an architecture that Mote knows."""
     from elftools.elf.elffile import ELFFile
 
@@ -103,7 +103,7 @@ def read_code(elf: Path) -> Code:
     ends = dict(pairwise([*starts, 1 << 32])) | {s.address: s.address + s.size for s in functions if s.size}
     entries = {s.name: s.address for s in functions}
     labels = sorted((s.address, s.name) for s in symbols if not s.is_function and not s.name.startswith("$"))
-    return Code(elf, machine, sections, _borders(sections, symbols), entries, starts, names, ends, labels)
+    return ElfCode(elf, machine, sections, _borders(sections, symbols), entries, starts, names, ends, labels)
 
 
 @dataclass(frozen=True)

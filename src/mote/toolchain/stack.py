@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mote.cores.instructions import Decoded, Kind, Known
 from mote.errors import MoteError
-from mote.toolchain.machine_code import Code, read_code
+from mote.toolchain.machine_code import ElfCode, read_code
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def worst_stack(elf: Path, *entries: str) -> Stack:
     return max((_deepest(code, code.functions[name], found, ()) for name in entries), key=lambda s: s.size)
 
 
-def _deepest(code: Code, entry: int, found: dict[int, Stack], callers: tuple[int, ...]) -> Stack:
+def _deepest(code: ElfCode, entry: int, found: dict[int, Stack], callers: tuple[int, ...]) -> Stack:
     if entry in callers:
         raise _refusal(code, entry, "calls itself, directly or through others")
     if entry not in found:
@@ -68,12 +68,12 @@ def _deepest(code: Code, entry: int, found: dict[int, Stack], callers: tuple[int
     return found[entry]
 
 
-def _frames(code: Code, entry: int, at: int, depth: int) -> tuple[Frame, ...]:
+def _frames(code: ElfCode, entry: int, at: int, depth: int) -> tuple[Frame, ...]:
     first, last = code.names[code.start(entry)], code.names[code.start(at)]
     return (Frame(last, depth),) if first == last else (Frame(first, 0), Frame(last, depth))
 
 
-def _refusal(code: Code, at: int, why: str) -> MoteError:
+def _refusal(code: ElfCode, at: int, why: str) -> MoteError:
     start = code.start(at)
     return MoteError(
         f"the stack that '{code.names[start]}' needs is not known: it {why} (at +{at - start:#x})",
@@ -102,7 +102,7 @@ class _Walk:
     jumps whose targets are not in the instruction; all by address.
     """
 
-    code: Code
+    code: ElfCode
     depths: dict[int, int] = field(default_factory=dict)
     calls: dict[int, int] = field(default_factory=dict)
     jumps: dict[int, Kind] = field(default_factory=dict)

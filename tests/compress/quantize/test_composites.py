@@ -25,10 +25,10 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.moves.multi_output import Part
-from mote.ops.recurrent.gates import Function, Gate
+from mote.ops.recurrent.gates import Gate, GateActivation
 from mote.ops.recurrent.gru import Gru
 from mote.ops.recurrent.lstm import Lstm
-from mote.ops.recurrent.sequences import LstmSequence, Result
+from mote.ops.recurrent.sequences import LstmSequence, RecurrentOutput
 from mote.ops.recurrent.svdf import Svdf
 from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
 from mote.passes.normal_form import normal
@@ -95,7 +95,7 @@ class Sequenced:
     peepholes: bool = False
     begins: str = "zeros"
     """What sequences begin with: zeros, constants, or states that are given."""
-    results: tuple[Result, ...] = (Result.SEQUENCE,)
+    results: tuple[RecurrentOutput, ...] = (RecurrentOutput.SEQUENCE,)
     gain: float = 1.0
 
 
@@ -111,7 +111,12 @@ sequenced = st.builds(
     peepholes=st.booleans(),
     begins=st.sampled_from(["zeros", "zeros", "constants", "given"]),
     results=st.sampled_from(
-        [(Result.SEQUENCE,), (Result.SEQUENCE,), (Result.HIDDEN,), (Result.SEQUENCE, Result.HIDDEN)]
+        [
+            (RecurrentOutput.SEQUENCE,),
+            (RecurrentOutput.SEQUENCE,),
+            (RecurrentOutput.HIDDEN,),
+            (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN),
+        ]
     ),
     gain=st.sampled_from([0.2, 1.0, 4.0]),
 )
@@ -128,7 +133,7 @@ def begin(layers: Layers, c: Sequenced, count: int) -> list[int]:
 
 def results(layers: Layers, c: Sequenced, kind: type[Op], inputs: Sequence[int], **attributes: Any) -> None:
     steps = (c.time, c.batch, c.units) if c.time_major else (c.batch, c.time, c.units)
-    shapes = {Result.SEQUENCE: steps, Result.HIDDEN: (c.batch, c.units)}
+    shapes = {RecurrentOutput.SEQUENCE: steps, RecurrentOutput.HIDDEN: (c.batch, c.units)}
     sizes = [int(np.prod(shapes[r])) for r in c.results]
     whole = shapes[c.results[0]] if len(sizes) == 1 else (sum(sizes),)
     how = {"time_major": c.time_major, "backward": c.backward, "results": c.results}
@@ -166,9 +171,9 @@ def test_lstms_are_equal_to_litert(configs: list[Sequenced], seed: int) -> None:
 SEVERAL = [
     Sequenced(),
     Sequenced(batch=2, time=4, inputs=9, units=6, time_major=True, begins="given"),
-    Sequenced(backward=True, peepholes=True, results=(Result.SEQUENCE, Result.HIDDEN)),
-    Sequenced(batch=2, coupled=True, peepholes=True, begins="constants", results=(Result.HIDDEN,)),
-    Sequenced(backward=True, results=(Result.HIDDEN,)),
+    Sequenced(backward=True, peepholes=True, results=(RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN)),
+    Sequenced(batch=2, coupled=True, peepholes=True, begins="constants", results=(RecurrentOutput.HIDDEN,)),
+    Sequenced(backward=True, results=(RecurrentOutput.HIDDEN,)),
 ]
 
 
@@ -291,13 +296,13 @@ def test_a_stream_goes_on_from_one_case_to_the_next() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"results": (Result.CELL,)}, "its cells are a result"),
-        ({"gate": Gate(Function.HARD_SIGMOID, 0.2, 0.5)}, "no other functions of gates"),
+        ({"results": (RecurrentOutput.CELL,)}, "its cells are a result"),
+        ({"gate": Gate(GateActivation.HARD_SIGMOID, 0.2, 0.5)}, "no other functions of gates"),
     ],
 )
 def test_what_has_no_integers_stays_float(changes: dict[str, Any], reason: str) -> None:
     layers = Layers()
-    lstm(layers, Sequenced(begins="constants", results=(Result.HIDDEN,)))
+    lstm(layers, Sequenced(begins="constants", results=(RecurrentOutput.HIDDEN,)))
     layers.ops = [op.with_(**changes) for op in layers.ops]
     graph = layers.graph()
     found = finished(prepared(graph, cases(graph)))
@@ -407,7 +412,7 @@ def test_grus_are_equal_to_litert(configs: list[Sequenced], seed: int) -> None:
 @needs_litert
 @pytest.mark.parametrize("core", ["host", pytest.param("cortex-m4", marks=pytest.mark.soak)])
 def test_grus_in_c_are_equal_to_litert(core: str) -> None:
-    graph = grus([Sequenced(time=5), Sequenced(backward=True, time_major=True, results=(Result.HIDDEN,))])
+    graph = grus([Sequenced(time=5), Sequenced(backward=True, time_major=True, results=(RecurrentOutput.HIDDEN,))])
     data = check_litert(quantized(graph, cases(graph)).integers.graph, cases(graph, 1))
     if core == "host":
         check(data, inputs=2, optimize="speed")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mote.files import temporary_folder
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, reductions, windows
 from mote.graph import Graph
-from mote.graph.element_order import Arrangement
+from mote.graph.element_order import ElementOrder
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from tests.helpers.built import Network, close
@@ -295,14 +295,14 @@ def test_arrangements_are_kept_apart_and_joined(data: st.DataObject) -> None:
     """An arrangement is the same however finely its axes are cut, and stored values come back."""
     sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
     order = data.draw(st.permutations(range(len(sizes))))
-    arrangement = Arrangement(tuple(sizes), tuple(order)).canonical()
+    arrangement = ElementOrder(tuple(sizes), tuple(order)).canonical()
     value = np.arange(prod(sizes)).reshape(sizes)
     stored = value.transpose(order).reshape(-1)
     assert np.array_equal(arrangement.stored(value, (prod(sizes),)), stored)
     assert np.array_equal(arrangement.logical(stored, tuple(sizes)), value)
     atoms = arrangement.split(tuple(sizes))
-    assert atoms is not None and Arrangement.of(atoms) == arrangement
-    other = Arrangement(tuple(sizes), tuple(data.draw(st.permutations(range(len(sizes)))))).canonical()
+    assert atoms is not None and ElementOrder.of(atoms) == arrangement
+    other = ElementOrder(tuple(sizes), tuple(data.draw(st.permutations(range(len(sizes)))))).canonical()
     found = arrangement.move(other)
     assert found is not None
     shape, permutation = found

@@ -167,7 +167,7 @@ def pools() -> None:
 
 
 def resizing() -> None:
-    def taps(kind: Callable[..., sizes.Taps], rule: str, *more: Any, new: tuple[int, int] = (13, 5)) -> Any:
+    def taps(kind: Callable[..., sizes.ResizeTaps], rule: str, *more: Any, new: tuple[int, int] = (13, 5)) -> Any:
         return lambda b, x: sizes.resize(
             b,
             x,

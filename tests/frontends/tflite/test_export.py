@@ -30,14 +30,14 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
 from mote.graph.types import Activation, DType
-from mote.ops.classical.distances_svm import Distances, Function, Metric, SupportVectors
+from mote.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
 from mote.ops.common import Axis
 from mote.ops.elementwise.float_math import Acos, Atan, Log1p, Sinh, Tan
 from mote.ops.moves.gather_constant import Pick
 from mote.ops.moves.reshape import Reshape
 from mote.ops.moves.slice import Slice
 from mote.ops.recurrent.gru import Gru
-from mote.ops.recurrent.sequences import LstmSequence, Recurrent, Result, RnnSequence
+from mote.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutput, RnnSequence
 from mote.ops.reductions.along_axis import TopK
 from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
 from mote.ops.windows.conv import Conv2D
@@ -176,14 +176,14 @@ def normal(*shape: int) -> Array:
     return RNG.normal(size=shape).astype(np.float32)
 
 
-def _machine(function: Function) -> Graph:
+def _machine(function: KernelFunction) -> Graph:
     """Support vectors of three classes."""
     constants = [normal(7, 3), normal(7, 2), normal(3)]
     how = {"gamma": 0.3, "offset": 0.5, "degree": 3, "counts": (3, 0, 4)}
     return alone(SupportVectors, [IMAGE, *constants], constant=3, function=function, **how)
 
 
-def _sequence(kind: type[Recurrent], back: bool, results: tuple[Result, ...], **how: Any) -> Graph:
+def _sequence(kind: type[Recurrent], back: bool, results: tuple[RecurrentOutput, ...], **how: Any) -> Graph:
     """A recurrent layer of four units over a sequence of seven steps (the image's rows), each of 27 numbers."""
     units = 4
     constants = [normal(kind.blocks * units, 3), normal(kind.blocks * units, units), normal(kind.bias_blocks * units)]
@@ -195,11 +195,11 @@ def _sequence(kind: type[Recurrent], back: bool, results: tuple[Result, ...], **
 
 
 SEQUENCES = (
-    (Gru, False, (Result.SEQUENCE,), {"after": True}),
-    (Gru, True, (Result.HIDDEN,), {}),
-    (LstmSequence, False, (Result.SEQUENCE, Result.HIDDEN, Result.CELL), {}),
-    (LstmSequence, True, (Result.SEQUENCE,), {"coupled": True}),
-    (RnnSequence, False, (Result.SEQUENCE,), {}),
+    (Gru, False, (RecurrentOutput.SEQUENCE,), {"after": True}),
+    (Gru, True, (RecurrentOutput.HIDDEN,), {}),
+    (LstmSequence, False, (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN, RecurrentOutput.CELL), {}),
+    (LstmSequence, True, (RecurrentOutput.SEQUENCE,), {"coupled": True}),
+    (RnnSequence, False, (RecurrentOutput.SEQUENCE,), {}),
 )
 ODD = Axis(3, 2, 1, 2, 0)
 """No padding of TFLite's."""
@@ -243,7 +243,7 @@ ELSEWHERE: list[tuple[Graph, list[str]]] = [
         for metric in Metric
         for weights in ([], [np.abs(normal(5, 3))])
     ),
-    *((_machine(function), []) for function in Function),
+    *((_machine(function), []) for function in KernelFunction),
     *((_sequence(kind, back, results, **how), []) for kind, back, results, how in SEQUENCES),
 ]
 """Graphs that no `.tflite` file gives, and how they are written."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
-from mote.frontends.tflite.writer import NO_TENSOR, Level, Sparsity, Writer
+from mote.frontends.tflite.writer import NO_TENSOR, Level, SparsityParameters, Writer
 from mote.graph.tensor import Array, Shape
 from tests.helpers.support import check, check_numpy, needs_litert
 
@@ -22,7 +22,7 @@ pytestmark = needs_litert
 
 def sparse(
     dense: Array, order: Sequence[int], blocks: Sequence[int] = (), sizes: Sequence[int] = (), **kinds: str
-) -> tuple[Array, Sparsity]:
+) -> tuple[Array, SparsityParameters]:
     """The elements of an array that a file lists, and how: levels of the tensor's axes are lists where `kinds` has a
     type for their indices (`level0="uint8"`), the others are dense. Blocks lie along the axes `blocks`."""
     shape = list(dense.shape)
@@ -45,10 +45,10 @@ def sparse(
         segments = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
         levels.append(Level(0, segments.tolist(), np.nonzero(used)[1].tolist(), kind))
         nodes = nodes[used]
-    return nodes.reshape(-1), Sparsity(order, blocks, levels)
+    return nodes.reshape(-1), SparsityParameters(order, blocks, levels)
 
 
-def sparse_model(shape: Shape, dtype: str, listed: Array, how: Sparsity) -> bytes:
+def sparse_model(shape: Shape, dtype: str, listed: Array, how: SparsityParameters) -> bytes:
     """DENSIFY, and float16 on to float32, added to an input."""
     w = Writer("sparse")
     scale = 0.1 if dtype == "int8" else None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mote
-from mote.frontends.trees.forest import Forest, Leaf, Split, below, check_tree, grow, rounded_down
+from mote.frontends.trees.forest import Leaf, TreeEnsemble, TreeNode, below, check_tree, grow, rounded_down
 from mote.frontends.trees.sklearn import forest_of
 from mote.graph.types import DType
 from tests.frontends.trees.fitted_forests import SETS, data, graph_of, inputs, said, trees_of
@@ -150,10 +150,10 @@ def test_bounds_are_rounded_down_to_the_type_of_features(dtype: DType) -> None:
 
 def test_nothing_is_asked_twice_and_what_is_the_same_is_there_once() -> None:
     asked = [
-        Split(0, (5.0,), (1, 2), 1),
-        Split(0, (9.0,), (3, 4), 3),
-        Split(1, (2.0,), (5, 6), 5),
-        Split(1, (2.0,), (7, 8), 7),
+        TreeNode(0, (5.0,), (1, 2), 1),
+        TreeNode(0, (9.0,), (3, 4), 3),
+        TreeNode(1, (2.0,), (5, 6), 5),
+        TreeNode(1, (2.0,), (7, 8), 7),
         Leaf(0, (9.0,)),
         Leaf(0, (1.0,)),
         Leaf(0, (2.0,)),
@@ -161,26 +161,26 @@ def test_nothing_is_asked_twice_and_what_is_the_same_is_there_once() -> None:
         Leaf(0, (2.0,)),
     ]
     check_tree(asked, 2, 1)
-    trees = grow(Forest(2, [asked, asked], (0.0,), missing=False), DType.INT16).trees
+    trees = grow(TreeEnsemble(2, [asked, asked], (0.0,), missing=False), DType.INT16).trees
     assert trees.nodes == 1 and len(trees.values) == 2, "x0 <= 9 follows from x0 <= 5, and then both sides are the same"
     assert trees.roots[0] == trees.roots[1]
 
 
 def test_many_sets_in_each_other_stay_small() -> None:
     """Alternating categories lead to the same two children: neither is written again for each of them."""
-    deep: list[Split | Leaf] = []
+    deep: list[TreeNode | Leaf] = []
     for level in range(12):
         bounds = tuple(float(b) for b in range(8))
-        deep.append(Split(level, bounds, tuple(level + 1 if i % 2 else 20 + level for i in range(9)), level + 1))
+        deep.append(TreeNode(level, bounds, tuple(level + 1 if i % 2 else 20 + level for i in range(9)), level + 1))
     deep += [Leaf(0, (1.0,))] * (20 - len(deep))
     deep += [Leaf(0, (float(level),)) for level in range(12)]
-    trees = grow(Forest(12, [deep], (0.0,)), DType.FLOAT32).trees
+    trees = grow(TreeEnsemble(12, [deep], (0.0,)), DType.FLOAT32).trees
     assert trees.nodes <= 12 * 8
 
 
 def test_leaves_that_are_fractions_are_whole_numbers_of_units() -> None:
-    def forest(*values: float) -> Forest:
-        return Forest(1, [[Split(0, (0.0,), (1, 2), 1), *(Leaf(0, (v,)) for v in values)]] * 3, (0.0,))
+    def forest(*values: float) -> TreeEnsemble:
+        return TreeEnsemble(1, [[TreeNode(0, (0.0,), (1, 2), 1), *(Leaf(0, (v,)) for v in values)]] * 3, (0.0,))
 
     assert grow(forest(0.25, 1 / 3), DType.FLOAT32).units == 12
     assert grow(forest(1.0, 2.0), DType.FLOAT32).units == 1

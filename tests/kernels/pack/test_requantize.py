@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mote.graph.fixedpoint import Ints
 from mote.graph.staircase import thresholds
 from mote.kernels.pack.requantize import HALF_CHOOSING, Constants, Staircase, _least_factor, search, searched
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.round_once import once_multiplier
 
 
@@ -35,7 +35,7 @@ def test_every_sum_of_a_channel(
     """All sums that there are, not only those around the steps."""
     low, high = sorted(ends)
     real = np.ldexp([mult], -right - 31) if once else None
-    sums = Sums(np.array([low]), np.array([high]), np.array([mult]), np.array([-right]), zero, real)
+    sums = Accumulators(np.array([low]), np.array([high]), np.array([mult]), np.array([-right]), zero, real)
     assume(not sums.constant[0])
     rows = searched(sums, np.array([factor]), shift)
     assume(rows is not None)
@@ -75,7 +75,7 @@ def test_rounding_to_even(zero: int) -> None:
     for real in np.float32(0.008 * rng.uniform(0.6, 1.6, 40)).astype(np.float64).tolist():
         mult, shift = once_multiplier(real, zero, 30_000, even=True)
         ends, scale = np.array([30_000]), (np.array([mult]), np.array([shift]))
-        sums = Sums(-ends, ends, *scale, zero, np.array([real]), even=True)
+        sums = Accumulators(-ends, ends, *scale, zero, np.array([real]), even=True)
         rows = searched(sums, np.array([256]), 7 - shift)
         x = np.arange(-30_000, 30_001)
         if rows is not None:
@@ -96,13 +96,13 @@ def test_ordinary_channels_have_constants() -> None:
     for zero, once in ((-128, False), (3, False), (3, True)):
         mult, shift = rng.integers(1 << 30, 1 << 31, n), -rng.integers(6, 10, n)
         real = np.ldexp(mult, shift - 31) if once else None
-        sums = Sums(np.full(n, -30_000), np.full(n, 30_000), mult, shift, zero, real)
+        sums = Accumulators(np.full(n, -30_000), np.full(n, 30_000), mult, shift, zero, real)
         for factor in (576, 1 << 11):
             assert searched(sums, np.full(n, factor), 14) is not None
 
 
 def test_a_channel_with_one_result_has_no_multiplier() -> None:
-    sums = Sums(np.array([-9]), np.array([9]), np.array([1 << 30]), np.array([-9]), 5)
+    sums = Accumulators(np.array([-9]), np.array([9]), np.array([1 << 30]), np.array([-9]), 5)
     rows = searched(sums, np.array([4]), 10)
     assert rows is not None and rows.tolist() == [[0, 0, (5 << 10) + 512, 0]]
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from mote.graph.fixedpoint import Ints
 from mote.graph.staircase import thresholds
 from mote.kernels.pack.requantize_dsp import Narrow, narrow, shifts
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from tests.helpers.support import examples
 
 
 @st.composite
-def layers(draw: st.DrawFn) -> Sums:
+def layers(draw: st.DrawFn) -> Accumulators:
     """Channels whose shifts and ranges differ."""
     rng = np.random.default_rng(draw(st.integers(0, 1 << 30)))
     n = 6
@@ -24,10 +24,10 @@ def layers(draw: st.DrawFn) -> Sums:
     low, high = -rng.integers(0, top), rng.integers(0, top)
     zero = draw(st.sampled_from([-128, -128, -5, 0, 127]))
     shift = -(least + rng.integers(0, draw(st.integers(1, 8)), n))
-    return Sums(low, high, mult, shift, zero, np.ldexp(mult, shift - 31) if draw(st.booleans()) else None)
+    return Accumulators(low, high, mult, shift, zero, np.ldexp(mult, shift - 31) if draw(st.booleans()) else None)
 
 
-def around_thresholds(sums: Sums, channel: int) -> Ints:
+def around_thresholds(sums: Accumulators, channel: int) -> Ints:
     """Sums at which the output changes, their neighbours, and the ends."""
     low, high = int(sums.low[channel]), int(sums.high[channel])
     steps = thresholds(lambda x: sums.outputs(x, slice(channel, channel + 1)), low, high)
@@ -47,7 +47,7 @@ def outputs(found: Narrow, sums: Ints, channel: int, low: int, high: int) -> Int
 
 @given(layers(), st.integers(2, 11), st.booleans())
 @settings(max_examples=examples(300, 50), deadline=None)
-def test_exact_for_every_sum(sums: Sums, most: int, fixed: bool) -> None:
+def test_exact_for_every_sum(sums: Accumulators, most: int, fixed: bool) -> None:
     limits = np.full(len(sums.low), most)
     for shift in shifts(sums, limits):
         found = narrow(sums, shift, limits, fixed=fixed)
@@ -68,19 +68,19 @@ def test_plain_layers_have_constants() -> None:
     limits = np.full(n, 8)
     for zero in (-128, 3):
         mult = np.linspace(1 << 30, (1 << 31) - 1, n).astype(np.int64)
-        sums = Sums(np.full(n, -100_000), np.full(n, 200_000), mult, -np.arange(4, 4 + n), zero)
+        sums = Accumulators(np.full(n, -100_000), np.full(n, 200_000), mult, -np.arange(4, 4 + n), zero)
         assert narrow(sums, 11, limits) is not None
 
 
 def test_a_channel_with_one_result_is_constant() -> None:
-    sums = Sums(np.array([-90]), np.array([80]), np.array([1 << 30]), np.array([-12]), -7)
+    sums = Accumulators(np.array([-90]), np.array([80]), np.array([1 << 30]), np.array([-12]), -7)
     found = narrow(sums, 10, np.array([8]))
     assert found is not None and found.constant[0] and found.mult[0] == 0
     assert np.array_equal(outputs(found, np.array([-90, 80]), 0, -128, 127), [-7, -7])
 
 
 def test_what_overflows_is_refused() -> None:
-    sums = Sums(np.array([-(1 << 30)]), np.array([1 << 30]), np.array([1 << 30]), np.array([-9]), -128)
+    sums = Accumulators(np.array([-(1 << 30)]), np.array([1 << 30]), np.array([1 << 30]), np.array([-9]), -128)
     assert narrow(sums, 10, np.array([8])) is None
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mote.graph.fixedpoint import Ints
 from mote.kernels.pack.requantize_vector import INT8_LIMITS, Lanes, Limits, lanes
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from tests.kernels.pack.test_requantize_dsp import around_thresholds, layers
 
 LIMITS = st.sampled_from([INT8_LIMITS, INT8_LIMITS, (-128, 90), (-5, 127), (0, 100), (3, 4)])
@@ -29,7 +29,7 @@ def outputs(found: Lanes, sums: Ints, channel: int) -> Ints:
 
 @given(layers(), LIMITS)
 @settings(max_examples=50, deadline=None)
-def test_exact_for_every_sum(sums: Sums, limits: Limits) -> None:
+def test_exact_for_every_sum(sums: Accumulators, limits: Limits) -> None:
     found = lanes(sums, limits)
     if found is None:
         return
@@ -38,11 +38,11 @@ def test_exact_for_every_sum(sums: Sums, limits: Limits) -> None:
         assert np.array_equal(outputs(found, x, c), np.clip(sums.outputs(x, slice(c, c + 1)), *limits))
 
 
-def ordinary(zero: int, once: bool, n: int = 100) -> Sums:
+def ordinary(zero: int, once: bool, n: int = 100) -> Accumulators:
     rng = np.random.default_rng(0)
     mult, shift = rng.integers(1 << 30, 1 << 31, n), -rng.integers(6, 10, n)
     real = np.ldexp(mult, shift - 31) if once else None
-    return Sums(np.full(n, -30_000), np.full(n, 30_000), mult, shift, zero, real)
+    return Accumulators(np.full(n, -30_000), np.full(n, 30_000), mult, shift, zero, real)
 
 
 def test_ordinary_layers_have_a_line() -> None:
@@ -76,7 +76,7 @@ def test_biases_are_part_of_the_constants() -> None:
 def test_what_cannot_be_is_refused() -> None:
     """One value that outputs can have, sums that wrap, and shifts to the left that are seen."""
     assert lanes(ordinary(3, False), (7, 7)) is None
-    wraps = Sums(np.array([-(1 << 33)]), np.array([1 << 33]), np.array([1 << 30]), np.array([-9]), -128)
+    wraps = Accumulators(np.array([-(1 << 33)]), np.array([1 << 33]), np.array([1 << 30]), np.array([-9]), -128)
     assert lanes(wraps) is None
-    left = Sums(np.array([-9]), np.array([9]), np.array([1 << 30]), np.array([1]), 3)
+    left = Accumulators(np.array([-9]), np.array([9]), np.array([1 << 30]), np.array([1]), 3)
     assert lanes(left) is None

@@ -16,7 +16,7 @@ from mote.measure.profiler.waits import Waits, Zone, lru_misses, simulate
 from mote.measure.profiler.zones import zones
 from mote.targets import Reads
 from mote.toolchain.builder import board_of
-from mote.toolchain.machine_code import Code
+from mote.toolchain.machine_code import ElfCode
 
 
 def straight(at: int, *sizes: int) -> list[Timed]:
@@ -135,7 +135,7 @@ def test_which_memory_an_address_stands_for() -> None:
     rom, ram = board.rom[0], board.ram[0]
     machine = ARCHITECTURES["arm"].code
     assert machine is not None
-    code = Code(Path("x"), machine, [(rom + 256, bytes(64)), (ram, bytes(32))], [], {}, [], {}, {}, [])
+    code = ElfCode(Path("x"), machine, [(rom + 256, bytes(64)), (ram, bytes(32))], [], {}, [], {}, {}, [])
     found = {z.start: z for z in zones(part, board, code, {".memory_qspi": (rom + 512, rom + 1024)})}
     names = {start - rom: (z.end - rom, z.memory) for start, z in found.items() if start >= rom and start != ram}
     last = board.rom[1]

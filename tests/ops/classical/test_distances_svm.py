@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote.graph.tensor import Array
-from mote.ops.classical.distances_svm import Distances, Function, Metric, SupportVectors
+from mote.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
 from tests.helpers.support import emulated
 from tests.kernels.c_harness import Program
 from tests.ops.alone import Case, alone, check_alone
@@ -18,7 +18,7 @@ def normal(*shape: int) -> Array:
     return RNG.normal(size=shape).astype(np.float32)
 
 
-def machine(function: Function, counts: tuple[int, ...], rows: int = 1, depth: int = 5, degree: int = 3) -> Case:
+def machine(function: KernelFunction, counts: tuple[int, ...], rows: int = 1, depth: int = 5, degree: int = 3) -> Case:
     """A machine with random vectors of some classes."""
     count, classes = sum(counts), len(counts)
     x = normal(rows, depth)
@@ -28,7 +28,7 @@ def machine(function: Function, counts: tuple[int, ...], rows: int = 1, depth: i
 
 
 def cases() -> list[Case]:
-    found = [machine(f, counts, rows) for f in Function for counts, rows in (((4, 0), 1), ((3, 2, 0, 5), 3))]
+    found = [machine(f, counts, rows) for f in KernelFunction for counts, rows in (((4, 0), 1), ((3, 2, 0, 5), 3))]
     for metric in Metric:
         for weighted in (False, True):
             x, vectors, weights = normal(3, 6), normal(7, 6), np.abs(normal(7, 6))
@@ -40,7 +40,7 @@ def cases() -> list[Case]:
 
 def test_decisions_between_two_classes() -> None:
     """Every pair of classes by itself, as libsvm adds it up."""
-    case = machine(Function.RADIAL, (3, 2, 4))
+    case = machine(KernelFunction.RADIAL, (3, 2, 4))
     (x, vectors, coefficients, intercepts) = (case.inputs[0], *(case.graph.tensors[i].data for i in (1, 2, 3)))
     starts = [0, 3, 5, 9]
     kernel = np.exp(-0.3 * ((x - vectors) ** 2).sum(axis=1))
@@ -61,7 +61,7 @@ def test_on_a_core(core: str) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    case = machine(Function.RADIAL, (2, 2))
+    case = machine(KernelFunction.RADIAL, (2, 2))
     op = case.op
     assert isinstance(op, SupportVectors)
     assert "do not fit 4 vectors" in str(op.with_(counts=(2, 1)).unsupported(case.graph))

@@ -22,7 +22,7 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph.tensor import Array
-from mote.ops.control.state import Assign, Window
+from mote.ops.control.state import Assign, SlidingWindow
 from mote.passes import optimize
 from mote.plan.plan import Plan
 from mote.toolchain import Mode
@@ -54,7 +54,7 @@ def test_windows(seed: int, new: int, kept: int, channels: int, readers: int) ->
     (state,) = compiled.plan.graph.states
     assert state.initial.shape == (1, kept + new, 1, channels)
     assert not any(isinstance(op, Assign) for op in compiled.plan.graph.ops)
-    assert sum(isinstance(op, Window) for op in compiled.plan.graph.ops) == 1
+    assert sum(isinstance(op, SlidingWindow) for op in compiled.plan.graph.ops) == 1
 
 
 def check_steps(model: bytes, steps: int) -> None:

@@ -14,7 +14,7 @@ from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from mote.ops.elementwise.activations import Table, Unary
+from mote.ops.elementwise.activations import LookupTable, Unary
 from tests.helpers.offered import first
 from tests.helpers.support import batch, check, check_numpy, examples, needs_litert
 
@@ -146,7 +146,7 @@ def test_a_table_stands_for_a_chain() -> None:
     inner, outer = g.ops
     assert isinstance(inner, Unary) and isinstance(outer, Unary)
     chain = outer.table(g)[inner.table(g).astype(int) + 128]
-    fused = g.with_ops([Table(inputs=(x,), outputs=(z,), name="chain", values=chain)]).verify()
+    fused = g.with_ops([LookupTable(inputs=(x,), outputs=(z,), name="chain", values=chain)]).verify()
     values = np.random.default_rng(0).integers(-128, 128, 300).astype(np.int8)
     assert np.array_equal(fused.evaluate({x: values})[z], g.evaluate({x: values})[z])
     kernel = first(fused)

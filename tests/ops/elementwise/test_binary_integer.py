@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import Function, Whole
+from mote.ops.elementwise.binary_integer import IntegerFunction, Whole
 from tests.helpers.support import emulated
 from tests.kernels.c_harness import Program
 from tests.ops.alone import Case, alone, check_alone
@@ -28,7 +28,7 @@ def cases(seed: int, *dtypes: str) -> list[Case]:
     rng = np.random.default_rng(seed)
     found = []
     for dtype in dtypes:
-        for function in Function:
+        for function in IntegerFunction:
             a, b = numbers(dtype, rng, 3, 4, 10), numbers(dtype, rng, *((3, 4, 10) if rng.random() < 0.5 else (4, 1)))
             to = "bool" if function.compares else None
             found.append(Case(alone(Whole, [a, b], to, int(rng.integers(2)), function=function), [a, b]))
@@ -61,23 +61,23 @@ def test_the_reference_is_what_python_computes(dtype: str) -> None:
         return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
     python = {
-        Function.ADD: lambda x, y: wrapped(x + y),
-        Function.SUBTRACT: lambda x, y: wrapped(x - y),
-        Function.MULTIPLY: lambda x, y: wrapped(x * y),
-        Function.DIVIDE: lambda x, y: wrapped(towards_zero(x, y)) if y else 0,
-        Function.MODULO: lambda x, y: x % y if y else 0,
-        Function.REMAINDER: lambda x, y: x - y * towards_zero(x, y) if y else 0,
-        Function.POWER: lambda x, y: wrapped(pow(x, y, 1 << 64)) if y >= 0 else 0,
-        Function.AND: lambda x, y: x & y,
-        Function.OR: lambda x, y: x | y,
-        Function.XOR: lambda x, y: x ^ y,
-        Function.SHIFT_LEFT: lambda x, y: wrapped(x << min(y, 64)) if y >= 0 else 0,
-        Function.SHIFT_RIGHT: lambda x, y: x >> (min(y, 64) if y >= 0 else 64),
-        Function.LEAST: min,
-        Function.MOST: max,
-        Function.EQUAL: lambda x, y: x == y,
-        Function.GREATER: lambda x, y: x > y,
-        Function.GREATER_EQUAL: lambda x, y: x >= y,
+        IntegerFunction.ADD: lambda x, y: wrapped(x + y),
+        IntegerFunction.SUBTRACT: lambda x, y: wrapped(x - y),
+        IntegerFunction.MULTIPLY: lambda x, y: wrapped(x * y),
+        IntegerFunction.DIVIDE: lambda x, y: wrapped(towards_zero(x, y)) if y else 0,
+        IntegerFunction.MODULO: lambda x, y: x % y if y else 0,
+        IntegerFunction.REMAINDER: lambda x, y: x - y * towards_zero(x, y) if y else 0,
+        IntegerFunction.POWER: lambda x, y: wrapped(pow(x, y, 1 << 64)) if y >= 0 else 0,
+        IntegerFunction.AND: lambda x, y: x & y,
+        IntegerFunction.OR: lambda x, y: x | y,
+        IntegerFunction.XOR: lambda x, y: x ^ y,
+        IntegerFunction.SHIFT_LEFT: lambda x, y: wrapped(x << min(y, 64)) if y >= 0 else 0,
+        IntegerFunction.SHIFT_RIGHT: lambda x, y: x >> (min(y, 64) if y >= 0 else 64),
+        IntegerFunction.LEAST: min,
+        IntegerFunction.MOST: max,
+        IntegerFunction.EQUAL: lambda x, y: x == y,
+        IntegerFunction.GREATER: lambda x, y: x > y,
+        IntegerFunction.GREATER_EQUAL: lambda x, y: x >= y,
     }
     a, b = numbers(dtype, rng, 300), numbers(dtype, rng, 300)
     for function, of in python.items():
@@ -89,14 +89,14 @@ def test_the_reference_is_what_python_computes(dtype: str) -> None:
 def test_types_are_not_mixed() -> None:
     a, b = np.ones(3, np.int8), np.ones(3, np.int16)
     with pytest.raises(AssertionError, match="int8 input with int16 input is not supported"):
-        alone(Whole, [a, b], function=Function.ADD)
+        alone(Whole, [a, b], function=IntegerFunction.ADD)
     with pytest.raises(AssertionError, match="float32 input is not supported"):
-        alone(Whole, [b.astype(np.float32)] * 2, function=Function.ADD)
+        alone(Whole, [b.astype(np.float32)] * 2, function=IntegerFunction.ADD)
 
 
 def test_comparisons_give_truths() -> None:
     a = np.ones(3, np.int8)
     with pytest.raises(AssertionError, match="with int8 output"):
-        alone(Whole, [a, a], function=Function.EQUAL)
-    assert alone(Whole, [a, a], "bool", function=Function.EQUAL).ops[0].output is not None
+        alone(Whole, [a, a], function=IntegerFunction.EQUAL)
+    assert alone(Whole, [a, a], "bool", function=IntegerFunction.EQUAL).ops[0].output is not None
     assert DType.UINT16.computable

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mote.kernels.portable.angles import FUNCTIONS
-from mote.ops.elementwise.round_to_format import Format, Narrow
+from mote.ops.elementwise.round_to_format import FloatFormat, RoundToFormat
 from tests.helpers.support import emulated
 from tests.kernels.c_harness import Program
 from tests.ops.alone import Case, alone, check_alone
@@ -31,7 +31,9 @@ def arguments() -> np.ndarray:
 def every() -> list[Case]:
     """Some of all kernels."""
     x = arguments()[:40]
-    return [Case(alone(op, [x]), [x]) for op in FUNCTIONS[:2]] + [Case(alone(Narrow, [x], format=Format.FLOAT16), [x])]
+    return [Case(alone(op, [x]), [x]) for op in FUNCTIONS[:2]] + [
+        Case(alone(RoundToFormat, [x], format=FloatFormat.FLOAT16), [x])
+    ]
 
 
 def test_functions() -> None:
@@ -45,13 +47,13 @@ def test_functions_on_a_core() -> None:
 
 
 ML_TYPES = {
-    Format.FLOAT16: np.float16,
-    Format.BFLOAT16: ml_dtypes.bfloat16,
-    Format.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
-    Format.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
-    Format.FLOAT8E5M2: ml_dtypes.float8_e5m2,
-    Format.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
-    Format.FLOAT4E2M1: ml_dtypes.float4_e2m1fn,
+    FloatFormat.FLOAT16: np.float16,
+    FloatFormat.BFLOAT16: ml_dtypes.bfloat16,
+    FloatFormat.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
+    FloatFormat.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
+    FloatFormat.FLOAT8E5M2: ml_dtypes.float8_e5m2,
+    FloatFormat.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
+    FloatFormat.FLOAT4E2M1: ml_dtypes.float4_e2m1fn,
 }
 
 
@@ -67,17 +69,17 @@ def halves() -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("format_", list(Format))
-def test_narrow_rounds_as_the_type_does(format_: Format) -> None:
+@pytest.mark.parametrize("format_", list(FloatFormat))
+def test_narrow_rounds_as_the_type_does(format_: FloatFormat) -> None:
     x = halves()
     with np.errstate(all="ignore"):
         want = x.astype(ML_TYPES[format_]).astype(np.float32)
-    np.testing.assert_array_equal(Case(alone(Narrow, [x], format=format_), [x]).expected(), want)
+    np.testing.assert_array_equal(Case(alone(RoundToFormat, [x], format=format_), [x]).expected(), want)
 
 
 def test_narrow() -> None:
     x = halves()
-    graphs = [alone(Narrow, [x], format=f, saturates=s) for f in Format for s in (False, True)]
+    graphs = [alone(RoundToFormat, [x], format=f, saturates=s) for f in FloatFormat for s in (False, True)]
     check_alone([Case(g, [x]) for g in graphs])
-    saturated = alone(Narrow, [x], format=Format.FLOAT8E4M3FN, saturates=True)
+    saturated = alone(RoundToFormat, [x], format=FloatFormat.FLOAT8E4M3FN, saturates=True)
     assert np.nanmax(Case(saturated, [x]).expected()) == 448

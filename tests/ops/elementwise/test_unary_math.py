@@ -19,7 +19,7 @@ from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.ops.elementwise.activations import Table, Unary
+from mote.ops.elementwise.activations import LookupTable, Unary
 from tests.helpers.network import Net
 from tests.helpers.support import ON_ARM, check, check_numpy, exact_on, examples, needs_litert, tflite_micro
 
@@ -324,7 +324,7 @@ def test_chains_become_one_table() -> None:
     w.output(x)
     data = w.finish()
     (table,) = compile(data).plan.graph.ops
-    assert isinstance(table, Table)
+    assert isinstance(table, LookupTable)
     values = np.arange(300).astype(np.int8)
     assert np.array_equal(table.values[values.astype(int) + 128], tflite.parse(data, "model").evaluate({0: values})[x])
 

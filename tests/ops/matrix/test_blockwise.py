@@ -16,7 +16,7 @@ from mote.evaluation.verify import verify
 from mote.execute import batch
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
-from mote.frontends.tflite.writer import NO_TENSOR, Blocks, Writer
+from mote.frontends.tflite.writer import NO_TENSOR, BlockwiseQuantization, Writer
 from mote.graph.tensor import Array
 from mote.ops.matrix.blockwise import UNKNOWN_BLOCKS, dequantized_blocks
 from tests.helpers.support import check, check_numpy, emulated, needs_litert
@@ -59,7 +59,9 @@ def constant(w: Writer, i: int, c: Config, expanded: bool = False) -> int:
     held = w.const(f"s{i}", scales)
     if expanded:
         return w.const(f"k{i}", dequantized_blocks(codes, scales.astype(np.float32)))
-    return w.const(f"k{i}", codes, dtype="" if c.dtype == "int8" else c.dtype, blocks=Blocks(held, c.size))
+    return w.const(
+        f"k{i}", codes, dtype="" if c.dtype == "int8" else c.dtype, blocks=BlockwiseQuantization(held, c.size)
+    )
 
 
 def add_layer(w: Writer, i: int, c: Config, expanded: bool = False) -> None:
@@ -204,7 +206,7 @@ def odd(values: Array, scales: Array, size: int = 4, kind: str = "FULLY_CONNECTE
     w = Writer("odd")
     zeros = w.const("z", np.full((3, 2), points, np.int32)) if points != NO_TENSOR else NO_TENSOR
     x = w.input("x", (1, 8), "float32")
-    k = w.const("k", values, blocks=Blocks(w.const("s", scales), size, zeros))
+    k = w.const("k", values, blocks=BlockwiseQuantization(w.const("s", scales), size, zeros))
     y = w.tensor("y", (1, 3), "float32")
     inputs, options = ([x, k], {}) if kind == "FULLY_CONNECTED" else ([x, k], {"adj_y": True})
     w.op(kind, inputs, [y], **options)
@@ -240,7 +242,7 @@ def test_zero_points_of_zero() -> None:
 def test_scales_that_are_not_there() -> None:
     w = Writer("odd")
     x, y = w.input("x", (1, 8), "float32"), w.tensor("y", (1, 3), "float32")
-    w.op("FULLY_CONNECTED", [x, w.const("k", CODES, blocks=Blocks(x, 4))], [y])
+    w.op("FULLY_CONNECTED", [x, w.const("k", CODES, blocks=BlockwiseQuantization(x, 4))], [y])
     w.output(y)
     with pytest.raises(MoteError, match="no float constant as the scales of its blocks"):
         tflite.parse(w.finish(), "model")

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from mote.frontends.build import Builder, Value, recurrent
-from mote.frontends.build.recurrent import BLOCKS, Side
+from mote.frontends.build.recurrent import BLOCKS, RecurrentDirection
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.recurrent.sequences import Result
+from mote.ops.recurrent.sequences import RecurrentOutput
 from tests.helpers.built import Network, close
 
 TIME, BATCH, INPUTS, UNITS = 5, 2, 3, 6
@@ -113,7 +113,7 @@ def build(kind: str, options: dict[str, Any], given: dict[str, Array], sides: in
             zip([n for n in given if n in ("X", "sequence_lens", "initial_h", "initial_c")], values, strict=True)
         )
         weights = [
-            Side(
+            RecurrentDirection(
                 given["W"][i],
                 given["R"][i],
                 given["B"][i],
@@ -134,7 +134,7 @@ def build(kind: str, options: dict[str, Any], given: dict[str, Array], sides: in
             after=bool(options.get("linear_before_reset")),
             coupled=bool(options.get("input_forget")),
         )
-        return [found[r] for r in Result if r in found]
+        return [found[r] for r in RecurrentOutput if r in found]
 
     return make
 
@@ -194,18 +194,20 @@ def _kerases(kind: str, weights: list[Array]) -> list[Array]:
     return [w.T, r.T, np.stack([b, c]) if kind == "GRU" else b + c]
 
 
-def _last(kind: str, side: Side, b: Builder, x: Value) -> list[Value]:
+def _last(kind: str, side: RecurrentDirection, b: Builder, x: Value) -> list[Value]:
     found = recurrent.layer(b, kind, x, [side], batch_first=True, after=kind == "GRU")
-    return [found[Result.SEQUENCE], found[Result.HIDDEN]]
+    return [found[RecurrentOutput.SEQUENCE], found[RecurrentOutput.HIDDEN]]
 
 
 def test_nothing_is_kept_that_is_not_wanted() -> None:
     """A layer of which only the last output is wanted has no tensor for the sequence, and lies as its input does."""
     x = np.zeros((BATCH, TIME, INPUTS), np.float32)
-    side = Side(np.zeros((UNITS, INPUTS), np.float32), np.zeros((UNITS, UNITS), np.float32))
+    side = RecurrentDirection(np.zeros((UNITS, INPUTS), np.float32), np.zeros((UNITS, UNITS), np.float32))
     network = Network()
     network.add(
-        lambda b, x: recurrent.layer(b, "RNN", x, [side], batch_first=True, wanted=[Result.HIDDEN])[Result.HIDDEN],
+        lambda b, x: recurrent.layer(b, "RNN", x, [side], batch_first=True, wanted=[RecurrentOutput.HIDDEN])[
+            RecurrentOutput.HIDDEN
+        ],
         np.zeros((BATCH, 1, UNITS)),
         x,
         images=False,
@@ -217,14 +219,14 @@ def test_nothing_is_kept_that_is_not_wanted() -> None:
 def test_states_go_on_from_one_inference_to_the_next() -> None:
     """Two inferences of a model that keeps its states are one of a sequence twice as long."""
     given, _ = arrays("GRU", {})
-    side = Side(given["W"][0], given["R"][0], given["B"][0])
+    side = RecurrentDirection(given["W"][0], given["R"][0], given["B"][0])
     b = Builder("kept")
     x = b.input("x", given["X"].shape, DType.FLOAT32)
     with b.layer(0, "GRU", "gru"):
         before, after = b.state("h", np.zeros((1, BATCH, UNITS), np.float32))
         found = recurrent.layer(b, "GRU", x, [side], hidden=before)
-        b.written(found[Result.HIDDEN], after)
-    b.output(found[Result.SEQUENCE], "y")
+        b.written(found[RecurrentOutput.HIDDEN], after)
+    b.output(found[RecurrentOutput.SEQUENCE], "y")
     graph = b.finish().graph()
     steps, carried = [], {}
     for part in (given["X"], -given["X"]):
@@ -235,7 +237,7 @@ def test_states_go_on_from_one_inference_to_the_next() -> None:
     both = np.concatenate([given["X"], -given["X"]])
     want = np.concatenate(steps)[:, None]
     whole.add(
-        lambda b, x: recurrent.layer(b, "GRU", x, [side], wanted=[Result.SEQUENCE])[Result.SEQUENCE],
+        lambda b, x: recurrent.layer(b, "GRU", x, [side], wanted=[RecurrentOutput.SEQUENCE])[RecurrentOutput.SEQUENCE],
         want,
         both,
         images=False,
@@ -253,7 +255,7 @@ def test_a_step_is_as_exact_as_is_stated(tmp_path: Path) -> None:
         weights = [(rng.uniform(-1, 1, shape) * size).astype(np.float32) for shape in shapes]
         x, h, cell = (rng.uniform(-1, 1, (1, 1, n)).astype(np.float32) for n in (inputs, units, units))
         states = [h, cell] if kind == "LSTM" else [h]
-        make = partial(_one_step, kind, Side(*weights))
+        make = partial(_one_step, kind, RecurrentDirection(*weights))
         network.add(make, [np.zeros((1, 1, units), np.float32)] * len(states), x, *states, images=False)
         w, r, bias = map(np.abs, weights)
         magnitude = (w @ np.abs(x[0, 0]) + r @ np.abs(h[0, 0]) + bias[:lines] + bias[lines:]).max()
@@ -262,8 +264,8 @@ def test_a_step_is_as_exact_as_is_stated(tmp_path: Path) -> None:
         assert np.abs(c - exact).max() <= bound
 
 
-def _one_step(kind: str, side: Side, b: Builder, x: Value, *states: Value) -> list[Value]:
-    wanted = [Result.HIDDEN, Result.CELL][: len(states)]
+def _one_step(kind: str, side: RecurrentDirection, b: Builder, x: Value, *states: Value) -> list[Value]:
+    wanted = [RecurrentOutput.HIDDEN, RecurrentOutput.CELL][: len(states)]
     found = recurrent.layer(
         b, kind, x, [side], hidden=states[0], cell=states[-1] if kind == "LSTM" else None, wanted=wanted
     )

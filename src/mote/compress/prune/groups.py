@@ -15,7 +15,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
 from mote.passes import remove_dead_code
-from mote.passes.removable_channels import Layer, Reader, Readers, dispensable, remove
+from mote.passes.removable_channels import ChannelReader, Layer, Readers, dispensable, remove
 
 STAYS = -1
 """The group of channels that cannot be removed."""
@@ -61,11 +61,11 @@ def _readers(graph: Graph) -> Readers:
     return {id(op): _reader(graph, op) for op in float_layers(graph)}
 
 
-def _reader(graph: Graph, op: Layer) -> Reader:
+def _reader(graph: Graph, op: Layer) -> ChannelReader:
     columns, outputs = op.columns(graph), op.input(graph, 1).shape[0]
     assert columns is not None
     shape = (outputs, len(columns))
-    return Reader(
+    return ChannelReader(
         columns,
         np.ones(shape, np.bool_),
         np.ones(len(columns), np.bool_),

@@ -24,7 +24,7 @@ from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.elementwise.activations import Requantize
+from mote.ops.elementwise.activations import RequantizeInt8
 from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
 from mote.ops.moves.pad_concat_transpose import Pad
 
@@ -305,4 +305,4 @@ def _conversion(given: DType, made: DType) -> type[Op]:
         return Quantize
     if made == DType.FLOAT32:
         return Dequantize
-    return Requantize if given == made == DType.INT8 else Rescale
+    return RequantizeInt8 if given == made == DType.INT8 else Rescale

@@ -12,10 +12,10 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError, working_on
 from mote.frontends import limits
-from mote.frontends.model import Layer, Model, checked
+from mote.frontends.model import Model, SourceLayer, checked
 from mote.frontends.source import EDGES, FixedInput
 from mote.graph import Graph, Op, Quantization, State, Tensor
-from mote.graph.element_order import Arrangement, Atom
+from mote.graph.element_order import Atom, ElementOrder
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -28,7 +28,7 @@ NARROWED = {DType.FLOAT64: DType.FLOAT32, DType.FLOAT16: DType.FLOAT32, DType.BF
 CHANNELS_LAST, MODEL = EDGES
 """Whether images at the edges of a compiled model have their channels last, or the order that the file has."""
 
-ONE = Arrangement.plain(1)
+ONE = ElementOrder.plain(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Value:
     shape: Shape
     dtype: DType
     tensor: int = ABSENT
-    arrangement: Arrangement = ONE
+    arrangement: ElementOrder = ONE
     data: Array | None = None
     name: str = ""
     quant: Quantization | None = None
@@ -60,7 +60,7 @@ class Value:
     @property
     def atoms(self) -> list[Atom]:
         """The parts of its axes in the order in which they are stored."""
-        arrangement = Arrangement.plain(self.size) if self.constant else self.arrangement
+        arrangement = ElementOrder.plain(self.size) if self.constant else self.arrangement
         found = arrangement.split(self.shape)
         assert found is not None, f"{self.arrangement} does not fit {self.shape}"
         return found
@@ -103,7 +103,7 @@ class Builder:
         self.edges = edges
         self.tensors: dict[int, Tensor] = {}
         self.warnings: list[str] = []
-        self._layers: list[Layer] = []
+        self._layers: list[SourceLayer] = []
         self._ops: list[Op] = []
         self._inputs: list[int] = []
         self._outputs: list[int] = []
@@ -129,7 +129,7 @@ class Builder:
         turned = channels_last and self.edges == CHANNELS_LAST and len(shape) > 2
         if turned:
             atoms = [atoms[0], *atoms[2:], atoms[1]]
-        arrangement = Arrangement.of(atoms)
+        arrangement = ElementOrder.of(atoms)
         stored = tuple(atom.size for atom in atoms)
         i = self._add(stored, dtype, name, arrangement=arrangement if turned else None)
         self.tensors[i] = replace(self.tensors[i], labels=tuple(features))
@@ -145,7 +145,7 @@ class Builder:
         dtype = DType(data.dtype.name) if data.dtype.name in list(DType) else DType.UNKNOWN
         if not dtype.stored:
             raise UnsupportedNodeError(f"a constant of type {data.dtype} is not supported")
-        return Value(data.shape, dtype, data=data, name=name, quant=quant, arrangement=Arrangement.plain(data.size))
+        return Value(data.shape, dtype, data=data, name=name, quant=quant, arrangement=ElementOrder.plain(data.size))
 
     def placeholder(self, name: str, shape: Shape, dtype: DType) -> Value:
         """Stands for what a layer that is not supported would have made, so that those behind it are looked at too."""
@@ -155,7 +155,7 @@ class Builder:
         """What lies in a tensor: a value of that shape, whose atoms are stored in this order; without them as it is
         counted. It is a constant where the tensor is one."""
         t = self.tensors[tensor]
-        arrangement = Arrangement.plain(t.size) if atoms is None else Arrangement.of(atoms)
+        arrangement = ElementOrder.plain(t.size) if atoms is None else ElementOrder.of(atoms)
         assert prod(arrangement.atoms) == t.size == prod(shape), f"{arrangement} in {t} for {shape}"
         data = None if t.data is None else arrangement.logical(t.data, shape)
         return Value(shape, t.dtype, tensor if data is None else ABSENT, arrangement, data, t.name, t.quant)
@@ -204,7 +204,7 @@ class Builder:
         begin, problem = len(self._ops), None
         self._index, self._name = index, name
         try:
-            with working_on(Layer(index, code, name, (), (), ())):
+            with working_on(SourceLayer(index, code, name, (), (), ())):
                 yield
         except UnsupportedNodeError as reason:
             problem = str(reason)
@@ -213,7 +213,7 @@ class Builder:
         made = {o for op in own for o in op.outputs}
         inputs = dict.fromkeys(i for op in own for i in op.inputs if i != ABSENT and i not in made)
         outputs = sorted(o for o in made if not self.tensors[o].inner) or sorted(made)[-1:]
-        self._layers.append(Layer(index, code, name, tuple(inputs), tuple(outputs), own, problem))
+        self._layers.append(SourceLayer(index, code, name, tuple(inputs), tuple(outputs), own, problem))
         self._index, self._name = -1, ""
 
     def op(
@@ -271,8 +271,8 @@ class Builder:
         """The tensor with a value whose atoms are stored in this order, under that shape: constants are moved for free,
         others only where they do not lie so. The atoms may be other parts of the axes than the value has."""
         if value.data is not None:
-            return self.tensor(Arrangement.of(atoms).stored(value.data, shape), value.quant, value.name)
-        wanted = Arrangement.of(atoms)
+            return self.tensor(ElementOrder.of(atoms).stored(value.data, shape), value.quant, value.name)
+        wanted = ElementOrder.of(atoms)
         if value.arrangement == wanted:
             return self.view(value.tensor, shape)
         return self.view(self._transposed(value.tensor, value.arrangement, wanted), shape)
@@ -294,11 +294,11 @@ class Builder:
         """The tensor with a value as the file counts it."""
         return self.arranged(value, [[a] for a in range(value.rank)])
 
-    def _transposed(self, tensor: int, has: Arrangement, wants: Arrangement) -> int:
+    def _transposed(self, tensor: int, has: ElementOrder, wants: ElementOrder) -> int:
         """A tensor with its elements in another order."""
         found = has.move(wants)
         if found is None:
-            plain = Arrangement.plain(prod(has.atoms))
+            plain = ElementOrder.plain(prod(has.atoms))
             return self._transposed(self._transposed(tensor, has, plain), plain, wants)
         sizes, permutation = found
         if (key := (tensor, sizes, permutation)) not in self._moved:
@@ -335,7 +335,7 @@ class Builder:
         if t.data is not None:
             self.warnings.append(f"output '{name}' is a constant, which is copied")
         plain = axes == list(range(value.rank))
-        arrangement = None if plain else Arrangement.of(atoms)
+        arrangement = None if plain else ElementOrder.of(atoms)
         self.tensors[tensor] = replace(
             self.tensors[tensor], name=name, inner=False, arrangement=arrangement, labels=tuple(labels)
         )
@@ -388,7 +388,7 @@ class Builder:
         *,
         quant: Quantization | None = None,
         data: Array | None = None,
-        arrangement: Arrangement | None = None,
+        arrangement: ElementOrder | None = None,
         inner: bool = False,
     ) -> int:
         i = len(self.tensors)

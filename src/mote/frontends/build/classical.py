@@ -11,7 +11,7 @@ from mote.frontends.build import elementwise, matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.classical.distances_svm import Distances, Function, Metric, SupportVectors
+from mote.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
 
 
 def affine(b: Builder, x: Value, weights: Array, bias: Array | None) -> Value:
@@ -105,7 +105,7 @@ def decisions(
         SupportVectors,
         inputs,
         shape,
-        function=Function(kernel),
+        function=KernelFunction(kernel),
         gamma=float(gamma),
         offset=float(offset),
         degree=int(degree),

@@ -29,7 +29,7 @@ from mote.ops.elementwise.activations import (
     Unary,
 )
 from mote.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub
-from mote.ops.elementwise.binary_integer import Function as Whole
+from mote.ops.elementwise.binary_integer import IntegerFunction as Integer
 from mote.ops.elementwise.binary_unscaled import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow
 from mote.ops.elementwise.cast import Cast
 from mote.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
@@ -51,7 +51,9 @@ def binary(b: Builder, kind: type[Op], x: Value, y: Value, dtype: DType | None =
     return b.value(b.op(kind, both.tensors, both.stored, dtype, **attributes), both.shape, both.atoms)
 
 
-def _pair(kind: type[Binary], whole: Whole | None = None, dtype: DType | None = None, *, turned: bool = False) -> Pair:
+def _pair(
+    kind: type[Binary], whole: Integer | None = None, dtype: DType | None = None, *, turned: bool = False
+) -> Pair:
     """`whole` is the function of integers that the operator does not take; of the second operand and the first one
     where it is turned. `dtype`: of the results, where it is another one."""
 
@@ -65,19 +67,26 @@ def _pair(kind: type[Binary], whole: Whole | None = None, dtype: DType | None = 
 
 
 add, sub, mul, div = (
-    _pair(Add, Whole.ADD),
-    _pair(Sub, Whole.SUBTRACT),
-    _pair(Mul, Whole.MULTIPLY),
-    _pair(Div, Whole.DIVIDE),
+    _pair(Add, Integer.ADD),
+    _pair(Sub, Integer.SUBTRACT),
+    _pair(Mul, Integer.MULTIPLY),
+    _pair(Div, Integer.DIVIDE),
 )
-maximum, minimum, power = _pair(Maximum, Whole.MOST), _pair(Minimum, Whole.LEAST), _pair(Pow, Whole.POWER)
-floor_div, floor_mod = _pair(FloorDiv), _pair(FloorMod, Whole.MODULO)
+maximum, minimum, power = (
+    _pair(Maximum, Integer.MOST),
+    _pair(Minimum, Integer.LEAST),
+    _pair(Pow, Integer.POWER),
+)
+floor_div, floor_mod = _pair(FloorDiv), _pair(FloorMod, Integer.MODULO)
 atan2, squared_difference = _pair(Atan2), _pair(SquaredDifference)
-logical_and, logical_or, bitwise_xor = _pair(LogicalAnd), _pair(LogicalOr), _pair(BitwiseXor, Whole.XOR)
-equal = _pair(Equal, Whole.EQUAL, DType.BOOL)
-greater, greater_equal = _pair(Greater, Whole.GREATER, DType.BOOL), _pair(GreaterEqual, Whole.GREATER_EQUAL, DType.BOOL)
-less = _pair(Less, Whole.GREATER, DType.BOOL, turned=True)
-less_equal = _pair(LessEqual, Whole.GREATER_EQUAL, DType.BOOL, turned=True)
+logical_and, logical_or, bitwise_xor = _pair(LogicalAnd), _pair(LogicalOr), _pair(BitwiseXor, Integer.XOR)
+equal = _pair(Equal, Integer.EQUAL, DType.BOOL)
+greater, greater_equal = (
+    _pair(Greater, Integer.GREATER, DType.BOOL),
+    _pair(GreaterEqual, Integer.GREATER_EQUAL, DType.BOOL),
+)
+less = _pair(Less, Integer.GREATER, DType.BOOL, turned=True)
+less_equal = _pair(LessEqual, Integer.GREATER_EQUAL, DType.BOOL, turned=True)
 
 
 def not_equal(b: Builder, x: Value, y: Value) -> Value:

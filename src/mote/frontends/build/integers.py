@@ -11,7 +11,7 @@ from mote.frontends.build.orders import together
 from mote.graph.types import DType
 from mote.ops.elementwise.activations import Unary
 from mote.ops.elementwise.arithmetic import QUANTIZED, Binary
-from mote.ops.elementwise.binary_integer import Function, Whole
+from mote.ops.elementwise.binary_integer import IntegerFunction, Whole
 
 SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
 
@@ -23,7 +23,7 @@ def is_whole(x: Value, kind: type[Binary] | type[Unary]) -> bool:
     return x.dtype not in kind.types or (x.dtype in QUANTIZED and x.quant is None)
 
 
-def whole(b: Builder, function: Function, x: Value, y: Value) -> Value:
+def whole(b: Builder, function: IntegerFunction, x: Value, y: Value) -> Value:
     """A function of two integers of one type."""
     if x.dtype != y.dtype:
         raise UnsupportedNodeError(f"{x.dtype} and {y.dtype} operands are not supported together")
@@ -40,20 +40,20 @@ def same(b: Builder, number: int, like: Value) -> Value:
 
 
 def negative(b: Builder, x: Value) -> Value:
-    return whole(b, Function.SUBTRACT, same(b, 0, x), x)
+    return whole(b, IntegerFunction.SUBTRACT, same(b, 0, x), x)
 
 
 def absolute(b: Builder, x: Value) -> Value:
     """Of the least number itself: there is none that is as large."""
-    return whole(b, Function.MOST, x, negative(b, x)) if x.dtype in SIGNED else x
+    return whole(b, IntegerFunction.MOST, x, negative(b, x)) if x.dtype in SIGNED else x
 
 
 def sign(b: Builder, x: Value) -> Value:
     """-1, 0 or 1."""
-    least = whole(b, Function.LEAST, x, same(b, 1, x))
-    return whole(b, Function.MOST, least, same(b, -1, x)) if x.dtype in SIGNED else least
+    least = whole(b, IntegerFunction.LEAST, x, same(b, 1, x))
+    return whole(b, IntegerFunction.MOST, least, same(b, -1, x)) if x.dtype in SIGNED else least
 
 
 def complement(b: Builder, x: Value) -> Value:
     """All bits the other way."""
-    return whole(b, Function.XOR, x, same(b, -1, x))
+    return whole(b, IntegerFunction.XOR, x, same(b, -1, x))

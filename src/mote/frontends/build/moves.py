@@ -12,7 +12,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value, ordered
 from mote.frontends.build.orders import broadcast, common_order, gathered, sizes_of, stored_axes
-from mote.graph.element_order import Arrangement, Atom
+from mote.graph.element_order import Atom, ElementOrder
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.moves.gather_constant import Pick
@@ -32,7 +32,7 @@ def transpose(b: Builder, value: Value, permutation: Sequence[int]) -> Value:
     if value.data is not None:
         return replace(value, shape=shape, data=value.data.transpose(axes))
     atoms = [replace(atom, axis=axes.index(atom.axis)) for atom in value.atoms]
-    return replace(value, shape=shape, arrangement=Arrangement.of(atoms))
+    return replace(value, shape=shape, arrangement=ElementOrder.of(atoms))
 
 
 def reshape(b: Builder, value: Value, shape: Sequence[int]) -> Value:

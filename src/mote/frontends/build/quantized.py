@@ -22,7 +22,7 @@ from mote.graph import Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import Axis
-from mote.ops.elementwise.activations import Flip, Table
+from mote.ops.elementwise.activations import Flip, LookupTable
 from mote.ops.elementwise.quantize import Dequantize, Quantize
 from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
 
@@ -201,7 +201,7 @@ def function(b: Builder, x: Value, of: Function, out: Quantization) -> Value:
     with np.errstate(all="ignore"):
         steps = np.nan_to_num(np.rint(np.asarray(of(real), np.float32) / out.scale[0]).astype(np.float64))
     values = np.clip(steps + out.zero_point[0], -128, 127).astype(np.int8)
-    return elementwise.unary(b, Table, x, quant=out, values=values)
+    return elementwise.unary(b, LookupTable, x, quant=out, values=values)
 
 
 def requantize(b: Builder, x: Value, out: Quantization) -> Value:

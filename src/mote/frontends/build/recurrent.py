@@ -18,9 +18,9 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.moves.multi_output import Part
-from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID, Function, Gate
+from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID, Gate, GateActivation
 from mote.ops.recurrent.gru import Gru
-from mote.ops.recurrent.sequences import LstmSequence, Recurrent, Result, RnnSequence
+from mote.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutput, RnnSequence
 
 GATES = {"RNN": (HYPERBOLIC,), "LSTM": (SIGMOID, HYPERBOLIC, HYPERBOLIC), "GRU": (SIGMOID, HYPERBOLIC)}
 """The kinds of layers, and the functions that each has unless told."""
@@ -28,18 +28,18 @@ BLOCKS = {"RNN": 1, "LSTM": 4, "GRU": 3}
 """Matrices of weights, one below the other: of LSTM those of input, output and forget gate and of cells, of GRU those
 of update and reset gate and of the output."""
 FUNCTIONS = {
-    "sigmoid": (Function.LOGISTIC, 0.0, 0.0),
-    "tanh": (Function.TANH, 0.0, 0.0),
-    "relu": (Function.RELU, 0.0, 0.0),
-    "affine": (Function.AFFINE, 1.0, 0.0),
-    "linear": (Function.AFFINE, 1.0, 0.0),
-    "leakyrelu": (Function.LEAKY_RELU, 0.01, 0.0),
-    "thresholdedrelu": (Function.THRESHOLDED_RELU, 1.0, 0.0),
-    "scaledtanh": (Function.SCALED_TANH, 1.0, 1.0),
-    "hardsigmoid": (Function.HARD_SIGMOID, 0.2, 0.5),
-    "elu": (Function.ELU, 1.0, 0.0),
-    "softsign": (Function.SOFTSIGN, 0.0, 0.0),
-    "softplus": (Function.SOFTPLUS, 0.0, 0.0),
+    "sigmoid": (GateActivation.LOGISTIC, 0.0, 0.0),
+    "tanh": (GateActivation.TANH, 0.0, 0.0),
+    "relu": (GateActivation.RELU, 0.0, 0.0),
+    "affine": (GateActivation.AFFINE, 1.0, 0.0),
+    "linear": (GateActivation.AFFINE, 1.0, 0.0),
+    "leakyrelu": (GateActivation.LEAKY_RELU, 0.01, 0.0),
+    "thresholdedrelu": (GateActivation.THRESHOLDED_RELU, 1.0, 0.0),
+    "scaledtanh": (GateActivation.SCALED_TANH, 1.0, 1.0),
+    "hardsigmoid": (GateActivation.HARD_SIGMOID, 0.2, 0.5),
+    "elu": (GateActivation.ELU, 1.0, 0.0),
+    "softsign": (GateActivation.SOFTSIGN, 0.0, 0.0),
+    "softplus": (GateActivation.SOFTPLUS, 0.0, 0.0),
 }
 """Functions by ONNX's names for them, in lower case, and the numbers that they have unless told."""
 WITH_ALPHA = frozenset({"affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu"})
@@ -70,7 +70,7 @@ def gates_of(names: Sequence[str], alphas: Sequence[float], betas: Sequence[floa
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class RecurrentDirection:
     """A direction of a layer: weights of the input [blocks * units, inputs] and of the last output [blocks * units,
     units], both biases one after the other [2 * blocks * units] or none, functions (None: the usual ones), and of an
     LSTM the weights with which its gates see the cells [3 * units]."""
@@ -87,16 +87,20 @@ class Side:
         return int(self.recurrent.shape[-1])
 
 
-def of_torch(kind: str, weights: Array, recurrent: Array, bias: Array | None, recurrent_bias: Array | None) -> Side:
+def of_torch(
+    kind: str, weights: Array, recurrent: Array, bias: Array | None, recurrent_bias: Array | None
+) -> RecurrentDirection:
     """PyTorch has the gates of an LSTM as input, forget, cells, output, those of a GRU as reset, update, output."""
     order = {"RNN": (0,), "LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2)}[kind]
     biases = (bias, recurrent_bias)
     none = np.zeros(len(weights), np.float32)
     both = np.concatenate([_blocks(none if x is None else x, order) for x in biases])
-    return Side(_blocks(weights, order), _blocks(recurrent, order), None if bias is recurrent_bias is None else both)
+    return RecurrentDirection(
+        _blocks(weights, order), _blocks(recurrent, order), None if bias is recurrent_bias is None else both
+    )
 
 
-def of_keras(kind: str, kernel: Array, recurrent: Array, bias: Array | None) -> Side:
+def of_keras(kind: str, kernel: Array, recurrent: Array, bias: Array | None) -> RecurrentDirection:
     """Keras has matrices turned, the gates of an LSTM as PyTorch, those of a GRU as ONNX, and one bias; a GRU whose
     reset gate comes after the product has both [2, 3 * units]."""
     order = {"RNN": (0,), "LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2)}[kind]
@@ -104,7 +108,7 @@ def of_keras(kind: str, kernel: Array, recurrent: Array, bias: Array | None) -> 
     if bias is not None:
         rows = bias if bias.ndim == 2 else np.stack([bias, np.zeros_like(bias)])
         both = np.concatenate([_blocks(row, order) for row in rows])
-    return Side(_blocks(kernel.T, order), _blocks(recurrent.T, order), both)
+    return RecurrentDirection(_blocks(kernel.T, order), _blocks(recurrent.T, order), both)
 
 
 def _blocks(x: Array, order: Sequence[int]) -> Array:
@@ -117,7 +121,7 @@ def layer(
     b: Builder,
     kind: str,
     x: Value,
-    sides: Sequence[Side],
+    sides: Sequence[RecurrentDirection],
     *,
     batch_first: bool = False,
     lengths: Value | None = None,
@@ -125,8 +129,8 @@ def layer(
     cell: Value | None = None,
     after: bool = False,
     coupled: bool = False,
-    wanted: Collection[Result] = tuple(Result),
-) -> dict[Result, Value]:
+    wanted: Collection[RecurrentOutput] = tuple(RecurrentOutput),
+) -> dict[RecurrentOutput, Value]:
     """A layer as ONNX has it, of a sequence [time, batch, inputs], or [batch, time, inputs] where that is so. It gives
     what is wanted: the outputs [time, sides, batch, units] ([batch, time, sides, units]), and the last ones and the
     cells of an LSTM [sides, batch, units] ([batch, sides, units]), as states are given too. `after`: the reset gate of
@@ -134,7 +138,7 @@ def layer(
     LSTM are one."""
     if kind not in BLOCKS or x.rank != 3:
         raise UnsupportedNodeError(f"{kind} of a value of the shape {x.shape} is not supported")
-    results = [r for r in Result if r in wanted and (r != Result.CELL or kind == "LSTM")]
+    results = [r for r in RecurrentOutput if r in wanted and (r != RecurrentOutput.CELL or kind == "LSTM")]
     found = []
     for i, side in enumerate(sides):
         states = [None if v is None else _of_side(b, v, i, batch_first) for v in (hidden, cell)]
@@ -144,7 +148,7 @@ def layer(
         found.append(one.made(results, attributes))
     joined = {}
     for result in results:
-        axis = int(result == Result.SEQUENCE) + int(batch_first)
+        axis = int(result == RecurrentOutput.SEQUENCE) + int(batch_first)
         joined[result] = moves.stack(b, [one[result] for one in found], axis)
     return joined
 
@@ -162,7 +166,7 @@ class _Direction:
     b: Builder
     kind: str
     x: Value
-    side: Side
+    side: RecurrentDirection
     batch_first: bool
     lengths: Value | None
     hidden: Value | None
@@ -176,7 +180,7 @@ class _Direction:
     def time(self) -> int:
         return self.x.shape[1 if self.batch_first else 0]
 
-    def made(self, results: Sequence[Result], attributes: dict[str, Any]) -> dict[Result, Value]:
+    def made(self, results: Sequence[RecurrentOutput], attributes: dict[str, Any]) -> dict[RecurrentOutput, Value]:
         """The operator's results: [time, batch, units] or as the input is, and [batch, units]."""
         b, units = self.b, self.side.units
         gates = self._gates()
@@ -189,8 +193,8 @@ class _Direction:
         source = b.arranged(self.x, [[a] for a in axes])
         constants = self.side.weights, self.side.recurrent, self._bias(attributes.get("after", False))
         inputs = [source, *map(b.tensor, constants), *self._given(gates)]
-        shapes: dict[Result, Shape] = dict.fromkeys(Result, (self.batch, units))
-        shapes[Result.SEQUENCE] = (self.x.shape[axes[0]], self.x.shape[axes[1]], units)
+        shapes: dict[RecurrentOutput, Shape] = dict.fromkeys(RecurrentOutput, (self.batch, units))
+        shapes[RecurrentOutput.SEQUENCE] = (self.x.shape[axes[0]], self.x.shape[axes[1]], units)
         sizes = [prod(shapes[r]) for r in results]
         whole = shapes[results[0]] if len(results) == 1 else (sum(sizes),)
         made = b.op(
@@ -206,7 +210,7 @@ class _Direction:
                 part = b.op(Part, [made], shapes[result], begin=sum(sizes[:i]), shape=shapes[result])
             atoms = [Atom(a, 0, n) for a, n in zip(axes, shapes[result], strict=False)]
             logical = (*self.x.shape[:2], units)
-            state = result != Result.SEQUENCE
+            state = result != RecurrentOutput.SEQUENCE
             found[result] = b.value(part, shapes[result]) if state else b.value(part, logical, atoms)
         return found
 

@@ -17,7 +17,16 @@ from mote.graph.element_order import Atom
 from mote.graph.types import DType
 from mote.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, TopK
 from mote.ops.reductions.mean import Mean
-from mote.ops.reductions.reduce import Extreme, ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Reduction, Sum
+from mote.ops.reductions.reduce import (
+    ReduceAll,
+    ReduceAny,
+    ReduceExtreme,
+    ReduceMax,
+    ReduceMin,
+    ReduceProd,
+    Reduction,
+    Sum,
+)
 
 Reduce = Callable[[Builder, Value, Sequence[int] | None, bool], Value]
 
@@ -43,7 +52,7 @@ def _reduced(b: Builder, kind: type[Reduction], x: Value, gone: Sequence[int], a
     axes = tuple(i for i, group in enumerate(groups) if group and group[0].axis in gone)
     source = b.ordered(x, atoms, sizes)
     stored = tuple(1 if i in axes else n for i, n in enumerate(sizes))
-    if issubclass(kind, Extreme) and x.dtype == DType.FLOAT32:
+    if issubclass(kind, ReduceExtreme) and x.dtype == DType.FLOAT32:
         attributes = {**attributes, "infinite": True}
     made = b.op(kind, [source], stored, axes=axes, keep_dims=True, **attributes)
     shape = tuple(1 if a in gone else n for a, n in enumerate(x.shape))

@@ -23,7 +23,7 @@ MOST_TAPS = 4
 
 
 @dataclass(frozen=True)
-class Taps:
+class ResizeTaps:
     """The elements of an axis that each new one is made from, and their weights: both [new, taps]."""
 
     at: NDArray[np.int64]
@@ -62,7 +62,7 @@ def positions(
     raise UnsupportedNodeError(f"the coordinates '{transformation}' are not supported")
 
 
-def nearest(at: Floats, size: int, rounding: str = "round_prefer_floor") -> Taps:
+def nearest(at: Floats, size: int, rounding: str = "round_prefer_floor") -> ResizeTaps:
     """Copies of the nearest elements."""
     rules = {
         "floor": np.floor(at),
@@ -73,10 +73,10 @@ def nearest(at: Floats, size: int, rounding: str = "round_prefer_floor") -> Taps
     if rounding not in rules:
         raise UnsupportedNodeError(f"the nearest mode '{rounding}' is not supported")
     places = np.clip(rules[rounding], 0, size - 1).astype(np.int64)
-    return Taps(places[:, None], np.ones((len(at), 1)))
+    return ResizeTaps(places[:, None], np.ones((len(at), 1)))
 
 
-def linear(at: Floats, size: int, scale: float = 1.0, *, exclude_outside: bool = False) -> Taps:
+def linear(at: Floats, size: int, scale: float = 1.0, *, exclude_outside: bool = False) -> ResizeTaps:
     """Between two neighbours. With a scale below 1 over as many as one element becomes fewer (against aliasing).
     `exclude_outside`: what lies behind an edge does not count, instead of being what is at the edge."""
 
@@ -87,7 +87,7 @@ def linear(at: Floats, size: int, scale: float = 1.0, *, exclude_outside: bool =
     return _filtered(at, size, min(scale, 1.0), 1, kernel, exclude_outside=exclude_outside)
 
 
-def cubic(at: Floats, size: int, scale: float = 1.0, a: float = -0.75, *, exclude_outside: bool = False) -> Taps:
+def cubic(at: Floats, size: int, scale: float = 1.0, a: float = -0.75, *, exclude_outside: bool = False) -> ResizeTaps:
     """Between four neighbours, by Keys' cubic."""
 
     def kernel(x: Floats) -> Floats:
@@ -101,7 +101,7 @@ def cubic(at: Floats, size: int, scale: float = 1.0, a: float = -0.75, *, exclud
 
 def _filtered(
     at: Floats, size: int, scale: float, radius: int, kernel: Callable[[Floats], Floats], *, exclude_outside: bool
-) -> Taps:
+) -> ResizeTaps:
     """Weighted sums of the elements within a radius, which grows as the scale shrinks."""
     reach = radius / scale
     first = np.floor(at - reach).astype(np.int64) + 1
@@ -111,10 +111,10 @@ def _filtered(
         weights = np.where((places >= 0) & (places < size), weights, 0)
     if exclude_outside or scale < 1:
         weights = weights / weights.sum(axis=1, keepdims=True)
-    return Taps(np.clip(places, 0, size - 1), weights)
+    return ResizeTaps(np.clip(places, 0, size - 1), weights)
 
 
-def resize(b: Builder, x: Value, taps: Mapping[int, Taps]) -> Value:
+def resize(b: Builder, x: Value, taps: Mapping[int, ResizeTaps]) -> Value:
     """A value with other elements along some axes."""
     if any(not t.picks for t in taps.values()) and x.dtype != DType.FLOAT32:
         raise UnsupportedNodeError(f"{x.dtype} values cannot be interpolated")
@@ -127,7 +127,7 @@ def resize(b: Builder, x: Value, taps: Mapping[int, Taps]) -> Value:
     return x
 
 
-def _operator(x: Value, rows: Taps, columns: Taps) -> tuple[type[Op], dict[str, Any]] | None:
+def _operator(x: Value, rows: ResizeTaps, columns: ResizeTaps) -> tuple[type[Op], dict[str, Any]] | None:
     """The operator that makes images so, if there is one, and its options."""
     copies = rows.picks and columns.picks
     kind = ResizeNearest if copies else ResizeBilinear
@@ -143,7 +143,7 @@ def _operator(x: Value, rows: Taps, columns: Taps) -> tuple[type[Op], dict[str, 
     return None
 
 
-def _alike(op: ResizeNearest | ResizeBilinear, size: int, taps: Taps) -> bool:
+def _alike(op: ResizeNearest | ResizeBilinear, size: int, taps: ResizeTaps) -> bool:
     """Whether an operator takes the same elements along an axis."""
     if isinstance(op, ResizeNearest):
         return np.array_equal(op.sources(size, len(taps.at)), taps.at[:, 0])
@@ -160,7 +160,7 @@ def _by_operator(b: Builder, x: Value, kind: type[Op], options: dict[str, Any]) 
     return b.value(made, (n, channels, height, width), atoms)
 
 
-def _along(b: Builder, x: Value, axis: int, taps: Taps) -> Value:
+def _along(b: Builder, x: Value, axis: int, taps: ResizeTaps) -> Value:
     """New elements along one axis: copies, or weighted sums of copies; a product with a matrix where that is less."""
     if taps.at.shape[1] > MOST_TAPS:
         whole = np.zeros((x.shape[axis], len(taps.at)))

@@ -36,7 +36,7 @@ SAVE = "save the model again: model.save('model.keras')"
 WHOLE = "build the model in Python, model.load_weights('weights.h5'), and save all of it: model.save('model.keras')"
 
 
-class DamagedError(MoteError):
+class DamagedArchiveError(MoteError):
     """A file that does not say what it should."""
 
     def __init__(self, reason: str) -> None:
@@ -74,14 +74,14 @@ def opened(data: bytes) -> Archive:
                 )
             weights = _member(archive, WEIGHTS, MOST_WEIGHTS)
     except (BadZipFile, NotImplementedError, EOFError, ValueError, OSError, RuntimeError, zlib.error) as error:
-        raise DamagedError(" ".join(str(error).split())) from None
+        raise DamagedArchiveError(" ".join(str(error).split())) from None
     return Archive(config, str(about.get("keras_version", "")), _weights(weights))
 
 
 def _member(archive: ZipFile, name: str, most: int) -> bytes:
     """The contents of a file of the archive, of which no more is unpacked than there may be."""
     if name not in archive.namelist():
-        raise DamagedError(f"there is no {name}")
+        raise DamagedArchiveError(f"there is no {name}")
     with archive.open(name) as file:
         found = file.read(most + 1)
     if len(found) > most:
@@ -93,9 +93,9 @@ def _json(text: bytes, name: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{name}: {error}") from None
+        raise DamagedArchiveError(f"{name}: {error}") from None
     if not isinstance(found, dict):
-        raise DamagedError(f"{name} is no object")
+        raise DamagedArchiveError(f"{name} is no object")
     return found
 
 
@@ -112,7 +112,7 @@ def _hdf5(data: bytes, what: str = "") -> Iterator[tuple[Any, Any]]:
         with h5py.File(BytesIO(data), "r") as file:
             yield h5py, file
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise DamagedError(f"{what}{' '.join(str(error).split())}") from None
+        raise DamagedArchiveError(f"{what}{' '.join(str(error).split())}") from None
 
 
 def _opened_hdf5(data: bytes) -> Archive:
@@ -129,7 +129,7 @@ def _opened_hdf5(data: bytes) -> Archive:
         config = _json(_text(file, NETWORK, heap).encode(), NETWORK)
         version = _text(file, "keras_version", heap) if "keras_version" in file.attrs else ""
         if LAYERS not in file:
-            raise DamagedError(f"there is no {LAYERS}")
+            raise DamagedArchiveError(f"there is no {LAYERS}")
         group = _hard_linked(h5py, file, LAYERS)
         arrays = dict(_arrays(h5py, group))
         layers = {name: _stored(group, name, arrays, heap) for name in _texts(group, "layer_names", heap)}
@@ -138,18 +138,18 @@ def _opened_hdf5(data: bytes) -> Archive:
 
 def _hard_linked(h5py: Any, file: Any, name: str) -> Any:
     if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Group):
-        raise DamagedError(f"'{name}' is no group of this file")
+        raise DamagedArchiveError(f"'{name}' is no group of this file")
     return file[name]
 
 
 def _stored(group: Any, layer: str, arrays: Mapping[str, Array], heap: int) -> Stored:
     """The weights of a layer, of which the groups and links were checked when the arrays were read."""
     if layer.startswith("/") or layer not in group:
-        raise DamagedError(f"there are no weights of '{layer}'")
+        raise DamagedArchiveError(f"there are no weights of '{layer}'")
     names = _texts(group[layer], "weight_names", heap)
     missing = next((name for name in names if f"{layer}/{name}" not in arrays), None)
     if missing is not None:
-        raise DamagedError(f"there is no weight '{missing}' of '{layer}'")
+        raise DamagedArchiveError(f"there is no weight '{missing}' of '{layer}'")
     return [(name, arrays[f"{layer}/{name}"]) for name in names]
 
 
@@ -167,7 +167,7 @@ def _texts(group: Any, name: str, heap: int) -> list[str]:
 def _text(group: Any, name: str, heap: int) -> str:
     found = _decoded(group, name, heap)
     if len(found) != 1:
-        raise DamagedError(f"the attribute {name} is no text")
+        raise DamagedArchiveError(f"the attribute {name} is no text")
     return found[0]
 
 
@@ -186,7 +186,7 @@ def _decoded(group: Any, name: str, heap: int) -> list[str]:
     about = group.attrs.get_id(name)
     count = int(np.prod(about.shape, dtype=np.int64))
     if about.dtype.kind not in "SO" and count:
-        raise DamagedError(f"the attribute {name} is no text")
+        raise DamagedArchiveError(f"the attribute {name} is no text")
     each = heap if about.dtype.kind == "O" else about.dtype.itemsize
     if count > MOST_OBJECTS or count * each > MOST_TEXT:
         raise TooLargeError(f"the attribute {name} has more than {MOST_TEXT:,} bytes")
@@ -206,12 +206,12 @@ def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
             if seen > MOST_OBJECTS:
                 raise TooLargeError(f"{WEIGHTS} has more than {MOST_OBJECTS:,} groups and arrays")
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                raise DamagedError(f"{WEIGHTS}: '{path}{name}' is a link to elsewhere")
+                raise DamagedArchiveError(f"{WEIGHTS}: '{path}{name}' is a link to elsewhere")
             item = group[name]
             if isinstance(item, h5py.Group):
                 address = h5py.h5o.get_info(item.id).addr
                 if address in groups:
-                    raise DamagedError(f"{WEIGHTS}: '{path}{name}' is a group that has another path as well")
+                    raise DamagedArchiveError(f"{WEIGHTS}: '{path}{name}' is a group that has another path as well")
                 groups.add(address)
                 waiting.append((f"{path}{name}/", item))
                 continue
@@ -219,7 +219,7 @@ def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
             if total > MOST_WEIGHTS:
                 raise TooLargeError(f"its weights take more than {MOST_WEIGHTS:,} bytes")
             if item.is_virtual or item.external:
-                raise DamagedError(f"{WEIGHTS}: '{path}{name}' is in another file")
+                raise DamagedArchiveError(f"{WEIGHTS}: '{path}{name}' is in another file")
             yield f"{path}{name}", _array(item)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
-from mote.frontends.keras.config import Description
+from mote.frontends.keras.config import LayerConfig
 from mote.graph import Quantization
 from mote.graph.tensor import Array, Shape
 
@@ -18,14 +18,14 @@ CHANNELS_LAST, CHANNELS_FIRST = "channels_last", "channels_first"
 
 
 @dataclass(frozen=True)
-class Call:
+class LayerCall:
     """A layer and what it is called with: values where the network has tensors, else what the file says."""
 
     b: Builder
-    layer: Description
+    layer: LayerConfig
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
-    apply: Callable[[Description, Sequence[Any], Mapping[str, Any]], Results]
+    apply: Callable[[LayerConfig, Sequence[Any], Mapping[str, Any]], Results]
     """Calls another layer, which is inside of this one."""
     masks: MutableMapping[Value, Value] = field(default_factory=dict)
     """Which steps of sequences count, of values whose steps do not all: booleans [batch, steps]."""
@@ -111,4 +111,4 @@ def channels_back(b: Builder, x: Value, first: bool) -> Value:
     return x if first or x.rank < 3 else moves.transpose(b, x, (0, *range(2, x.rank), 1))
 
 
-Parser = Callable[[Call], Results]
+Parser = Callable[[LayerCall], Results]

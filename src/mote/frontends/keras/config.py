@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.keras.archive import DamagedError
+from mote.frontends.keras.archive import DamagedArchiveError
 from mote.graph.tensor import Array, Shape
 
 MISSING = object()
@@ -24,7 +24,7 @@ OPERATIONS = "keras.src.ops"
 
 
 @dataclass(frozen=True)
-class Description:
+class LayerConfig:
     """A layer, or a network, as the file describes it: its class, its options, and the weights that lie at its path."""
 
     said: Mapping[str, Any]
@@ -63,7 +63,7 @@ class Description:
     def get(self, option: str, default: Any = MISSING) -> Any:
         found = self.options.get(option, default)
         if found is MISSING:
-            raise DamagedError(f"'{self.name}' does not say its {option}")
+            raise DamagedArchiveError(f"'{self.name}' does not say its {option}")
         return found
 
     def integer(self, option: str, default: Any = MISSING) -> int:
@@ -76,7 +76,7 @@ class Description:
             found = [found] * count
         numbers = tuple(_integer(n, f"{option} of '{self.name}'") for n in found)
         if len(numbers) != count:
-            raise DamagedError(f"{option} of '{self.name}' has {len(numbers)} numbers, not {count}")
+            raise DamagedArchiveError(f"{option} of '{self.name}' has {len(numbers)} numbers, not {count}")
         return numbers
 
     def list_of_integers(self, option: str) -> Shape:
@@ -88,30 +88,30 @@ class Description:
     def real(self, option: str, default: Any = MISSING) -> float:
         found = self.get(option, default)
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise DamagedError(f"{option} of '{self.name}' is no number")
+            raise DamagedArchiveError(f"{option} of '{self.name}' is no number")
         if not -FLOAT32_MAX <= found <= FLOAT32_MAX:
-            raise DamagedError(f"{option} of '{self.name}' is more than float32 holds")
+            raise DamagedArchiveError(f"{option} of '{self.name}' is more than float32 holds")
         return float(found)
 
     def flag(self, option: str, default: Any = MISSING) -> bool:
         found = self.get(option, default)
         if not isinstance(found, bool):
-            raise DamagedError(f"{option} of '{self.name}' is neither true nor false")
+            raise DamagedArchiveError(f"{option} of '{self.name}' is neither true nor false")
         return found
 
     def text(self, option: str, default: Any = MISSING) -> str:
         return _text(self.get(option, default), f"{option} of '{self.name}'")
 
-    def child(self, attribute: str, said: Any) -> Description:
+    def child(self, attribute: str, said: Any) -> LayerConfig:
         """A layer inside of it, which it has under a name."""
         told = _mapping(said, f"the {attribute} of '{self.name}'")
-        return Description(told, self.weights, f"{self.path}{attribute}/")
+        return LayerConfig(told, self.weights, f"{self.path}{attribute}/")
 
-    def children(self, attribute: str = "layers") -> list[Description]:
+    def children(self, attribute: str = "layers") -> list[LayerConfig]:
         """The layers of a network, say: weights lie under the names of their classes, which are counted."""
         said = self.get(attribute)
         if not isinstance(said, Sequence) or isinstance(said, str):
-            raise DamagedError(f"the {attribute} of '{self.name}' are no list")
+            raise DamagedArchiveError(f"the {attribute} of '{self.name}' are no list")
         used: dict[str, int] = {}
         found = []
         for told in said:
@@ -119,20 +119,20 @@ class Description:
             path = f"{self.path}{attribute}/"
             if not layer.is_operation:
                 path += f"{_unique(snake_case(CLASSES.get(layer.kind, layer.kind)), used)}/"
-            found.append(Description(layer.said, self.weights, path))
+            found.append(LayerConfig(layer.said, self.weights, path))
         return found
 
     def weight(self, number: int | str, shape: Sequence[int | None], what: str) -> Array:
         """A weight of its own, by its number, of a shape that is known but for some sizes."""
         path = f"{self.path}vars/{number}"
         if path not in self.weights:
-            raise DamagedError(f"the {what} of '{self.name}' is missing: there is no {path}")
+            raise DamagedArchiveError(f"the {what} of '{self.name}' is missing: there is no {path}")
         found = self.weights[path]
         fits = len(found.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, found.shape, strict=True))
         if not fits:
             wanted = "x".join("?" if n is None else str(n) for n in shape) or "one number"
             has = "x".join(map(str, found.shape)) or "one number"
-            raise DamagedError(f"the {what} of '{self.name}' is {has}, not {wanted}")
+            raise DamagedArchiveError(f"the {what} of '{self.name}' is {has}, not {wanted}")
         if found.dtype.kind not in "fiub":
             raise UnsupportedNodeError(f"its {what} has type {found.dtype}")
         return found
@@ -168,17 +168,17 @@ def _unique(name: str, used: dict[str, int]) -> str:
 
 def _text(found: Any, what: str) -> str:
     if not isinstance(found, str):
-        raise DamagedError(f"{what} is no text")
+        raise DamagedArchiveError(f"{what} is no text")
     return found
 
 
 def _integer(found: Any, what: str) -> int:
     if isinstance(found, bool) or not isinstance(found, int):
-        raise DamagedError(f"{what} is no whole number")
+        raise DamagedArchiveError(f"{what} is no whole number")
     return found
 
 
 def _mapping(found: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
-        raise DamagedError(f"{what} are not there")
+        raise DamagedArchiveError(f"{what} are not there")
     return found

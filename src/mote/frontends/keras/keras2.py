@@ -9,8 +9,8 @@ from typing import Any
 from mote.errors import MoteError
 from mote.frontends import limits
 from mote.frontends.keras.activations import KERAS2_HARD_SIGMOID
-from mote.frontends.keras.archive import Archive, DamagedError, Stored
-from mote.frontends.keras.config import NETWORKS, Description
+from mote.frontends.keras.archive import Archive, DamagedArchiveError, Stored
+from mote.frontends.keras.config import NETWORKS, LayerConfig
 from mote.frontends.keras.layers import LAYERS, merging, qkeras
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.layers.recurrent import CELLS, RECURRENT
@@ -58,10 +58,10 @@ def modernized(archive: Archive) -> Archive:
     try:
         config = _network(_plain(archive.config), older, 0)
     except RecursionError:
-        raise DamagedError("its layers are nested too deeply") from None
+        raise DamagedArchiveError("its layers are nested too deeply") from None
     if archive.layers is None:
         return Archive(config, version, {_renamed(path): x for path, x in archive.weights.items()})
-    return Archive(config, version, dict(_placed(Description(config, {}, ""), archive.layers)))
+    return Archive(config, version, dict(_placed(LayerConfig(config, {}, ""), archive.layers)))
 
 
 def _renamed(path: str) -> str:
@@ -120,7 +120,7 @@ def _name(said: Mapping[str, Any]) -> str:
 
 def _layer(said: Any, older: bool, depth: int) -> dict[str, Any]:
     if not isinstance(said, Mapping) or not isinstance(said.get("class_name"), str):
-        raise DamagedError("a layer is not described")
+        raise DamagedArchiveError("a layer is not described")
     kind, module = said["class_name"], said.get("module")
     if not isinstance(module, str):
         module = "keras.src.ops" if _is_operation(said) else "keras.layers" if kind in KNOWN | UNREAD else ""
@@ -242,7 +242,7 @@ def _node(node: Any, names: Collection[str], skipped: Collection[str]) -> Any:
         if isinstance(said, Mapping):
             return {name: first(part) for name, part in said.items()}
         if not isinstance(said, list):
-            raise DamagedError("a call does not say with what")
+            raise DamagedArchiveError("a call does not say with what")
         return [first(part) for part in said]
 
     given = first(node)
@@ -263,20 +263,20 @@ def _operand(said: Any, names: Collection[str], skipped: Collection[str]) -> Any
 def _tensor(said: Sequence[Any], skipped: Collection[str]) -> dict[str, Any]:
     name, call, place = said[:3]
     if not (isinstance(call, int) and isinstance(place, int)):
-        raise DamagedError("a tensor does not say which layer it comes from")
+        raise DamagedArchiveError("a tensor does not say which layer it comes from")
     return {"class_name": TENSOR, "config": {"keras_history": [name, call - (name in skipped), place]}}
 
 
 # Weights
 
 
-def _placed(network: Description, layers: Mapping[str, Stored]) -> Iterator[tuple[str, Array]]:
+def _placed(network: LayerConfig, layers: Mapping[str, Stored]) -> Iterator[tuple[str, Array]]:
     """The weights of a network's layers by the paths that they have in a `.keras` file."""
     for layer in network.children():
         yield from _of_layer(layer, layers.get(layer.name, ()))
 
 
-def _of_layer(layer: Description, stored: Stored) -> Iterator[tuple[str, Array]]:
+def _of_layer(layer: LayerConfig, stored: Stored) -> Iterator[tuple[str, Array]]:
     """The weights of a layer, which are in the order of its parts."""
     if layer.kind in NETWORKS and "layers" in layer.options:
         yield from _of_network(layer, stored)
@@ -302,7 +302,7 @@ def _numbered(path: str, stored: Stored) -> Iterator[tuple[str, Array]]:
     yield from ((f"{path}vars/{i}", value) for i, (_, value) in enumerate(stored))
 
 
-def _of_cells(cell: Description, stored: Stored) -> Iterator[tuple[str, Array]]:
+def _of_cells(cell: LayerConfig, stored: Stored) -> Iterator[tuple[str, Array]]:
     """Cells one after another: each has a kernel, a recurrent kernel and perhaps a bias."""
     for one in cell.children("cells") if cell.kind == "StackedRNNCells" else [cell]:
         count = 3 if one.flag("use_bias", True) else 2
@@ -310,7 +310,7 @@ def _of_cells(cell: Description, stored: Stored) -> Iterator[tuple[str, Array]]:
         stored = stored[count:]
 
 
-def _of_network(network: Description, stored: Stored) -> Iterator[tuple[str, Array]]:
+def _of_network(network: LayerConfig, stored: Stored) -> Iterator[tuple[str, Array]]:
     """The weights of a network that is a layer: all trainable ones come first, and only names say whose they are."""
     leaves = list(_leaves(network, ()))
     own: dict[int, list[tuple[str, Array]]] = {}
@@ -328,7 +328,7 @@ def _of_network(network: Description, stored: Stored) -> Iterator[tuple[str, Arr
         yield from _of_layer(leaves[i][0], found)
 
 
-def _leaves(network: Description, around: tuple[str, ...]) -> Iterator[tuple[Description, tuple[str, ...]]]:
+def _leaves(network: LayerConfig, around: tuple[str, ...]) -> Iterator[tuple[LayerConfig, tuple[str, ...]]]:
     """The layers of a network and of those inside, each with the names of the networks that it is in."""
     for layer in network.children():
         if layer.kind in NETWORKS and "layers" in layer.options:

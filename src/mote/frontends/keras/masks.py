@@ -11,7 +11,7 @@ import numpy as np
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Value
-from mote.frontends.keras.call import Call
+from mote.frontends.keras.call import LayerCall
 from mote.graph.types import DType
 
 PASSING = frozenset(
@@ -30,7 +30,7 @@ ALL = "every_mask"
 it counts in any of them."""
 
 
-def passed_on(call: Call, results: Sequence[Value]) -> Mapping[int, Value]:
+def passed_on(call: LayerCall, results: Sequence[Value]) -> Mapping[int, Value]:
     """The masks of a layer's results, by their places: its own ones, or those of what it is given."""
     layer = call.layer
     own = {i: mask for i, value in enumerate(results) if (mask := call.made.get(value)) is not None}
@@ -51,11 +51,11 @@ def passed_on(call: Call, results: Sequence[Value]) -> Mapping[int, Value]:
     return {0: reduce(lambda x, y: join(call.b, x, y), there)}
 
 
-def _whole(call: Call, value: Value, mask: Value | None) -> Value:
+def _whole(call: LayerCall, value: Value, mask: Value | None) -> Value:
     """A mask, or one of a value of which all steps count."""
     return call.b.constant(np.ones(value.shape[:2], bool)) if mask is None else mask
 
 
-def as_numbers(call: Call, mask: Value, dtype: DType = DType.FLOAT32) -> Value:
+def as_numbers(call: LayerCall, mask: Value, dtype: DType = DType.FLOAT32) -> Value:
     """1 where a step counts, and 0 where it does not."""
     return e.cast(call.b, e.cast(call.b, mask, DType.BOOL), dtype)

@@ -13,9 +13,9 @@ from mote.errors import MoteError, UnsupportedNodeError, naming
 from mote.frontends import limits
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
-from mote.frontends.keras.archive import SAVE, DamagedError, opened
-from mote.frontends.keras.call import CHANNELS_FIRST, Call, Results, flat
-from mote.frontends.keras.config import NETWORKS, Description
+from mote.frontends.keras.archive import SAVE, DamagedArchiveError, opened
+from mote.frontends.keras.call import CHANNELS_FIRST, LayerCall, Results, flat
+from mote.frontends.keras.config import NETWORKS, LayerConfig
 from mote.frontends.keras.keras2 import modernized
 from mote.frontends.keras.layers import LAYERS, qkeras
 from mote.frontends.keras.layers.core import NOISE
@@ -45,7 +45,7 @@ def read(source: Source) -> Model:
     """The file with its unsupported layers marked."""
     with naming(source.where):
         archive = modernized(opened(source.data))
-        return _Reader(source, Description(archive.config, archive.weights, "")).model()
+        return _Reader(source, LayerConfig(archive.config, archive.weights, "")).model()
 
 
 class _StopError(Exception):
@@ -57,7 +57,7 @@ class _Reader:
     """Reads one file."""
 
     source: Source
-    network: Description
+    network: LayerConfig
     index: int = 0
     masks: dict[Value, Value] = field(default_factory=dict)
     """Which steps of sequences count, of values that have masks."""
@@ -94,11 +94,11 @@ class _Reader:
         values = list(flat(self._run(self.network, inputs, "", 0)))
         yield from zip(values, output_names([value.name for value in values]), strict=True)
 
-    def _input(self, layer: Description) -> Value:
+    def _input(self, layer: LayerConfig) -> Value:
         """What the caller of the model gives."""
         said = layer.options.get("batch_shape", layer.options.get("batch_input_shape"))
         if not isinstance(said, list) or not said:
-            raise DamagedError(f"the input '{layer.name}' has no shape")
+            raise DamagedArchiveError(f"the input '{layer.name}' has no shape")
         for option in ("sparse", "ragged", "optional"):
             if layer.options.get(option):
                 raise MoteError(
@@ -132,17 +132,17 @@ class _Reader:
                 remedy=f"say how large it is: --shape {name}={example}",
             )
         if any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in sizes):
-            raise DamagedError(f"the input '{name}' has the shape {_shown(said)}")
+            raise DamagedArchiveError(f"the input '{name}' has the shape {_shown(said)}")
         return tuple(sizes)
 
-    def _run(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Any:
+    def _run(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Any:
         """What a network gives, in whatever lists the file has it."""
         limits.check_bodies(self.index and 1, depth)
         if network.kind == "Sequential":
             return self._in_a_row(network, given, prefix, depth)
         return self._graph(network, given, prefix, depth)
 
-    def _in_a_row(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Any:
+    def _in_a_row(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Any:
         found: Any = list(given)
         layers = [layer for layer in network.children() if layer.kind != INPUT]
         for i, layer in enumerate(layers):
@@ -151,12 +151,12 @@ class _Reader:
             found = self._call(layer, [found], {}, prefix + layer.name, shape, depth)
         return found
 
-    def _graph(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Any:
+    def _graph(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Any:
         """Calls in an order in which each has what it needs."""
         layers = {layer.name: layer for layer in network.children()}
         starts = list(_keys(network.get("input_layers")))
         if len(starts) != len(given):
-            raise DamagedError(f"'{network.name}' takes {len(starts)} tensors, and is given {len(given)}")
+            raise DamagedArchiveError(f"'{network.name}' takes {len(starts)} tensors, and is given {len(given)}")
         values: dict[Key, Value] = dict(zip(starts, given, strict=True))
         waiting = [
             (layer, number, _node(node, layer))
@@ -177,13 +177,13 @@ class _Reader:
                 results = self._call(layer, args, kwargs, name, shapes.get((layer.name, number, 0)), depth)
                 values |= {(layer.name, number, i): value for i, value in enumerate(flat(results))}
             if len(later) == len(waiting):
-                raise DamagedError(f"the layers {_some(layer.name for layer, *_ in later)} wait for one another")
+                raise DamagedArchiveError(f"the layers {_some(layer.name for layer, *_ in later)} wait for one another")
             waiting = later
         return _results(network.get("output_layers"), values)
 
     def _call(
         self,
-        layer: Description,
+        layer: LayerConfig,
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         name: str,
@@ -216,7 +216,7 @@ class _Reader:
         self.masks |= {new: masks[value] for new, value in zip(named, found, strict=True) if value in masks}
         return named
 
-    def _each_step(self, network: Description, given: Sequence[Value], prefix: str, depth: int) -> Value:
+    def _each_step(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Value:
         """What a network gives for each step of a sequence: steps are as good as images of a batch."""
         if len(given) != 1:
             raise MoteError(f"'{network.name}' takes one sequence, and is given {len(given)}", remedy=ONE)
@@ -227,7 +227,7 @@ class _Reader:
             raise MoteError(f"'{network.name}' gives {len(found)} values for each step, not one", remedy=ONE)
         return moves.reshape(self.b, found[0], (batch, steps, *found[0].shape[1:]))
 
-    def _apply(self, layer: Description, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
+    def _apply(self, layer: LayerConfig, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
         """Make the operators of a layer, or of one inside of another."""
         if kwargs.get("training") is True and layer.kind in TRAINED:
             raise UnsupportedNodeError("it is called as in training")
@@ -237,7 +237,7 @@ class _Reader:
         policy = layer.check_type()
         if any(kind in policy for kind in ("float16", "float64")):
             self.half.add(policy)
-        call = Call(self.b, layer, args, kwargs, partial(self._apply), self.masks, codes=self.codes)
+        call = LayerCall(self.b, layer, args, kwargs, partial(self._apply), self.masks, codes=self.codes)
         of_codes = qkeras.moved(call, parser) if layer.kind in qkeras.MOVES and not layer.is_operation else None
         made = parser(call) if of_codes is None else of_codes
         results = list(flat(made))
@@ -245,13 +245,13 @@ class _Reader:
         return made
 
 
-def _network_inside(layer: Description) -> Description | None:
+def _network_inside(layer: LayerConfig) -> LayerConfig | None:
     """The network that a layer applies to each step of a sequence, if it does."""
     inside = layer.child("layer", layer.get("layer"))
     return inside if inside.kind in NETWORKS and inside.is_own else None
 
 
-def _refusal(layer: Description) -> str:
+def _refusal(layer: LayerConfig) -> str:
     """Why a layer cannot be compiled."""
     if layer.kind == "Lambda":
         return "a Lambda is a program in Python, which Mote never runs"
@@ -260,7 +260,7 @@ def _refusal(layer: Description) -> str:
     return f"{layer.kind} is not supported"
 
 
-def _check_network(network: Description) -> None:
+def _check_network(network: LayerConfig) -> None:
     if network.kind not in NETWORKS or not network.is_own or "layers" not in network.options:
         raise MoteError(
             f"the model is a class of its own, '{network.kind}', and what it computes is not in the file",
@@ -268,7 +268,7 @@ def _check_network(network: Description) -> None:
         )
 
 
-def _inputs(network: Description) -> list[Description]:
+def _inputs(network: LayerConfig) -> list[LayerConfig]:
     """The layers that are the inputs of the whole model, in order."""
     children = network.children()
     if network.kind == "Sequential":
@@ -286,15 +286,15 @@ def _inputs(network: Description) -> list[Description]:
                 remedy=f"let it begin with keras.Input(shape), and {SAVE}",
             )
         config = {"name": f"{network.name}_input", "batch_shape": shape, "dtype": "float32"}
-        return [Description({"class_name": INPUT, "config": config}, network.weights, "")]
+        return [LayerConfig({"class_name": INPUT, "config": config}, network.weights, "")]
     named = {layer.name: layer for layer in children}
     found = [named.get(name) for name, *_ in _keys(network.get("input_layers"))]
     if not found or any(layer is None or layer.kind != INPUT for layer in found):
-        raise DamagedError("its inputs are not among its layers")
+        raise DamagedArchiveError("its inputs are not among its layers")
     return [layer for layer in found if layer is not None]
 
 
-def _channels_first(network: Description, rank: int) -> bool:
+def _channels_first(network: LayerConfig, rank: int) -> bool:
     """Whether layers for inputs of so many axes want channels first."""
     axes = f"{rank - 2}D"
     waiting = [network]
@@ -307,7 +307,7 @@ def _channels_first(network: Description, rank: int) -> bool:
     return False
 
 
-def _built_shape(layer: Description) -> Shape | None:
+def _built_shape(layer: LayerConfig) -> Shape | None:
     """The shape that a layer was built for."""
     built = layer.said.get("build_config")
     shape = built.get("input_shape") if isinstance(built, Mapping) else None
@@ -327,19 +327,19 @@ class _Node:
     kwargs: Mapping[str, Any]
 
 
-def _nodes(layer: Description) -> Sequence[Any]:
+def _nodes(layer: LayerConfig) -> Sequence[Any]:
     found = layer.said.get("inbound_nodes", [])
     if not isinstance(found, list):
-        raise DamagedError(f"the calls of '{layer.name}' are no list")
+        raise DamagedArchiveError(f"the calls of '{layer.name}' are no list")
     return found
 
 
-def _node(said: Any, layer: Description) -> _Node:
+def _node(said: Any, layer: LayerConfig) -> _Node:
     if not isinstance(said, Mapping) or not isinstance(said.get("args"), list):
-        raise DamagedError(f"a call of '{layer.name}' does not say with what")
+        raise DamagedArchiveError(f"a call of '{layer.name}' does not say with what")
     kwargs = said.get("kwargs") or {}
     if not isinstance(kwargs, Mapping):
-        raise DamagedError(f"a call of '{layer.name}' does not say with what")
+        raise DamagedArchiveError(f"a call of '{layer.name}' does not say with what")
     return _Node(said["args"], kwargs)
 
 
@@ -351,7 +351,7 @@ def _tensors(said: Any) -> Iterator[Mapping[str, Any]]:
         if isinstance(part, Mapping) and part.get("class_name") == TENSOR:
             config = part.get("config")
             if not isinstance(config, Mapping):
-                raise DamagedError("a tensor of a call is not described")
+                raise DamagedArchiveError("a tensor of a call is not described")
             yield config
         elif isinstance(part, Mapping):
             waiting += part.values()
@@ -376,10 +376,10 @@ def _shapes(nodes: Sequence[_Node]) -> Iterator[tuple[Key, Shape]]:
 
 def _key(said: Any) -> Key:
     if not isinstance(said, list) or len(said) != 3:
-        raise DamagedError("a tensor does not say which layer it comes from")
+        raise DamagedArchiveError("a tensor does not say which layer it comes from")
     name, node, place = said
     if not (isinstance(name, str) and isinstance(node, int) and isinstance(place, int)):
-        raise DamagedError("a tensor does not say which layer it comes from")
+        raise DamagedArchiveError("a tensor does not say which layer it comes from")
     return name, node, place
 
 
@@ -398,14 +398,14 @@ def _keys(said: Any) -> Iterator[Key]:
         for part in said:
             yield from _keys(part)
     else:
-        raise DamagedError("the inputs or outputs of a network are not named")
+        raise DamagedArchiveError("the inputs or outputs of a network are not named")
 
 
 def _results(said: Any, values: Mapping[Key, Value]) -> list[Value]:
     found = []
     for key in _keys(said):
         if key not in values:
-            raise DamagedError(f"the output '{key[0]}' is not computed")
+            raise DamagedArchiveError(f"the output '{key[0]}' is not computed")
         found.append(values[key])
     if not found:
         raise MoteError("the model has no outputs")
@@ -425,7 +425,7 @@ def _filled(b: Builder, said: Any, values: Mapping[Key, Value]) -> Any:
         try:
             return b.constant(np.asarray(config.get("value"), str(config.get("dtype", "float32"))))
         except (TypeError, ValueError):
-            raise DamagedError("a constant is no array") from None
+            raise DamagedArchiveError("a constant is no array") from None
     if kind == "__slice__" or kind == "slice":
         return slice(*[_bound(config, name) for name in ("start", "stop", "step")])
     return {name: _filled(b, part, values) for name, part in said.items()}

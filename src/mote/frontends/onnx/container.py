@@ -9,7 +9,7 @@ from typing import Any
 from mote.errors import MoteError, TooLargeError
 from mote.extras import require
 from mote.frontends import limits
-from mote.frontends.onnx.node import ML, Call
+from mote.frontends.onnx.node import ML, FileNode
 from mote.frontends.onnx.qonnx import channels_first
 from mote.frontends.onnx.tensors import EXPORT, MOST_BYTES, DamagedError
 from mote.text import printable
@@ -23,7 +23,7 @@ _OWN = "ai.onnx"
 
 
 @dataclass(frozen=True)
-class Function:
+class LocalFunction:
     """A function that the file itself defines."""
 
     inputs: tuple[str, ...]
@@ -42,7 +42,7 @@ class Container:
     proto: Any
     versions: Mapping[str, int]
     """Of the sets of operators, by their domains."""
-    functions: Mapping[tuple[str, str], Function]
+    functions: Mapping[tuple[str, str], LocalFunction]
     notes: tuple[str, ...] = ()
     """What was done to the file before it is read."""
 
@@ -157,25 +157,25 @@ def _name_of(function: Any) -> tuple[str, str]:
     return domain_of(function.domain), function.name
 
 
-def _function(f: Any, onnx: Any) -> Function:
+def _function(f: Any, onnx: Any) -> LocalFunction:
     _check_versions(_versions(f.opset_import), onnx)
     defaults = {a.name: a for a in f.attribute_proto}
     return function_of(f, defaults, frozenset({*f.attribute, *defaults}))
 
 
-def function_of(f: Any, defaults: Mapping[str, Any], attributes: frozenset[str]) -> Function:
+def function_of(f: Any, defaults: Mapping[str, Any], attributes: frozenset[str]) -> LocalFunction:
     """A function from its record, with what is said of its attributes."""
-    return Function(tuple(f.input), tuple(f.output), defaults, attributes, f.node, _versions(f.opset_import))
+    return LocalFunction(tuple(f.input), tuple(f.output), defaults, attributes, f.node, _versions(f.opset_import))
 
 
-def calls_of(nodes: Sequence[Any], versions: Mapping[str, int]) -> list[Call]:
+def calls_of(nodes: Sequence[Any], versions: Mapping[str, int]) -> list[FileNode]:
     """The nodes of a graph, or of a function."""
     if len(nodes) > MOST_NODES:
         raise TooLargeError(f"{len(nodes):,} nodes are more than {MOST_NODES:,}", remedy="split the model")
     return [call_of(node, versions) for node in nodes]
 
 
-def call_of(node: Any, versions: Mapping[str, int]) -> Call:
+def call_of(node: Any, versions: Mapping[str, int]) -> FileNode:
     domain = domain_of(node.domain)
     if domain in ("", ML) and domain not in versions:
         raise DamagedError(f"it does not say which version of the operators of '{domain or _OWN}' it uses")
@@ -185,10 +185,10 @@ def call_of(node: Any, versions: Mapping[str, int]) -> Call:
             raise DamagedError(f"node '{printable(node.name)}' has the attribute {printable(attribute.name)} twice")
         attributes[attribute.name] = attribute
     names = tuple(node.input), tuple(node.output)
-    return Call(domain, node.op_type, node.name, *names, attributes, versions.get(domain, 1), node)
+    return FileNode(domain, node.op_type, node.name, *names, attributes, versions.get(domain, 1), node)
 
 
-def check_order(calls: Sequence[Call], given: Sequence[str]) -> None:
+def check_order(calls: Sequence[FileNode], given: Sequence[str]) -> None:
     """Every node computes something, every name that it reads is there before it, and no name is computed twice."""
     made: dict[str, int] = {}
     for place, call in enumerate(calls):
@@ -210,7 +210,7 @@ def check_order(calls: Sequence[Call], given: Sequence[str]) -> None:
         )
 
 
-def _leads(calls: Sequence[Call], made: Mapping[str, int], node: int, to: int) -> bool:
+def _leads(calls: Sequence[FileNode], made: Mapping[str, int], node: int, to: int) -> bool:
     """Whether a node needs, by way of others, what another one computes."""
     seen, waiting = set(), [node]
     while waiting:
@@ -223,6 +223,6 @@ def _leads(calls: Sequence[Call], made: Mapping[str, int], node: int, to: int) -
     return False
 
 
-def named(place: int, call: Call) -> str:
+def named(place: int, call: FileNode) -> str:
     """How messages name a node."""
     return f"layer {place} {printable(call.code)} '{printable(call.label)}'"

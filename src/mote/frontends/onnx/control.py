@@ -11,7 +11,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, elementwise, moves
-from mote.frontends.onnx.node import LOST, Entry, LostError, Node
+from mote.frontends.onnx.node import LOST, Entry, Node, UnavailableError
 from mote.frontends.onnx.ops import classical
 from mote.graph.tensor import Array
 
@@ -19,7 +19,7 @@ MOST_ROUNDS = 1 << 10
 UNROLL = "export the model with a fixed number of rounds, or with the loop unrolled"
 
 
-class Bodies(Protocol):
+class BodyReader(Protocol):
     """Reads the bodies of control flow."""
 
     def body(self, graph: Any, given: Sequence[Entry], node: Node) -> list[Entry]:
@@ -35,7 +35,7 @@ class Bodies(Protocol):
         ...
 
 
-def if_(node: Node, bodies: Bodies) -> list[Entry]:
+def if_(node: Node, bodies: BodyReader) -> list[Entry]:
     """The branch that is taken; where that is only known at run time, both, and a choice between their results."""
     then, else_ = (node.graph(name) for name in ("then_branch", "else_branch"))
     condition = node.maybe_known(0)
@@ -45,7 +45,7 @@ def if_(node: Node, bodies: Bodies) -> list[Entry]:
     return [_chosen(node, bodies, there(a), there(b)) for a, b in results]
 
 
-def _chosen(node: Node, bodies: Bodies, then: Entry, else_: Entry) -> Entry:
+def _chosen(node: Node, bodies: BodyReader, then: Entry, else_: Entry) -> Entry:
     """One of two values, as the condition says at run time."""
     one, other = bodies.value(then), bodies.value(else_)
     if (one.shape, one.dtype) != (other.shape, other.dtype):
@@ -58,11 +58,11 @@ def _chosen(node: Node, bodies: Bodies, then: Entry, else_: Entry) -> Entry:
 def there(entry: Entry) -> Entry:
     """A value, unless it is lost."""
     if entry is LOST:
-        raise LostError
+        raise UnavailableError
     return entry
 
 
-def loop(node: Node, bodies: Bodies) -> list[Entry]:
+def loop(node: Node, bodies: BodyReader) -> list[Entry]:
     """Each round after the other. Whether there is one more must be known."""
     graph = node.graph("body")
     rounds = _rounds(node)
@@ -97,7 +97,7 @@ def _rounds(node: Node) -> int | None:
     return _whole(found)
 
 
-def scan(node: Node, bodies: Bodies) -> list[Entry]:
+def scan(node: Node, bodies: BodyReader) -> list[Entry]:
     """One round for each element along an axis of the inputs."""
     graph = node.graph("body")
     count = node.integer("num_scan_inputs")
@@ -147,7 +147,7 @@ def _each(node: Node, name: str, count: int) -> list[int]:
     return found
 
 
-def _stacked(node: Node, bodies: Bodies, parts: Sequence[Entry], axis: int) -> Entry:
+def _stacked(node: Node, bodies: BodyReader, parts: Sequence[Entry], axis: int) -> Entry:
     """The results of all rounds along a new axis."""
     if not parts:
         raise UnsupportedNodeError("a loop without rounds makes nothing")
@@ -169,4 +169,4 @@ def _whole(value: Array) -> int:
     return int(value.reshape(-1)[0])
 
 
-CONTROL: Mapping[str, Callable[[Node, Bodies], list[Entry]]] = {"If": if_, "Loop": loop, "Scan": scan}
+CONTROL: Mapping[str, Callable[[Node, BodyReader], list[Entry]]] = {"If": if_, "Loop": loop, "Scan": scan}

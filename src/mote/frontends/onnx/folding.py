@@ -12,7 +12,7 @@ import numpy as np
 from mote.errors import TooLargeError, UnsupportedNodeError
 from mote.extras import quiet, require
 from mote.frontends import limits
-from mote.frontends.onnx.node import ML, Call, words
+from mote.frontends.onnx.node import ML, FileNode, words
 from mote.frontends.onnx.tensors import read_sparse, read_tensor
 from mote.graph.tensor import Array
 
@@ -36,7 +36,7 @@ _AS_LARGE = words("NonZero Compress Unique StringSplit")
 """What may have fewer elements than its inputs, but not many more: how many is only known afterwards."""
 
 
-def types_of(call: Call, given: Mapping[str, Any], data: Mapping[str, Array]) -> list[Any]:
+def types_of(call: FileNode, given: Mapping[str, Any], data: Mapping[str, Array]) -> list[Any]:
     """What the standard says of the types and shapes of a node's outputs, as the records that it has for them; None
     where it says nothing. `given` has those of the inputs, `data` the constants among them."""
     from onnx import defs, helper, numpy_helper, shape_inference
@@ -69,7 +69,7 @@ def sizes_of(type_: Any) -> tuple[int, ...] | None:
     return tuple(d.dim_value for d in dims)
 
 
-def constant_of(call: Call) -> Array:
+def constant_of(call: FileNode) -> Array:
     """The value of a Constant node, in whichever way it is written."""
     from onnx import AttributeProto
 
@@ -95,7 +95,7 @@ def _strings(texts: Sequence[bytes]) -> Array:
     return np.array([text.decode("utf-8", "backslashreplace") for text in texts], dtype=object)
 
 
-def folded(call: Call, inputs: Sequence[Array | None], types: Sequence[Any]) -> list[Array | None] | None:
+def folded(call: FileNode, inputs: Sequence[Array | None], types: Sequence[Any]) -> list[Array | None] | None:
     """The outputs of a node whose inputs are all known; None where it is left to be an operator."""
     if call.domain not in ("", ML) or call.op_type in _NEVER:
         return None
@@ -120,7 +120,7 @@ def _small(given: Sequence[Array]) -> bool:
     return few and all(size <= MOST_AT_ONCE for size in sizes)
 
 
-def _evaluated(call: Call, inputs: Sequence[Array | None]) -> list[Array | None] | None:
+def _evaluated(call: FileNode, inputs: Sequence[Array | None]) -> list[Array | None] | None:
     from onnx import helper
 
     evaluator: Any = require("onnx.reference", extra="onnx").ReferenceEvaluator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mote.errors import MoteError
-from mote.frontends.onnx.node import Scope, words
+from mote.frontends.onnx.node import GraphScope, words
 from mote.frontends.onnx.tensors import DTYPES, DamagedError, held_type
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
@@ -134,7 +134,7 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
     return Input(info.name, tuple(shape), dtype, number)
 
 
-def is_image(scope: Scope, name: str) -> bool:
+def is_image(scope: GraphScope, name: str) -> bool:
     """Whether the first thing that is done with an input, but for functions of its elements, wants channels on axis
     1."""
     seen, waiting = set(), [name]

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.onnx.container import Function
-from mote.frontends.onnx.node import TYPES, Call
+from mote.frontends.onnx.container import LocalFunction
+from mote.frontends.onnx.node import TYPES, FileNode
 from mote.text import printable
 
 
-def written_out(function: Function, call: Call) -> list[Any]:
+def written_out(function: LocalFunction, call: FileNode) -> list[Any]:
     """The nodes of a function, as one call of it means them."""
     given = {**function.defaults, **{name: a for name, a in call.attributes.items() if name in function.attributes}}
     if unknown := set(call.attributes) - function.attributes:

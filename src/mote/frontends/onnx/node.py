@@ -30,7 +30,7 @@ LOST = object()
 """Stands for what a node would have made that cannot be compiled, where not even the shape of it is known."""
 
 
-class LostError(Exception):
+class UnavailableError(Exception):
     """Something cannot be computed because something else cannot, which was told already."""
 
 
@@ -45,7 +45,7 @@ TYPES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class FileNode:
     """A node as the file has it. Inputs and outputs are names, empty where they are left out; attributes are the
     file's own records."""
 
@@ -92,20 +92,20 @@ class Call:
 
 
 @dataclass(eq=False)
-class Scope:
+class GraphScope:
     """The graph that a node stands in, and what is known of its values: constants are arrays as the file has them
     (float64 and float16 included), everything else is a Value. A body sees the scope around it."""
 
-    calls: Sequence[Call]
+    calls: Sequence[FileNode]
     outputs: Sequence[str]
     values: dict[str, Entry] = field(default_factory=dict)
-    around: Scope | None = None
+    around: GraphScope | None = None
     types: dict[str, int] = field(default_factory=dict)
     """The types of elements in the file, as it numbers them: real numbers of any width become float32 Values."""
 
     def element_type(self, name: str) -> int:
         """0 where it is not known."""
-        scope: Scope | None = self
+        scope: GraphScope | None = self
         while scope is not None:
             if name in scope.types:
                 return scope.types[name]
@@ -114,7 +114,7 @@ class Scope:
 
     def find(self, name: str) -> Entry:
         """What is known of a name; None where nothing is."""
-        scope: Scope | None = self
+        scope: GraphScope | None = self
         while scope is not None:
             if name in scope.values:
                 return scope.values[name]
@@ -128,29 +128,29 @@ class Scope:
         return found if isinstance(found, np.ndarray) else None
 
     @cached_property
-    def _producers(self) -> dict[str, Call]:
+    def _producers(self) -> dict[str, FileNode]:
         return {name: call for call in self.calls for name in call.outputs if name}
 
     @cached_property
-    def _consumers(self) -> dict[str, list[Call]]:
-        found: dict[str, list[Call]] = {}
+    def _consumers(self) -> dict[str, list[FileNode]]:
+        found: dict[str, list[FileNode]] = {}
         for call in self.calls:
             for name in call.reads:
                 found.setdefault(name, []).append(call)
         return found
 
-    def producer(self, name: str) -> Call | None:
+    def producer(self, name: str) -> FileNode | None:
         """The node of this graph that computes a value, folded or not."""
         return self._producers.get(name)
 
-    def consumers(self, name: str) -> Sequence[Call]:
+    def consumers(self, name: str) -> Sequence[FileNode]:
         """The nodes of this graph that read a value, those whose bodies do included."""
         return self._consumers.get(name, [])
 
     def is_output(self, name: str) -> bool:
         return name in self.outputs
 
-    def only_consumer(self, name: str) -> Call | None:
+    def only_consumer(self, name: str) -> FileNode | None:
         """The one node that reads a value, if nothing else does and it is no output."""
         found = self.consumers(name)
         return found[0] if len(found) == 1 and not self.is_output(name) else None
@@ -160,11 +160,11 @@ class Scope:
 class Node:
     """A node with its inputs as values. `asked` has the attributes that its parser has asked for."""
 
-    call: Call
+    call: FileNode
     index: int
     b: Builder
     inputs: tuple[Value | None, ...]
-    scope: Scope
+    scope: GraphScope
     asked: set[str] = field(default_factory=set)
 
     @property

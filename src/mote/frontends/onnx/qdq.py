@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, quantized
-from mote.frontends.onnx.node import MICROSOFT, Call, Node, Parser, Scope, words
+from mote.frontends.onnx.node import MICROSOFT, FileNode, GraphScope, Node, Parser, words
 from mote.frontends.onnx.ops import moves, reductions, resize, windows
 from mote.frontends.onnx.ops import quantized as parsers
 from mote.graph import Quantization
@@ -37,7 +37,7 @@ PARSERS: Mapping[tuple[str, str], Parser] = {
 
 
 @dataclass(frozen=True)
-class Operand:
+class QuantizedOperand:
     """Codes that an operator reads as real numbers."""
 
     value: Value
@@ -53,10 +53,10 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Result:
+class QuantizedResult:
     """What a group gives: the QuantizeLinear at its end, and the names between."""
 
-    call: Call
+    call: FileNode
     quant: Quantization
     dtype: DType
     between: tuple[str, ...]
@@ -76,11 +76,11 @@ def group(node: Node) -> Found | None:
 # What is around a node
 
 
-def _is(call: Call | None, name: str) -> bool:
+def _is(call: FileNode | None, name: str) -> bool:
     return call is not None and call.op_type == name and call.domain in ("", MICROSOFT)
 
 
-def _parameters(scope: Scope, call: Call) -> tuple[Array, Array | None] | None:
+def _parameters(scope: GraphScope, call: FileNode) -> tuple[Array, Array | None] | None:
     """The scale and the zero point of a QuantizeLinear or a DequantizeLinear, if they are constants."""
     scale = scope.constant(call.inputs[1]) if len(call.inputs) > 1 else None
     named = len(call.inputs) > 2 and bool(call.inputs[2])
@@ -89,7 +89,7 @@ def _parameters(scope: Scope, call: Call) -> tuple[Array, Array | None] | None:
     return None if scale is None or (named and zero is None) or blocks else (scale, zero)
 
 
-def _quantization(call: Call, scope: Scope, number: int) -> tuple[Quantization, DType] | None:
+def _quantization(call: FileNode, scope: GraphScope, number: int) -> tuple[Quantization, DType] | None:
     found = _parameters(scope, call)
     if found is None:
         return None
@@ -102,7 +102,7 @@ def _quantization(call: Call, scope: Scope, number: int) -> tuple[Quantization, 
         return None
 
 
-def _operand(node: Node, position: int) -> Operand | None:
+def _operand(node: Node, position: int) -> QuantizedOperand | None:
     """An input that is a DequantizeLinear of 8 bits, perhaps with moves behind it."""
     value = node.optional(position)
     if value is None:
@@ -114,10 +114,12 @@ def _operand(node: Node, position: int) -> Operand | None:
     if codes is None or quant is None or quant.per_channel or codes.dtype != DType.INT8:
         return None
     made = _dequantize(node.scope, node.call.inputs[position])
-    return Operand(codes, quant, DType.UINT8 if quant.unsigned else DType.INT8, made is None or len(made.inputs) > 2)
+    return QuantizedOperand(
+        codes, quant, DType.UINT8 if quant.unsigned else DType.INT8, made is None or len(made.inputs) > 2
+    )
 
 
-def _dequantize(scope: Scope, name: str) -> Call | None:
+def _dequantize(scope: GraphScope, name: str) -> FileNode | None:
     """The DequantizeLinear before a value, through moves."""
     call = scope.producer(name)
     while call is not None and call.op_type in MOVES:
@@ -125,7 +127,7 @@ def _dequantize(scope: Scope, name: str) -> Call | None:
     return call if _is(call, "DequantizeLinear") else None
 
 
-def _constant(node: Node, position: int, value: Value) -> Operand | None:
+def _constant(node: Node, position: int, value: Value) -> QuantizedOperand | None:
     """Constant codes, of 8 or of 32 bits."""
     call = node.scope.producer(node.call.inputs[position])
     codes = node.scope.constant(call.inputs[0]) if call is not None and _is(call, "DequantizeLinear") else None
@@ -136,10 +138,10 @@ def _constant(node: Node, position: int, value: Value) -> Operand | None:
         return None
     quant = replace(found[0], unsigned=False)
     held = quantized.coded(node.b, Value(value.shape, DType(codes.dtype.name), data=codes), quant)
-    return Operand(held, found[0], DType(codes.dtype.name), len(call.inputs) > 2 and bool(call.inputs[2]))
+    return QuantizedOperand(held, found[0], DType(codes.dtype.name), len(call.inputs) > 2 and bool(call.inputs[2]))
 
 
-def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> Result | None:
+def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> QuantizedResult | None:
     """The QuantizeLinear that alone reads what a node makes, perhaps behind a Relu or a Clip that it makes needless."""
     scope, name = node.scope, names[-1] if names else node.call.outputs[0]
     between = names or (name,)
@@ -157,10 +159,10 @@ def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> R
     quant, dtype = found
     if clip is not None and not _needless(scope, clip, quant):
         return None
-    return Result(call, quant, dtype, between)
+    return QuantizedResult(call, quant, dtype, between)
 
 
-def _needless(scope: Scope, call: Call, quant: Quantization) -> bool:
+def _needless(scope: GraphScope, call: FileNode, quant: Quantization) -> bool:
     """Whether codes cannot be outside of what a Relu or a Clip lets pass."""
     zero, scale = int(quant.zero_point[0]), np.float32(quant.scale[0])
     if call.op_type == "Relu":
@@ -172,7 +174,7 @@ def _needless(scope: Scope, call: Call, quant: Quantization) -> bool:
     return low <= -128 and high >= 127
 
 
-def _bound(scope: Scope, call: Call, place: int, name: str) -> float | None:
+def _bound(scope: GraphScope, call: FileNode, place: int, name: str) -> float | None:
     """A bound of a Clip; None where it is computed."""
     if name in call.attributes:
         return float(call.attributes[name].f)
@@ -220,24 +222,26 @@ def _moves(node: Node) -> bool:
     return True
 
 
-def _layer(node: Node) -> tuple[Operand, Operand] | None:
+def _layer(node: Node) -> tuple[QuantizedOperand, QuantizedOperand] | None:
     x, w = _operand(node, 0), _operand(node, 1)
     if x is None or w is None or not w.value.constant or w.value.data is None:
         return None
     return x, w
 
 
-def _fits(x: Operand, w: Operand, end: Result) -> bool:
+def _fits(x: QuantizedOperand, w: QuantizedOperand, end: QuantizedResult) -> bool:
     """Whether the types of a layer are those of a kernel."""
     return x.dtype == end.dtype and _alike(x, w)
 
 
-def _alike(x: Operand, w: Operand) -> bool:
+def _alike(x: QuantizedOperand, w: QuantizedOperand) -> bool:
     """Whether codes can be multiplied: int8 ones with int8 ones only."""
     return w.dtype in quantized.BYTES and (x.dtype == DType.UINT8 or w.dtype == DType.INT8)
 
 
-def _bias(node: Node, position: int, x: Operand, w: Operand, name: str = "") -> tuple[bool, Array | None]:
+def _bias(
+    node: Node, position: int, x: QuantizedOperand, w: QuantizedOperand, name: str = ""
+) -> tuple[bool, Array | None]:
     """Whether a bias is, or becomes, one of 32 bits in steps of the product of both scales; and that bias."""
     if not name and not node.has(position):
         return True, None
@@ -254,7 +258,7 @@ def _bias(node: Node, position: int, x: Operand, w: Operand, name: str = "") -> 
     return True, np.rint(known.astype(np.float32) / scale).astype(np.int32)
 
 
-def _weights(w: Operand) -> Array:
+def _weights(w: QuantizedOperand) -> Array:
     """Constant codes as the file has them."""
     assert w.value.data is not None
     return w.value.data
@@ -275,7 +279,7 @@ def _conv(node: Node) -> Found | None:
     return end.of(made)
 
 
-def _zero(w: Operand) -> Array:
+def _zero(w: QuantizedOperand) -> Array:
     """The zero points of constant codes, which are int8 here."""
     return w.quant.zero_point
 
@@ -297,7 +301,7 @@ def _gemm(node: Node) -> Found | None:
     return end.of(quantized.linear(node.b, x.value, weights, w.quant.scale, bias, end.quant, zero=_zero(w)))
 
 
-def _real_gemm(node: Node, x: Operand, w: Operand, weights: Array) -> Found | None:
+def _real_gemm(node: Node, x: QuantizedOperand, w: QuantizedOperand, weights: Array) -> Found | None:
     """With real results; a bias of real numbers is none of integers then."""
     quantizes = [c for c in node.scope.consumers(node.call.outputs[0]) if _is(c, "QuantizeLinear")]
     given = _operand(node, 2)
@@ -331,7 +335,7 @@ def _matmul(node: Node) -> Found | None:
     return {node.call.outputs[0]: parsers.real_linear(node.b, x.value, _weights(w), w.quant.scale, None, _zero(w))}
 
 
-def _summed(node: Node) -> tuple[Call, str] | None:
+def _summed(node: Node) -> tuple[FileNode, str] | None:
     """The Add of a constant vector that alone reads a product, and that vector."""
     call = node.scope.only_consumer(node.call.outputs[0])
     if call is None or call.domain or call.op_type != "Add":
@@ -342,7 +346,7 @@ def _summed(node: Node) -> tuple[Call, str] | None:
     return (call, name) if known is not None and known.shape == (width,) else None
 
 
-def _matmul_add(node: Node, x: Operand, w: Operand) -> Found | None:
+def _matmul_add(node: Node, x: QuantizedOperand, w: QuantizedOperand) -> Found | None:
     """A product and a sum are one layer to ONNX Runtime, which makes integers of the bias too."""
     found = _summed(node)
     if found is None or not (x.has_zero and w.has_zero) or (w.quant.per_channel and w.quant.axis % 2 != 1):
@@ -368,12 +372,12 @@ def _pair(node: Node) -> Found | None:
     return end.of(of(node.b, _held(node, x), _held(node, y), end.quant))
 
 
-def _held(node: Node, x: Operand) -> Value:
+def _held(node: Node, x: QuantizedOperand) -> Value:
     """Codes with what they stand for."""
     return x.value if not x.value.constant else replace(x.value, quant=x.quant)
 
 
-def _function(make: Callable[[Node, Operand, Result], Value]) -> Callable[[Node], Found | None]:
+def _function(make: Callable[[Node, QuantizedOperand, QuantizedResult], Value]) -> Callable[[Node], Found | None]:
     """Of one operand, with codes of one type."""
 
     def find(node: Node) -> Found | None:
@@ -385,23 +389,23 @@ def _function(make: Callable[[Node, Operand, Result], Value]) -> Callable[[Node]
     return find
 
 
-def _sigmoid(node: Node, x: Operand, end: Result) -> Value:
+def _sigmoid(node: Node, x: QuantizedOperand, end: QuantizedResult) -> Value:
     return quantized.function(node.b, x.value, parsers.sigmoid, end.quant)
 
 
-def _leaky_relu(node: Node, x: Operand, end: Result) -> Value:
+def _leaky_relu(node: Node, x: QuantizedOperand, end: QuantizedResult) -> Value:
     return quantized.function(node.b, x.value, parsers.leaky(node.real("alpha", 0.01)), end.quant)
 
 
-def _average_pool(node: Node, x: Operand, end: Result) -> Value:
+def _average_pool(node: Node, x: QuantizedOperand, end: QuantizedResult) -> Value:
     return parsers.pooled(node, x.value, end.quant)
 
 
-def _global_average_pool(node: Node, x: Operand, end: Result) -> Value:
+def _global_average_pool(node: Node, x: QuantizedOperand, end: QuantizedResult) -> Value:
     return quantized.mean(node.b, x.value, range(2, x.value.rank), end.quant)
 
 
-def _softmax(node: Node, x: Operand, end: Result) -> Value:
+def _softmax(node: Node, x: QuantizedOperand, end: QuantizedResult) -> Value:
     return parsers.softmax(node, x.value, end.quant, node.version)
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, elementwise, matrix, moves, quantized, windows
 from mote.frontends.build.codes import AffineCodes, Codes
-from mote.frontends.onnx.node import Call, Node, Scope
+from mote.frontends.onnx.node import FileNode, GraphScope, Node
 from mote.frontends.onnx.ops import qonnx as parsers
-from mote.frontends.onnx.ops.qonnx import Held
+from mote.frontends.onnx.ops.qonnx import StoredCodes
 from mote.frontends.onnx.ops.quantized import conv_axes
 from mote.frontends.onnx.ops.windows import axes_of
 from mote.frontends.onnx.qonnx import GENERAL, QUANTS, Grid
@@ -28,7 +28,7 @@ from mote.graph.fixedpoint import INT32_MAX, quantize_multiplier
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import Axis
-from mote.ops.elementwise.activations import Table
+from mote.ops.elementwise.activations import LookupTable
 from mote.ops.matrix.affine_layer import FRACTION_BITS, snapped
 
 Reals = NDArray[np.float64]
@@ -69,11 +69,11 @@ def _quant(node: Node, codes: Value) -> Quantization:
     return quantized.known_quant(node.b, codes)
 
 
-def _is_quant(call: Call | None) -> bool:
+def _is_quant(call: FileNode | None) -> bool:
     return call is not None and call.domain in GENERAL and call.op_type in (*QUANTS, "BipolarQuant")
 
 
-def _weights(scope: Scope, name: str) -> tuple[Array, Array] | None:
+def _weights(scope: GraphScope, name: str) -> tuple[Array, Array] | None:
     """Constant integers and what one of each is worth: of a Quant, perhaps moved, or of numbers that are whole."""
     call, known = scope.producer(name), scope.constant(name)
     if known is None or known.dtype.kind != "f":
@@ -124,7 +124,7 @@ class _Behind:
         self.order = self.order or tuple(range(self.rank))
         self.names = self.names or [self.node.call.outputs[0]]
 
-    def end(self) -> Call:
+    def end(self) -> FileNode:
         """The quantizer at the end."""
         scope = self.node.scope
         while True:
@@ -165,13 +165,13 @@ class _Behind:
         self.low, self.high = np.clip(self.low, low, high), np.clip(self.high, low, high)
 
 
-def _other(scope: Scope, call: Call, name: str) -> tuple[Array | None, bool]:
+def _other(scope: GraphScope, call: FileNode, name: str) -> tuple[Array | None, bool]:
     """The constant beside a value, and whether the value comes first."""
     first = call.inputs[0] == name
     return scope.constant(call.inputs[1 if first else 0]), first
 
 
-def _add(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _add(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     by = behind.channels(_other(scope, call, behind.names[-1])[0])
     if by is None:
         return False
@@ -179,7 +179,7 @@ def _add(behind: _Behind, scope: Scope, call: Call) -> bool:
     return True
 
 
-def _sub(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _sub(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     known, first = _other(scope, call, behind.names[-1])
     by = behind.channels(known)
     if by is None:
@@ -190,7 +190,7 @@ def _sub(behind: _Behind, scope: Scope, call: Call) -> bool:
     return True
 
 
-def _mul(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _mul(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     by = behind.channels(_other(scope, call, behind.names[-1])[0])
     if by is None or np.any(by == 0):
         return False
@@ -198,7 +198,7 @@ def _mul(behind: _Behind, scope: Scope, call: Call) -> bool:
     return True
 
 
-def _div(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _div(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     known, first = _other(scope, call, behind.names[-1])
     by = behind.channels(known)
     if by is None or not first or np.any(by == 0):
@@ -207,7 +207,7 @@ def _div(behind: _Behind, scope: Scope, call: Call) -> bool:
     return True
 
 
-def _batch_norm(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _batch_norm(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     given = [scope.constant(name) for name in call.inputs[1:5]]
     if behind.at != 1 or any(x is None for x in given) or len([name for name in call.outputs if name]) != 1:
         return False
@@ -222,12 +222,12 @@ def _batch_norm(behind: _Behind, scope: Scope, call: Call) -> bool:
     return True
 
 
-def _relu(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _relu(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     behind.clip(0.0, np.inf)
     return True
 
 
-def _clip(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _clip(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     bounds = []
     for place, name, default in ((1, "min", -np.inf), (2, "max", np.inf)):
         if name in call.attributes:
@@ -243,17 +243,17 @@ def _clip(behind: _Behind, scope: Scope, call: Call) -> bool:
     return True
 
 
-def _same(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _same(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     return len([name for name in call.outputs if name]) == 1
 
 
-def _transpose(behind: _Behind, scope: Scope, call: Call) -> bool:
+def _transpose(behind: _Behind, scope: GraphScope, call: FileNode) -> bool:
     perm = list(call.attributes["perm"].ints) if "perm" in call.attributes else range(behind.rank)[::-1]
     behind.order = tuple(behind.order[a] for a in perm)
     return True
 
 
-STEPS: Mapping[str, Callable[[_Behind, Scope, Call], bool]] = {
+STEPS: Mapping[str, Callable[[_Behind, GraphScope, FileNode], bool]] = {
     "Add": _add,
     "Sub": _sub,
     "Mul": _mul,
@@ -277,7 +277,7 @@ class _Affine:
 
     scale: Reals
     offset: Reals
-    held: Held
+    held: StoredCodes
 
 
 def _requantized(behind: _Behind, sums: tuple[int, int]) -> _Affine:
@@ -298,7 +298,7 @@ def _requantized(behind: _Behind, sums: tuple[int, int]) -> _Affine:
     if grid.bipolar:
         return _signs(behind, factor, offset + zero * step, as_held)
     low, high = _bounds(behind, step, zero, grid)
-    as_held = Held(as_held.quant, as_held.dtype, as_held.origin, max(as_held.low, low), min(as_held.high, high))
+    as_held = StoredCodes(as_held.quant, as_held.dtype, as_held.origin, max(as_held.low, low), min(as_held.high, high))
     scale, offset = snapped(factor / step), snapped(offset / step) + zero
     return _Affine(scale, _rounding_offset(grid.mode, scale, offset, low >= 0 or as_held.low >= 0), as_held)
 
@@ -338,7 +338,7 @@ def _rounding_offset(mode: str, scale: Reals, offset: Reals, positive: bool) -> 
     return offset + moved[mode]
 
 
-def _signs(behind: _Behind, factor: Reals, offset: Reals, as_held: Held) -> _Affine:
+def _signs(behind: _Behind, factor: Reals, offset: Reals, as_held: StoredCodes) -> _Affine:
     """1 where factor * sum + offset is not negative, else -1: twice the distance from the first such sum, and 1."""
     if not np.all((behind.low < 0) & (behind.high >= 0)):
         raise _FloatError("its results are limited before their signs are taken")
@@ -350,7 +350,7 @@ def _signs(behind: _Behind, factor: Reals, offset: Reals, as_held: Held) -> _Aff
     return _Affine(scale, np.where(constant, np.where(offset >= 0, 1, -1), 1 - 2 * first), as_held)
 
 
-def _truncated(behind: _Behind, call: Call, factor: Reals, offset: Reals, sums: tuple[int, int]) -> _Affine:
+def _truncated(behind: _Behind, call: FileNode, factor: Reals, offset: Reals, sums: tuple[int, int]) -> _Affine:
     """Sums are codes that lose bits."""
     cut = parsers.cut_of(behind.node.scope, call)
     if cut is None or any(x.size != 1 for x in (cut.scale, cut.zero, cut.parts)):
@@ -440,7 +440,7 @@ def _usable(scale: float) -> bool:
     return mult > 0 and shift <= MOST_SHIFT
 
 
-def _constants(start: Reals, scale: Reals, offset: Reals, far: Array, out: Held) -> NDArray[np.bool_]:
+def _constants(start: Reals, scale: Reals, offset: Reals, far: Array, out: StoredCodes) -> NDArray[np.bool_]:
     """Channels whose offset is so large beside their sums that fixed point does not hold it: results must be the same
     for all sums."""
     large = ~(np.abs(start) + far < INT32_MAX >> 1)
@@ -450,12 +450,12 @@ def _constants(start: Reals, scale: Reals, offset: Reals, far: Array, out: Held)
     return large
 
 
-def _clipped(node: Node, made: Value, out: Held) -> Value:
+def _clipped(node: Node, made: Value, out: StoredCodes) -> Value:
     """int8 codes within their range."""
     if out.dtype != DType.INT8 or not out.clipped:
         return made
     values = np.clip(quantized.CODES, out.low + out.origin, out.high + out.origin).astype(np.int8)
-    return elementwise.unary(node.b, Table, made, quant=out.quant, values=values)
+    return elementwise.unary(node.b, LookupTable, made, quant=out.quant, values=values)
 
 
 def _ended(node: Node, behind: _Behind, made: Value) -> Found:
@@ -608,7 +608,7 @@ def _sum(node: Node) -> Found | None:
     except _FloatError as reason:
         node.b.warnings.append(f"{node.where} is computed in float32: {reason}")
         return None
-    out = Held(as_held.quant, as_held.dtype, as_held.origin, max(as_held.low, low), min(as_held.high, high))
+    out = StoredCodes(as_held.quant, as_held.dtype, as_held.origin, max(as_held.low, low), min(as_held.high, high))
     return _ended(node, behind, _clipped(node, quantized.add(node.b, x, y, out.quant), out))
 
 

@@ -13,13 +13,21 @@ import numpy as np
 from mote.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
 from mote.frontends import limits
 from mote.frontends.build import Builder, Value, quantized
-from mote.frontends.model import Layer, Model, with_numbers
+from mote.frontends.model import Model, SourceLayer, with_numbers
 from mote.frontends.onnx import folding, qdq, qonnx, qonnx_layers
-from mote.frontends.onnx.container import MOST_NODES, Container, Function, calls_of, check_order, named, open_container
+from mote.frontends.onnx.container import (
+    MOST_NODES,
+    Container,
+    LocalFunction,
+    calls_of,
+    check_order,
+    named,
+    open_container,
+)
 from mote.frontends.onnx.control import CONTROL
 from mote.frontends.onnx.inputs import inputs_of, is_image
 from mote.frontends.onnx.local import written_out
-from mote.frontends.onnx.node import LOST, Call, Entry, Group, LostError, Node, Parser, Scope
+from mote.frontends.onnx.node import LOST, Entry, FileNode, GraphScope, Group, Node, Parser, UnavailableError
 from mote.frontends.onnx.ops import GROUPS, PARSERS
 from mote.frontends.onnx.schema import check_call, check_types, definition_of, schema_of
 from mote.frontends.onnx.sizes import proposed
@@ -66,11 +74,11 @@ class _Reader:
         """Bodies and functions that are being read, inside of one another."""
         self.seen: set[int] = set()
         """The types of elements that values have in the file."""
-        self.main = Scope((), ())
+        self.main = GraphScope((), ())
         quantizers = any(node.domain in qonnx.GENERAL for node in container.proto.graph.node)
         self.groups: tuple[Group, ...] = (qonnx_layers.group,) if quantizers else ()
         """What is asked of each node of a file of QONNX."""
-        self.told: tuple[Call, int] | None = None
+        self.told: tuple[FileNode, int] | None = None
         """The node of the file that is being read, and its place, while what it stands for is."""
 
     def model(self) -> Model:
@@ -97,13 +105,13 @@ class _Reader:
         self._note_types()
         return with_numbers(_joined(self.b.finish()))
 
-    def _scope(self, graph: Any, versions: Mapping[str, int], around: Scope | None = None) -> Scope:
+    def _scope(self, graph: Any, versions: Mapping[str, int], around: GraphScope | None = None) -> GraphScope:
         calls = calls_of(graph.node, versions)
         given = [entry.name for entry in (*graph.input, *graph.initializer)]
         check_order(calls, given)
-        return Scope(calls, [output.name for output in graph.output], around=around)
+        return GraphScope(calls, [output.name for output in graph.output], around=around)
 
-    def _constants(self, graph: Any, scope: Scope) -> None:
+    def _constants(self, graph: Any, scope: GraphScope) -> None:
         for proto in graph.initializer:
             self._define(scope, proto.name, read_tensor(proto, self.files), proto.data_type)
         for proto in graph.sparse_initializer:
@@ -138,7 +146,7 @@ class _Reader:
         proto = self.container.proto
         return proposed(proto.graph, proto.opset_import, name, shape, image=is_image(self.main, name))
 
-    def _define(self, scope: Scope, name: str, entry: Entry, element_type: int) -> None:
+    def _define(self, scope: GraphScope, name: str, entry: Entry, element_type: int) -> None:
         if not name or name in scope.values:
             raise DamagedError(f"'{printable(name)}' is the name of two values")
         scope.values[name] = entry
@@ -153,12 +161,12 @@ class _Reader:
 
     # Nodes
 
-    def _run(self, scope: Scope) -> None:
+    def _run(self, scope: GraphScope) -> None:
         """Constants come first: groups of nodes look at those that stand behind them too."""
         for place, call in sorted(enumerate(scope.calls), key=lambda pair: pair[1].op_type != "Constant"):
             self._step(call, place, scope)
 
-    def _step(self, call: Call, index: int, scope: Scope) -> None:
+    def _step(self, call: FileNode, index: int, scope: GraphScope) -> None:
         """One node: what it makes is in the scope then."""
         self.count += 1
         if self.count > MOST_NODES:
@@ -175,14 +183,14 @@ class _Reader:
             check_types(call, [scope.element_type(name) for name in call.inputs])
             values = self._known(call, scope, types)
             values = self._made(call, index, scope, types) if values is None else values
-        except LostError:
+        except UnavailableError:
             pass
         except UnsupportedNodeError as reason:
             with self._layer(call, index):
                 raise reason
         self._bind(call, values, types, scope)
 
-    def _made(self, call: Call, index: int, scope: Scope, types: Sequence[Any]) -> Sequence[Entry]:
+    def _made(self, call: FileNode, index: int, scope: GraphScope, types: Sequence[Any]) -> Sequence[Entry]:
         """What a node makes at run time."""
         key = (call.domain, call.op_type)
         parser = PARSERS.get(key)
@@ -200,7 +208,7 @@ class _Reader:
         with self._layer(call, index):
             made.append(self._grouped(node) or self._parsed(node, parser, types))
         if not made:
-            raise LostError
+            raise UnavailableError
         return made[0]
 
     def _grouped(self, node: Node) -> Sequence[Entry] | None:
@@ -227,7 +235,7 @@ class _Reader:
                 raise UnsupportedNodeError(f"makes {sizes} by the standard, not {value.shape}")
         return values
 
-    def _defined(self, call: Call, index: int, scope: Scope) -> Sequence[Entry]:
+    def _defined(self, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:
         """What a node without a parser makes, by the standard's definition of it in other operators."""
         given = [self._type(scope, name) if name else None for name in call.inputs]
         function = definition_of(call, given)
@@ -237,11 +245,11 @@ class _Reader:
             function = replace(function, versions={**function.versions, **self.container.versions})
         return self._function(function, call, index, scope)
 
-    def _function(self, function: Function, call: Call, index: int, scope: Scope) -> Sequence[Entry]:
+    def _function(self, function: LocalFunction, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:
         """What a function makes of the inputs of a node."""
         calls = calls_of(written_out(function, call), function.versions)
         wanted = [theirs if ours else "" for theirs, ours in zip(function.outputs, call.outputs, strict=False)]
-        inner = Scope(calls, wanted)
+        inner = GraphScope(calls, wanted)
         if len(call.inputs) > len(function.inputs) or len(call.outputs) > len(function.outputs):
             raise UnsupportedNodeError("has more inputs or outputs than the function has")
         check_order(calls, function.inputs)
@@ -250,7 +258,7 @@ class _Reader:
                 inner.values[theirs], inner.types[theirs] = scope.find(ours), scope.element_type(ours)
         return self._inside(call, index, inner)
 
-    def _controlled(self, call: Call, index: int, scope: Scope) -> Sequence[Entry]:
+    def _controlled(self, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:
         """What control flow makes."""
         node = self._node(call, index, scope)
         return CONTROL[call.op_type](node, self)
@@ -266,7 +274,7 @@ class _Reader:
             self._define(inner, info.name, entry, number)
         return self._inside(node.call, node.index, inner)
 
-    def _inside(self, call: Call, index: int, inner: Scope) -> list[Entry]:
+    def _inside(self, call: FileNode, index: int, inner: GraphScope) -> list[Entry]:
         """The outputs of a graph that a node stands for. What it has is told as that node's."""
         before = self.told
         self.told = before or (call, index)
@@ -286,11 +294,11 @@ class _Reader:
         with self._layer(node.call, node.index):
             found.append(make())
         if not found:
-            raise LostError
+            raise UnavailableError
         return found[0]
 
     @contextmanager
-    def _layer(self, call: Call, index: int) -> Iterator[None]:
+    def _layer(self, call: FileNode, index: int) -> Iterator[None]:
         """What is made inside belongs to a node of the file: the outermost one that is being read."""
         told, at = self.told or (call, index)
         with self.b.layer(at, printable(told.code), printable(told.label)):
@@ -302,21 +310,21 @@ class _Reader:
                 inside = f"{printable(call.code)} '{printable(call.label)}' inside of it"
                 raise UnsupportedNodeError(f"{inside}: {reason}") from None
 
-    def _types(self, call: Call, scope: Scope) -> list[Any]:
+    def _types(self, call: FileNode, scope: GraphScope) -> list[Any]:
         """The records of the types of a node's outputs, as far as the standard tells."""
         names = [name for name in call.inputs if name]
         given = {name: type_ for name in names if (type_ := self._type(scope, name)) is not None}
         data = {name: array for name in names if (array := scope.constant(name)) is not None}
         return folding.types_of(call, given, data)
 
-    def _type(self, scope: Scope, name: str) -> Any:
+    def _type(self, scope: GraphScope, name: str) -> Any:
         """The record of the type of a value; None where it is not known."""
         from onnx import helper
 
         found, number = scope.find(name), scope.element_type(name)
         return None if found is LOST or not number else helper.make_tensor_type_proto(number, found.shape)
 
-    def _known(self, call: Call, scope: Scope, types: Sequence[Any]) -> Sequence[Entry] | None:
+    def _known(self, call: FileNode, scope: GraphScope, types: Sequence[Any]) -> Sequence[Entry] | None:
         """What a node makes, where that does not depend on what the model is given."""
         if call.domain:
             return None
@@ -330,7 +338,7 @@ class _Reader:
             return [folding.constant_of(call)]
         return folding.folded(call, found, types) if call.inputs else None
 
-    def _bind(self, call: Call, values: Sequence[Entry] | None, types: Sequence[Any], scope: Scope) -> None:
+    def _bind(self, call: FileNode, values: Sequence[Entry] | None, types: Sequence[Any], scope: GraphScope) -> None:
         """Give the names of a node's outputs to what it has made, or to what stands for that where it is lost."""
         for place, name in enumerate(call.outputs):
             if not name or name in scope.values:
@@ -358,14 +366,14 @@ class _Reader:
     def value(self, entry: Entry, name: str = "") -> Value:
         """An entry of a scope as a Value."""
         if entry is LOST:
-            raise LostError
+            raise UnavailableError
         if isinstance(entry, Value):
             return entry
         if entry.dtype == object:
             return Value(entry.shape, DType.STRING, data=entry, name=name)
         return self.b.constant(computed(entry), name)
 
-    def _node(self, call: Call, index: int, scope: Scope) -> Node:
+    def _node(self, call: FileNode, index: int, scope: GraphScope) -> Node:
         inputs = tuple(self.value(scope.find(name), printable(name)) if name else None for name in call.inputs)
         return Node(call, index, self.b, inputs, scope)
 
@@ -379,7 +387,7 @@ def _number(entry: Entry) -> int:
 
 def _joined(model: Model) -> Model:
     """The model with neighbours that belong to the same node as one layer."""
-    layers: list[Layer] = []
+    layers: list[SourceLayer] = []
     for layer in model.layers:
         last = layers[-1] if layers else None
         if last is None or (last.index, last.code, last.name) != (layer.index, layer.code, layer.name):

@@ -28,11 +28,11 @@ SATURATES = "saturates 16-bit sums of uint8 x int8 products on this processor"
 ERRORS_ONLY = 3
 
 
-class Run(Protocol):
+class SessionRun(Protocol):
     def __call__(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]: ...
 
 
-def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | str:
+def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] | str:
     """Which runtime there is, and what it computes of these values, by name, from inputs by name: ONNX Runtime, else
     the reference in Python of the `onnx` package, which is slow and knows no operators of Microsoft's. Where ONNX
     Runtime would saturate, only the reason why it is no judge."""
@@ -103,7 +103,7 @@ def _signed(model: Any) -> bool:
     return any(types.get(name) == INT8 for name in zeros)
 
 
-def _ort(model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> Run:
+def _ort(model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> SessionRun:
     ort = require("onnxruntime", extra="onnx", what="verifying ONNX models")
     with refusals("ONNX Runtime"):
         session = _session(ort, model)
@@ -132,7 +132,7 @@ def _session(ort: Any, model: Any) -> Any:
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> Run:
+def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> SessionRun:
     with refusals("onnx.reference"), quiet():
         evaluator = require("onnx.reference", extra="onnx").ReferenceEvaluator(model)
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.onnx.container import Function, function_of
-from mote.frontends.onnx.node import TYPES, Call
+from mote.frontends.onnx.container import LocalFunction, function_of
+from mote.frontends.onnx.node import TYPES, FileNode
 from mote.text import did_you_mean, printable
 
 _EARLY = "LayerNormalization"
 """ONNX Runtime's optimizer writes it into files of versions before 17, which have no such operator."""
 
 
-def schema_of(call: Call) -> Any:
+def schema_of(call: FileNode) -> Any:
     """The standard's definition of an operator; None where it has none."""
     from onnx import defs
 
@@ -26,7 +26,7 @@ def schema_of(call: Call) -> Any:
         return None
 
 
-def check_call(call: Call) -> None:
+def check_call(call: FileNode) -> None:
     """Refuse a node that does not fit its definition."""
     from onnx import defs
 
@@ -55,7 +55,7 @@ def check_call(call: Call) -> None:
             raise UnsupportedNodeError(f"the attribute {name} is missing")
 
 
-def definition_of(call: Call, types: Sequence[Any]) -> Function | None:
+def definition_of(call: FileNode, types: Sequence[Any]) -> LocalFunction | None:
     """An operator that the standard defines by others, as a function; None where it does not. Some definitions depend
     on the types of the inputs, which are records, None for inputs that are left out."""
     from onnx import FunctionProto, TypeProto
@@ -78,7 +78,7 @@ def definition_of(call: Call, types: Sequence[Any]) -> Function | None:
     return function_of(found, defaults, frozenset(schema.attributes))
 
 
-def check_types(call: Call, numbers: Sequence[int]) -> None:
+def check_types(call: FileNode, numbers: Sequence[int]) -> None:
     """Refuse inputs of types that the operator does not take; 0 stands for one that is not known."""
     from onnx import TensorProto
 

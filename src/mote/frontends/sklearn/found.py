@@ -27,7 +27,7 @@ Estimator = Any
 
 
 @dataclass(frozen=True)
-class Found:
+class EstimatorOutputs:
     """The outputs by name; of a classifier the classes that labels are indices of."""
 
     values: Mapping[str, Value]
@@ -38,7 +38,7 @@ class Found:
     """Of two classes: the logarithm of the second one's odds, where probabilities are its logistic function."""
 
 
-Predict = Callable[[Builder, Estimator, Value], Found]
+Predict = Callable[[Builder, Estimator, Value], EstimatorOutputs]
 Transform = Callable[[Builder, Estimator, Value], Value]
 
 
@@ -59,13 +59,13 @@ def classes_of(estimator: Estimator) -> tuple[Any, ...]:
 
 def scored(
     b: Builder, estimator: Estimator, scores: Value, probabilities: Value | None = None, *, logistic: bool = True
-) -> Found:
+) -> EstimatorOutputs:
     """A classifier by its scores: one for each class, or a single one that decides between two. `logistic`: whether
     probabilities are a logistic function of these."""
     label = classical.above(b, scores) if scores.shape[-1] == 1 else classical.best(b, scores)
     found = {SCORES: scores} if probabilities is None else {PROBABILITIES: probabilities}
     single = scores if scores.shape[-1] != 2 else _difference(b, scores)
-    return Found(
+    return EstimatorOutputs(
         {LABEL: label, **found},
         classes_of(estimator),
         single if hasattr(estimator, "decision_function") else None,
@@ -78,5 +78,5 @@ def _difference(b: Builder, scores: Value) -> Value:
     return elementwise.sub(b, second, first)
 
 
-def regression(b: Builder, values: Value) -> Found:
-    return Found({PREDICTION: values})
+def regression(b: Builder, values: Value) -> EstimatorOutputs:
+    return EstimatorOutputs({PREDICTION: values})

@@ -12,7 +12,7 @@ from mote.frontends.sklearn.found import (
     LABEL,
     PROBABILITIES,
     Estimator,
-    Found,
+    EstimatorOutputs,
     Predict,
     classes_of,
     reals,
@@ -28,11 +28,11 @@ def _plane(b: Builder, estimator: Estimator, x: Value) -> Value:
     return classical.affine(b, x, weights, bias)
 
 
-def regressor(b: Builder, estimator: Estimator, x: Value) -> Found:
+def regressor(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     return regression(b, _plane(b, estimator, x))
 
 
-def exponential(b: Builder, estimator: Estimator, x: Value) -> Found:
+def exponential(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """Poisson, gamma and Tweedie regression, whose link is a logarithm or nothing."""
     link = type(estimator._base_loss.link).__name__
     if link not in ("LogLink", "IdentityLink"):
@@ -41,17 +41,17 @@ def exponential(b: Builder, estimator: Estimator, x: Value) -> Found:
     return regression(b, elementwise.exp(b, found) if link == "LogLink" else found)
 
 
-def partial_least_squares(b: Builder, estimator: Estimator, x: Value) -> Found:
+def partial_least_squares(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     centered = classical.shifted(b, x, reals(estimator._x_mean), None)
     return regression(b, classical.affine(b, centered, reals(estimator.coef_), reals(estimator.intercept_)))
 
 
-def classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
+def classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """By the scores alone."""
     return scored(b, estimator, _plane(b, estimator, x))
 
 
-def logistic(b: Builder, estimator: Estimator, x: Value) -> Found:
+def logistic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """Older versions decide one class against the others where they are told to."""
     scores = _plane(b, estimator, x)
     way = getattr(estimator, "multi_class", "auto")
@@ -64,7 +64,7 @@ def logistic(b: Builder, estimator: Estimator, x: Value) -> Found:
     return scored(b, estimator, scores, norms.softmax(b, scores))
 
 
-def stochastic(b: Builder, estimator: Estimator, x: Value) -> Found:
+def stochastic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """SGDClassifier, which has probabilities for two of its losses."""
     scores = _plane(b, estimator, x)
     single = scores.shape[-1] == 1
@@ -88,13 +88,13 @@ def _clipped(b: Builder, scores: Value) -> Value:
     return classical.shares(b, alike)
 
 
-def discriminant(b: Builder, estimator: Estimator, x: Value) -> Found:
+def discriminant(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     scores = _plane(b, estimator, x)
     single = scores.shape[-1] == 1
     return scored(b, estimator, scores, classical.pair(b, scores) if single else norms.softmax(b, scores))
 
 
-def quadratic(b: Builder, estimator: Estimator, x: Value) -> Found:
+def quadratic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """Every class has axes and scales of its own: the input along them, as far from the class's mean."""
     parts = zip(estimator.rotations_, estimator.scalings_, strict=True)
     axes = [reals(rotation) / np.sqrt(reals(scaling)) for rotation, scaling in parts]
@@ -123,18 +123,18 @@ def _layers(b: Builder, estimator: Estimator, x: Value) -> Value:
     return x
 
 
-def network_regressor(b: Builder, estimator: Estimator, x: Value) -> Found:
+def network_regressor(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     return regression(b, ACTIVATIONS[estimator.out_activation_](b, _layers(b, estimator, x)))
 
 
-def network_classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
+def network_classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     scores = _layers(b, estimator, x)
     if estimator.out_activation_ == "softmax":
         return scored(b, estimator, scores, norms.softmax(b, scores))
     if scores.shape[-1] != 1:
         raise UnsupportedNodeError("a classifier with several labels at once is not supported")
     found = {LABEL: classical.above(b, scores), PROBABILITIES: classical.pair(b, scores)}
-    return Found(found, classes_of(estimator), None, scores)
+    return EstimatorOutputs(found, classes_of(estimator), None, scores)
 
 
 REGRESSORS = (

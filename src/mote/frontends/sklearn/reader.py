@@ -19,7 +19,7 @@ from mote.frontends.sklearn.found import (
     PROBABILITIES,
     SCORES,
     Estimator,
-    Found,
+    EstimatorOutputs,
     Predict,
     Transform,
     classes_of,
@@ -87,7 +87,7 @@ def _shaped(b: Builder, name: str, value: Value) -> Value:
     return moves.squeeze(b, value, [1]) if single else value
 
 
-Made = TypeVar("Made", Value, Found)
+Made = TypeVar("Made", Value, EstimatorOutputs)
 
 
 class _NoLayerError(Exception):
@@ -113,7 +113,7 @@ class _Reading:
             return x
         return self._layer("Cast", INPUT, lambda: elementwise.cast(self.b, x, DType.FLOAT32))
 
-    def whole(self, estimator: Estimator, x: Value, name: str) -> Found:
+    def whole(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """An estimator that is a model, or the last step of one."""
         kind = _kind(estimator)
         if kind == "Pipeline":
@@ -140,7 +140,7 @@ class _Reading:
             return composed[kind](estimator, x, name)
         if (predict := known(estimator, PREDICTIONS)) is not None:
             return self._layer(kind, name, lambda: PREDICTIONS[predict](self.b, estimator, x))
-        return Found({OUTPUT: self.transformed(estimator, x, name)})
+        return EstimatorOutputs({OUTPUT: self.transformed(estimator, x, name)})
 
     def transformed(self, estimator: Estimator, x: Value, name: str) -> Value:
         """What a step makes of its input."""
@@ -190,7 +190,7 @@ class _Reading:
 
         return self._layer(_kind(estimator), name, join)
 
-    def _one_against_rest(self, estimator: Estimator, x: Value, name: str) -> Found:
+    def _one_against_rest(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """The scores of estimators that decide for one class each, or between two."""
         if estimator.multilabel_:
             return self._refused(estimator, name, "several labels at once are not supported")
@@ -200,7 +200,7 @@ class _Reading:
         classes = classes_of(estimator)
         return self._layer(_kind(estimator), name, lambda: _best_of(self.b, parts, classes))
 
-    def _votes(self, estimator: Estimator, x: Value, name: str) -> Found:
+    def _votes(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """The mean of the probabilities of several classifiers."""
         if estimator.voting != "soft":
             return self._refused(estimator, name, "only soft voting is supported")
@@ -210,29 +210,33 @@ class _Reading:
             return self._refused(estimator, name, "one of its classifiers gives no probabilities")
         classes = classes_of(estimator)
 
-        def mean() -> Found:
+        def mean() -> EstimatorOutputs:
             total = _mean(self.b, [values[PROBABILITIES] for values in found], weights)
-            return Found({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
+            return EstimatorOutputs({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
 
         return self._layer(_kind(estimator), name, mean)
 
-    def _mean(self, estimator: Estimator, x: Value, name: str) -> Found:
+    def _mean(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """The mean of several regressions."""
         found = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
         if any(PREDICTION not in values for values in found):
             return self._refused(estimator, name, "one of its estimators predicts no numbers")
         values, weights = [values[PREDICTION] for values in found], _weights(estimator)
-        return self._layer(_kind(estimator), name, lambda: Found({PREDICTION: _mean(self.b, values, weights)}))
+        return self._layer(
+            _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: _mean(self.b, values, weights)})
+        )
 
-    def _side_by_side(self, estimator: Estimator, x: Value, name: str) -> Found:
+    def _side_by_side(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """A regression for each output."""
         found = [self.whole(part, x, f"{name}, output {i}").values for i, part in enumerate(estimator.estimators_)]
         if any(PREDICTION not in values for values in found):
             return self._refused(estimator, name, "one of its estimators predicts no numbers")
         values = [values[PREDICTION] for values in found]
-        return self._layer(_kind(estimator), name, lambda: Found({PREDICTION: moves.concat(self.b, values, -1)}))
+        return self._layer(
+            _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: moves.concat(self.b, values, -1)})
+        )
 
-    def _one_against_one(self, estimator: Estimator, x: Value, name: str) -> Found:
+    def _one_against_one(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """An estimator for every two classes: the second one of them where its score is above zero."""
         if estimator.n_features_in_ != x.shape[-1] or estimator.pairwise_indices_ is not None:
             return self._refused(estimator, name, "kernels that are computed before are not supported")
@@ -242,16 +246,18 @@ class _Reading:
             return self._refused(estimator, name, "one of its classifiers has no decision_function")
         classes = classes_of(estimator)
 
-        def choose() -> Found:
+        def choose() -> EstimatorOutputs:
             decided = elementwise.neg(self.b, moves.concat(self.b, scores, -1))
             if len(classes) == 2:
-                return Found({LABEL: classical.above(self.b, scores[0]), SCORES: scores[0]}, classes, scores[0])
+                return EstimatorOutputs(
+                    {LABEL: classical.above(self.b, scores[0]), SCORES: scores[0]}, classes, scores[0]
+                )
             found = classical.one_against_rest(self.b, decided, classical.votes(self.b, decided, len(classes)))
-            return Found({LABEL: classical.best(self.b, found), SCORES: found}, classes, found)
+            return EstimatorOutputs({LABEL: classical.best(self.b, found), SCORES: found}, classes, found)
 
         return self._layer(_kind(estimator), name, choose)
 
-    def _calibrated(self, estimator: Estimator, x: Value, name: str) -> Found:
+    def _calibrated(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """The mean of classifiers whose scores became probabilities by a logistic function for each class."""
         parts = estimator.calibrated_classifiers_
         if any(type(c).__name__ != "_SigmoidCalibration" for part in parts for c in part.calibrators):
@@ -261,12 +267,12 @@ class _Reading:
             return self._refused(estimator, name, "its classifier gives no scores")
         classes = classes_of(estimator)
 
-        def mean() -> Found:
+        def mean() -> EstimatorOutputs:
             found = [
                 _logistic(self.b, score, part.calibrators) for score, part in zip(scores, parts, strict=True) if score
             ]
             total = _mean(self.b, found, [1.0] * len(found))
-            return Found({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
+            return EstimatorOutputs({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
 
         return self._layer(_kind(estimator), name, mean)
 
@@ -278,8 +284,8 @@ class _Reading:
             return found.decision if found.decision is not None else chances
         return self._layer(_kind(estimator), name, lambda: moves.slice_(self.b, chances, 1, 1, 1))
 
-    def _refused(self, estimator: Estimator, name: str, reason: str) -> Found:
-        def refuse() -> Found:
+    def _refused(self, estimator: Estimator, name: str, reason: str) -> EstimatorOutputs:
+        def refuse() -> EstimatorOutputs:
             raise UnsupportedNodeError(reason)
 
         return self._layer(_kind(estimator), name, refuse)
@@ -324,7 +330,7 @@ def _refuse() -> Value:
     raise UnsupportedNodeError("Mote has no such estimator yet")
 
 
-def _best_of(b: Builder, parts: Sequence[Found], classes: tuple[Any, ...]) -> Found:
+def _best_of(b: Builder, parts: Sequence[EstimatorOutputs], classes: tuple[Any, ...]) -> EstimatorOutputs:
     """The class whose own estimator says most: by what it decides by, else by its probabilities. Of two classes one
     estimator decides."""
     decisions, odds = _all([part.decision for part in parts]), _all([part.odds for part in parts])
@@ -342,7 +348,9 @@ def _best_of(b: Builder, parts: Sequence[Found], classes: tuple[Any, ...]) -> Fo
         shown = moves.concat(b, both, -1) if len(parts) == 1 else classical.shares(b, joined)
     single = classical.above(b, deciding, 0.0 if decisions or odds else 0.5) if len(parts) == 1 else None
     label = classical.best(b, deciding) if single is None else single
-    return Found({LABEL: label, **({SCORES: deciding} if shown is None else {PROBABILITIES: shown})}, classes)
+    return EstimatorOutputs(
+        {LABEL: label, **({SCORES: deciding} if shown is None else {PROBABILITIES: shown})}, classes
+    )
 
 
 def _all(values: Sequence[Value | None]) -> list[Value]:

@@ -12,7 +12,7 @@ from mote.frontends.sklearn.found import (
     LABEL,
     SCORES,
     Estimator,
-    Found,
+    EstimatorOutputs,
     Predict,
     classes_of,
     reals,
@@ -42,20 +42,20 @@ def _decisions(b: Builder, estimator: Estimator, x: Value, counts: list[int]) ->
     )
 
 
-def classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
+def classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     classes = classes_of(estimator)
     decided = _decisions(b, estimator, x, [int(n) for n in estimator._n_support])
     if len(classes) == 2:
         scores = elementwise.neg(b, decided)
-        return Found({LABEL: classical.above(b, scores), SCORES: scores}, classes, scores)
+        return EstimatorOutputs({LABEL: classical.above(b, scores), SCORES: scores}, classes, scores)
     won = classical.votes(b, decided, len(classes))
     rest = estimator.decision_function_shape == "ovr"
     scores = classical.one_against_rest(b, decided, won) if rest else decided
     label = classical.best(b, scores if rest and estimator.break_ties else won)
-    return Found({LABEL: label, SCORES: scores}, classes, scores)
+    return EstimatorOutputs({LABEL: label, SCORES: scores}, classes, scores)
 
 
-def regressor(b: Builder, estimator: Estimator, x: Value) -> Found:
+def regressor(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     return regression(b, _alone(b, estimator, x))
 
 
@@ -64,15 +64,15 @@ def _alone(b: Builder, estimator: Estimator, x: Value) -> Value:
     return _decisions(b, estimator, x, [len(estimator.support_vectors_), 0])
 
 
-def one_class(b: Builder, estimator: Estimator, x: Value) -> Found:
+def one_class(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """What is like what was seen is above zero; classes are -1 and 1."""
     scores = _alone(b, estimator, x)
-    return Found({LABEL: classical.above(b, scores), SCORES: scores}, (-1, 1))
+    return EstimatorOutputs({LABEL: classical.above(b, scores), SCORES: scores}, (-1, 1))
 
 
-def linear_one_class(b: Builder, estimator: Estimator, x: Value) -> Found:
+def linear_one_class(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     scores = classical.affine(b, x, np.atleast_2d(reals(estimator.coef_)), -reals(estimator.offset_).reshape(-1))
-    return Found({LABEL: classical.above(b, scores), SCORES: scores}, (-1, 1))
+    return EstimatorOutputs({LABEL: classical.above(b, scores), SCORES: scores}, (-1, 1))
 
 
 PREDICTIONS: Mapping[str, Predict] = {

@@ -13,7 +13,7 @@ from mote.frontends.sklearn.found import (
     LABEL,
     PROBABILITIES,
     Estimator,
-    Found,
+    EstimatorOutputs,
     Predict,
     Transform,
     classes_of,
@@ -41,18 +41,18 @@ def centers(b: Builder, estimator: Estimator, x: Value) -> Value:
     return classical.distances(b, x, reals(estimator.cluster_centers_), Metric.EUCLIDEAN)
 
 
-def clusters(b: Builder, estimator: Estimator, x: Value) -> Found:
+def clusters(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     found = centers(b, estimator, x)
-    return Found({LABEL: classical.nearest(b, found), DISTANCES: found})
+    return EstimatorOutputs({LABEL: classical.nearest(b, found), DISTANCES: found})
 
 
-def nearest_centroid(b: Builder, estimator: Estimator, x: Value) -> Found:
+def nearest_centroid(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     metric = METRICS.get(estimator.metric)
     priors = reals(getattr(estimator, "class_prior_", np.ones(1)))
     if metric is None or np.ptp(priors) > 1e-12:
         raise UnsupportedNodeError(f"the metric {estimator.metric} with priors {priors.tolist()} is not supported")
     found = classical.distances(b, x, reals(estimator.centroids_), metric)
-    return Found({LABEL: classical.nearest(b, found)}, classes_of(estimator))
+    return EstimatorOutputs({LABEL: classical.nearest(b, found)}, classes_of(estimator))
 
 
 def _metric(estimator: Estimator) -> Metric:
@@ -84,7 +84,7 @@ def _at(b: Builder, known: Array, places: Value) -> Value:
     return b.value(b.op(Gather, [b.tensor(known), b.plain(places)], shape, axis=0), shape)
 
 
-def neighbour_classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
+def neighbour_classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """Each neighbour votes for its class; the first of those with most votes is taken."""
     classes = classes_of(estimator)
     places, weights = _weighted_neighbours(b, estimator, x)
@@ -92,10 +92,10 @@ def neighbour_classifier(b: Builder, estimator: Estimator, x: Value) -> Found:
     own = elementwise.cast(b, reductions.one_hot(b, labels, len(classes)), DType.FLOAT32)
     weighed = elementwise.mul(b, own, moves.unsqueeze(b, weights, [2]))
     votes = reductions.sum_(b, weighed, [1], False)
-    return Found({LABEL: classical.best(b, votes), PROBABILITIES: classical.shares(b, votes)}, classes)
+    return EstimatorOutputs({LABEL: classical.best(b, votes), PROBABILITIES: classical.shares(b, votes)}, classes)
 
 
-def neighbour_regressor(b: Builder, estimator: Estimator, x: Value) -> Found:
+def neighbour_regressor(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """The mean of what the neighbours had."""
     places, weights = _weighted_neighbours(b, estimator, x)
     known = np.asarray(estimator._y, np.float32)
@@ -105,7 +105,7 @@ def neighbour_regressor(b: Builder, estimator: Estimator, x: Value) -> Found:
     return regression(b, reductions.sum_(b, weighed, [1], False))
 
 
-def gaussian(b: Builder, estimator: Estimator, x: Value) -> Found:
+def gaussian(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """The logarithms of normal distributions: squares of distances, over the variances."""
     means, variances = reals(estimator.theta_), reals(estimator.var_)
     apart = classical.distances(b, x, means, Metric.SQUARED, 1 / variances)
@@ -114,7 +114,7 @@ def gaussian(b: Builder, estimator: Estimator, x: Value) -> Found:
     return scored(b, estimator, scores, norms.softmax(b, scores))
 
 
-def bernoulli(b: Builder, estimator: Estimator, x: Value) -> Found:
+def bernoulli(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     if estimator.binarize is not None:
         x = _ones(b, x, float(estimator.binarize))
     yes = reals(estimator.feature_log_prob_)
@@ -122,22 +122,22 @@ def bernoulli(b: Builder, estimator: Estimator, x: Value) -> Found:
     return _counted(b, estimator, x, yes - no, reals(estimator.class_log_prior_) + no.sum(axis=1))
 
 
-def multinomial(b: Builder, estimator: Estimator, x: Value) -> Found:
+def multinomial(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     return _counted(b, estimator, x, reals(estimator.feature_log_prob_), reals(estimator.class_log_prior_))
 
 
-def complement(b: Builder, estimator: Estimator, x: Value) -> Found:
+def complement(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     alone = len(estimator.classes_) == 1
     prior = reals(estimator.class_log_prior_) if alone else None
     return _counted(b, estimator, x, reals(estimator.feature_log_prob_), prior)
 
 
-def _counted(b: Builder, estimator: Estimator, x: Value, weights: Array, bias: Array | None) -> Found:
+def _counted(b: Builder, estimator: Estimator, x: Value, weights: Array, bias: Array | None) -> EstimatorOutputs:
     scores = classical.affine(b, x, weights, bias)
     return scored(b, estimator, scores, norms.softmax(b, scores))
 
 
-def categorical(b: Builder, estimator: Estimator, x: Value) -> Found:
+def categorical(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """Every category of every feature has a logarithm for each class."""
     counts = [int(n) for n in estimator.n_categories_]
     parts = [
@@ -148,7 +148,7 @@ def categorical(b: Builder, estimator: Estimator, x: Value) -> Found:
     return _counted(b, estimator, moves.concat(b, parts, -1), weights, reals(estimator.class_log_prior_))
 
 
-def mixture(b: Builder, estimator: Estimator, x: Value) -> Found:
+def mixture(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     """GaussianMixture: the logarithms of its normal distributions, weighed."""
     kind, means, roots = estimator.covariance_type, reals(estimator.means_), reals(estimator.precisions_cholesky_)
     count, features = means.shape
@@ -162,7 +162,7 @@ def mixture(b: Builder, estimator: Estimator, x: Value) -> Found:
         apart = classical.apart(b, x, means, list(axes))
         logs = logs + np.array([np.log(np.diag(a)).sum() for a in axes])
     scores = elementwise.add(b, elementwise.scaled(b, apart, -0.5), b.constant(logs.astype(np.float32)))
-    return Found({LABEL: classical.best(b, scores), PROBABILITIES: norms.softmax(b, scores)})
+    return EstimatorOutputs({LABEL: classical.best(b, scores), PROBABILITIES: norms.softmax(b, scores)})
 
 
 def _ones(b: Builder, x: Value, threshold: float) -> Value:

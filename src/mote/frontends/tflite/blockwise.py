@@ -10,7 +10,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.record import TableRecord
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -23,7 +23,7 @@ TAKE = {"FULLY_CONNECTED": 1, "EMBEDDING_LOOKUP": 1}
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockwiseScales:
     """How a tensor is quantized: the scales by row and block, in float32 and as the file holds them, or why Mote does
     not take it."""
 
@@ -32,38 +32,38 @@ class Blocks:
     problem: str = ""
 
 
-def blocks_of(records: Sequence[Record], tensors: Mapping[int, Tensor]) -> dict[int, Blocks]:
+def blocks_of(records: Sequence[TableRecord], tensors: Mapping[int, Tensor]) -> dict[int, BlockwiseScales]:
     """The tensors of a subgraph that are quantized so, by index."""
     found = {}
     for i, record in enumerate(records):
-        quantization = Record(schema.QUANTIZATION, record.child("quantization"))
+        quantization = TableRecord(schema.QUANTIZATION, record.child("quantization"))
         kind, details = quantization.integer("details_type"), quantization.child("details")
         if kind == MULTI_AXIS:
-            found[i] = Blocks(problem="multi-axis quantization is not supported")
+            found[i] = BlockwiseScales(problem="multi-axis quantization is not supported")
         elif kind == schema.BLOCKWISE:
             if details is None:
                 raise MalformedError(f"tensor {i} '{tensors[i].name}' has no details of its block-wise quantization")
-            found[i] = _blocks(tensors[i], Record(schema.BLOCKWISE_QUANTIZATION, details), tensors)
+            found[i] = _blocks(tensors[i], TableRecord(schema.BLOCKWISE_QUANTIZATION, details), tensors)
     return found
 
 
-def _blocks(t: Tensor, record: Record, tensors: Mapping[int, Tensor]) -> Blocks:
+def _blocks(t: Tensor, record: TableRecord, tensors: Mapping[int, Tensor]) -> BlockwiseScales:
     number, size, shape = record.integer("scales"), record.integer("block_size"), record.integers("block_shape")
     held = tensors.get(number)
     if held is None or held.data is None or held.dtype not in (DType.FLOAT16, DType.FLOAT32):
         raise MalformedError(f"tensor {t.id} '{t.name}' has no float constant as the scales of its blocks")
     if t.data is None or t.dtype != DType.INT8 or len(t.shape) != 2:
-        return Blocks(problem="it is no constant matrix of int8, int4 or int2")
+        return BlockwiseScales(problem="it is no constant matrix of int8, int4 or int2")
     if size < 1 or t.shape[1] % size or held.size != t.size // size:
-        return Blocks(problem=f"{held.size} scales of blocks of {size} do not fit its shape {t.shape}")
+        return BlockwiseScales(problem=f"{held.size} scales of blocks of {size} do not fit its shape {t.shape}")
     if shape and shape != [1, size]:
-        return Blocks(problem=f"blocks of shape {shape} are not supported, only those along the last axis")
+        return BlockwiseScales(problem=f"blocks of shape {shape} are not supported, only those along the last axis")
     if not _zero(tensors.get(record.integer("zero_points")), held.size):
-        return Blocks(problem="zero points of blocks other than 0 are not supported (nor by LiteRT)")
+        return BlockwiseScales(problem="zero points of blocks other than 0 are not supported (nor by LiteRT)")
     scales = held.data.astype(np.float32).reshape(t.shape[0], -1)
     if not np.all(np.isfinite(scales) & (scales >= 0)):
-        return Blocks(problem="a scale of a block is negative, infinite or no number")
-    return Blocks(scales, held.dtype if held.dtype == DType.FLOAT16 else None)
+        return BlockwiseScales(problem="a scale of a block is negative, infinite or no number")
+    return BlockwiseScales(scales, held.dtype if held.dtype == DType.FLOAT16 else None)
 
 
 def _zero(points: Tensor | None, count: int) -> bool:
@@ -74,7 +74,9 @@ def _zero(points: Tensor | None, count: int) -> bool:
     return not points.data.any()
 
 
-def check_blocks(code: str, inputs: Sequence[int], blocks: Mapping[int, Blocks], tensors: Mapping[int, Tensor]) -> None:
+def check_blocks(
+    code: str, inputs: Sequence[int], blocks: Mapping[int, BlockwiseScales], tensors: Mapping[int, Tensor]
+) -> None:
     """Refuse block-wise quantized tensors where an operator does not take them."""
     for position, t in enumerate(inputs):
         if t not in blocks:

@@ -32,7 +32,7 @@ SHOWN = 3
 
 
 @dataclass
-class Body:
+class BodySubgraph:
     """A subgraph as it was read; `tensors` grows until its graph is made."""
 
     number: int
@@ -78,7 +78,7 @@ class Body:
         return Reshape(inputs=(constant,), outputs=(new,), name=t.name, shape=t.shape)
 
 
-ReadBody = Callable[[int, Sequence[int]], Body]
+ReadBody = Callable[[int, Sequence[int]], BodySubgraph]
 """Reads a subgraph by its number, which is called with some tensors."""
 
 
@@ -169,7 +169,7 @@ class Caller:
         """The inputs that are no handles."""
         return [self.variables.value(t) for t in given if t not in self.variables.handles]
 
-    def _made(self, node: Node, bodies: Sequence[Body], assigned: Sequence[Key]) -> list[int]:
+    def _made(self, node: Node, bodies: Sequence[BodySubgraph], assigned: Sequence[Key]) -> list[int]:
         """The outputs that are no handles, and one for each variable that is assigned."""
         if any(body.handles != bodies[0].handles for body in bodies):
             raise UnsupportedNodeError("its subgraphs give handles of different variables")

@@ -17,7 +17,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph, Op, State
 from mote.graph.types import DType
 from mote.ops.control.state import Assign
-from mote.ops.elementwise.activations import Flip, Rescale
+from mote.ops.elementwise.activations import ConcatRescale, Flip
 from mote.ops.moves.pad_concat_transpose import Concatenation
 
 SIGNATURE = "serving_default"
@@ -144,7 +144,7 @@ def _writes(graph: Graph, state: State) -> Op:
 
 def _is_alias(e: Emitter, op: Op) -> bool:
     """Whether an operator between two names of one tensor has nothing to do."""
-    return isinstance(op, Flip | Rescale) and e.at(op.inputs[0]) == e.at(op.outputs[0])
+    return isinstance(op, Flip | ConcatRescale) and e.at(op.inputs[0]) == e.at(op.outputs[0])
 
 
 def _same(graph: Graph) -> dict[int, int]:
@@ -157,7 +157,7 @@ def _same(graph: Graph) -> dict[int, int]:
             found[op.outputs[position]] = value
         if isinstance(op, Flip) and (pair := _edge(graph, op)):
             found |= {pair[0]: pair[1]}
-        if isinstance(op, Rescale) and _joined(graph, op):
+        if isinstance(op, ConcatRescale) and _joined(graph, op):
             found[op.outputs[0]] = op.inputs[0]
     return {t: _last(found, t) for t in found}
 
@@ -176,7 +176,7 @@ def _edge(graph: Graph, op: Flip) -> tuple[int, int] | None:
     return (inside.id, edge.id) if is_edge else None
 
 
-def _joined(graph: Graph, op: Rescale) -> bool:
+def _joined(graph: Graph, op: ConcatRescale) -> bool:
     y = op.output(graph)
     readers: Iterable[Op] = graph.consumers.get(y.id, [])
     return y.inner and y.quant is not None and y.quant.unsigned and all(isinstance(r, Concatenation) for r in readers)

@@ -28,7 +28,7 @@ class MalformedError(MoteError):
 
 
 @dataclass(frozen=True)
-class Buffer:
+class FlatBuffer:
     """The file's bytes with checked scalar reads."""
 
     data: bytes
@@ -42,15 +42,15 @@ class Buffer:
     def integer(self, fmt: str, at: int) -> int:
         return int(self.scalar(fmt, at))
 
-    def root(self) -> Table:
-        return Table(self, self.integer("I", 0))
+    def root(self) -> FlatTable:
+        return FlatTable(self, self.integer("I", 0))
 
 
 @dataclass(frozen=True)
 class Vector:
     """A vector: its position of element 0 and its length."""
 
-    buffer: Buffer
+    buffer: FlatBuffer
     start: int
     length: int
 
@@ -60,18 +60,18 @@ class Vector:
             raise MalformedError("a vector runs past the end of the file")
         return np.frombuffer(self.buffer.data, kind.newbyteorder("<"), self.length, self.start)
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[FlatTable]:
         if self.start + 4 * self.length > len(self.buffer.data):
             raise MalformedError("a vector runs past the end of the file")
         places = (self.start + 4 * i for i in range(self.length))
-        return [Table(self.buffer, at + self.buffer.integer("I", at)) for at in places]
+        return [FlatTable(self.buffer, at + self.buffer.integer("I", at)) for at in places]
 
 
 @dataclass(frozen=True)
-class Table:
+class FlatTable:
     """A table; fields are addressed by their id in the schema and have defaults when absent."""
 
-    buffer: Buffer
+    buffer: FlatBuffer
     at: int
 
     def _field(self, field: int) -> int | None:
@@ -96,15 +96,15 @@ class Table:
         at = self._field(field)
         return None if at is None else at + self.buffer.integer("I", at)
 
-    def table(self, field: int) -> Table | None:
+    def table(self, field: int) -> FlatTable | None:
         at = self._target(field)
-        return None if at is None else Table(self.buffer, at)
+        return None if at is None else FlatTable(self.buffer, at)
 
     def vector(self, field: int) -> Vector | None:
         at = self._target(field)
         return None if at is None else Vector(self.buffer, at + 4, self.buffer.integer("I", at))
 
-    def tables(self, field: int) -> list[Table]:
+    def tables(self, field: int) -> list[FlatTable]:
         found = self.vector(field)
         return [] if found is None else found.tables()
 

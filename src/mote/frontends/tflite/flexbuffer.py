@@ -19,7 +19,7 @@ MOST_VALUES = 65_536
 MOST_DEPTH = 32
 
 
-class Kind(IntEnum):
+class FlexType(IntEnum):
     """What a value is; kinds 16 to 24 are vectors of two, three and four numbers."""
 
     NULL = 0
@@ -48,17 +48,17 @@ class Kind(IntEnum):
 _SIGNED = {1: "b", 2: "h", 4: "i", 8: "q"}
 _FLOATS = {2: "e", 4: "f", 8: "d"}
 _INDIRECT = {
-    Kind.INDIRECT_INT: Kind.INT,
-    Kind.INDIRECT_UINT: Kind.UINT,
-    Kind.INDIRECT_FLOAT: Kind.FLOAT,
+    FlexType.INDIRECT_INT: FlexType.INT,
+    FlexType.INDIRECT_UINT: FlexType.UINT,
+    FlexType.INDIRECT_FLOAT: FlexType.FLOAT,
 }
 _ELEMENTS = {
-    Kind.VECTOR_INT: Kind.INT,
-    Kind.VECTOR_UINT: Kind.UINT,
-    Kind.VECTOR_FLOAT: Kind.FLOAT,
-    Kind.VECTOR_KEY: Kind.KEY,
-    Kind.VECTOR_STRING: Kind.STRING,
-    Kind.VECTOR_BOOL: Kind.BOOL,
+    FlexType.VECTOR_INT: FlexType.INT,
+    FlexType.VECTOR_UINT: FlexType.UINT,
+    FlexType.VECTOR_FLOAT: FlexType.FLOAT,
+    FlexType.VECTOR_KEY: FlexType.KEY,
+    FlexType.VECTOR_STRING: FlexType.STRING,
+    FlexType.VECTOR_BOOL: FlexType.BOOL,
 }
 
 
@@ -94,22 +94,22 @@ class _Reader:
         if self.left < 0 or depth > MOST_DEPTH:
             raise MalformedError("a FlexBuffer contains itself, or too many values")
         kind, child = packed >> 2, 1 << (packed & 3)
-        if kind == Kind.NULL:
+        if kind == FlexType.NULL:
             return None
-        if kind in (Kind.INT, Kind.UINT, Kind.FLOAT, Kind.BOOL):
+        if kind in (FlexType.INT, FlexType.UINT, FlexType.FLOAT, FlexType.BOOL):
             return self._scalar(at, width, kind)
         target = self._target(at, width)
         if kind in _INDIRECT:
-            return self._scalar(target, child, _INDIRECT[Kind(kind)])
-        if kind == Kind.KEY:
+            return self._scalar(target, child, _INDIRECT[FlexType(kind)])
+        if kind == FlexType.KEY:
             return self._key(target)
-        if kind == Kind.STRING:
+        if kind == FlexType.STRING:
             return self._sized(target, child).decode("utf-8", "replace")
-        if kind == Kind.BLOB:
+        if kind == FlexType.BLOB:
             return self._sized(target, child)
-        if kind == Kind.MAP:
+        if kind == FlexType.MAP:
             return self._map(target, child, depth)
-        if kind == Kind.VECTOR:
+        if kind == FlexType.VECTOR:
             return self._vector(target, child, depth)
         return self._typed(target, child, kind, depth)
 
@@ -122,14 +122,14 @@ class _Reader:
         return int.from_bytes(self._bytes(at, width), "little")
 
     def _scalar(self, at: int, width: int, kind: int) -> Value:
-        if kind == Kind.INT:
+        if kind == FlexType.INT:
             return int.from_bytes(self._bytes(at, width), "little", signed=True)
-        if kind == Kind.FLOAT:
+        if kind == FlexType.FLOAT:
             if width not in _FLOATS:
                 raise MalformedError("a FlexBuffer has a real number of one byte")
             return float(struct.unpack("<" + _FLOATS[width], self._bytes(at, width))[0])
         found = self._unsigned(at, width)
-        return bool(found) if kind == Kind.BOOL else found
+        return bool(found) if kind == FlexType.BOOL else found
 
     def _target(self, at: int, width: int) -> int:
         return at - self._unsigned(at, width)
@@ -155,10 +155,10 @@ class _Reader:
         return [self._value(at + i * width, width, types[i], depth + 1) for i in range(length)]
 
     def _typed(self, at: int, width: int, kind: int, depth: int) -> list[Value]:
-        if Kind.VECTOR_INT2 <= kind <= Kind.VECTOR_FLOAT4:
-            length, element = 2 + (kind - Kind.VECTOR_INT2) // 3, Kind.INT + (kind - Kind.VECTOR_INT2) % 3
+        if FlexType.VECTOR_INT2 <= kind <= FlexType.VECTOR_FLOAT4:
+            length, element = 2 + (kind - FlexType.VECTOR_INT2) // 3, FlexType.INT + (kind - FlexType.VECTOR_INT2) % 3
         elif kind in _ELEMENTS:
-            length, element = self._length(at, width, width), _ELEMENTS[Kind(kind)]
+            length, element = self._length(at, width, width), _ELEMENTS[FlexType(kind)]
         else:
             raise MalformedError(f"a FlexBuffer has a value of the kind {kind}")
         return [self._value(at + i * width, width, element << 2, depth + 1) for i in range(length)]

@@ -16,7 +16,7 @@ from mote.frontends import limits
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.types import DType
-from mote.ops.moves.constant import Constant
+from mote.ops.moves.constant import ConstantOutput
 
 MOST_FOLDED = 1 << 12
 """Elements of a tensor that is computed while a file is read. What is larger is no shape, and waits for the pass that
@@ -26,7 +26,7 @@ FOLDED = (DType.INT32, DType.INT64, DType.BOOL, DType.FLOAT32)
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTensors:
     """What the operators so far say of tensors. `tensors` is changed along the way."""
 
     tensors: dict[int, Tensor]
@@ -65,7 +65,7 @@ class Known:
         read = [self.tensors[i] for i in op.inputs if i != ABSENT]
         made = [self.tensors[i] for i in op.outputs]
         known = all(t.data is not None for t in read) and not op.updates
-        if isinstance(op, Constant):
+        if isinstance(op, ConstantOutput):
             return known and all(t.data is None for t in made)
         plain = all(t.dtype in FOLDED and t.quant is None and t.data is None for t in made)
         return known and plain and all(t.size <= MOST_FOLDED for t in (*read, *made))

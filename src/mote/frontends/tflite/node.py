@@ -13,9 +13,9 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.tflite import flexbuffer
-from mote.frontends.tflite.blockwise import Blocks
+from mote.frontends.tflite.blockwise import BlockwiseScales
 from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.record import TableRecord
 from mote.graph import Quantization, State, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
@@ -37,7 +37,7 @@ class Node:
 
     code: str
     index: int
-    options: Record
+    options: TableRecord
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     tensors: dict[int, Tensor]
@@ -50,7 +50,7 @@ class Node:
     """The tensors whose shapes the file leaves open: what it stores of them does not count."""
     notes: list[str] = field(default_factory=list)
     """Warnings about the file."""
-    blocks: Mapping[int, Blocks] = field(default_factory=dict)
+    blocks: Mapping[int, BlockwiseScales] = field(default_factory=dict)
     """The tensors that are block-wise quantized."""
 
     def activation(self) -> Activation:

@@ -11,24 +11,24 @@ import numpy as np
 from mote.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import RANDOM
-from mote.frontends.model import Layer, Model, checked
+from mote.frontends.model import Model, SourceLayer, checked
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite import control, schema, storage, variables
-from mote.frontends.tflite.blockwise import Blocks, blocks_of, check_blocks
-from mote.frontends.tflite.control import Body, Caller
-from mote.frontends.tflite.flatbuffer import Buffer, MalformedError
-from mote.frontends.tflite.folding import Known
+from mote.frontends.tflite.blockwise import BlockwiseScales, blocks_of, check_blocks
+from mote.frontends.tflite.control import BodySubgraph, Caller
+from mote.frontends.tflite.flatbuffer import FlatBuffer, MalformedError
+from mote.frontends.tflite.folding import KnownTensors
 from mote.frontends.tflite.known import known_result, with_small_weights
 from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser, custom
-from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.record import TableRecord
 from mote.frontends.tflite.restarts import renamed, restarted
 from mote.frontends.tflite.shaped import Shaped
 from mote.frontends.tflite.signatures import chosen
 from mote.frontends.tflite.sparsity import densified, sparsity
 from mote.frontends.tflite.storage import Storage
 from mote.frontends.tflite.unsigned import DIFFERENT, Signed, signed
-from mote.frontends.tflite.variables import Call, VariableError, Variables
+from mote.frontends.tflite.variables import FileOperator, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -64,10 +64,10 @@ def _read(source: Source) -> Model:
         raise
 
 
-def _root(data: bytes) -> Record:
+def _root(data: bytes) -> TableRecord:
     if len(data) < 8 or data[4:8] != schema.IDENTIFIER:
         raise MalformedError("no TFL3 identifier")
-    return Record(schema.MODEL, Buffer(data).root())
+    return TableRecord(schema.MODEL, FlatBuffer(data).root())
 
 
 def subgraph_of(source: Source) -> int:
@@ -81,7 +81,7 @@ class _File:
     """The parts of a file that its subgraphs share."""
 
     source: Source
-    subgraphs: list[Record]
+    subgraphs: list[TableRecord]
     codes: list[str]
     buffers: list[Storage]
     number: int
@@ -119,7 +119,7 @@ class _File:
         _check_sizes(main, [i for i in inputs if i not in shaped.given], tensors, self.notes)
         made: list[State] = []
         bytes_ = signed(calls, tensors, inputs, outputs, own)
-        known = Known(tensors, _open(main, tensors) | shaped.open)
+        known = KnownTensors(tensors, _open(main, tensors) | shaped.open)
         layers = self._layers(bytes_, known, held, own, made, _blocks(main, tensors))
         if any(tensors[i].data is not None for i in (*inputs, *(s.before for s in own))):
             raise MalformedError("an input or a variable tensor is computed")
@@ -155,7 +155,7 @@ class _File:
                 raise MoteError(f"the initialization in subgraph {i} is not supported: {error}") from None
         return found
 
-    def _body(self, outer: Variables, number: int, given: Sequence[int]) -> Body:
+    def _body(self, outer: Variables, number: int, given: Sequence[int]) -> BodySubgraph:
         """A subgraph that an operator calls with some tensors of the graph around it."""
         self._check_call(number)
         record = self.subgraphs[number]
@@ -175,7 +175,7 @@ class _File:
         made: list[State] = []
         bytes_ = signed(calls, tensors, values, outputs, own)
         self.open.append(number)
-        known = Known(tensors, _open(record, tensors))
+        known = KnownTensors(tensors, _open(record, tensors))
         layers = self._layers(bytes_, known, held, own, made, _blocks(record, tensors))
         self.open.pop()
         if any(tensors[i].data is not None for i in (*values, *(s.before for s in own))):
@@ -185,7 +185,7 @@ class _File:
         name = printable(record.string("name")) or f"subgraph_{number}"
         first, last = tuple(bytes_.entries), tuple(bytes_.exits)
         model = Model(name, tensors, layers, values, found, (*own, *made), first, last)
-        return Body(number, checked(model), tensors, held, results)
+        return BodySubgraph(number, checked(model), tensors, held, results)
 
     def _check_call(self, number: int) -> None:
         """Refuse what is not there, calls itself, or would be read very often."""
@@ -200,12 +200,12 @@ class _File:
     def _layers(
         self,
         file: Signed,
-        known: Known,
+        known: KnownTensors,
         held: Variables,
         states: tuple[State, ...],
         made: list[State],
-        blocks: Mapping[int, Blocks],
-    ) -> tuple[Layer, ...]:
+        blocks: Mapping[int, BlockwiseScales],
+    ) -> tuple[SourceLayer, ...]:
         """The layers; `made` grows by the states that their parsers make."""
         layers, tensors = [], known.tensors
         bytes_of: dict[int, int] = {}
@@ -232,7 +232,7 @@ class _File:
                     _check_outputs(node)
             except (UnsupportedNodeError, VariableError) as reason:
                 problem = str(reason)
-            layers.append(Layer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
+            layers.append(SourceLayer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
         return tuple(layers)
 
 
@@ -241,7 +241,7 @@ SHAPE_OPERANDS = {"BROADCAST_TO": 1, "RESHAPE": 1, "TRANSPOSE_CONV": 0}
 
 
 def _fix_shapes(
-    inputs: Sequence[int], tensors: dict[int, Tensor], calls: Sequence[Call], open_: frozenset[int]
+    inputs: Sequence[int], tensors: dict[int, Tensor], calls: Sequence[FileOperator], open_: frozenset[int]
 ) -> None:
     """Let inputs be constants that only say what shapes outputs have which the file states as well."""
     for t in (tensors[i] for i in inputs if tensors[i].data is None and tensors[i].dtype == DType.INT32):
@@ -261,7 +261,7 @@ def _types(outer: Variables) -> dict[variables.Key, Array]:
     return {**outer.initial, **{key: np.broadcast_to(np.zeros((), t.dtype.numpy), t.shape) for key, t in held}}
 
 
-def _size_inputs(subgraph: Record, tensors: dict[int, Tensor], given: Mapping[int, Tensor]) -> None:
+def _size_inputs(subgraph: TableRecord, tensors: dict[int, Tensor], given: Mapping[int, Tensor]) -> None:
     """Inputs of a body whose shapes the file leaves open have those of what they are given."""
     records = subgraph.children("tensors", schema.TENSOR)
     for i, outer in given.items():
@@ -291,7 +291,7 @@ def _check_edges(
                 )
 
 
-def _check_unread(inputs: tuple[int, ...], tensors: dict[int, Tensor], layers: tuple[Layer, ...]) -> None:
+def _check_unread(inputs: tuple[int, ...], tensors: dict[int, Tensor], layers: tuple[SourceLayer, ...]) -> None:
     """Refuse inputs that have no type in C; those that a layer reads are refused with it."""
     for i in inputs:
         if not tensors[i].dtype.computable and not any(i in layer.inputs for layer in layers):
@@ -331,7 +331,7 @@ def _computed_outputs(
     return tuple(found), copies
 
 
-def _check_sizes(subgraph: Record, inputs: Sequence[int], tensors: dict[int, Tensor], notes: list[str]) -> None:
+def _check_sizes(subgraph: TableRecord, inputs: Sequence[int], tensors: dict[int, Tensor], notes: list[str]) -> None:
     """Sizes that a file leaves open are those that it holds as well: one image at a time, say. Where that is one
     element of an axis that has more in use, the model would compute nothing that anybody wants."""
     records = subgraph.children("tensors", schema.TENSOR)
@@ -356,7 +356,7 @@ def _template(signature: Sequence[int]) -> str:
     return ",".join(str(n) if n >= 0 else "N" if axis else "1" for axis, n in enumerate(signature))
 
 
-def _operator_code(record: Record) -> str:
+def _operator_code(record: TableRecord) -> str:
     number = max(record.integer("deprecated_builtin_code"), record.integer("builtin_code"))
     name = schema.NAMES[number] if 0 <= number < len(schema.NAMES) else f"operator #{number}"
     return custom_code(printable(record.string("custom_code"))) if name == "CUSTOM" else name
@@ -367,7 +367,7 @@ def custom_code(name: str) -> str:
     return f"CUSTOM({name})"
 
 
-def _tensors(subgraph: Record, buffers: list[Storage], notes: list[str]) -> dict[int, Tensor]:
+def _tensors(subgraph: TableRecord, buffers: list[Storage], notes: list[str]) -> dict[int, Tensor]:
     """The tensors by index; intermediate ones hold nothing, they say how an operator quantizes inside. What is odd
     about one is noted."""
     operators = subgraph.children("operators", schema.OPERATOR)
@@ -386,11 +386,11 @@ def _tensors(subgraph: Record, buffers: list[Storage], notes: list[str]) -> dict
     return found
 
 
-def _blocks(subgraph: Record, tensors: dict[int, Tensor]) -> dict[int, Blocks]:
+def _blocks(subgraph: TableRecord, tensors: dict[int, Tensor]) -> dict[int, BlockwiseScales]:
     return blocks_of(subgraph.children("tensors", schema.TENSOR), tensors)
 
 
-def _open(subgraph: Record, tensors: dict[int, Tensor]) -> frozenset[int]:
+def _open(subgraph: TableRecord, tensors: dict[int, Tensor]) -> frozenset[int]:
     """The tensors whose shapes the file leaves open: an axis of its signature has no size, or it says nothing at all.
     What it stores in their place does not count."""
     given = set(subgraph.integers("inputs"))
@@ -402,17 +402,17 @@ def _open(subgraph: Record, tensors: dict[int, Tensor]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _is_open(tensor: Record) -> bool:
+def _is_open(tensor: TableRecord) -> bool:
     """Whether the signature of a tensor says that an axis may have any size."""
     return min(tensor.integers("shape_signature"), default=0) < 0
 
 
-def _variables(subgraph: Record, tensors: dict[int, Tensor]) -> list[int]:
+def _variables(subgraph: TableRecord, tensors: dict[int, Tensor]) -> list[int]:
     records = subgraph.children("tensors", schema.TENSOR)
     return [i for i, record in enumerate(records) if record.flag("is_variable") and tensors[i].dtype.computable]
 
 
-def _states(subgraph: Record, tensors: dict[int, Tensor], anew: Collection[int]) -> tuple[State, ...]:
+def _states(subgraph: TableRecord, tensors: dict[int, Tensor], anew: Collection[int]) -> tuple[State, ...]:
     """A state for each variable tensor that does not begin anew with every inference; what an operator leaves there
     becomes a tensor of its own. LiteRT begins with zeros, the zero point where they are int8."""
     found = [i for i in _variables(subgraph, tensors) if i not in anew]
@@ -425,7 +425,7 @@ def _states(subgraph: Record, tensors: dict[int, Tensor], anew: Collection[int])
     return tuple(states)
 
 
-def _tensor(i: int, record: Record, buffers: list[Storage], *, hollow: bool, empty: bool) -> Tensor:
+def _tensor(i: int, record: TableRecord, buffers: list[Storage], *, hollow: bool, empty: bool) -> Tensor:
     """Without its quantization. `empty`: it may have no elements, such as the shape of a scalar."""
     name = record.choice("type")
     dtype = DType(name) if name in list(DType) else DType.UNKNOWN
@@ -452,9 +452,9 @@ def _tensor(i: int, record: Record, buffers: list[Storage], *, hollow: bool, emp
     return replace(found, dtype=storage.held(dtype), data=data.reshape(shape), stored=packed)
 
 
-def _quantization(t: Tensor, tensor: Record, odd: list[str]) -> Quantization | None:
+def _quantization(t: Tensor, tensor: TableRecord, odd: list[str]) -> Quantization | None:
     """The scales; `odd` grows where they are not on the axis that the file says."""
-    record = Record(schema.QUANTIZATION, tensor.child("quantization"))
+    record = TableRecord(schema.QUANTIZATION, tensor.child("quantization"))
     scales, zeros = record.vector("scale"), record.vector("zero_point")
     if scales is None or scales.length == 0:
         return None
@@ -485,7 +485,7 @@ def _index(tensors: dict[int, Tensor], i: int) -> int:
     return i
 
 
-def _calls(subgraph: Record, codes: list[str], tensors: dict[int, Tensor]) -> list[Call]:
+def _calls(subgraph: TableRecord, codes: list[str], tensors: dict[int, Tensor]) -> list[FileOperator]:
     """The operators of a subgraph as the file has them."""
     calls = []
     records = subgraph.children("operators", schema.OPERATOR)
@@ -502,19 +502,19 @@ def _calls(subgraph: Record, codes: list[str], tensors: dict[int, Tensor]) -> li
         intermediates = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("intermediates"))
         custom = record.vector("custom_options")
         given = b"" if custom is None else custom.array("uint8").tobytes()
-        calls.append(Call(code, _options(record, index, code), inputs, outputs, intermediates, given))
+        calls.append(FileOperator(code, _options(record, index, code), inputs, outputs, intermediates, given))
     return calls
 
 
-def _options(operator: Record, index: int, code: str) -> Record:
+def _options(operator: TableRecord, index: int, code: str) -> TableRecord:
     """The options of an operator; those of another operator mean that the file is damaged."""
     known = schema.OPTIONS.get(code)
     if known is None:
-        return Record({}, None)
+        return TableRecord({}, None)
     number = operator.integer(f"{known.union}_type")
     if number not in (0, known.number):
         raise MalformedError(f"layer {index} {code} has options #{number}, which are another operator's")
-    return Record(known.fields, operator.child(known.union) if number else None)
+    return TableRecord(known.fields, operator.child(known.union) if number else None)
 
 
 _REMEDIES = {

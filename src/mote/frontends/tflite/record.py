@@ -5,28 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from mote.frontends.tflite.flatbuffer import MalformedError, Table, Vector
-from mote.frontends.tflite.schema import ENUMS, Fields, Kind
+from mote.frontends.tflite.flatbuffer import FlatTable, MalformedError, Vector
+from mote.frontends.tflite.schema import ENUMS, FieldKind, Fields
 
 SCALARS = {
-    Kind.BOOL: "B",
-    Kind.INT8: "b",
-    Kind.UINT8: "B",
-    Kind.INT32: "i",
-    Kind.UINT32: "I",
-    Kind.UINT64: "Q",
-    Kind.FLOAT32: "f",
+    FieldKind.BOOL: "B",
+    FieldKind.INT8: "b",
+    FieldKind.UINT8: "B",
+    FieldKind.INT32: "i",
+    FieldKind.UINT32: "I",
+    FieldKind.UINT64: "Q",
+    FieldKind.FLOAT32: "f",
     **dict.fromkeys(ENUMS, "b"),
 }
 """How the scalars lie in a file, in the letters of `struct`."""
 
 
 @dataclass(frozen=True)
-class Record:
+class TableRecord:
     """The fields of one table; where there is no table, all have their defaults."""
 
     fields: Fields
-    table: Table | None
+    table: FlatTable | None
 
     def _number(self, name: str) -> int | float:
         field = self.fields[name]
@@ -61,9 +61,9 @@ class Record:
     def vector(self, name: str) -> Vector | None:
         return None if self.table is None else self.table.vector(self.fields[name].slot)
 
-    def child(self, name: str) -> Table | None:
+    def child(self, name: str) -> FlatTable | None:
         return None if self.table is None else self.table.table(self.fields[name].slot)
 
-    def children(self, name: str, fields: Fields) -> list[Record]:
+    def children(self, name: str, fields: Fields) -> list[TableRecord]:
         tables = [] if self.table is None else self.table.tables(self.fields[name].slot)
-        return [Record(fields, table) for table in tables]
+        return [TableRecord(fields, table) for table in tables]

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from mote.frontends.tflite.variables import Call
+from mote.frontends.tflite.variables import FileOperator
 from mote.graph import Tensor
 
 OPERATORS = frozenset({"UNIDIRECTIONAL_SEQUENCE_LSTM"})
 """The operators whose states may begin anew."""
 
 
-def restarted(calls: Sequence[Call], tensors: dict[int, Tensor], variables: Collection[int]) -> dict[int, int]:
+def restarted(calls: Sequence[FileOperator], tensors: dict[int, Tensor], variables: Collection[int]) -> dict[int, int]:
     """The variable tensors that one operator writes before the only one that reads them, each with the new tensor that
     stands for the value that was written."""
     found = {}
@@ -29,7 +29,7 @@ def restarted(calls: Sequence[Call], tensors: dict[int, Tensor], variables: Coll
     return found
 
 
-def renamed(calls: Sequence[Call], names: dict[int, int]) -> list[Call]:
+def renamed(calls: Sequence[FileOperator], names: dict[int, int]) -> list[FileOperator]:
     """The operators with other tensors in the place of some."""
     if not names:
         return list(calls)

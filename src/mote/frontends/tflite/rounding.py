@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.types import DType, Rounding
-from mote.ops.elementwise.activations import Relu, Relu6, Requantize, Table, Unary
+from mote.ops.elementwise.activations import LookupTable, Relu, Relu6, RequantizeInt8, Unary
 from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.elementwise.quantize import Dequantize, Quantize
 from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
@@ -29,7 +29,7 @@ TWINS: Mapping[type[Op], type[Op]] = {
     EvenSoftmax: Softmax,
 }
 """LiteRT's operators for those that only differ in their rounding."""
-FUNCTIONS: tuple[type[Unary], ...] = (Requantize, Relu, Relu6)
+FUNCTIONS: tuple[type[Unary], ...] = (RequantizeInt8, Relu, Relu6)
 """Those that tables are tried for."""
 SOFTMAX_SCALE = 1 / 256
 """The one that LiteRT wants the results of an int8 softmax to have, with the least zero point."""
@@ -54,7 +54,7 @@ def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
         twin = TWINS[type(op)].like(op)
         counted = isinstance(op, EvenAveragePool) and op.count > 0 and _padded(op)
         return [op] if counted else [twin] if _has_twin(graph, op) else _through_reals(graph, twin, tensors)
-    if isinstance(op, Table):
+    if isinstance(op, LookupTable):
         return [_named(graph, op)]
     if isinstance(op, Quantize) and op.factor is not None:
         return [op.with_(factor=None, rounding=Rounding.ONCE)]
@@ -64,7 +64,7 @@ def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
     return [op]
 
 
-def _named(graph: Graph, op: Table) -> Op:
+def _named(graph: Graph, op: LookupTable) -> Op:
     """A table as LiteRT's function that has the same results but for their rounding, if there is one."""
     for kind in FUNCTIONS:
         twin = kind(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index)

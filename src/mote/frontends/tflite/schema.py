@@ -69,7 +69,7 @@ INDEX_TYPES = {1: "int32", 2: "uint16", 3: "uint8"}
 """The tables that hold the indices of a sparse dimension, by their number in the union of them: their elements."""
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What a field holds: a number, the number of a name, or a reference to something elsewhere in the file."""
 
     BOOL = auto()
@@ -94,117 +94,117 @@ class Kind(Enum):
     TABLES = auto()
 
 
-ENUMS: Mapping[Kind, Mapping[str, int]] = {
-    Kind.TENSOR_TYPE: TENSOR_TYPES,
-    Kind.PADDING: PADDINGS,
-    Kind.ACTIVATION: ACTIVATIONS,
-    Kind.WEIGHTS_FORMAT: WEIGHTS_FORMATS,
-    Kind.MIRROR_MODE: MIRROR_MODES,
-    Kind.DIMENSION_TYPE: DIMENSION_TYPES,
+ENUMS: Mapping[FieldKind, Mapping[str, int]] = {
+    FieldKind.TENSOR_TYPE: TENSOR_TYPES,
+    FieldKind.PADDING: PADDINGS,
+    FieldKind.ACTIVATION: ACTIVATIONS,
+    FieldKind.WEIGHTS_FORMAT: WEIGHTS_FORMATS,
+    FieldKind.MIRROR_MODE: MIRROR_MODES,
+    FieldKind.DIMENSION_TYPE: DIMENSION_TYPES,
 }
 """The numbers of names; files hold them as one signed byte."""
 
 
 @dataclass(frozen=True)
-class Field:
+class TableField:
     """A field of a table: its position, what it holds, and the number that it has where a file leaves it out."""
 
     slot: int
-    kind: Kind
+    kind: FieldKind
     default: int | float = 0
 
 
-Fields = Mapping[str, Field]
+Fields = Mapping[str, TableField]
 
 MODEL: Fields = {
-    "version": Field(0, Kind.UINT32),
-    "operator_codes": Field(1, Kind.TABLES),
-    "subgraphs": Field(2, Kind.TABLES),
-    "description": Field(3, Kind.STRING),
-    "buffers": Field(4, Kind.TABLES),
-    "signature_defs": Field(7, Kind.TABLES),
+    "version": TableField(0, FieldKind.UINT32),
+    "operator_codes": TableField(1, FieldKind.TABLES),
+    "subgraphs": TableField(2, FieldKind.TABLES),
+    "description": TableField(3, FieldKind.STRING),
+    "buffers": TableField(4, FieldKind.TABLES),
+    "signature_defs": TableField(7, FieldKind.TABLES),
 }
 SIGNATURE: Fields = {
-    "inputs": Field(0, Kind.TABLES),
-    "outputs": Field(1, Kind.TABLES),
-    "signature_key": Field(2, Kind.STRING),
-    "subgraph_index": Field(4, Kind.UINT32),
+    "inputs": TableField(0, FieldKind.TABLES),
+    "outputs": TableField(1, FieldKind.TABLES),
+    "signature_key": TableField(2, FieldKind.STRING),
+    "subgraph_index": TableField(4, FieldKind.UINT32),
 }
 """A subgraph that can be run by its name, and the names of its inputs and outputs."""
 TENSOR_MAP: Fields = {
-    "name": Field(0, Kind.STRING),
-    "tensor_index": Field(1, Kind.UINT32),
+    "name": TableField(0, FieldKind.STRING),
+    "tensor_index": TableField(1, FieldKind.UINT32),
 }
 OPERATOR_CODE: Fields = {
-    "deprecated_builtin_code": Field(0, Kind.INT8),
-    "custom_code": Field(1, Kind.STRING),
-    "version": Field(2, Kind.INT32, 1),
-    "builtin_code": Field(3, Kind.INT32),
+    "deprecated_builtin_code": TableField(0, FieldKind.INT8),
+    "custom_code": TableField(1, FieldKind.STRING),
+    "version": TableField(2, FieldKind.INT32, 1),
+    "builtin_code": TableField(3, FieldKind.INT32),
 }
 SUBGRAPH: Fields = {
-    "tensors": Field(0, Kind.TABLES),
-    "inputs": Field(1, Kind.INT32S),
-    "outputs": Field(2, Kind.INT32S),
-    "operators": Field(3, Kind.TABLES),
-    "name": Field(4, Kind.STRING),
+    "tensors": TableField(0, FieldKind.TABLES),
+    "inputs": TableField(1, FieldKind.INT32S),
+    "outputs": TableField(2, FieldKind.INT32S),
+    "operators": TableField(3, FieldKind.TABLES),
+    "name": TableField(4, FieldKind.STRING),
 }
 TENSOR: Fields = {
-    "shape": Field(0, Kind.INT32S),
-    "type": Field(1, Kind.TENSOR_TYPE),
-    "buffer": Field(2, Kind.UINT32),
-    "name": Field(3, Kind.STRING),
-    "quantization": Field(4, Kind.TABLE),
-    "is_variable": Field(5, Kind.BOOL),
-    "sparsity": Field(6, Kind.TABLE),
-    "shape_signature": Field(7, Kind.INT32S),
+    "shape": TableField(0, FieldKind.INT32S),
+    "type": TableField(1, FieldKind.TENSOR_TYPE),
+    "buffer": TableField(2, FieldKind.UINT32),
+    "name": TableField(3, FieldKind.STRING),
+    "quantization": TableField(4, FieldKind.TABLE),
+    "is_variable": TableField(5, FieldKind.BOOL),
+    "sparsity": TableField(6, FieldKind.TABLE),
+    "shape_signature": TableField(7, FieldKind.INT32S),
 }
 QUANTIZATION: Fields = {
-    "scale": Field(2, Kind.FLOAT32S),
-    "zero_point": Field(3, Kind.INT64S),
-    "details_type": Field(4, Kind.UINT8),
-    "details": Field(5, Kind.TABLE),
-    "quantized_dimension": Field(6, Kind.INT32),
+    "scale": TableField(2, FieldKind.FLOAT32S),
+    "zero_point": TableField(3, FieldKind.INT64S),
+    "details_type": TableField(4, FieldKind.UINT8),
+    "details": TableField(5, FieldKind.TABLE),
+    "quantized_dimension": TableField(6, FieldKind.INT32),
 }
 BLOCKWISE = 2
 """The number of `BLOCKWISE_QUANTIZATION` in the union of details of quantization."""
 BLOCKWISE_QUANTIZATION: Fields = {
-    "scales": Field(0, Kind.INT32),
-    "zero_points": Field(1, Kind.INT32),
-    "block_size": Field(2, Kind.INT32),
-    "block_shape": Field(3, Kind.INT32S),
+    "scales": TableField(0, FieldKind.INT32),
+    "zero_points": TableField(1, FieldKind.INT32),
+    "block_size": TableField(2, FieldKind.INT32),
+    "block_shape": TableField(3, FieldKind.INT32S),
 }
 """Scales and zero points are tensors, of which each element is for a block along the last axis."""
 OPERATOR: Fields = {
-    "opcode_index": Field(0, Kind.UINT32),
-    "inputs": Field(1, Kind.INT32S),
-    "outputs": Field(2, Kind.INT32S),
-    "builtin_options_type": Field(3, Kind.UINT8),
-    "builtin_options": Field(4, Kind.TABLE),
-    "custom_options": Field(5, Kind.BYTES),
-    "intermediates": Field(8, Kind.INT32S),
-    "builtin_options_2_type": Field(11, Kind.UINT8),
-    "builtin_options_2": Field(12, Kind.TABLE),
+    "opcode_index": TableField(0, FieldKind.UINT32),
+    "inputs": TableField(1, FieldKind.INT32S),
+    "outputs": TableField(2, FieldKind.INT32S),
+    "builtin_options_type": TableField(3, FieldKind.UINT8),
+    "builtin_options": TableField(4, FieldKind.TABLE),
+    "custom_options": TableField(5, FieldKind.BYTES),
+    "intermediates": TableField(8, FieldKind.INT32S),
+    "builtin_options_2_type": TableField(11, FieldKind.UINT8),
+    "builtin_options_2": TableField(12, FieldKind.TABLE),
 }
 BUFFER: Fields = {
-    "data": Field(0, Kind.BYTES),
-    "offset": Field(1, Kind.UINT64),
-    "size": Field(2, Kind.UINT64),
+    "data": TableField(0, FieldKind.BYTES),
+    "offset": TableField(1, FieldKind.UINT64),
+    "size": TableField(2, FieldKind.UINT64),
 }
 """Large files keep data behind the FlatBuffer: at an offset from the beginning of the file."""
 SPARSITY: Fields = {
-    "traversal_order": Field(0, Kind.INT32S),
-    "block_map": Field(1, Kind.INT32S),
-    "dim_metadata": Field(2, Kind.TABLES),
+    "traversal_order": TableField(0, FieldKind.INT32S),
+    "block_map": TableField(1, FieldKind.INT32S),
+    "dim_metadata": TableField(2, FieldKind.TABLES),
 }
 DIMENSION: Fields = {
-    "format": Field(0, Kind.DIMENSION_TYPE),
-    "dense_size": Field(1, Kind.INT32),
-    "array_segments_type": Field(2, Kind.UINT8),
-    "array_segments": Field(3, Kind.TABLE),
-    "array_indices_type": Field(4, Kind.UINT8),
-    "array_indices": Field(5, Kind.TABLE),
+    "format": TableField(0, FieldKind.DIMENSION_TYPE),
+    "dense_size": TableField(1, FieldKind.INT32),
+    "array_segments_type": TableField(2, FieldKind.UINT8),
+    "array_segments": TableField(3, FieldKind.TABLE),
+    "array_indices_type": TableField(4, FieldKind.UINT8),
+    "array_indices": TableField(5, FieldKind.TABLE),
 }
-INDEX_VECTOR: Fields = {"values": Field(0, Kind.BYTES)}
+INDEX_VECTOR: Fields = {"values": TableField(0, FieldKind.BYTES)}
 
 
 @dataclass(frozen=True)
@@ -219,36 +219,39 @@ class Options:
 
 
 def _activation(slot: int) -> Fields:
-    return {"fused_activation_function": Field(slot, Kind.ACTIVATION)}
+    return {"fused_activation_function": TableField(slot, FieldKind.ACTIVATION)}
 
 
 def _dilations(slot: int) -> Fields:
     return {
-        "dilation_w_factor": Field(slot, Kind.INT32, 1),
-        "dilation_h_factor": Field(slot + 1, Kind.INT32, 1),
+        "dilation_w_factor": TableField(slot, FieldKind.INT32, 1),
+        "dilation_h_factor": TableField(slot + 1, FieldKind.INT32, 1),
     }
 
 
 def _corners(slot: int) -> Fields:
-    return {"align_corners": Field(slot, Kind.BOOL), "half_pixel_centers": Field(slot + 1, Kind.BOOL)}
+    return {
+        "align_corners": TableField(slot, FieldKind.BOOL),
+        "half_pixel_centers": TableField(slot + 1, FieldKind.BOOL),
+    }
 
 
 def _bias(slot: int) -> Fields:
     """The type of the bias of a layer with int16 inputs, float32 where that is not said."""
-    return {"quantized_bias_type": Field(slot, Kind.TENSOR_TYPE)}
+    return {"quantized_bias_type": TableField(slot, FieldKind.TENSOR_TYPE)}
 
 
 def _dynamic(slot: int) -> Fields:
     """How a layer with float inputs and integer weights quantizes its inputs."""
-    return {"asymmetric_quantize_inputs": Field(slot, Kind.BOOL)}
+    return {"asymmetric_quantize_inputs": TableField(slot, FieldKind.BOOL)}
 
 
 _WINDOW: Fields = {
-    "padding": Field(0, Kind.PADDING),
-    "stride_w": Field(1, Kind.INT32),
-    "stride_h": Field(2, Kind.INT32),
+    "padding": TableField(0, FieldKind.PADDING),
+    "stride_w": TableField(1, FieldKind.INT32),
+    "stride_h": TableField(2, FieldKind.INT32),
 }
-_SUM: Fields = {**_activation(0), "pot_scale_int16": Field(1, Kind.BOOL, True)}
+_SUM: Fields = {**_activation(0), "pot_scale_int16": TableField(1, FieldKind.BOOL, True)}
 
 _NONE = Options("", 0, {})
 _POOL = Options(
@@ -256,33 +259,33 @@ _POOL = Options(
     5,
     {
         **_WINDOW,
-        "filter_width": Field(3, Kind.INT32),
-        "filter_height": Field(4, Kind.INT32),
+        "filter_width": TableField(3, FieldKind.INT32),
+        "filter_height": TableField(4, FieldKind.INT32),
         **_activation(5),
     },
 )
 _WINDOW_3D: Fields = {
-    "padding": Field(0, Kind.PADDING),
-    "stride_d": Field(1, Kind.INT32),
-    "stride_w": Field(2, Kind.INT32),
-    "stride_h": Field(3, Kind.INT32),
+    "padding": TableField(0, FieldKind.PADDING),
+    "stride_d": TableField(1, FieldKind.INT32),
+    "stride_w": TableField(2, FieldKind.INT32),
+    "stride_h": TableField(3, FieldKind.INT32),
     **_activation(4),
-    "dilation_d_factor": Field(5, Kind.INT32, 1),
+    "dilation_d_factor": TableField(5, FieldKind.INT32, 1),
     **_dilations(6),
 }
 _CONV_3D = Options("Conv3D", 106, _WINDOW_3D)
-_REDUCER = Options("Reducer", 27, {"keep_dims": Field(0, Kind.BOOL)})
+_REDUCER = Options("Reducer", 27, {"keep_dims": TableField(0, FieldKind.BOOL)})
 _MAXIMUM_MINIMUM = Options("MaximumMinimum", 39, {})
 
 OPTIONS: Mapping[str, Options] = {
     "ADD": Options("Add", 11, _SUM),
     "AVERAGE_POOL_2D": _POOL,
-    "CONCATENATION": Options("Concatenation", 10, {"axis": Field(0, Kind.INT32), **_activation(1)}),
+    "CONCATENATION": Options("Concatenation", 10, {"axis": TableField(0, FieldKind.INT32), **_activation(1)}),
     "CONV_2D": Options("Conv2D", 1, {**_WINDOW, **_activation(3), **_dilations(4), **_bias(6)}),
     "DEPTHWISE_CONV_2D": Options(
         "DepthwiseConv2D",
         2,
-        {**_WINDOW, "depth_multiplier": Field(3, Kind.INT32), **_activation(4), **_dilations(5)},
+        {**_WINDOW, "depth_multiplier": TableField(3, FieldKind.INT32), **_activation(4), **_dilations(5)},
     ),
     "DEQUANTIZE": Options("Dequantize", 38, {}),
     "FULLY_CONNECTED": Options(
@@ -290,8 +293,8 @@ OPTIONS: Mapping[str, Options] = {
         8,
         {
             **_activation(0),
-            "weights_format": Field(1, Kind.WEIGHTS_FORMAT),
-            "keep_num_dims": Field(2, Kind.BOOL),
+            "weights_format": TableField(1, FieldKind.WEIGHTS_FORMAT),
+            "keep_num_dims": TableField(2, FieldKind.BOOL),
             **_dynamic(3),
             **_bias(4),
         },
@@ -302,46 +305,50 @@ OPTIONS: Mapping[str, Options] = {
     "RELU": _NONE,
     "RELU_N1_TO_1": _NONE,
     "RELU6": _NONE,
-    "RESHAPE": Options("Reshape", 17, {"new_shape": Field(0, Kind.INT32S)}),
+    "RESHAPE": Options("Reshape", 17, {"new_shape": TableField(0, FieldKind.INT32S)}),
     "RESIZE_BILINEAR": Options("ResizeBilinear", 15, _corners(2)),
-    "SOFTMAX": Options("Softmax", 9, {"beta": Field(0, Kind.FLOAT32)}),
-    "SVDF": Options("SVDF", 6, {"rank": Field(0, Kind.INT32), **_activation(1), **_dynamic(2)}),
+    "SOFTMAX": Options("Softmax", 9, {"beta": TableField(0, FieldKind.FLOAT32)}),
+    "SVDF": Options("SVDF", 6, {"rank": TableField(0, FieldKind.INT32), **_activation(1), **_dynamic(2)}),
     "TANH": _NONE,
     "CUSTOM": _NONE,
     "PAD": Options("Pad", 22, {}),
-    "GATHER": Options("Gather", 23, {"axis": Field(0, Kind.INT32), "batch_dims": Field(1, Kind.INT32)}),
+    "GATHER": Options(
+        "Gather", 23, {"axis": TableField(0, FieldKind.INT32), "batch_dims": TableField(1, FieldKind.INT32)}
+    ),
     "TRANSPOSE": Options("Transpose", 26, {}),
     "MEAN": _REDUCER,
     "SUB": Options("Sub", 28, _SUM),
     "DIV": Options("Div", 29, _activation(0)),
-    "SQUEEZE": Options("Squeeze", 30, {"squeeze_dims": Field(0, Kind.INT32S)}),
+    "SQUEEZE": Options("Squeeze", 30, {"squeeze_dims": TableField(0, FieldKind.INT32S)}),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Options(
         "UnidirectionalSequenceLSTM",
         71,
         {
             **_activation(0),
-            "cell_clip": Field(1, Kind.FLOAT32),
-            "proj_clip": Field(2, Kind.FLOAT32),
-            "time_major": Field(3, Kind.BOOL),
+            "cell_clip": TableField(1, FieldKind.FLOAT32),
+            "proj_clip": TableField(2, FieldKind.FLOAT32),
+            "time_major": TableField(3, FieldKind.BOOL),
             **_dynamic(4),
-            "diagonal_recurrent_tensors": Field(5, Kind.BOOL),
+            "diagonal_recurrent_tensors": TableField(5, FieldKind.BOOL),
         },
     ),
     "STRIDED_SLICE": Options(
         "StridedSlice",
         32,
         {
-            "begin_mask": Field(0, Kind.INT32),
-            "end_mask": Field(1, Kind.INT32),
-            "ellipsis_mask": Field(2, Kind.INT32),
-            "new_axis_mask": Field(3, Kind.INT32),
-            "shrink_axis_mask": Field(4, Kind.INT32),
-            "offset": Field(5, Kind.BOOL),
+            "begin_mask": TableField(0, FieldKind.INT32),
+            "end_mask": TableField(1, FieldKind.INT32),
+            "ellipsis_mask": TableField(2, FieldKind.INT32),
+            "new_axis_mask": TableField(3, FieldKind.INT32),
+            "shrink_axis_mask": TableField(4, FieldKind.INT32),
+            "offset": TableField(5, FieldKind.BOOL),
         },
     ),
-    "SPLIT": Options("Split", 35, {"num_splits": Field(0, Kind.INT32)}),
+    "SPLIT": Options("Split", 35, {"num_splits": TableField(0, FieldKind.INT32)}),
     "CAST": Options(
-        "Cast", 37, {"in_data_type": Field(0, Kind.TENSOR_TYPE), "out_data_type": Field(1, Kind.TENSOR_TYPE)}
+        "Cast",
+        37,
+        {"in_data_type": TableField(0, FieldKind.TENSOR_TYPE), "out_data_type": TableField(1, FieldKind.TENSOR_TYPE)},
     ),
     "PRELU": _NONE,
     "MAXIMUM": _MAXIMUM_MINIMUM,
@@ -351,28 +358,34 @@ OPTIONS: Mapping[str, Options] = {
     "TRANSPOSE_CONV": Options("TransposeConv", 49, {**_WINDOW, **_activation(3), **_bias(4)}),
     "EXPAND_DIMS": Options("ExpandDims", 52, {}),
     "SUM": _REDUCER,
-    "SHAPE": Options("Shape", 55, {"out_type": Field(0, Kind.TENSOR_TYPE)}),
+    "SHAPE": Options("Shape", 55, {"out_type": TableField(0, FieldKind.TENSOR_TYPE)}),
     "REDUCE_MAX": _REDUCER,
-    "PACK": Options("Pack", 59, {"values_count": Field(0, Kind.INT32), "axis": Field(1, Kind.INT32)}),
-    "UNPACK": Options("Unpack", 64, {"num": Field(0, Kind.INT32), "axis": Field(1, Kind.INT32)}),
+    "PACK": Options(
+        "Pack", 59, {"values_count": TableField(0, FieldKind.INT32), "axis": TableField(1, FieldKind.INT32)}
+    ),
+    "UNPACK": Options("Unpack", 64, {"num": TableField(0, FieldKind.INT32), "axis": TableField(1, FieldKind.INT32)}),
     "ZEROS_LIKE": Options("ZerosLike", 67, {}),
     "FILL": Options("Fill", 68, {}),
     "RESIZE_NEAREST_NEIGHBOR": Options("ResizeNearestNeighbor", 74, _corners(0)),
-    "LEAKY_RELU": Options("LeakyRelu", 75, {"alpha": Field(0, Kind.FLOAT32)}),
+    "LEAKY_RELU": Options("LeakyRelu", 75, {"alpha": TableField(0, FieldKind.FLOAT32)}),
     "ABS": Options("Abs", 78, {}),
-    "SPLIT_V": Options("SplitV", 79, {"num_splits": Field(0, Kind.INT32)}),
+    "SPLIT_V": Options("SplitV", 79, {"num_splits": TableField(0, FieldKind.INT32)}),
     "QUANTIZE": Options("Quantize", 89, {}),
     "HARD_SWISH": Options("HardSwish", 91, {}),
-    "CALL_ONCE": Options("CallOnce", 103, {"init_subgraph_index": Field(0, Kind.INT32)}),
-    "VAR_HANDLE": Options("VarHandle", 111, {"container": Field(0, Kind.STRING), "shared_name": Field(1, Kind.STRING)}),
+    "CALL_ONCE": Options("CallOnce", 103, {"init_subgraph_index": TableField(0, FieldKind.INT32)}),
+    "VAR_HANDLE": Options(
+        "VarHandle", 111, {"container": TableField(0, FieldKind.STRING), "shared_name": TableField(1, FieldKind.STRING)}
+    ),
     "READ_VARIABLE": _NONE,
     "ASSIGN_VARIABLE": _NONE,
     "ADD_N": Options("AddN", 82, {}),
-    "ARG_MAX": Options("ArgMax", 40, {"output_type": Field(0, Kind.TENSOR_TYPE)}),
-    "ARG_MIN": Options("ArgMin", 57, {"output_type": Field(0, Kind.TENSOR_TYPE)}),
+    "ARG_MAX": Options("ArgMax", 40, {"output_type": TableField(0, FieldKind.TENSOR_TYPE)}),
+    "ARG_MIN": Options("ArgMin", 57, {"output_type": TableField(0, FieldKind.TENSOR_TYPE)}),
     "ATAN2": Options("ATan2", 122, {}),
     "BATCH_MATMUL": Options(
-        "BatchMatMul", 101, {"adj_x": Field(0, Kind.BOOL), "adj_y": Field(1, Kind.BOOL), **_dynamic(2)}
+        "BatchMatMul",
+        101,
+        {"adj_x": TableField(0, FieldKind.BOOL), "adj_y": TableField(1, FieldKind.BOOL), **_dynamic(2)},
     ),
     "BATCH_TO_SPACE_ND": Options("BatchToSpaceND", 24, {}),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Options(
@@ -380,10 +393,10 @@ OPTIONS: Mapping[str, Options] = {
         69,
         {
             **_activation(0),
-            "cell_clip": Field(1, Kind.FLOAT32),
-            "proj_clip": Field(2, Kind.FLOAT32),
-            "merge_outputs": Field(3, Kind.BOOL),
-            "time_major": Field(4, Kind.BOOL, True),
+            "cell_clip": TableField(1, FieldKind.FLOAT32),
+            "proj_clip": TableField(2, FieldKind.FLOAT32),
+            "merge_outputs": TableField(3, FieldKind.BOOL),
+            "time_major": TableField(4, FieldKind.BOOL, True),
             **_dynamic(5),
         },
     ),
@@ -391,23 +404,23 @@ OPTIONS: Mapping[str, Options] = {
         "BidirectionalSequenceRNN",
         70,
         {
-            "time_major": Field(0, Kind.BOOL),
+            "time_major": TableField(0, FieldKind.BOOL),
             **_activation(1),
-            "merge_outputs": Field(2, Kind.BOOL),
+            "merge_outputs": TableField(2, FieldKind.BOOL),
             **_dynamic(3),
         },
     ),
     "BITWISE_XOR": Options("BitwiseXor", 125, {}),
     "BROADCAST_ARGS": _NONE,
     "BROADCAST_TO": Options("BroadcastTo", 104, {}),
-    "CALL": Options("Call", 16, {"subgraph": Field(0, Kind.UINT32)}),
+    "CALL": Options("Call", 16, {"subgraph": TableField(0, FieldKind.UINT32)}),
     "STABLEHLO_COMPOSITE": Options(
         "StableHLOComposite",
         21,
         {
-            "name": Field(0, Kind.STRING),
-            "decomposition_subgraph_index": Field(1, Kind.INT32),
-            "composite_attributes": Field(2, Kind.BYTES),
+            "name": TableField(0, FieldKind.STRING),
+            "decomposition_subgraph_index": TableField(1, FieldKind.INT32),
+            "composite_attributes": TableField(2, FieldKind.BYTES),
         },
         "builtin_options_2",
     ),
@@ -416,9 +429,11 @@ OPTIONS: Mapping[str, Options] = {
     "CONV_3D": _CONV_3D,
     "CONV_3D_TRANSPOSE": _CONV_3D,
     "COS": Options("Cos", 84, {}),
-    "CUMSUM": Options("Cumsum", 102, {"exclusive": Field(0, Kind.BOOL), "reverse": Field(1, Kind.BOOL)}),
+    "CUMSUM": Options(
+        "Cumsum", 102, {"exclusive": TableField(0, FieldKind.BOOL), "reverse": TableField(1, FieldKind.BOOL)}
+    ),
     "DENSIFY": Options("Densify", 99, {}),
-    "DEPTH_TO_SPACE": Options("DepthToSpace", 94, {"block_size": Field(0, Kind.INT32)}),
+    "DEPTH_TO_SPACE": Options("DepthToSpace", 94, {"block_size": TableField(0, FieldKind.INT32)}),
     "DYNAMIC_UPDATE_SLICE": Options("DynamicUpdateSlice", 117, {}),
     "ELU": _NONE,
     "EMBEDDING_LOOKUP": _NONE,
@@ -428,10 +443,14 @@ OPTIONS: Mapping[str, Options] = {
     "FLOOR_DIV": Options("FloorDiv", 65, {}),
     "FLOOR_MOD": Options("FloorMod", 72, {}),
     "GATHER_ND": Options("GatherNd", 83, {}),
-    "GELU": Options("Gelu", 116, {"approximate": Field(0, Kind.BOOL)}),
+    "GELU": Options("Gelu", 116, {"approximate": TableField(0, FieldKind.BOOL)}),
     "GREATER": Options("Greater", 44, {}),
     "GREATER_EQUAL": Options("GreaterEqual", 45, {}),
-    "IF": Options("If", 92, {"then_subgraph_index": Field(0, Kind.INT32), "else_subgraph_index": Field(1, Kind.INT32)}),
+    "IF": Options(
+        "If",
+        92,
+        {"then_subgraph_index": TableField(0, FieldKind.INT32), "else_subgraph_index": TableField(1, FieldKind.INT32)},
+    ),
     "IMAG": _NONE,
     "L2_NORMALIZATION": Options("L2Norm", 12, _activation(0)),
     "L2_POOL_2D": _POOL,
@@ -441,10 +460,10 @@ OPTIONS: Mapping[str, Options] = {
         "LocalResponseNormalization",
         13,
         {
-            "radius": Field(0, Kind.INT32),
-            "bias": Field(1, Kind.FLOAT32),
-            "alpha": Field(2, Kind.FLOAT32),
-            "beta": Field(3, Kind.FLOAT32),
+            "radius": TableField(0, FieldKind.INT32),
+            "bias": TableField(1, FieldKind.FLOAT32),
+            "alpha": TableField(2, FieldKind.FLOAT32),
+            "beta": TableField(3, FieldKind.FLOAT32),
         },
     ),
     "LOG": _NONE,
@@ -454,12 +473,12 @@ OPTIONS: Mapping[str, Options] = {
     "LOGICAL_OR": Options("LogicalOr", 60, {}),
     "MATRIX_DIAG": Options("MatrixDiag", 88, {}),
     "MATRIX_SET_DIAG": Options("MatrixSetDiag", 90, {}),
-    "MIRROR_PAD": Options("MirrorPad", 77, {"mode": Field(0, Kind.MIRROR_MODE)}),
+    "MIRROR_PAD": Options("MirrorPad", 77, {"mode": TableField(0, FieldKind.MIRROR_MODE)}),
     "NEG": Options("Neg", 42, {}),
     "NON_MAX_SUPPRESSION_V4": Options("NonMaxSuppressionV4", 95, {}),
     "NON_MAX_SUPPRESSION_V5": Options("NonMaxSuppressionV5", 96, {}),
     "NOT_EQUAL": Options("NotEqual", 54, {}),
-    "ONE_HOT": Options("OneHot", 61, {"axis": Field(0, Kind.INT32)}),
+    "ONE_HOT": Options("OneHot", 61, {"axis": TableField(0, FieldKind.INT32)}),
     "POW": Options("Pow", 56, {}),
     "RANGE": Options("Range", 73, {}),
     "RANK": Options("Rank", 86, {}),
@@ -470,7 +489,7 @@ OPTIONS: Mapping[str, Options] = {
     "REDUCE_PROD": _REDUCER,
     "RELU_0_TO_1": _NONE,
     "REVERSE_SEQUENCE": Options(
-        "ReverseSequence", 87, {"seq_dim": Field(0, Kind.INT32), "batch_dim": Field(1, Kind.INT32)}
+        "ReverseSequence", 87, {"seq_dim": TableField(0, FieldKind.INT32), "batch_dim": TableField(1, FieldKind.INT32)}
     ),
     "REVERSE_V2": Options("ReverseV2", 81, {}),
     "RFFT2D": Options("Rfft2d", 105, {}),
@@ -485,19 +504,21 @@ OPTIONS: Mapping[str, Options] = {
     "SIGN": Options("Sign", 123, {}),
     "SIN": _NONE,
     "SPACE_TO_BATCH_ND": Options("SpaceToBatchND", 25, {}),
-    "SPACE_TO_DEPTH": Options("SpaceToDepth", 19, {"block_size": Field(0, Kind.INT32)}),
-    "SPARSE_TO_DENSE": Options("SparseToDense", 50, {"validate_indices": Field(0, Kind.BOOL)}),
+    "SPACE_TO_DEPTH": Options("SpaceToDepth", 19, {"block_size": TableField(0, FieldKind.INT32)}),
+    "SPARSE_TO_DENSE": Options("SparseToDense", 50, {"validate_indices": TableField(0, FieldKind.BOOL)}),
     "SQRT": _NONE,
     "SQUARE": Options("Square", 66, {}),
     "SQUARED_DIFFERENCE": Options("SquaredDifference", 76, {}),
     "TILE": Options("Tile", 51, {}),
     "TOPK_V2": Options("TopKV2", 34, {}),
     "UNIDIRECTIONAL_SEQUENCE_RNN": Options(
-        "SequenceRNN", 31, {"time_major": Field(0, Kind.BOOL), **_activation(1), **_dynamic(2)}
+        "SequenceRNN", 31, {"time_major": TableField(0, FieldKind.BOOL), **_activation(1), **_dynamic(2)}
     ),
     "WHERE": Options("Where", 85, {}),
     "WHILE": Options(
-        "While", 93, {"cond_subgraph_index": Field(0, Kind.INT32), "body_subgraph_index": Field(1, Kind.INT32)}
+        "While",
+        93,
+        {"cond_subgraph_index": TableField(0, FieldKind.INT32), "body_subgraph_index": TableField(1, FieldKind.INT32)},
     ),
 }
 """The options of the operators that Mote reads or writes."""

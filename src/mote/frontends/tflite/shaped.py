@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mote.errors import MoteError
-from mote.frontends.tflite.variables import Call
+from mote.frontends.tflite.variables import FileOperator
 from mote.graph import Tensor
 from mote.graph.tensor import Shape
 from mote.text import did_you_mean
@@ -34,7 +34,7 @@ class Shaped:
         cls,
         tensors: Mapping[int, Tensor],
         inputs: Sequence[int],
-        calls: Sequence[Call],
+        calls: Sequence[FileOperator],
         shapes: Mapping[str, Shape],
     ) -> Shaped:
         """What shapes of inputs, by name, mean for a file."""
@@ -55,7 +55,7 @@ class Shaped:
         batches = {(tensors[i].shape[0], shape[0]) for i, shape in changed.items()}
         return cls(given, computed, batches.pop() if len(batches) == 1 else (1, 1))
 
-    def apply(self, tensors: dict[int, Tensor], calls: Sequence[Call]) -> list[Call]:
+    def apply(self, tensors: dict[int, Tensor], calls: Sequence[FileOperator]) -> list[FileOperator]:
         """Give the inputs their shapes, and let those of all other tensors be open; the calls, with another batch where
         a constant states it."""
         for i, shape in self.given.items():
@@ -64,7 +64,7 @@ class Shaped:
             tensors[i] = replace(tensors[i], shape=UNKNOWN)
         return [self._with_batch(tensors, call) for call in calls]
 
-    def _with_batch(self, tensors: dict[int, Tensor], call: Call) -> Call:
+    def _with_batch(self, tensors: dict[int, Tensor], call: FileOperator) -> FileOperator:
         place = SHAPES.get(call.code)
         before, after = self.batch
         if before == after or place is None or len(call.inputs) <= place or call.inputs[place] < 0:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from mote.errors import MoteError
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.record import TableRecord
 from mote.text import did_you_mean, printable
 
 
-def chosen(root: Record, subgraphs: int, wanted: str) -> int:
+def chosen(root: TableRecord, subgraphs: int, wanted: str) -> int:
     """The number of the subgraph that a signature names. Without a name, it is that of the only signature, or the first
     one of a file without signatures."""
     found = {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.record import TableRecord
 from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 
@@ -27,7 +27,7 @@ class Sparsity:
     """The axes in the order of the levels: those of the tensor, then those of a block."""
     blocks: list[int]
     """The axis of the tensor that each axis of a block lies along."""
-    levels: list[Record]
+    levels: list[TableRecord]
 
     def places(self) -> Ints:
         """Where in the dense tensor, seen as a flat one, each of the listed elements belongs."""
@@ -67,12 +67,12 @@ class Sparsity:
         return sizes + [size for size, _ in inner], strides + [stride for _, stride in inner]
 
 
-def sparsity(tensor: Record, shape: Shape) -> Sparsity | None:
+def sparsity(tensor: TableRecord, shape: Shape) -> Sparsity | None:
     """What a tensor's record says of it; None where the tensor is dense."""
     table = tensor.child("sparsity")
     if table is None:
         return None
-    record = Record(schema.SPARSITY, table)
+    record = TableRecord(schema.SPARSITY, table)
     levels = record.children("dim_metadata", schema.DIMENSION)
     return Sparsity(shape, record.integers("traversal_order"), record.integers("block_map"), levels)
 
@@ -84,7 +84,7 @@ def densified(listed: Array, where: Ints, size: int) -> Array:
     return dense
 
 
-def _listed(level: Record, above: int, size: int) -> tuple[Ints, Ints]:
+def _listed(level: TableRecord, above: int, size: int) -> tuple[Ints, Ints]:
     """For each index of a level that is not dense the position above it, and the index."""
     segments, indices = (_integers(level, name) for name in ("array_segments", "array_indices"))
     counts = np.diff(segments)
@@ -97,9 +97,9 @@ def _listed(level: Record, above: int, size: int) -> tuple[Ints, Ints]:
     return parents, indices
 
 
-def _integers(level: Record, name: str) -> Ints:
+def _integers(level: TableRecord, name: str) -> Ints:
     kind = schema.INDEX_TYPES.get(level.integer(f"{name}_type"))
-    values = None if kind is None else Record(schema.INDEX_VECTOR, level.child(name)).vector("values")
+    values = None if kind is None else TableRecord(schema.INDEX_VECTOR, level.child(name)).vector("values")
     if kind is None or values is None:
         return np.zeros(0, np.int64)
     return values.array(kind).astype(np.int64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.frontends.tflite.flatbuffer import MalformedError, Vector
-from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.record import TableRecord
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 
@@ -40,7 +40,7 @@ class Storage:
         return self.file[self.offset : self.offset + self.size]
 
 
-def stored(file: bytes, buffer: Record) -> Storage:
+def stored(file: bytes, buffer: TableRecord) -> Storage:
     return Storage(file, buffer.vector("data"), buffer.integer("offset"), buffer.integer("size"))
 
 

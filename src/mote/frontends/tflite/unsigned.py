@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mote.frontends.tflite.variables import Call
+from mote.frontends.tflite.variables import FileOperator
 from mote.graph import Op, Quantization, State, Tensor
 from mote.graph.types import DType
 from mote.ops.elementwise.activations import Flip
@@ -49,7 +49,7 @@ class Signed:
     """A file's operators over int8 tensors. `entries` make some of these of the model's inputs, `exits` make its
     outputs of others."""
 
-    calls: list[Call]
+    calls: list[FileOperator]
     tensors: dict[int, Tensor]
     entries: list[Op] = field(default_factory=list)
     exits: list[Op] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Signed:
 
 
 def signed(
-    calls: list[Call],
+    calls: list[FileOperator],
     tensors: dict[int, Tensor],
     inputs: Iterable[int],
     outputs: Iterable[int],
@@ -96,7 +96,7 @@ def signed(
     return found
 
 
-def _computes(call: Call, tensors: dict[int, Tensor]) -> bool:
+def _computes(call: FileOperator, tensors: dict[int, Tensor]) -> bool:
     """Whether an operator does more than move values of uint8, or take them as they are stored: CONCATENATION brings
     inputs to the output's scale."""
     if call.code != "CONCATENATION":
@@ -113,7 +113,7 @@ def _shifted(t: Tensor) -> Tensor:
     return replace(t, dtype=DType.INT8, quant=quant, data=data)
 
 
-def _without_zero_point(call: Call, tensors: dict[int, Tensor]) -> Call:
+def _without_zero_point(call: FileOperator, tensors: dict[int, Tensor]) -> FileOperator:
     """The operator with weights whose zero point is 0: a constant of their own, for they may be used otherwise too."""
     position = WEIGHTED.get(call.code, len(call.inputs))
     if position >= len(call.inputs) or call.inputs[position] < 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mote.frontends.tflite.record import Record
+from mote.frontends.tflite.record import TableRecord
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -30,11 +30,11 @@ class VariableError(Exception):
 
 
 @dataclass(frozen=True)
-class Call:
+class FileOperator:
     """An operator as the file has it."""
 
     code: str
-    options: Record
+    options: TableRecord
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     intermediates: tuple[int, ...] = ()
@@ -59,7 +59,7 @@ class Variables:
     def value(self, tensor: int) -> int:
         return self.names.get(tensor, tensor)
 
-    def take(self, call: Call) -> None:
+    def take(self, call: FileOperator) -> None:
         """Go on by one operator."""
         if call.code == "VAR_HANDLE":
             self.handles[call.outputs[0]] = handle_key(call.options)
@@ -128,11 +128,11 @@ class Variables:
         return tuple(states), tuple(ops)
 
 
-def handle_key(options: Record) -> Key:
+def handle_key(options: TableRecord) -> Key:
     return options.string("container"), options.string("shared_name")
 
 
-def initial_values(calls: list[Call], tensors: Mapping[int, Tensor]) -> dict[Key, Array]:
+def initial_values(calls: list[FileOperator], tensors: Mapping[int, Tensor]) -> dict[Key, Array]:
     """What the operators of an initialization (CALL_ONCE) give to variables."""
     handles: dict[int, Key] = {}
     found: dict[Key, Array] = {}

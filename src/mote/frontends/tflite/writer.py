@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from mote.frontends.tflite import schema
 from mote.frontends.tflite.encoder import Encoder
 from mote.frontends.tflite.record import SCALARS
-from mote.frontends.tflite.schema import ENUMS, OPERATORS, OPTIONS, TENSOR_TYPES, Fields, Kind
+from mote.frontends.tflite.schema import ENUMS, OPERATORS, OPTIONS, TENSOR_TYPES, FieldKind, Fields
 
 NO_TENSOR = -1
 """The index that stands for an optional input left out, such as a convolution without a bias."""
@@ -61,7 +61,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Sparsity:
+class SparsityParameters:
     """How the elements of a sparse tensor are listed, in the schema's words."""
 
     traversal_order: Sequence[int]
@@ -70,7 +70,7 @@ class Sparsity:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockwiseQuantization:
     """Block-wise quantization: the tensor of the scales, one for each `size` elements along the last axis."""
 
     scales: int
@@ -89,8 +89,8 @@ class _Tensor:
     buffer: int
     signature: tuple[int, ...] | None
     variable: bool
-    sparsity: Sparsity | None
-    blocks: Blocks | None
+    sparsity: SparsityParameters | None
+    blocks: BlockwiseQuantization | None
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ class Writer:
         *,
         dtype: str = "",
         shape: Sequence[int] | None = None,
-        sparsity: Sparsity | None = None,
-        blocks: Blocks | None = None,
+        sparsity: SparsityParameters | None = None,
+        blocks: BlockwiseQuantization | None = None,
     ) -> int:
         """Adds a constant; its type is the array's, so pass `np.int32(...)` arrays for shapes and axes. `dtype` may be
         a type of fewer bits, of which several elements share a byte. A sparse constant has the shape that is given,
@@ -311,8 +311,8 @@ class Writer:
         buffer: int,
         signature: Sequence[int] | None = None,
         variable: bool = False,
-        sparsity: Sparsity | None = None,
-        blocks: Blocks | None = None,
+        sparsity: SparsityParameters | None = None,
+        blocks: BlockwiseQuantization | None = None,
     ) -> int:
         if dtype not in TENSOR_TYPES:
             raise ValueError(f"{name}: no tensor type {dtype} (there are: {', '.join(TENSOR_TYPES)})")
@@ -399,13 +399,13 @@ def _quantization(e: Encoder, t: _Tensor) -> int:
     return e.table(schema.QUANTIZATION, values)
 
 
-def _blockwise(e: Encoder, blocks: Blocks) -> int:
+def _blockwise(e: Encoder, blocks: BlockwiseQuantization) -> int:
     values = {"scales": blocks.scales, "zero_points": blocks.zero_points, "block_size": blocks.size}
     details = e.table(schema.BLOCKWISE_QUANTIZATION, values)
     return e.table(schema.QUANTIZATION, {"details_type": schema.BLOCKWISE, "details": details})
 
 
-def _sparsity(e: Encoder, s: Sparsity) -> int:
+def _sparsity(e: Encoder, s: SparsityParameters) -> int:
     values = {
         "traversal_order": e.integers(s.traversal_order),
         "dim_metadata": e.references([_level(e, x) for x in s.levels]),
@@ -469,10 +469,10 @@ def _options(e: Encoder, known: Fields, options: dict[str, Any]) -> int:
     return e.table(known, values)
 
 
-def _option(e: Encoder, kind: Kind, value: Any) -> Any:
+def _option(e: Encoder, kind: FieldKind, value: Any) -> Any:
     """A value as a field takes it: a number, or where it lies."""
-    if kind is Kind.INT32S:
+    if kind is FieldKind.INT32S:
         return e.integers(value)
-    if kind is Kind.BYTES:
+    if kind is FieldKind.BYTES:
         return e.raw(value, 1)
-    return e.string(value) if kind is Kind.STRING else value
+    return e.string(value) if kind is FieldKind.STRING else value

@@ -25,7 +25,7 @@ SAVE_AGAIN = "export the module again with a current PyTorch: torch.export.save(
 PLAIN_WEIGHTS = "export the module with plain tensors as parameters, buffers and constants"
 
 
-class MalformedError(Exception):
+class MalformedArchiveError(Exception):
     """Something in the file is not what the format says."""
 
 
@@ -63,7 +63,7 @@ def _content(archive: ZipFile) -> Archive:
 
     def read(name: str) -> bytes:
         if root + name not in names:
-            raise MalformedError(f"'{name}' is not there")
+            raise MalformedArchiveError(f"'{name}' is not there")
         return archive.read(root + name)
 
     _check_order(read, names, root)
@@ -138,20 +138,20 @@ def _json(data: bytes, what: str) -> Mapping[str, Any]:
     try:
         return record(json.loads(data), what)
     except (ValueError, RecursionError) as error:
-        raise MalformedError(f"{what} is no JSON: {error}") from None
+        raise MalformedArchiveError(f"{what} is no JSON: {error}") from None
 
 
 def record(value: object, what: str) -> Mapping[str, Any]:
     """A value that must have fields."""
     if not isinstance(value, dict):
-        raise MalformedError(f"{what} has no fields")
+        raise MalformedArchiveError(f"{what} has no fields")
     return value
 
 
 def field(values: Mapping[str, Any], name: str) -> Any:
     """A field that must be there."""
     if name not in values:
-        raise MalformedError(f"a field '{name}' is missing")
+        raise MalformedArchiveError(f"a field '{name}' is missing")
     return values[name]
 
 
@@ -159,5 +159,5 @@ def only(value: object, what: str) -> tuple[str, Any]:
     """Which of several kinds a value is, and what it is."""
     fields = record(value, what)
     if len(fields) != 1:
-        raise MalformedError(f"{what} is not of one kind")
+        raise MalformedArchiveError(f"{what} is not of one kind")
     return next(iter(fields.items()))

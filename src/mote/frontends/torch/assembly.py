@@ -16,7 +16,7 @@ from typing import Any
 
 from mote.errors import MoteError, Unsupported, UnsupportedError
 from mote.frontends import limits
-from mote.frontends.torch.archive import Archive, MalformedError, Stored, only, record
+from mote.frontends.torch.archive import Archive, MalformedArchiveError, Stored, only, record
 from mote.frontends.torch.archive import field as field_of
 from mote.frontends.torch.origin import origin, with_line
 from mote.graph.tensor import Shape
@@ -76,16 +76,16 @@ class Assembly:
         sizes, strides = ([integer_of(x) for x in field_of(meta, key)] for key in ("sizes", "strides"))
         dtype = self.dtype(field_of(meta, "dtype"), narrow=False)
         if min(sizes, default=1) < 0 or len(sizes) > limits.MOST_AXES:
-            raise MalformedError(f"'{name}' has the shape {sizes}")
+            raise MalformedArchiveError(f"'{name}' has the shape {sizes}")
         if not stored.data:
             if math.prod(sizes):
-                raise MalformedError(f"'{name}' has no elements, its shape {sizes} needs some")
+                raise MalformedArchiveError(f"'{name}' has no elements, its shape {sizes} needs some")
             return torch.zeros(sizes, dtype=self.narrowed(dtype))
         try:
             flat = torch.frombuffer(bytearray(stored.data), dtype=dtype)
             found = flat.as_strided(sizes, strides, integer_of(field_of(meta, "storage_offset")))
         except (RuntimeError, ValueError, TypeError):
-            raise MalformedError(f"the bytes of '{name}' do not have its shape {sizes}") from None
+            raise MalformedArchiveError(f"the bytes of '{name}' do not have its shape {sizes}") from None
         return found.to(self.narrowed(dtype)).clone(memory_format=torch.contiguous_format)
 
     def dtype(self, number: object, *, narrow: bool = True) -> Any:
@@ -171,9 +171,9 @@ class Assembly:
         if target == "_operator.getitem":
             return operator.getitem
         if not isinstance(function, self.torch._ops.OpOverload):
-            raise MalformedError(f"there is no operator '{target}'")
+            raise MalformedArchiveError(f"there is no operator '{target}'")
         if any(argument.name in FILE_ACCESS for argument in function._schema.arguments):
-            raise MalformedError(f"the operator '{target}' is for files")
+            raise MalformedArchiveError(f"the operator '{target}' is for files")
         return function
 
     def _claim(self, target: str, args: Sequence[Any]) -> None:
@@ -215,11 +215,11 @@ class Assembly:
             return _ONES[kind](self, value)
         if kind in _MANY:
             return [_ONES[_MANY[kind]](self, x) for x in value]
-        raise MalformedError(f"an argument is {kind}")
+        raise MalformedArchiveError(f"an argument is {kind}")
 
     def named(self, name: object) -> Any:
         if name not in self.known:
-            raise MalformedError(f"a node reads '{name}', which nothing has made")
+            raise MalformedArchiveError(f"a node reads '{name}', which nothing has made")
         return self.known[str(name)]
 
     def size(self, value: object) -> Any:
@@ -334,25 +334,25 @@ def names_of(arguments: Sequence[object]) -> list[str]:
 def integer_of(size: object) -> int:
     kind, value = only(size, "a size")
     if kind != "as_int" or not isinstance(value, int):
-        raise MalformedError("the size of a weight is not known")
+        raise MalformedArchiveError("the size of a weight is not known")
     return value
 
 
 def identifier(name: object) -> str:
     """A name in the file that PyTorch will write into a program of its own: it must be nothing but a name."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
-        raise MalformedError(f"'{str(name)[:40]}' is no name")
+        raise MalformedArchiveError(f"'{str(name)[:40]}' is no name")
     return name
 
 
 def _computed(target: str, args: Sequence[Any]) -> int | float | bool:
     """What is done with sizes, which are numbers."""
     if not all(isinstance(x, int | float | bool) for x in args):
-        raise MalformedError(f"'{target}' is not done with numbers")
+        raise MalformedArchiveError(f"'{target}' is not done with numbers")
     try:
         found: int | float | bool = NUMBERS[target](*args)
     except (ArithmeticError, TypeError, ValueError):
-        raise MalformedError(f"'{target}' does not take {list(args)}") from None
+        raise MalformedArchiveError(f"'{target}' does not take {list(args)}") from None
     if isinstance(found, int) and abs(found) >= MOST_SIZE:
-        raise MalformedError("a size is too large")
+        raise MalformedArchiveError("a size is too large")
     return found

@@ -12,7 +12,7 @@ from mote.frontends.build import Builder, quantized
 from mote.frontends.build.builder import MODEL
 from mote.frontends.torch.grids import Grid, Grids, Group
 from mote.frontends.torch.node import Node
-from mote.frontends.torch.program import Program
+from mote.frontends.torch.program import TorchProgram
 from mote.frontends.torch.quantized import codes_of, grouped, quantization, reals
 from mote.graph import Graph
 from mote.graph.tensor import Array
@@ -38,7 +38,7 @@ def numbers(code: Array, grid: Grid) -> Array:
 class Coded:
     """A group as a graph."""
 
-    def __init__(self, program: Program, grids: Grids, group: Group) -> None:
+    def __init__(self, program: TorchProgram, grids: Grids, group: Group) -> None:
         self.program = program
         self.grids = grids
         self.group = group

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mote.frontends.torch.program import Program
+from mote.frontends.torch.program import TorchProgram
 from mote.graph.types import Activation, DType
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
@@ -79,12 +79,12 @@ class Group:
 class Grids:
     """What was found in a program: the grids of values by name, and groups by the name of their first node."""
 
-    program: Program
+    program: TorchProgram
     of: dict[str, Grid] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
 
     @classmethod
-    def found(cls, program: Program) -> Grids:
+    def found(cls, program: TorchProgram) -> Grids:
         grids = cls(program)
         for node in program.nodes:
             grids._visit(node)

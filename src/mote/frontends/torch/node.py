@@ -18,7 +18,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.elementwise import cast
 from mote.frontends.build.quantized import uncoded
-from mote.frontends.torch.program import Program
+from mote.frontends.torch.program import TorchProgram
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 
@@ -30,7 +30,7 @@ class Node:
     """A call of an operator; `values` holds what was made before it, by name."""
 
     b: Builder
-    program: Program
+    program: TorchProgram
     call: Any
     values: Mapping[str, Any]
 

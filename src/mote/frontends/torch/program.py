@@ -14,7 +14,7 @@ from typing import Any
 from mote.errors import MoteError, naming
 from mote.extras import quiet, require
 from mote.frontends import limits
-from mote.frontends.torch.archive import MalformedError, opened
+from mote.frontends.torch.archive import MalformedArchiveError, opened
 from mote.frontends.torch.signature import assembled
 from mote.graph.tensor import Shape
 
@@ -92,7 +92,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Program:
+class TorchProgram:
     """Nodes in the order in which they are computed. Values are called as PyTorch's graph calls them."""
 
     torch: Any
@@ -135,7 +135,7 @@ class Program:
         return [(name, self.names.get(name, name)) for name in self.outputs]
 
 
-def loaded(data: bytes, where: str, shapes: Mapping[str, Shape]) -> Program:
+def loaded(data: bytes, where: str, shapes: Mapping[str, Shape]) -> TorchProgram:
     """The program of a `.pt2` file for inputs of these shapes; those that are not named are as the file has them."""
     torch = require("torch", extra="torch", what="PyTorch models")
     with quiet():
@@ -155,7 +155,7 @@ def _explained() -> Iterator[None]:
         raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        found = isinstance(error, MalformedError)
+        found = isinstance(error, MalformedArchiveError)
         reason = "the file is damaged" if found else f"PyTorch does not take the program ({type(error).__name__})"
         remedy = "copy or export it again"
         raise MoteError(f"{reason}: {lines[0] if lines else ''}", remedy=remedy) from error
@@ -179,7 +179,7 @@ def _table(torch: Any) -> Any:
 
 def _program(
     torch: Any, exported: Any, inputs: tuple[str, ...], labels: tuple[str, ...], warnings: tuple[str, ...]
-) -> Program:
+) -> TorchProgram:
     from torch.export.graph_signature import OutputKind
 
     signature = exported.graph_signature
@@ -203,7 +203,7 @@ def _program(
         if isinstance(value, torch.Tensor):
             types[node.name], shapes[node.name] = value.dtype, tuple(value.shape)
     placeholders = tuple(node for node in exported.graph.nodes if node.op == "placeholder")
-    return Program(torch, nodes, shapes, inputs, results, labels, states, known, types, placeholders, tuple(notes))
+    return TorchProgram(torch, nodes, shapes, inputs, results, labels, states, known, types, placeholders, tuple(notes))
 
 
 def _folded(

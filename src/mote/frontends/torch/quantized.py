@@ -18,7 +18,7 @@ from mote.frontends.torch.ops.windows import conv_window, pool_window
 from mote.graph import Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
-from mote.ops.elementwise.activations import Table
+from mote.ops.elementwise.activations import LookupTable
 from mote.ops.elementwise.quantize import Quantize
 
 CODES = np.arange(-128, 128)
@@ -211,7 +211,7 @@ def _table(node: Node, codes: Value, of: Callable[[Array], Array], grid: Grid) -
     values = np.clip(np.nan_to_num(steps) + out.zero_point[0], -128, 127).astype(np.int8)
     if quant.same_as(out) and quant.unsigned == out.unsigned and np.array_equal(values, CODES):
         return codes
-    return elementwise.unary(node.b, Table, codes, quant=out, values=values)
+    return elementwise.unary(node.b, LookupTable, codes, quant=out, values=values)
 
 
 def _limited(node: Node, codes: Value, group: Group) -> Value:

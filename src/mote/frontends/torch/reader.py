@@ -16,7 +16,7 @@ from mote.frontends.torch.node import Node, dtype_of
 from mote.frontends.torch.ops import PARSERS
 from mote.frontends.torch.ops.spectra import Complex, of_complex
 from mote.frontends.torch.origin import with_line
-from mote.frontends.torch.program import Program, loaded
+from mote.frontends.torch.program import TorchProgram, loaded
 from mote.frontends.torch.quantized import OWN, grouped, moved, of_bytes
 from mote.graph.types import DType
 
@@ -58,7 +58,7 @@ def read(source: Source) -> Model:
 class _Reading:
     """A program on its way to a model."""
 
-    def __init__(self, program: Program, builder: Builder) -> None:
+    def __init__(self, program: TorchProgram, builder: Builder) -> None:
         self.program = program
         self.b = builder
         self.values: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from mote.frontends.source import FixedInput, Source
 from mote.frontends.torch.coded import Coded, codes, numbers
 from mote.frontends.torch.grids import Grids, Group
 from mote.frontends.torch.node import dtype_of
-from mote.frontends.torch.program import Program, loaded
+from mote.frontends.torch.program import TorchProgram, loaded
 from mote.graph.tensor import Array
 
 
@@ -33,7 +33,7 @@ class Reference:
     Mote's operators in NumPy, since PyTorch computes them with real numbers whose roundings depend on the machine; what
     it makes of the same codes may be another one for some elements, and must be the next one there."""
 
-    def __init__(self, program: Program, constants: Sequence[FixedInput] = ()) -> None:
+    def __init__(self, program: TorchProgram, constants: Sequence[FixedInput] = ()) -> None:
         self.program = program
         self.fixed = {x.name: x.array(program.shapes[x.name], dtype_of(program.types[x.name])) for x in constants}
         self.grids = Grids.found(program)

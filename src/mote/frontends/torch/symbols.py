@@ -14,7 +14,7 @@ from operator import floordiv, mod
 from typing import Any
 
 from mote.errors import MoteError
-from mote.frontends.torch.archive import MalformedError, only, record
+from mote.frontends.torch.archive import MalformedArchiveError, only, record
 from mote.graph.tensor import Shape
 
 MOST_TRIED = 1 << 16
@@ -44,7 +44,7 @@ _SIGNS = {"Add": "+", "Mul": "*", "FloorDiv": "//"}
 
 
 @dataclass(frozen=True)
-class Size:
+class SymbolicSize:
     """A size that the file leaves open."""
 
     tree: ast.expr
@@ -83,7 +83,7 @@ class Symbols:
                 remedy=f"give {len(parts)} sizes for it",
             )
         for axis, part in enumerate(parts):
-            if isinstance(part, Size):
+            if isinstance(part, SymbolicSize):
                 self._settle(part, axis, None if wanted is None else wanted[axis])
         found = tuple(self._number(part, name, axis, written) for axis, part in enumerate(parts))
         if wanted is not None and found != wanted:
@@ -93,7 +93,7 @@ class Symbols:
             )
         return found
 
-    def _settle(self, part: Size, axis: int, wanted: int | None) -> None:
+    def _settle(self, part: SymbolicSize, axis: int, wanted: int | None) -> None:
         """Learn what the symbol of one axis stands for, where it is the only one that is not known yet."""
         unknown = [symbol for symbol in part.symbols if symbol not in self.numbers]
         if len(unknown) != 1:
@@ -108,7 +108,7 @@ class Symbols:
                 self.numbers[unknown[0]] = number
                 return
 
-    def _tried(self, part: Size, wanted: int) -> Iterator[int]:
+    def _tried(self, part: SymbolicSize, wanted: int) -> Iterator[int]:
         return iter([wanted] if part.alone else range(1, MOST_TRIED))
 
     def _check(self, symbol: str, number: int) -> None:
@@ -123,7 +123,7 @@ class Symbols:
                 remedy="give another shape, or export the module with other dynamic_shapes",
             )
 
-    def _number(self, part: int | Size, name: str, axis: int, written: str) -> int:
+    def _number(self, part: int | SymbolicSize, name: str, axis: int, written: str) -> int:
         if isinstance(part, int):
             return part
         if not set(part.symbols) <= set(self.numbers):
@@ -134,16 +134,16 @@ class Symbols:
         return part.number(self.numbers)
 
 
-def _size(size: object) -> int | Size:
+def _size(size: object) -> int | SymbolicSize:
     kind, value = only(size, "a size")
     if kind == "as_int" and isinstance(value, int):
         return value
     if kind != "as_expr":
-        raise MalformedError(f"a size is {kind}")
+        raise MalformedArchiveError(f"a size is {kind}")
     try:
-        return Size(ast.parse(str(record(value, "a size").get("expr_str")), mode="eval").body)
+        return SymbolicSize(ast.parse(str(record(value, "a size").get("expr_str")), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise MalformedError("a size is no expression") from None
+        raise MalformedArchiveError("a size is no expression") from None
 
 
 def _value(part: ast.expr, numbers: Mapping[str, int]) -> int:
@@ -159,7 +159,7 @@ def _value(part: ast.expr, numbers: Mapping[str, int]) -> int:
             return _FUNCTIONS[name](*(_value(argument, numbers) for argument in part.args))
         except (ArithmeticError, TypeError):
             pass
-    raise MalformedError(f"a size is computed by '{ast.unparse(part)[:80]}', which Mote does not know")
+    raise MalformedArchiveError(f"a size is computed by '{ast.unparse(part)[:80]}', which Mote does not know")
 
 
 def _name(part: ast.AST) -> str:
@@ -169,7 +169,7 @@ def _name(part: ast.AST) -> str:
 def _symbol(part: ast.AST) -> str:
     first = part.args[0] if isinstance(part, ast.Call) and part.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        raise MalformedError("a symbol has no name")
+        raise MalformedArchiveError("a symbol has no name")
     return first.value
 
 

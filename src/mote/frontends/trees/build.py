@@ -10,13 +10,13 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms
-from mote.frontends.trees.forest import Forest, Grown, Link, grow, rounded_down
+from mote.frontends.trees.forest import Grown, Link, TreeEnsemble, grow, rounded_down
 from mote.graph.types import DType
-from mote.ops.classical.forest import Forest as Trees
+from mote.ops.classical.forest import Forest
 
 
 @dataclass(frozen=True)
-class Answer:
+class ForestOutputs:
     """What a forest says. Outputs of models are called as the fields are."""
 
     label: Value | None = None
@@ -38,23 +38,23 @@ def summed(b: Builder, x: Value, grown: Grown) -> Value:
         raise UnsupportedNodeError("a forest without trees is not supported")
     shape = (*x.shape[:-1], grown.trees.outputs)
     dtype = DType(grown.trees.values.dtype.name)
-    return b.value(b.op(Trees, [b.plain(x)], shape, dtype, trees=grown.trees), shape)
+    return b.value(b.op(Forest, [b.plain(x)], shape, dtype, trees=grown.trees), shape)
 
 
-def forest(b: Builder, x: Value, described: Forest) -> Answer:
+def forest(b: Builder, x: Value, described: TreeEnsemble) -> ForestOutputs:
     """A forest over [samples, features]."""
     grown = grow(described, x.dtype)
     sums = summed(b, x, grown)
     if described.classes is None:
-        return Answer(prediction=_linked(b, sums, described, grown))
+        return ForestOutputs(prediction=_linked(b, sums, described, grown))
     label = _label(b, sums, described, grown)
     found = _linked(b, sums, described, grown)
     if described.link is Link.ISOLATION:
-        return Answer(label=label, scores=found)
-    return Answer(label=label, probabilities=found)
+        return ForestOutputs(label=label, scores=found)
+    return ForestOutputs(label=label, probabilities=found)
 
 
-def _label(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
+def _label(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:
     """The class by the sums themselves, before anything is rounded: the first of those with the largest."""
     if sums.shape[-1] > 1:
         return classical.best(b, sums)
@@ -64,7 +64,7 @@ def _label(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
     return moves.squeeze(b, elementwise.cast(b, found, DType.INT32), [-1])
 
 
-def _linked(b: Builder, sums: Value, described: Forest, grown: Grown) -> Value:
+def _linked(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:
     """What the format makes of the sums."""
     reals = divided(b, sums, described.divisor * grown.units / described.slope)
     if described.classes is not None and described.link is Link.LOGISTIC and reals.shape[-1] == 1:

@@ -10,8 +10,8 @@ from mote.errors import MoteError
 from mote.frontends.build import Builder, moves
 from mote.frontends.model import Model
 from mote.frontends.source import Source
-from mote.frontends.trees.build import Answer, forest
-from mote.frontends.trees.forest import Forest, check_tree
+from mote.frontends.trees.build import ForestOutputs, forest
+from mote.frontends.trees.forest import TreeEnsemble, check_tree
 from mote.graph.types import DType
 
 INPUT = "input"
@@ -20,7 +20,7 @@ NUMBERED = re.compile(r"Column_\d+")
 MOST_FEATURES = 1 << 20
 
 
-def model_of(source: Source, read: Callable[[], Forest]) -> Model:
+def model_of(source: Source, read: Callable[[], TreeEnsemble]) -> Model:
     """The model of a forest that a file describes."""
     b = Builder(source.where)
     with reading(source):
@@ -30,7 +30,7 @@ def model_of(source: Source, read: Callable[[], Forest]) -> Model:
         for tree in described.trees:
             check_tree(tree, described.features, len(described.base))
     x = b.input(INPUT, (1, described.features), DType(source.features), features=_feature_names(described))
-    answer = Answer()
+    answer = ForestOutputs()
     with b.layer(0, source.title, "forest"):
         answer = forest(b, x, described)
     for name, value in answer.values.items():
@@ -39,7 +39,7 @@ def model_of(source: Source, read: Callable[[], Forest]) -> Model:
     return b.finish()
 
 
-def _feature_names(described: Forest) -> tuple[str, ...]:
+def _feature_names(described: TreeEnsemble) -> tuple[str, ...]:
     """The names that users gave their features: not those that LightGBM gives to columns without."""
     names = described.names
     return () if len(names) != described.features or all(NUMBERED.fullmatch(name) for name in names) else names

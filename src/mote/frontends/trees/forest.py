@@ -28,7 +28,7 @@ COMMON = 4096
 
 
 @dataclass(frozen=True)
-class Split:
+class TreeNode:
     """A node: `children[i]` is for what is above `bounds[i - 1]` and at most `bounds[i]`; bounds ascend."""
 
     feature: int
@@ -46,7 +46,7 @@ class Leaf:
     values: tuple[float, ...]
 
 
-Tree = Sequence[Split | Leaf]
+Tree = Sequence[TreeNode | Leaf]
 """Children are numbers of nodes of the tree; node 0 is the root."""
 
 
@@ -68,7 +68,7 @@ class Link(StrEnum):
 
 
 @dataclass(frozen=True)
-class Forest:
+class TreeEnsemble:
     """Trees with what the format does with the sums of their leaves."""
 
     features: int
@@ -137,12 +137,14 @@ def below(threshold: float) -> float:
     return math.nextafter(threshold, -math.inf)
 
 
-def only(feature: int, bound: float, yes: int, no: int, missing: int) -> Split:
+def only(feature: int, bound: float, yes: int, no: int, missing: int) -> TreeNode:
     """The usual node: one bound."""
-    return Split(feature, (bound,), (yes, no), missing)
+    return TreeNode(feature, (bound,), (yes, no), missing)
 
 
-def members(feature: int, intervals: Iterable[tuple[float, float]], inside: int, outside: int, missing: int) -> Split:
+def members(
+    feature: int, intervals: Iterable[tuple[float, float]], inside: int, outside: int, missing: int
+) -> TreeNode:
     """A node that leads to `inside` what lies above the first and at most the second bound of one of the intervals."""
     bounds: list[float] = []
     children = [outside]
@@ -152,7 +154,7 @@ def members(feature: int, intervals: Iterable[tuple[float, float]], inside: int,
             continue
         bounds += [low, high]
         children += [inside, outside]
-    return Split(feature, tuple(bounds), tuple(children), missing)
+    return TreeNode(feature, tuple(bounds), tuple(children), missing)
 
 
 def category(number: int) -> tuple[float, float]:
@@ -160,7 +162,7 @@ def category(number: int) -> tuple[float, float]:
     return below(float(number)), below(float(number + 1))
 
 
-def grow(forest: Forest, dtype: DType) -> Grown:
+def grow(forest: TreeEnsemble, dtype: DType) -> Grown:
     """The tables of a forest over features of a type: leaves and subtrees that are the same are there once, and nothing
     is asked whose answer is known from what was asked before."""
     leaves = [[node for node in tree if isinstance(node, Leaf)] for tree in forest.trees]
@@ -189,7 +191,7 @@ def _narrowed(leaves: Sequence[Leaf], outputs: int) -> Narrow:
     return single if all(sum(map(bool, leaf.values)) <= 1 for leaf in leaves) else whole
 
 
-def _units(forest: Forest, trees: Sequence[Sequence[Leaf]]) -> float | None:
+def _units(forest: TreeEnsemble, trees: Sequence[Sequence[Leaf]]) -> float | None:
     """How many units are 1, so that the leaves are whole numbers of them, or so near that it does not count; None where
     sums are float32 numbers: of the format, or because there is nothing to add."""
     values = {value for tree in trees for leaf in tree for value in leaf.values} | set(forest.base)
@@ -206,7 +208,7 @@ def _units(forest: Forest, trees: Sequence[Sequence[Leaf]]) -> float | None:
     return 2.0 ** math.floor(math.log2((LARGEST - len(trees) - 1) / reach))
 
 
-def _reach(forest: Forest, trees: Sequence[Sequence[Leaf]]) -> float:
+def _reach(forest: TreeEnsemble, trees: Sequence[Sequence[Leaf]]) -> float:
     """How far sums go at most."""
     most = (max((abs(v) for leaf in tree for v in leaf.values), default=0.0) for tree in trees)
     return sum(most) + max(map(abs, forest.base), default=0.0)
@@ -283,7 +285,7 @@ class _Grower:
         (root,) = results
         return root
 
-    def _entered(self, number: int, split: Split, known: Known) -> list[tuple[int, Known, Sequence[int] | None]]:
+    def _entered(self, number: int, split: TreeNode, known: Known) -> list[tuple[int, Known, Sequence[int] | None]]:
         """What is to be done at a node, the last first: its children that can be come to, and then the node itself."""
         low, high, missing = self._about(split.feature, known)
         parts = self._parts(split, low, high)
@@ -296,7 +298,7 @@ class _Grower:
         after = [] if len(children) == 1 else [(number, known, tuple(children))]
         return [*after, *((child, sides[child], None) for child in reversed(children))]
 
-    def _left(self, split: Split, known: Known, found: Mapping[int, int]) -> int:
+    def _left(self, split: TreeNode, known: Known, found: Mapping[int, int]) -> int:
         """The reference to a node whose children have been come to."""
         low, high, missing = self._about(split.feature, known)
         parts: list[Part] = []
@@ -320,7 +322,7 @@ class _Grower:
         no = self._between(feature, second, None if low else absent)
         return self.node(feature, first[-1][0], yes, no, low)
 
-    def _parts(self, split: Split, low: float | None, high: float) -> list[Part]:
+    def _parts(self, split: TreeNode, low: float | None, high: float) -> list[Part]:
         """The parts of a node that a feature above `low` and up to `high` can come to, or the one that it would come
         to if it was a number."""
         bounds = [*(rounded_down(b, self.dtype) for b in split.bounds), math.inf]
@@ -344,7 +346,7 @@ class _Grower:
         least, most = self.dtype.limits
         return least - 1, most, False
 
-    def finish(self, forest: Forest, roots: Sequence[int], units: float | None) -> Trees:
+    def finish(self, forest: TreeEnsemble, roots: Sequence[int], units: float | None) -> Trees:
         count = len(self.nodes)
 
         def turned(references: Iterable[int]) -> NDArray[np.int64]:

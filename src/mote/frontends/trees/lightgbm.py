@@ -9,7 +9,7 @@ from mote.errors import MoteError
 from mote.frontends.model import Model
 from mote.frontends.source import Source
 from mote.frontends.trees.files import model_of
-from mote.frontends.trees.forest import Forest, Leaf, Link, Split, Tree, below, category, members, only
+from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, category, members, only
 
 ZERO = 1.0000000180025095e-35
 """LightGBM takes numbers up to this for zero."""
@@ -37,7 +37,7 @@ def read(source: Source) -> Model:
     return model_of(source, lambda: forest_of(source))
 
 
-def forest_of(source: Source) -> Forest:
+def forest_of(source: Source) -> TreeEnsemble:
     """The forest of a file. ValueError, KeyError and the like where something is wrong with it."""
     head, sections = _sections(source.data.decode())
     objective, *options = head.get("objective", "").split() or [""]
@@ -53,7 +53,7 @@ def forest_of(source: Source) -> Forest:
     slope = next((float(o.removeprefix("sigmoid:")) for o in options if o.startswith("sigmoid:")), 1.0)
     link = Link.SQUARE if objective == "regression" and "sqrt" in options else LINKS[objective]
     trees = [_tree(section, number % each) for number, section in enumerate(sections)]
-    return Forest(
+    return TreeEnsemble(
         int(head["max_feature_idx"]) + 1,
         trees,
         (0.0,) * each,
@@ -95,7 +95,7 @@ def _tree(section: Section, column: int) -> Tree:
     names = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
     columns = [section[name].split() for name in names]
     sets = _sets(section)
-    nodes: list[Split | Leaf] = []
+    nodes: list[TreeNode | Leaf] = []
     count = len(values) - 1
     for feature, threshold, kind, left, right in zip(*columns, strict=True):
         children = [int(c) if int(c) >= 0 else count + ~int(c) for c in (left, right)]
@@ -105,7 +105,7 @@ def _tree(section: Section, column: int) -> Tree:
     return [*nodes, *leaves]
 
 
-def _node(feature: int, threshold: str, kind: int, children: Sequence[int], sets: Sequence[Sequence[int]]) -> Split:
+def _node(feature: int, threshold: str, kind: int, children: Sequence[int], sets: Sequence[Sequence[int]]) -> TreeNode:
     left, right = children
     if kind & CATEGORICAL:
         return members(feature, map(_category, sets[int(threshold)]), left, right, right)
@@ -119,7 +119,7 @@ def _node(feature: int, threshold: str, kind: int, children: Sequence[int], sets
         raise ValueError(f"there is no missing type {missing}")
     bounds = tuple(sorted({BELOW_ZERO, ZERO, bound}))
     sides = (default if BELOW_ZERO < b <= ZERO else left if b <= bound else right for b in bounds)
-    return Split(feature, bounds, (*sides, right), default)
+    return TreeNode(feature, bounds, (*sides, right), default)
 
 
 def _bound(threshold: float) -> float:

@@ -11,7 +11,7 @@ from mote.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.source import Format, Source
 from mote.frontends.trees import lightgbm, xgboost
 from mote.frontends.trees.files import INPUT
-from mote.frontends.trees.forest import Forest
+from mote.frontends.trees.forest import TreeEnsemble
 from mote.graph.tensor import Array
 
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
@@ -36,7 +36,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
     return f"{source.title} {version_of(package)}", run
 
 
-def _outputs(described: Forest, said: Array) -> dict[str, Array]:
+def _outputs(described: TreeEnsemble, said: Array) -> dict[str, Array]:
     """What the library says, by the names that outputs have."""
     if described.classes is None:
         return {"prediction": said}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.trees.forest import Forest, Leaf, Link, Split, Tree, below, only
+from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, only
 
 TIE = 1e-3
 """Ways of isolation that are shorter by less than this in all are as long as the one that outliers begin at."""
@@ -23,7 +23,7 @@ Estimator = Any
 """An object of a package that need not be installed."""
 
 
-def forest_of(estimator: Estimator) -> Forest | None:
+def forest_of(estimator: Estimator) -> TreeEnsemble | None:
     """The forest of a fitted estimator, or None where it is of another kind."""
     for kind in type(estimator).__mro__:
         if kind.__name__ in READERS and kind.__module__.startswith("sklearn."):
@@ -53,7 +53,7 @@ def _tree(tree: Any, leaf: Values, features: Sequence[int] | None = None) -> Tre
     was given."""
     missing = getattr(tree, "missing_go_to_left", None)
     columns = [tree.children_left, tree.children_right, tree.feature, tree.threshold]
-    found: list[Split | Leaf] = []
+    found: list[TreeNode | Leaf] = []
     for i, (left, right, feature, threshold) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
         if left < 0:
             found.append(leaf(i))
@@ -72,19 +72,19 @@ def _distribution(tree: Any, width: int) -> Values:
     return lambda i: Leaf(0, tuple(shares[i].tolist()))
 
 
-def _single(estimator: Estimator) -> Forest:
+def _single(estimator: Estimator) -> TreeEnsemble:
     return _mean(estimator, [estimator])
 
 
-def _averaged(estimator: Estimator) -> Forest:
+def _averaged(estimator: Estimator) -> TreeEnsemble:
     return _mean(estimator, list(estimator.estimators_))
 
 
-def _mean(estimator: Estimator, trees: Sequence[Any]) -> Forest:
+def _mean(estimator: Estimator, trees: Sequence[Any]) -> TreeEnsemble:
     """Leaves of all trees are averaged: shares of classes, or numbers."""
     classes = _classes(estimator) if hasattr(estimator, "classes_") else None
     width = len(classes) if classes is not None else int(estimator.n_outputs_)
-    return Forest(
+    return TreeEnsemble(
         int(estimator.n_features_in_),
         [_tree(t.tree_, _distribution(t.tree_, width)) for t in trees],
         (0.0,) * width,
@@ -99,7 +99,7 @@ def _scaled(tree: Any, column: int, rate: float) -> Values:
     return lambda i: Leaf(column, (rate * values[i],))
 
 
-def _boosted(estimator: Estimator) -> Forest:
+def _boosted(estimator: Estimator) -> TreeEnsemble:
     """GradientBoosting*: leaves times the rate of learning are added to what another estimator says first, which must
     be the same for everything."""
     stages = estimator.estimators_
@@ -113,7 +113,7 @@ def _boosted(estimator: Estimator) -> Forest:
     regression = not hasattr(estimator, "classes_")
     link = Link.IDENTITY if regression else Link.LOGISTIC if base.size == 1 else Link.SOFTMAX
     exponential = getattr(estimator, "loss", "") == "exponential"
-    return Forest(
+    return TreeEnsemble(
         features,
         trees,
         tuple(base.tolist()),
@@ -134,7 +134,7 @@ LINKS = {
 }
 
 
-def _histogram(estimator: Estimator) -> Forest:
+def _histogram(estimator: Estimator) -> TreeEnsemble:
     """HistGradientBoosting*: thresholds are float64, and categories are sets."""
     link = LINKS.get(type(estimator._loss.link).__name__)
     if link is None:
@@ -144,7 +144,7 @@ def _histogram(estimator: Estimator) -> Forest:
     for stage in estimator._predictors:
         trees += [_histogram_tree(p, k, columns, categories) for k, p in enumerate(stage)]
     base = np.asarray(estimator._baseline_prediction, np.float64).reshape(-1)
-    return Forest(
+    return TreeEnsemble(
         int(estimator.n_features_in_),
         trees,
         tuple(base.tolist()),
@@ -176,7 +176,7 @@ def _histogram_tree(
 ) -> Tree:
     nodes = predictor.nodes
     names = ("is_leaf", "value", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right")
-    found: list[Split | Leaf] = []
+    found: list[TreeNode | Leaf] = []
     fields = (nodes[name].tolist() for name in (*names, "is_categorical", "bitset_idx"))
     for leaf, value, feature, threshold, absent, left, right, chosen, bitset in zip(*fields, strict=True):
         missing = left if absent else right
@@ -192,7 +192,7 @@ def _histogram_tree(
     return found
 
 
-def _equal(feature: int, known: Sequence[float], sides: Sequence[int], missing: int) -> Split:
+def _equal(feature: int, known: Sequence[float], sides: Sequence[int], missing: int) -> TreeNode:
     """A node that leads some numbers to children, and everything else to where what is missing goes."""
     bounds: list[float] = []
     children = [missing]
@@ -200,10 +200,10 @@ def _equal(feature: int, known: Sequence[float], sides: Sequence[int], missing: 
         if not math.isnan(number):
             bounds += [below(number), number]
             children += [side, missing]
-    return Split(feature, tuple(bounds), tuple(children), missing)
+    return TreeNode(feature, tuple(bounds), tuple(children), missing)
 
 
-def _isolation(estimator: Estimator) -> Forest:
+def _isolation(estimator: Estimator) -> TreeEnsemble:
     """IsolationForest: leaves are lengths of ways, whose mean becomes a score between -1 and 0; less the offset that is
     what `decision_function` says."""
     trees = []
@@ -211,7 +211,7 @@ def _isolation(estimator: Estimator) -> Forest:
         lengths = estimator._decision_path_lengths[number] + estimator._average_path_length_per_tree[number] - 1.0
         trees.append(_tree(tree.tree_, _at(lengths.tolist()), features))
     size = float(_average_path_length(estimator._max_samples))
-    return Forest(
+    return TreeEnsemble(
         int(estimator.n_features_in_),
         trees,
         (0.0,),
@@ -235,7 +235,7 @@ def _average_path_length(samples: int) -> float:
     return 2.0 * (math.log(samples - 1.0) + float(np.euler_gamma)) - 2.0 * (samples - 1.0) / samples
 
 
-READERS: Mapping[str, Callable[[Estimator], Forest]] = {
+READERS: Mapping[str, Callable[[Estimator], TreeEnsemble]] = {
     "BaseDecisionTree": _single,
     "ForestClassifier": _averaged,
     "ForestRegressor": _averaged,

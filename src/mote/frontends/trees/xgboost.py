@@ -14,7 +14,7 @@ from mote.frontends.model import Model
 from mote.frontends.source import Source
 from mote.frontends.trees import ubjson
 from mote.frontends.trees.files import model_of
-from mote.frontends.trees.forest import Forest, Leaf, Link, Split, Tree, below, category, members, only
+from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, category, members, only
 
 IDENTITY = (
     "reg:squarederror",
@@ -48,7 +48,7 @@ def read(source: Source) -> Model:
     return model_of(source, lambda: forest_of(source))
 
 
-def forest_of(source: Source) -> Forest:
+def forest_of(source: Source) -> TreeEnsemble:
     """The forest of a file. ValueError, KeyError and the like where something is wrong with it."""
     text = source.data.lstrip()[1:].lstrip()[:1] in (b'"', b"}")
     learner = (json.loads(source.data) if text else ubjson.decode(source.data))["learner"]
@@ -90,14 +90,14 @@ def _forest(
     trees: Sequence[Mapping[str, Any]],
     groups: Sequence[int],
     weights: Sequence[float] | None,
-) -> Forest:
+) -> TreeEnsemble:
     param = learner["learner_model_param"]
     classes = int(param["num_class"])
     outputs = max(classes, int(param.get("num_target", 1)), 1)
     if not 0 < outputs <= 1 << 16:
         raise ValueError(f"it has {outputs} outputs")
     factors = [1.0] * len(trees) if weights is None else [float(w) for w in weights]
-    return Forest(
+    return TreeEnsemble(
         int(param["num_feature"]),
         [_tree(t, g, w) for t, g, w in zip(trees, groups, factors, strict=True)],
         _base(param["base_score"], objective, outputs),
@@ -142,7 +142,7 @@ def _tree(tree: Mapping[str, Any], group: int, weight: float) -> Tree:
     columns = [tree[name] for name in names]
     kinds = tree.get("split_type") or [0] * len(columns[0])
     sets = _sets(tree)
-    found: list[Split | Leaf] = []
+    found: list[TreeNode | Leaf] = []
     rows = zip(*columns, kinds, strict=True)
     for number, (left, right, feature, condition, default, kind) in enumerate(rows):
         threshold = float(np.float32(condition))

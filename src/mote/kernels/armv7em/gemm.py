@@ -22,7 +22,7 @@ from mote.kernels.portable.coded import coded
 from mote.kernels.portable.conv import patch_params, sums_of
 from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
 
 Weights = Literal["wide", "pair"]
@@ -245,7 +245,7 @@ def _pairs(values: NDArray[Any]) -> NDArray[Any]:
     return padded.reshape(-1, 2, *values.shape[1:])
 
 
-def _wide(matrix: Ints, bias: Ints, sums: Sums, planar: bool) -> Pairs | None:
+def _wide(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:
     found = widest(sums, matrix)
     if found is None:
         return None
@@ -256,7 +256,7 @@ def _wide(matrix: Ints, bias: Ints, sums: Sums, planar: bool) -> Pairs | None:
     return Pairs(biases, words.transpose(0, 2, 1), constants.reshape(len(words), -1), found.shift)
 
 
-def _pair(matrix: Ints, bias: Ints, sums: Sums, planar: bool) -> Pairs | None:
+def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:
     """The first channel of a pair is rescaled step by step, with its own shift, or with constants that are as good for
     results that are rounded once; the second one, whose sums come times 256, with constants like those of wide weights,
     but for its own shift."""
@@ -276,7 +276,7 @@ def _pair(matrix: Ints, bias: Ints, sums: Sums, planar: bool) -> Pairs | None:
     return Pairs(biases, _words(both)[:, :, None], np.concatenate(constants, axis=1), 0)
 
 
-def _first(sums: Sums, unsigned: bool) -> Ints | None:
+def _first(sums: Accumulators, unsigned: bool) -> Ints | None:
     """[channels, 4]: the offset of sums, twice the multiplier less 2^32, what is added before the shift, and the
     shift."""
     right = np.where(sums.constant, 1, -sums.shift)
@@ -291,7 +291,7 @@ def _first(sums: Sums, unsigned: bool) -> Ints | None:
     return np.where(sums.constant[:, None], np.stack([0 * value, 0 * value, value << 1, right], axis=1), constants)
 
 
-def _searched_first(sums: Sums, right: Ints) -> Ints | None:
+def _searched_first(sums: Accumulators, right: Ints) -> Ints | None:
     """[channels, 4]: the constants of channels in the first place, by shifts, whose sums with their offsets are small
     enough beside those of the second."""
     rows, active = np.zeros((len(right), 4), np.int64), ~sums.constant
@@ -304,7 +304,7 @@ def _searched_first(sums: Sums, right: Ints) -> Ints | None:
     return rows
 
 
-def _second(sums: Sums, unsigned: bool) -> Ints | None:
+def _second(sums: Accumulators, unsigned: bool) -> Ints | None:
     """[channels]: the offset of sums times 256, the multiplier, what is added, `fix` for linear outputs, the shift."""
     shifts = np.clip(-sums.shift, 1, MOST_SHIFT - 7) + 7
     rows = np.zeros((len(shifts), 4 + sums.linear), np.int64)
@@ -318,7 +318,7 @@ def _second(sums: Sums, unsigned: bool) -> Ints | None:
     return rows
 
 
-PACKERS: dict[Weights, Callable[[Ints, Ints, Sums, bool], Pairs | None]] = {"pair": _pair, "wide": _wide}
+PACKERS: dict[Weights, Callable[[Ints, Ints, Accumulators, bool], Pairs | None]] = {"pair": _pair, "wide": _wide}
 DENSE: dict[Weights, Callable[[View], Stream | Refusal]] = {w: partial(_dense, weights=w) for w in WEIGHTS}
 
 

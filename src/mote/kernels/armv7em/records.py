@@ -14,7 +14,7 @@ from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize_dsp import Narrow, narrow, shifts
 from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 Weights = Literal["w16", "w8"]
@@ -35,7 +35,7 @@ class Channels:
 
     weights: Ints
     bias: Ints
-    sums: Sums
+    sums: Accumulators
     found: Narrow
 
     @property
@@ -90,7 +90,7 @@ def stream(*parts: Ints) -> NDArray[np.int32]:
     return wrap32(np.concatenate(flat, axis=1)).astype(np.int32).reshape(-1)
 
 
-def _narrowed(values: Ints, sums: Sums, weights: Weights, shift: int | None) -> Narrow | None:
+def _narrowed(values: Ints, sums: Accumulators, weights: Weights, shift: int | None) -> Narrow | None:
     """Constants for the first shift that has some."""
     largest = np.maximum(values, -values - 1).max(axis=(1, 2))
     sixteen = 15 - np.ceil(np.log2(largest + 1)).astype(np.int64)

@@ -22,7 +22,7 @@ from mote.kernels.portable.fully_connected import channels_of
 from mote.kernels.portable.fully_connected import sums_of as vector_sums
 from mote.lazy import dataclass
 from mote.ops.common import int8_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 
@@ -64,7 +64,7 @@ class Matrix:
 
     weights: NDArray[np.int8]
     channel: Ints
-    sums: Sums
+    sums: Accumulators
 
     def packed(self, end: str, vectors: int, *, wide: bool) -> Packed | Refusal:
         """For vectors one after another: with inputs that are widened as they are read (no `end`), or once; without

@@ -22,7 +22,7 @@ from mote.kernels.pack.requantize_dsp import narrow
 from mote.kernels.portable.conv import sums_of
 from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
 
 LANES = 4
@@ -135,7 +135,7 @@ class Transformed:
     """[channels, 3]: mult, add, fix."""
 
 
-def _scaled(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Transformed | None:
+def _scaled(f: Form, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
     """Where sums come times a power of two: what requantization wants beyond it is in the weights, as far as 16 bits
     hold them."""
     largest = np.maximum(np.abs(weights).max(axis=(1, 2)), 1)
@@ -150,7 +150,7 @@ def _scaled(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Trans
     return Transformed(shift, scaled, biases, np.stack([found.mult, found.add, found.fix], axis=1))
 
 
-def _divided(f: Form, weights: Ints, bias: Ints, sums: Sums, shift: int) -> Transformed | None:
+def _divided(f: Form, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
     """Where sums come times a number that is no power of two: multipliers are divided by it."""
     constant = sums.constant
     bits = np.where(constant, 0, shift + 1 + sums.shift)

@@ -18,7 +18,7 @@ from mote.kernels.portable.fully_connected import sums_of as vector_sums
 from mote.kernels.portable.fully_connected import vectors
 from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 
@@ -96,7 +96,7 @@ class Matrix:
         return name, (made, Instance("MOTE_FULLY_CONNECTED8", (name,)))
 
 
-def matrix(weights: NDArray[np.int8], bias: Ints, sums: Sums, limits: Limits) -> Matrix | None:
+def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Limits) -> Matrix | None:
     """`bias`: where sums begin, with what the input's zero point adds."""
     one = _one(sums)
     found = lanes(one, limits) if one is not None else None
@@ -113,13 +113,13 @@ def matrix(weights: NDArray[np.int8], bias: Ints, sums: Sums, limits: Limits) ->
     return Matrix(found.weights(weights.astype(np.int64)).astype(np.int8), found, constants)
 
 
-def _one(sums: Sums) -> Sums | None:
+def _one(sums: Accumulators) -> Accumulators | None:
     """The sums of all outputs as those of one, where all have the same scale."""
     scales = [sums.mult, sums.shift, *([] if sums.real is None else [sums.real])]
     if any(np.any(scale != scale[0]) for scale in scales) or not np.all(sums.fits):
         return None
     real = None if sums.real is None else sums.real[:1]
-    return Sums(
+    return Accumulators(
         sums.low.min(keepdims=True),
         sums.high.max(keepdims=True),
         sums.mult[:1],

@@ -9,7 +9,7 @@ from mote.graph import Graph, Op
 from mote.graph.ranges import Range
 from mote.graph.types import DType, Rounding
 from mote.kernels.contract import Kernel, Packed, Refusal, View
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected, AffineLayer
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
@@ -21,7 +21,7 @@ class _PlainConv2D(Conv2D):
 
     layer: AffineLayer
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         return self.layer.sums(g, inputs)
 
 
@@ -30,7 +30,7 @@ class _PlainDepthwiseConv2D(DepthwiseConv2D):
 
     layer: AffineLayer
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         return self.layer.sums(g, inputs)
 
 
@@ -39,7 +39,7 @@ class _PlainFullyConnected(FullyConnected):
 
     layer: AffineLayer
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         return self.layer.sums(g, inputs)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.graph import Graph
 from mote.graph.ranges import Range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.round_once import once_multiplier
 from mote.ops.windows.conv import Conv2D
@@ -20,7 +20,7 @@ class LooseConv2D(Conv2D):
 
     loose: tuple[int, ...] = ()
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         return loosened(super().sums(g, inputs), self.loose)
 
 
@@ -29,7 +29,7 @@ class LooseFullyConnected(FullyConnected):
 
     loose: tuple[int, ...] = ()
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         return loosened(super().sums(g, inputs), self.loose)
 
 
@@ -38,11 +38,11 @@ class LooseDepthwiseConv2D(DepthwiseConv2D):
 
     loose: tuple[int, ...] = ()
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         return loosened(super().sums(g, inputs), self.loose)
 
 
-def loosened(sums: Sums, loose: tuple[int, ...]) -> Sums:
+def loosened(sums: Accumulators, loose: tuple[int, ...]) -> Accumulators:
     """Sums of which some channels are rounded once, with multipliers for that."""
     assert sums.real is not None
     limit = int(np.maximum(np.abs(sums.low), np.abs(sums.high)).max())

@@ -16,7 +16,7 @@ from mote.kernels.pack.params import output_params, window_params
 from mote.kernels.pack.requantize import CHOOSING, best_multiplier, room_of, staircases
 from mote.kernels.pack.requantize_even import NOT_TO_EVEN, rounds_to_even, single_scale
 from mote.ops.common import bias_values
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -50,7 +50,7 @@ def mended(kernel: Kernel) -> Kernel:
     return replace(kernel, name=f"{kernel.name}_mended", pack=pack, costs=kernel.costs or kernel.name)
 
 
-def layer_sums_of(view: View) -> Sums:
+def layer_sums_of(view: View) -> Accumulators:
     op = view.op
     assert isinstance(op, LAYERS)
     return op.sums(view.graph, view.graph.ranges[op.inputs[0]])
@@ -76,7 +76,7 @@ def _loose(view: View, loose: tuple[int, ...]) -> Op:
     return LOOSE[type(view.op)].like(view.op, loose=loose)
 
 
-def suspects(sums: Sums, loose: tuple[int, ...]) -> Ints:
+def suspects(sums: Accumulators, loose: tuple[int, ...]) -> Ints:
     """[channels, 8]: the bytes that sums become which are rounded otherwise, a bit for each."""
     other = loosened(sums, loose).some(np.array(loose))
     even = sums.some(np.array(loose))

@@ -28,7 +28,7 @@ import numpy as np
 from mote.graph.fixedpoint import Ints
 from mote.graph.staircase import NEAR, reached
 from mote.lazy import dataclass
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 
 REGISTER = 1 << 31
 """Sums as they arrive, and multipliers, are below this."""
@@ -102,7 +102,7 @@ class Staircase:
         return Staircase(self.low, self.high, first, self.steps[first - self.first : last - self.first])
 
 
-def staircases(sums: Sums) -> list[Staircase]:
+def staircases(sums: Accumulators) -> list[Staircase]:
     """Those of all channels."""
     first, last = sums.outputs(sums.low), sums.outputs(sums.high)
     values = np.arange(-127, 128)[:, None]
@@ -114,7 +114,7 @@ def staircases(sums: Sums) -> list[Staircase]:
 
 
 def searched(
-    sums: Sums, factors: Ints, shift: int, way: Way = CHOOSING, limits: tuple[int, int] = (LOWEST, HIGHEST)
+    sums: Accumulators, factors: Ints, shift: int, way: Way = CHOOSING, limits: tuple[int, int] = (LOWEST, HIGHEST)
 ) -> Ints | None:
     """[channels, 4]: the constants of all channels, whose sums arrive times these factors, for outputs that are cut off
     at the limits; None where one has none. A channel with one result for all sums has no multiplier, or, where the

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints
 from mote.kernels.pack.requantize import searched
 from mote.lazy import dataclass
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 
 SHIFTS = (11, 12, 10, 13, 14, 9, 15)
 """The shifts that are tried for weights of 16 bits, the same for all layers: those that share one share the code."""
@@ -70,7 +70,7 @@ class Narrow:
         return replace(self, add=self.add + (128 << self.shift))
 
 
-def narrow(sums: Sums, shift: int, most: Ints, *, fixed: bool = False) -> Narrow | None:
+def narrow(sums: Accumulators, shift: int, most: Ints, *, fixed: bool = False) -> Narrow | None:
     """The constants for a layer whose channels can be scaled by 2^most at most, or are scaled by just that (`fixed`);
     None where there are none."""
     constant, right = sums.constant, -sums.shift
@@ -95,7 +95,7 @@ def narrow(sums: Sums, shift: int, most: Ints, *, fixed: bool = False) -> Narrow
     return Narrow(shift, np.where(constant, 0, scale), offset, mult, add, fix, constant)
 
 
-def widest(sums: Sums, weights: Ints) -> Narrow | None:
+def widest(sums: Accumulators, weights: Ints) -> Narrow | None:
     """The constants for a layer whose weights [channels, ..] are scaled as far as they fit 16 bits."""
     largest = np.maximum(np.abs(weights).max(axis=1), 1)
     most = np.floor(np.log2(32767 / largest)).astype(np.int64)
@@ -103,7 +103,7 @@ def widest(sums: Sums, weights: Ints) -> Narrow | None:
     return next((found for found in results if found is not None), None)
 
 
-def shifts(sums: Sums, most: Ints) -> range:
+def shifts(sums: Accumulators, most: Ints) -> range:
     """The shifts that are worth trying for a layer, the best first: as little as possible is lost."""
     active = ~sums.constant
     if not active.any():
@@ -114,7 +114,7 @@ def shifts(sums: Sums, most: Ints) -> range:
     return range(highest, max(lowest, 6) - 1, -1)
 
 
-def _room(sums: Sums, most: Ints) -> Ints:
+def _room(sums: Accumulators, most: Ints) -> Ints:
     """How far each channel's sums can be scaled before they overflow, `most` at most."""
     largest = np.maximum(np.maximum(np.abs(sums.low), np.abs(sums.high)), 1)
     return np.minimum(most, 30 - np.floor(np.log2(largest.astype(np.float64))).astype(np.int64))

@@ -10,7 +10,7 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.types import Activation, Rounding
 from mote.kernels.contract import Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, output_params
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.round_once import once_multiplier
 
 TO_EVEN = Refusal("results are rounded to even")
@@ -35,14 +35,14 @@ def single_scale(real: float) -> tuple[int, int]:
     return (0, LEAST_SHIFT) if shift > MOST_SHIFT else (int(math.ldexp(fraction, BITS)), max(shift, LEAST_SHIFT))
 
 
-def even_sums(real: float, zero: int, limit: int) -> Sums:
+def even_sums(real: float, zero: int, limit: int) -> Accumulators:
     """Those of one channel that are no farther from zero than `limit`."""
     mult, shift = once_multiplier(real, zero, limit, even=True)
     ends = np.array([limit])
-    return Sums(-ends, ends, np.array([mult]), np.array([shift]), zero, np.array([real]), even=True)
+    return Accumulators(-ends, ends, np.array([mult]), np.array([shift]), zero, np.array([real]), even=True)
 
 
-def even_channels(sums: Sums, bias: Ints) -> Structs:
+def even_channels(sums: Accumulators, bias: Ints) -> Structs:
     """`mote_channel_t` of each channel as `mote_requantize_even` takes them: constants for rounding once where those
     are exact."""
     assert sums.real is not None
@@ -52,6 +52,6 @@ def even_channels(sums: Sums, bias: Ints) -> Structs:
     return Structs("mote_channel_t", np.where(sums.exact[:, None], once, followed))
 
 
-def even_finish(view: View, activation: Activation, sums: Sums, bias: Ints) -> Params:
+def even_finish(view: View, activation: Activation, sums: Accumulators, bias: Ints) -> Params:
     """`mote_finish_s8_t` as `MOTE_FINISH_EVEN` takes it."""
     return {"channel": even_channels(sums, bias), "output": output_params(activation, view.output)}

@@ -26,7 +26,7 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import Params
 from mote.kernels.pack.requantize import ROUNDING, searched
 from mote.lazy import dataclass
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 
 Form = Literal["line", "twice"]
 COUNT: dict[Form, int] = {"line": 2, "twice": 3}
@@ -73,7 +73,7 @@ class Lanes:
         return np.where(self.constant.reshape(-1, *[1] * (values.ndim - 1)), 0, values)
 
 
-def lanes(sums: Sums, limits: Limits = INT8_LIMITS) -> Lanes | None:
+def lanes(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | None:
     """The constants for a layer whose outputs are cut off at the limits: a line where there is one."""
     if limits[0] >= limits[1] or not np.all(sums.fits):
         return None
@@ -81,7 +81,7 @@ def lanes(sums: Sums, limits: Limits = INT8_LIMITS) -> Lanes | None:
     return (_line(sums, limits) if hidden else None) or (None if sums.once else _twice(sums, limits))
 
 
-def _line(sums: Sums, limits: Limits) -> Lanes | None:
+def _line(sums: Accumulators, limits: Limits) -> Lanes | None:
     constant = sums.constant
     active = sums.some(~constant)
     scales = np.ldexp(np.maximum(active.mult, 1).astype(np.float64), active.shift - 31)
@@ -98,7 +98,7 @@ def _line(sums: Sums, limits: Limits) -> Lanes | None:
     return None
 
 
-def _twice(sums: Sums, limits: Limits) -> Lanes | None:
+def _twice(sums: Accumulators, limits: Limits) -> Lanes | None:
     constant, right = sums.constant, -sums.shift
     if not np.all(constant | ((right >= 1) & (right <= 31))):
         return None

@@ -26,7 +26,7 @@ from mote.kernels.contract import (
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.kernels.pack.requantize_even import NOT_TO_EVEN, TO_EVEN, even_channels, even_sums, rounds_to_even
 from mote.lazy import dataclass
-from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, Product
+from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 
 TURNED, LINES = "_turned", "_lines"
 """What the names of kernels end with that have a function for one line of a product."""
@@ -112,7 +112,7 @@ def _head_walk(view: View, op: HeadMatmul) -> Walk:
 
 def _sizes(view: View) -> Params:
     """`mote_matmul_t`."""
-    op = view.the(Product)
+    op = view.the(MatrixProduct)
     walk = _head_walk(view, op) if isinstance(op, HeadMatmul) else _batch_walk(view, view.the(BatchMatmul))
     _, depth, columns = op.sizes(view.graph)
     loops = np.array(walk.axes[::-1] or [(1, 0, 0)], np.int64)
@@ -135,7 +135,7 @@ def _sizes(view: View) -> Params:
 
 
 def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
-    op, g, lines = view.the(Product), view.graph, ""
+    op, g, lines = view.the(MatrixProduct), view.graph, ""
     if isinstance(op, BatchMatmul) and op.by_lines(g) and op.reads(g, 1, 0) is not None:
         lines = TURNED if op.right_turned else LINES
     params: Params = {"size": _sizes(view), **more}
@@ -146,7 +146,7 @@ def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
 
 
 def _bytes(view: View) -> Packed | Refusal:
-    op = view.the(Product)
+    op = view.the(MatrixProduct)
     if rounds_to_even(view):
         return TO_EVEN
     channels = channel_structs(*(np.array([n], np.int64) for n in (0, *op.scale(view.graph))))
@@ -165,7 +165,7 @@ def _even(view: View) -> Packed | Refusal:
     """Results that are rounded to even."""
     if not rounds_to_even(view):
         return NOT_TO_EVEN
-    op, y = view.the(Product), view.output
+    op, y = view.the(MatrixProduct), view.output
     left, right = op.input(view.graph), op.input(view.graph, 1)
     far = [abs(t.zero_point) + 128 for t in (left, right)]
     limit = min(op.sizes(view.graph)[1] * far[0] * far[1], INT32_MAX)
@@ -186,7 +186,7 @@ def _sums(view: View) -> Packed:
 
 
 def _shorts(view: View) -> Packed:
-    op = view.the(Product)
+    op = view.the(MatrixProduct)
     right = op.input(view.graph, 1).dtype
     mult, shift = op.scale(view.graph)
     more: Params = {"scale": {"mult": int(reduced(mult)), "shift": 15 - shift}}

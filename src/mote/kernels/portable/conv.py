@@ -12,16 +12,16 @@ from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, R
 from mote.kernels.pack.params import adds_rows, channel_structs, interleave, output_params, window_params
 from mote.kernels.pack.requantize_even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, even_scales, float_bias, float_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
 
 
-def sums_of(view: View) -> Sums:
+def sums_of(view: View) -> Accumulators:
     """The sums of the layer for all inputs that can occur."""
     return view.once(_sums)
 
 
-def _sums(view: View) -> Sums:
+def _sums(view: View) -> Accumulators:
     op = view.the(Conv2D)
     return op.sums(view.graph, view.graph.ranges[op.inputs[0]])
 

@@ -15,7 +15,7 @@ from mote.ops.elementwise.activations import Clamp, HardSwish, LeakyRelu, Logist
 from mote.ops.elementwise.arithmetic import Add, Arithmetic, Mul, Sub
 from mote.ops.elementwise.binary_unscaled import Maximum, Minimum, Pow
 from mote.ops.elementwise.division import Div
-from mote.ops.elementwise.fused_elementwise import Formula
+from mote.ops.elementwise.fused_elementwise import FusedElementwise
 from mote.ops.elementwise.squared_difference import SquaredDifference
 
 SIGNS: dict[type[Op], str] = {Add: "+", Sub: "-", Mul: "*", Div: "/"}
@@ -41,7 +41,7 @@ PAIRS: dict[type[Op], Callable[[str, str], str]] = {
 
 
 def _formula(view: View) -> Packed:
-    inner = view.the(Formula).inner
+    inner = view.the(FusedElementwise).inner
     names = {inner.inputs[0]: "x"}
     steps = []
     for number, op in enumerate(inner.ops):
@@ -91,4 +91,4 @@ def _number(value: float) -> str:
     return f"({text}f)" if value < 0 else f"{text}f"
 
 
-KERNELS = (Kernel("formula_f32", (Formula,), FLOAT32, _formula, header="formula_f32", costs=OTHER_F32),)
+KERNELS = (Kernel("formula_f32", (FusedElementwise,), FLOAT32, _formula, header="formula_f32", costs=OTHER_F32),)

@@ -12,7 +12,7 @@ from mote.kernels.pack.coding import encode
 from mote.kernels.pack.params import channel_structs, interleave, output_params
 from mote.kernels.pack.requantize_even import TO_EVEN
 from mote.ops.common import bias_values, float_bias, float_range
-from mote.ops.matrix.accumulators import Sums
+from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.round_once import VALUES, once_results, once_steps
 
@@ -21,7 +21,7 @@ STEPS = 256
 """Numbers of a table of steps."""
 
 
-def sums_of(view: View) -> Sums:
+def sums_of(view: View) -> Accumulators:
     """The sums of the layer for all inputs that can occur."""
     return view.the(FullyConnected).sums(view.graph, view.graph.ranges[view.input.id])
 

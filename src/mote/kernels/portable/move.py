@@ -12,7 +12,7 @@ import numpy as np
 from mote.graph import Tensor
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.moves import BY_ROWS, fill_params, move_params
-from mote.ops.moves.pad_concat_transpose import Join, Pad, RowCopy, Span, Transpose, merge, span_loops, steps
+from mote.ops.moves.pad_concat_transpose import CopySpan, Join, Pad, RowCopy, Transpose, merge, span_loops, steps
 from mote.ops.moves.slice import Slice
 
 
@@ -21,7 +21,7 @@ def _width(t: Tensor) -> int:
     return t.dtype.itemsize
 
 
-def _span_params(spans: Sequence[Span], width: int) -> Params:
+def _span_params(spans: Sequence[CopySpan], width: int) -> Params:
     """`mote_move_t` of a copy between boxes."""
     source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
     in_start = sum(s.begin * i for s, i in zip(spans, source, strict=True))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Kernel, Packed, Params, View
-from mote.ops.elementwise.round_to_format import Narrow
+from mote.ops.elementwise.round_to_format import RoundToFormat
 
 FLOAT32_DIGITS = 23
 FLOAT32_LEAST = -126
 
 
 def _narrow(view: View) -> Packed:
-    op = view.the(Narrow)
+    op = view.the(RoundToFormat)
     digits, lost = op.digits, math.isnan(op.beyond)
     steps = digits.least > FLOAT32_LEAST
     params: Params = {
@@ -28,4 +28,4 @@ def _narrow(view: View) -> Packed:
     return Packed("narrow_f32", params, Call.FLAT, view.output.size, in_place=(0,))
 
 
-KERNELS = (Kernel("narrow_f32", (Narrow,), FLOAT32, _narrow, costs=OTHER_F32),)
+KERNELS = (Kernel("narrow_f32", (RoundToFormat,), FLOAT32, _narrow, costs=OTHER_F32),)

@@ -18,7 +18,7 @@ from mote.ops.recurrent.sequences import (
     WEIGHTS,
     LstmSequence,
     Recurrent,
-    Result,
+    RecurrentOutput,
     RnnSequence,
 )
 
@@ -46,9 +46,9 @@ def _steps(view: View) -> Params:
         "out_batch": units if first else time * units,
         "out_time": batch * units if first else units,
         "backward": int(op.backward),
-        "sequence": begins.get(Result.SEQUENCE, -1),
-        "hidden": begins.get(Result.HIDDEN, -1),
-        "cell": begins.get(Result.CELL, -1),
+        "sequence": begins.get(RecurrentOutput.SEQUENCE, -1),
+        "hidden": begins.get(RecurrentOutput.HIDDEN, -1),
+        "cell": begins.get(RecurrentOutput.CELL, -1),
     }
 
 

@@ -33,9 +33,9 @@ from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.reduce import (
     LOOPS,
     QUANTIZED,
-    Extreme,
     ReduceAll,
     ReduceAny,
+    ReduceExtreme,
     ReduceMax,
     ReduceMin,
     ReduceProd,
@@ -107,7 +107,7 @@ def _way(view: View) -> _Way:
         begin = f"{sign}{FLOAT_MAX}"
         if dtype == DType.FLOAT32 and op.every_axis(view.graph):
             name, begin = f"{name}_all", "*x"
-        elif dtype == DType.FLOAT32 and isinstance(op, Extreme) and op.infinite:
+        elif dtype == DType.FLOAT32 and isinstance(op, ReduceExtreme) and op.infinite:
             name, begin = f"{name}_or_infinite", f"{sign}MOTE_INFINITY"
         elif dtype != DType.FLOAT32:
             begin = f"{limits}_MAX" if name == "min" else "0" if limits == "UINT8" else f"{limits}_MIN"

@@ -9,7 +9,7 @@ import numpy as np
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER_F32, Call, Instance, Kernel, Packed, Params, View, signature
 from mote.ops.signal.fft import factors, twiddles
-from mote.ops.signal.rfft2d import ComplexAbs, Imag, Real, Rfft2d
+from mote.ops.signal.rfft2d import ComplexAbs, Imag, RealPart, Rfft2d
 
 OF_COMPLEX = signature(DType.COMPLEX64, DType.FLOAT32)
 
@@ -60,6 +60,6 @@ KERNELS = (
     Kernel("rfft2d", (Rfft2d,), signature(DType.FLOAT32, DType.COMPLEX64), _rfft2d, "rfft2d", costs=OTHER_F32),
     *(
         Kernel(kind.kind.lower(), (kind,), OF_COMPLEX, _of_complex, "rfft2d", costs=OTHER_F32)
-        for kind in (ComplexAbs, Real, Imag)
+        for kind in (ComplexAbs, RealPart, Imag)
     ),
 )

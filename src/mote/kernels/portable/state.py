@@ -6,7 +6,7 @@ from math import prod
 
 from mote.graph.tensor import Shape
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Refusal, View
-from mote.ops.control.state import Assign, Window
+from mote.ops.control.state import Assign, SlidingWindow
 from mote.ops.moves.reshape import Reshape
 
 NEW = 1
@@ -25,14 +25,14 @@ def _reshape(view: View) -> Packed:
 def _slide(view: View) -> Packed:
     """The window that slides in place: readers find the elements in their order."""
     window, new = view.output, view.op.input(view.graph, NEW)
-    runs = prod(window.shape[: view.the(Window).axis])
+    runs = prod(window.shape[: view.the(SlidingWindow).axis])
     fresh = new.nbytes // runs
     return Packed("slide", {"runs": runs, "kept": window.nbytes // runs - fresh, "fresh": fresh}, operands=(NEW,))
 
 
 def _ring(view: View) -> Packed | Refusal:
     """The ring buffer, where rows of the stream are rows of the window."""
-    window, new, axis = view.output, view.op.input(view.graph, NEW), view.the(Window).axis
+    window, new, axis = view.output, view.op.input(view.graph, NEW), view.the(SlidingWindow).axis
     if prod(window.shape[:axis]) != 1 or axis not in _row_axes(window.shape):
         return Refusal("rows of the stream are not rows of the window")
     rows, fresh = window.shape[axis], new.shape[axis]
@@ -47,6 +47,6 @@ def _row_axes(shape: Shape) -> range:
 KERNELS = (
     Kernel("copy", (Assign,), ANY_TYPE, _assign, costs=OTHER),
     Kernel("copy", (Reshape,), ANY_TYPE, _reshape, costs=OTHER),
-    Kernel("slide", (Window,), ANY_TYPE, _slide, costs=OTHER),
-    Kernel("ring", (Window,), ANY_TYPE, _ring, call=Call.RING, costs=OTHER),
+    Kernel("slide", (SlidingWindow,), ANY_TYPE, _slide, costs=OTHER),
+    Kernel("ring", (SlidingWindow,), ANY_TYPE, _ring, call=Call.RING, costs=OTHER),
 )

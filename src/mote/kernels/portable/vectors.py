@@ -13,7 +13,7 @@ from mote.ops.classical.distances_svm import (
     VECTORS,
     WEIGHTS,
     Distances,
-    Function,
+    KernelFunction,
     Metric,
     SupportVectors,
 )
@@ -37,7 +37,7 @@ def _distances(view: View) -> Packed:
     return Packed(name, params, Call.FLAT, units_of(view.input.shape, depth))
 
 
-def _support(function: Function) -> Callable[[View], Packed | Refusal]:
+def _support(function: KernelFunction) -> Callable[[View], Packed | Refusal]:
     def pack(view: View) -> Packed | Refusal:
         op, depth = view.the(SupportVectors), view.input.shape[-1]
         if op.function != function:
@@ -62,6 +62,6 @@ KERNELS = (
     Kernel("distances_f32", (Distances,), FLOAT32, _distances, header="vectors_f32", costs=LIKE),
     *(
         Kernel(f"support_{f}_f32", (SupportVectors,), FLOAT32, _support(f), header="vectors_f32", costs=LIKE)
-        for f in Function
+        for f in KernelFunction
     ),
 )

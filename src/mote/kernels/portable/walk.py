@@ -10,11 +10,11 @@ import numpy as np
 
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.moves import BY_ROWS, move_params
-from mote.ops.moves.strided import Digit, RowWalk, Walk
+from mote.ops.moves.strided import Digit, RowWalk, StridedOp
 
 
 def _walk(view: View) -> Packed | Refusal:
-    walk = view.the(Walk).row_walk(view.graph)
+    walk = view.the(StridedOp).row_walk(view.graph)
     if walk is None:
         return Refusal("rows of the output are not made from few rows of the input")
     width = view.output.dtype.itemsize
@@ -48,13 +48,13 @@ def _merged(walk: RowWalk) -> Sequence[Digit]:
 
 
 def _move(view: View) -> Packed | Refusal:
-    op, width = view.the(Walk), view.output.dtype.itemsize
+    op, width = view.the(StridedOp), view.output.dtype.itemsize
     if op.row_walk(view.graph) is not None:
         return BY_ROWS
     return Packed("move", move_params(op.loops(view.graph), width, op.start(view.graph) * width))
 
 
 KERNELS = (
-    Kernel("strides", (Walk,), ANY_TYPE, _walk, header="strides", costs=OTHER),
-    Kernel("move", (Walk,), ANY_TYPE, _move, costs=OTHER),
+    Kernel("strides", (StridedOp,), ANY_TYPE, _walk, header="strides", costs=OTHER),
+    Kernel("move", (StridedOp,), ANY_TYPE, _move, costs=OTHER),
 )

@@ -6,37 +6,37 @@ from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Kernel, Packed, Signature, View
 from mote.kernels.pack.elements import CTYPES
 from mote.kernels.pack.pairs import pair_kernel
-from mote.ops.elementwise.binary_integer import Function, Whole
+from mote.ops.elementwise.binary_integer import IntegerFunction, Whole
 
 EXPRESSIONS = {
-    Function.ADD: "a + b",
-    Function.SUBTRACT: "a - b",
-    Function.MULTIPLY: "a * b",
-    Function.AND: "a & b",
-    Function.OR: "a | b",
-    Function.XOR: "a ^ b",
-    Function.LEAST: "x < y ? x : y",
-    Function.MOST: "x > y ? x : y",
-    Function.EQUAL: "x == y",
-    Function.GREATER: "x > y",
-    Function.GREATER_EQUAL: "x >= y",
+    IntegerFunction.ADD: "a + b",
+    IntegerFunction.SUBTRACT: "a - b",
+    IntegerFunction.MULTIPLY: "a * b",
+    IntegerFunction.AND: "a & b",
+    IntegerFunction.OR: "a | b",
+    IntegerFunction.XOR: "a ^ b",
+    IntegerFunction.LEAST: "x < y ? x : y",
+    IntegerFunction.MOST: "x > y ? x : y",
+    IntegerFunction.EQUAL: "x == y",
+    IntegerFunction.GREATER: "x > y",
+    IntegerFunction.GREATER_EQUAL: "x >= y",
 }
 """What is written alike for all types."""
 SIGNED = {
-    Function.DIVIDE: "y == 0 ? 0 : y == -1 ? (type)(0u - a) : (type)(x / y)",
-    Function.MODULO: "y == 0 || y == -1 ? 0 : (type)mote_modulo(x, y)",
-    Function.REMAINDER: "y == 0 || y == -1 ? 0 : (type)(x % y)",
-    Function.POWER: "y < 0 ? 0 : (type)mote_wrapping_power((uint64_t)a, (uint64_t)b)",
-    Function.SHIFT_LEFT: "y < 0 || y >= bits ? 0 : a << y",
-    Function.SHIFT_RIGHT: "x >> (y < 0 || y >= bits ? bits - 1 : y)",
+    IntegerFunction.DIVIDE: "y == 0 ? 0 : y == -1 ? (type)(0u - a) : (type)(x / y)",
+    IntegerFunction.MODULO: "y == 0 || y == -1 ? 0 : (type)mote_modulo(x, y)",
+    IntegerFunction.REMAINDER: "y == 0 || y == -1 ? 0 : (type)(x % y)",
+    IntegerFunction.POWER: "y < 0 ? 0 : (type)mote_wrapping_power((uint64_t)a, (uint64_t)b)",
+    IntegerFunction.SHIFT_LEFT: "y < 0 || y >= bits ? 0 : a << y",
+    IntegerFunction.SHIFT_RIGHT: "x >> (y < 0 || y >= bits ? bits - 1 : y)",
 }
 UNSIGNED = {
-    Function.DIVIDE: "y == 0 ? 0 : (type)(x / y)",
-    Function.MODULO: "y == 0 ? 0 : (type)(x % y)",
-    Function.REMAINDER: "y == 0 ? 0 : (type)(x % y)",
-    Function.POWER: "mote_wrapping_power(a, b)",
-    Function.SHIFT_LEFT: "y >= bits ? 0 : a << y",
-    Function.SHIFT_RIGHT: "y >= bits ? 0 : x >> y",
+    IntegerFunction.DIVIDE: "y == 0 ? 0 : (type)(x / y)",
+    IntegerFunction.MODULO: "y == 0 ? 0 : (type)(x % y)",
+    IntegerFunction.REMAINDER: "y == 0 ? 0 : (type)(x % y)",
+    IntegerFunction.POWER: "mote_wrapping_power(a, b)",
+    IntegerFunction.SHIFT_LEFT: "y >= bits ? 0 : a << y",
+    IntegerFunction.SHIFT_RIGHT: "y >= bits ? 0 : x >> y",
 }
 
 

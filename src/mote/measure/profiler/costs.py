@@ -34,7 +34,7 @@ from mote.toolchain.builder import board_of
 from mote.toolchain.elf import extents
 from mote.toolchain.emulators import check
 from mote.toolchain.harness_protocol import write_inputs
-from mote.toolchain.machine_code import Code, machine_of, read_code
+from mote.toolchain.machine_code import ElfCode, machine_of, read_code
 
 ENTRY = "harness_run"
 TIMEOUT_S = 300.0
@@ -283,7 +283,7 @@ class Cost:
 class TracedRun:
     """A completed run of a program."""
 
-    code: Code
+    code: ElfCode
     traced: Trace
     target: Target
     board: Board
@@ -312,7 +312,7 @@ class TracedRun:
 class TracedCalls:
     """The calls of a function: `spans` are their first and last index in the `order` of blocks."""
 
-    code: Code
+    code: ElfCode
     target: Target
     entry: str
     blocks: list[list[Timed]]

@@ -14,7 +14,7 @@ from mote.cores.cycles import CycleModel
 from mote.cores.instructions import Timed
 from mote.errors import MoteError
 from mote.targets import Target
-from mote.toolchain.machine_code import Code
+from mote.toolchain.machine_code import ElfCode
 
 
 def cycle_model(target: Target) -> CycleModel:
@@ -34,7 +34,7 @@ def check_disassembler() -> None:
         raise MoteError("cycles need the disassembler Capstone", remedy="pip install capstone")
 
 
-def disassemble(code: Code, blocks: Iterable[tuple[int, int]]) -> list[list[Timed]]:
+def disassemble(code: ElfCode, blocks: Iterable[tuple[int, int]]) -> list[list[Timed]]:
     """The instructions of each block, which goes from an address up to another."""
     check_disassembler()
     capstone: Any = import_module("capstone")
@@ -44,7 +44,7 @@ def disassemble(code: Code, blocks: Iterable[tuple[int, int]]) -> list[list[Time
     return [list(_block(code, disassembler, start, end)) for start, end in blocks]
 
 
-def _block(code: Code, disassembler: Any, at: int, end: int) -> Iterator[Timed]:
+def _block(code: ElfCode, disassembler: Any, at: int, end: int) -> Iterator[Timed]:
     """Capstone goes on from one instruction to the next, for the sake of IT, and stops at one that it does not know."""
     known: Iterator[Any] = iter(())
     while at < end:

@@ -31,7 +31,7 @@ from mote.targets import Target
 from mote.toolchain import Emulator
 from mote.toolchain.builder import board_of
 from mote.toolchain.emulators import command, timed_out
-from mote.toolchain.machine_code import Code
+from mote.toolchain.machine_code import ElfCode
 from mote.toolchain.unicorn_board import run_unicorn
 
 CHUNK = 1 << 22
@@ -62,7 +62,7 @@ class Trace:
     loads: FlashLoads | None = None
 
 
-def trace(elf: Path, code: Code, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
+def trace(elf: Path, code: ElfCode, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
     """Runs a program to its end. The caller decides whether it succeeded."""
     if emulator.kind == "unicorn":
         return _unicorn(elf, target, workdir, timeout_s)
@@ -108,7 +108,7 @@ class _Run:
             return said.read().decode(errors="replace").strip()
 
 
-def _followed(run: _Run, code: Code) -> Trace | None:
+def _followed(run: _Run, code: ElfCode) -> Trace | None:
     """Traces by the plug-in; None where it cannot be built, or QEMU does not load it."""
     with temporary_folder() as folder:
         path = plugin(run.emulator, folder)
@@ -124,7 +124,7 @@ def _followed(run: _Run, code: Code) -> Trace | None:
     return _understood(np.frombuffer(b"".join(chunks), np.uint32), code, base, said) if chunks else None
 
 
-def _understood(words: NDArray[np.uint32], code: Code, base: int, said: str) -> Trace:
+def _understood(words: NDArray[np.uint32], code: ElfCode, base: int, said: str) -> Trace:
     """Parses the stream of plugin/follow.c."""
     told = np.flatnonzero(words == _TRANSLATED)
     extents = zip(words[told + 1].tolist(), words[told + 2].tolist(), strict=True)
@@ -139,7 +139,7 @@ def _understood(words: NDArray[np.uint32], code: Code, base: int, said: str) -> 
     return Trace(blocks, words[~loaded].astype(np.int32), said, loads)
 
 
-def _logged(run: _Run, code: Code) -> Trace:
+def _logged(run: _Run, code: ElfCode) -> Trace:
     """Traces by QEMU's own log."""
     blocks = _Blocks(code)
     said = run.stream(lambda fd: ["-d", "exec,nochain,in_asm", "-D", f"/dev/fd/{fd}"], blocks.read)
@@ -150,7 +150,7 @@ def _logged(run: _Run, code: Code) -> Trace:
 class _Blocks:
     """Parses the log, line by line."""
 
-    code: Code
+    code: ElfCode
     known: dict[bytes, int] = field(default_factory=dict)
     starts: list[int] = field(default_factory=list)
     lasts: list[int] = field(default_factory=list)

@@ -9,10 +9,10 @@ from mote.cores.board import Board
 from mote.measure.profiler.waits import Zone
 from mote.targets import Memory, Reads, Target
 from mote.toolchain.elf import memory_section
-from mote.toolchain.machine_code import Code
+from mote.toolchain.machine_code import ElfCode
 
 
-def zones(target: Target, board: Board, code: Code, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:
+def zones(target: Target, board: Board, code: ElfCode, sections: Mapping[str, tuple[int, int]]) -> list[Zone]:
     """The zones of a program for a target: code, constants in a chosen flash, and all other constants."""
     rom, size = board.rom
     regions: list[Zone] = []

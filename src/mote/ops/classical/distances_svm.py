@@ -87,7 +87,7 @@ class Distances(Op):
         return [found.reshape(self.shapes(g)[0]).astype(np.float32)]
 
 
-class Function(StrEnum):
+class KernelFunction(StrEnum):
     """What two vectors make one number with: (gamma * <x, v> + offset) ** degree, exp(-gamma * |x - v|^2), or
     tanh(gamma * <x, v> + offset)."""
 
@@ -102,7 +102,7 @@ class SupportVectors(Op):
     classes - 1], for each vector one for each other class; intercepts, one for each two classes. `counts`: of vectors,
     by class. A regression is a decision between two classes of which one has no vectors."""
 
-    function: Function
+    function: KernelFunction
     gamma: float
     offset: float
     degree: int
@@ -144,11 +144,11 @@ class SupportVectors(Op):
         return found
 
     def _numbers(self, x: Floats, vectors: Floats) -> Floats:
-        if self.function == Function.RADIAL:
+        if self.function == KernelFunction.RADIAL:
             squares = ((x[:, None] - vectors) ** 2).sum(axis=-1)
             return np.asarray(np.exp(-self.gamma * squares))
         inner = self.gamma * (x @ vectors.T) + self.offset
-        return np.asarray(inner**self.degree if self.function == Function.POLYNOMIAL else np.tanh(inner))
+        return np.asarray(inner**self.degree if self.function == KernelFunction.POLYNOMIAL else np.tanh(inner))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, vectors, coefficients, intercepts = _given(values)
@@ -162,8 +162,8 @@ class SupportVectors(Op):
         """What is exponential or a tangent is 1 at most, but is as far off as what it is taken of."""
         x, vectors, coefficients, intercepts = _given(values)
         inner = abs(self.gamma) * (x.reshape(-1, x.shape[-1]) @ vectors.T) + abs(self.offset)
-        if self.function == Function.POLYNOMIAL:
+        if self.function == KernelFunction.POLYNOMIAL:
             numbers = inner**self.degree
         else:
-            numbers = np.ones_like(inner) if self.function == Function.RADIAL else np.maximum(inner, 1.0)
+            numbers = np.ones_like(inner) if self.function == KernelFunction.RADIAL else np.maximum(inner, 1.0)
         return [(numbers @ self.spread(np.abs(coefficients)) + np.abs(intercepts)).reshape(self.shapes(g)[0])]

@@ -38,7 +38,7 @@ class Assign(Op):
         return [values[1]]
 
 
-class Window(Op):
+class SlidingWindow(Op):
     """The last elements along `axis` of a stream: inputs (the window before, what is new), output the window after. It
     slides in place, or its rows stay where they are and the oldest is found by a counter (a ring buffer)."""
 

@@ -90,7 +90,7 @@ class Unary(Pointwise):
         return [self.table(g)[x.astype(np.int8).astype(np.int64) + 128]]
 
 
-class Table(Unary, eq=False):
+class LookupTable(Unary, eq=False):
     """Any function of one int8 tensor, as the values it takes from -128 up: what passes make of chains."""
 
     values: NDArray[np.int8]
@@ -357,7 +357,7 @@ class HardSwish(Unary):
         return (x * gate / np.float32(6)).astype(np.float32)
 
 
-class Requantize(Unary):
+class RequantizeInt8(Unary):
     """QUANTIZE between int8 and uint8: the same numbers on another scale."""
 
     kind = "QUANTIZE"
@@ -379,11 +379,11 @@ class Requantize(Unary):
         return np.clip(self.quantized(self.input(g), y), limits.min, limits.max).astype(np.int8)
 
 
-class Flip(Requantize):
+class Flip(RequantizeInt8):
     """From uint8 to int8 with values and zero point 128 less, or back: the highest bit is another one."""
 
 
-class Rescale(Unary):
+class ConcatRescale(Unary):
     """The same numbers on another scale, in single precision: what CONCATENATION does with uint8 inputs."""
 
     kind = "QUANTIZE"

@@ -10,7 +10,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.graph import Increment
 from mote.graph.ranges import Peak, Range
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.elementwise.arithmetic import HEADROOM, finish, type_problem
@@ -86,7 +86,7 @@ class AddN(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return pointwise(self, flows) if len(flows) == len(self.inputs) else None
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:

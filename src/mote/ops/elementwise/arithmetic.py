@@ -15,7 +15,7 @@ from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_s
 from mote.graph.graph import ABSENT, Increment
 from mote.graph.ranges import Peak, Range, between
 from mote.graph.rows import row_count
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.common import float_range, quantized_range, whole_range
@@ -100,7 +100,7 @@ class Binary(Op):
         values = {position: INT8.astype(np.int8), 1 - position: constant.data.reshape(1)}
         return self.evaluate(g, [values[0], values[1]])[0].astype(np.int8)
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """Where both flow alike, or the other one is repeated along the stream."""
         return repeated_increment(g, self, flows)
 
@@ -129,7 +129,7 @@ def row_of_operand(shape: Shape, operand: Shape, y: int) -> tuple[int, ...] | No
     return (sum(int(i) * n for i, n in zip(np.unravel_index(y, outer), operand_steps(outer, own), strict=True)),)
 
 
-def repeated_increment(g: Graph, op: Op, flows: Mapping[int, Flow]) -> Increment | None:
+def repeated_increment(g: Graph, op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
     """Of an operator on elements whose operands all flow alike, or are repeated along the stream."""
     rank = len(op.output(g).shape)
     for position, flow in flows.items():

@@ -13,10 +13,10 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.elementwise.arithmetic import type_problem
-from mote.ops.elementwise.binary_unscaled import Plain
+from mote.ops.elementwise.binary_unscaled import BinaryUnscaled
 
 
-class Function(StrEnum):
+class IntegerFunction(StrEnum):
     """What becomes of two integers. Divided by zero they are 0, and so are powers with negative exponents; shifts
     that are longer than the integer, or negative, leave 0 (or the sign)."""
 
@@ -44,13 +44,13 @@ class Function(StrEnum):
     @property
     def compares(self) -> bool:
         """Whether results are truths."""
-        return self in (Function.EQUAL, Function.GREATER, Function.GREATER_EQUAL)
+        return self in (IntegerFunction.EQUAL, IntegerFunction.GREATER, IntegerFunction.GREATER_EQUAL)
 
 
-class Whole(Plain):
+class Whole(BinaryUnscaled):
     """A function of two tensors of one type of integers; the smaller one is repeated."""
 
-    function: Function
+    function: IntegerFunction
     types: ClassVar[frozenset[DType]] = frozenset(
         {
             *(DType.INT8, DType.INT16, DType.INT32, DType.INT64),
@@ -120,22 +120,22 @@ def _shift_right(a: Array, b: Array) -> Array:
     return np.where(beyond, 0, a >> places).astype(a.dtype)
 
 
-_OF: dict[Function, Callable[[Array, Array], Array]] = {
-    Function.ADD: np.add,
-    Function.SUBTRACT: np.subtract,
-    Function.MULTIPLY: np.multiply,
-    Function.DIVIDE: _divide,
-    Function.MODULO: _modulo,
-    Function.REMAINDER: _remainder,
-    Function.POWER: _power,
-    Function.AND: np.bitwise_and,
-    Function.OR: np.bitwise_or,
-    Function.XOR: np.bitwise_xor,
-    Function.SHIFT_LEFT: _shift_left,
-    Function.SHIFT_RIGHT: _shift_right,
-    Function.LEAST: np.minimum,
-    Function.MOST: np.maximum,
-    Function.EQUAL: np.equal,
-    Function.GREATER: np.greater,
-    Function.GREATER_EQUAL: np.greater_equal,
+_OF: dict[IntegerFunction, Callable[[Array, Array], Array]] = {
+    IntegerFunction.ADD: np.add,
+    IntegerFunction.SUBTRACT: np.subtract,
+    IntegerFunction.MULTIPLY: np.multiply,
+    IntegerFunction.DIVIDE: _divide,
+    IntegerFunction.MODULO: _modulo,
+    IntegerFunction.REMAINDER: _remainder,
+    IntegerFunction.POWER: _power,
+    IntegerFunction.AND: np.bitwise_and,
+    IntegerFunction.OR: np.bitwise_or,
+    IntegerFunction.XOR: np.bitwise_xor,
+    IntegerFunction.SHIFT_LEFT: _shift_left,
+    IntegerFunction.SHIFT_RIGHT: _shift_right,
+    IntegerFunction.LEAST: np.minimum,
+    IntegerFunction.MOST: np.maximum,
+    IntegerFunction.EQUAL: np.equal,
+    IntegerFunction.GREATER: np.greater,
+    IntegerFunction.GREATER_EQUAL: np.greater_equal,
 }

@@ -19,7 +19,7 @@ CLOSE = np.float32(1e-5)
 """So close to a whole number LiteRT takes an exponent for it."""
 
 
-class Plain(Binary):
+class BinaryUnscaled(Binary):
     """A subclass says what it makes of two arrays that fit each other (`of`), in their type."""
 
     quantized: ClassVar[frozenset[DType]] = frozenset()
@@ -34,7 +34,7 @@ class Plain(Binary):
             return [np.asarray(self.of(a, b)).astype(self.output(g).dtype.numpy)]
 
 
-class Extreme(Plain):
+class BinaryExtreme(BinaryUnscaled):
     """The larger or the smaller one."""
 
     types: ClassVar[frozenset[DType]] = frozenset(
@@ -45,7 +45,7 @@ class Extreme(Plain):
         return rising(g, self, inputs)
 
 
-class Maximum(Extreme):
+class Maximum(BinaryExtreme):
     """a, where it is greater than b, else b (which matters where one of them is no number)."""
 
     kind = "MAXIMUM"
@@ -54,7 +54,7 @@ class Maximum(Extreme):
         return np.where(a > b, a, b)
 
 
-class Minimum(Extreme):
+class Minimum(BinaryExtreme):
     """a, where it is less than b, else b."""
 
     kind = "MINIMUM"
@@ -63,7 +63,7 @@ class Minimum(Extreme):
         return np.where(a < b, a, b)
 
 
-class Pow(Plain):
+class Pow(BinaryUnscaled):
     """a to the power of b. Integers wrap, as LiteRT's do where b is one number. LiteRT stops at negative exponents of
     integers: here the power is 0 then."""
 
@@ -107,7 +107,7 @@ def _whole_power(a: Array, b: Array) -> Array:
     return np.where(b < 0, 0, result.astype(np.int32)).astype(np.int32)
 
 
-class Atan2(Plain):
+class Atan2(BinaryUnscaled):
     """The angle of the point (b, a)."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.FLOAT32})
@@ -123,7 +123,7 @@ class Atan2(Plain):
         return np.arctan2(a, b)
 
 
-class BitwiseXor(Plain):
+class BitwiseXor(BinaryUnscaled):
     types: ClassVar[frozenset[DType]] = BITS
     kind = "BITWISE_XOR"
 
@@ -131,7 +131,7 @@ class BitwiseXor(Plain):
         return np.bitwise_xor(a, b)
 
 
-class RightShift(Plain):
+class RightShift(BinaryUnscaled):
     """By no places where b is negative, and by no more than leave the sign."""
 
     types: ClassVar[frozenset[DType]] = BITS
@@ -142,7 +142,7 @@ class RightShift(Plain):
         return np.asarray(np.right_shift(a, places))
 
 
-class LogicalAnd(Plain):
+class LogicalAnd(BinaryUnscaled):
     types: ClassVar[frozenset[DType]] = frozenset({DType.BOOL})
     kind = "LOGICAL_AND"
 
@@ -150,7 +150,7 @@ class LogicalAnd(Plain):
         return np.logical_and(a, b)
 
 
-class LogicalOr(Plain):
+class LogicalOr(BinaryUnscaled):
     types: ClassVar[frozenset[DType]] = frozenset({DType.BOOL})
     kind = "LOGICAL_OR"
 

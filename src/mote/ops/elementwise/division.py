@@ -11,7 +11,7 @@ from mote.graph.fixedpoint import Ints, high_mul, quantize_multiplier, reciproca
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.elementwise.arithmetic import Arithmetic, finish
-from mote.ops.elementwise.binary_unscaled import Plain
+from mote.ops.elementwise.binary_unscaled import BinaryUnscaled
 from mote.ops.signs import positive
 
 DEFINED = {DType.INT8: (7, 23), DType.INT16: (15, 16)}
@@ -85,7 +85,7 @@ def _leading_zeros(x: Ints) -> Ints:
     return 32 - np.frexp(np.maximum(x, 0).astype(np.float64))[1].astype(np.int64)
 
 
-class FloorDiv(Plain):
+class FloorDiv(BinaryUnscaled):
     """The quotient, rounded down. LiteRT divides all types in double precision."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32})
@@ -103,7 +103,7 @@ class FloorDiv(Plain):
         return np.where(b == 0, 0, a.astype(np.int64) // np.where(b == 0, 1, b).astype(np.int64))
 
 
-class FloorMod(Plain):
+class FloorMod(BinaryUnscaled):
     """What is left of a after FLOOR_DIV, with the sign of b."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32})

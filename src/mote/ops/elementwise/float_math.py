@@ -10,10 +10,10 @@ import numpy as np
 
 from mote.graph import Graph
 from mote.ops.elementwise.activations import Floats
-from mote.ops.elementwise.unary_math import Real
+from mote.ops.elementwise.unary_math import UnaryFloat
 
 
-class DoublePrecision(Real):
+class DoublePrecision(UnaryFloat):
     """The reference is NumPy's function in double precision, rounded once."""
 
     function: ClassVar[np.ufunc]

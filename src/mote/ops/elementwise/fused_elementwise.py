@@ -48,7 +48,7 @@ def is_part(g: Graph, op: Op) -> bool:
     return finite and isinstance(op, PARTS)
 
 
-class Formula(Pointwise, eq=False):
+class FusedElementwise(Pointwise, eq=False):
     """The output of the last operator of `inner`, a graph of operators that work element by element."""
 
     inner: Graph

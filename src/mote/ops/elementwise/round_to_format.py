@@ -16,7 +16,7 @@ from mote.ops.common import activation_type
 from mote.ops.pointwise import Pointwise
 
 
-class Format(StrEnum):
+class FloatFormat(StrEnum):
     """A type with fewer bits. `FN`: without infinities; `UZ`: without a negative zero."""
 
     FLOAT16 = "float16"
@@ -43,21 +43,21 @@ class Digits:
 
 
 DIGITS = {
-    Format.FLOAT16: Digits(10, -14, 65504.0, infinite=True),
-    Format.BFLOAT16: Digits(7, -126, float(np.float32(3.3895314e38)), infinite=True),
-    Format.FLOAT8E4M3FN: Digits(3, -6, 448.0),
-    Format.FLOAT8E4M3FNUZ: Digits(3, -7, 240.0),
-    Format.FLOAT8E5M2: Digits(2, -14, 57344.0, infinite=True),
-    Format.FLOAT8E5M2FNUZ: Digits(2, -15, 57344.0),
-    Format.FLOAT4E2M1: Digits(1, 0, 6.0, number=True),
+    FloatFormat.FLOAT16: Digits(10, -14, 65504.0, infinite=True),
+    FloatFormat.BFLOAT16: Digits(7, -126, float(np.float32(3.3895314e38)), infinite=True),
+    FloatFormat.FLOAT8E4M3FN: Digits(3, -6, 448.0),
+    FloatFormat.FLOAT8E4M3FNUZ: Digits(3, -7, 240.0),
+    FloatFormat.FLOAT8E5M2: Digits(2, -14, 57344.0, infinite=True),
+    FloatFormat.FLOAT8E5M2FNUZ: Digits(2, -15, 57344.0),
+    FloatFormat.FLOAT4E2M1: Digits(1, 0, 6.0, number=True),
 }
 
 
-class Narrow(Pointwise):
+class RoundToFormat(Pointwise):
     """The nearest number that a type has, halves to the even one. What is too large becomes the largest one where it
     `saturates`, else infinity, or no number where there is none."""
 
-    format: Format
+    format: FloatFormat
     saturates: bool = False
     kind = "NARROW"
 

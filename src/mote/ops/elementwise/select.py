@@ -11,7 +11,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.rows import row_count
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.elementwise.arithmetic import MAX_AXES, repeated_increment, row_of_operand
@@ -54,7 +54,7 @@ class Select(Op):
             return None
         return row_of_operand(shape, self.operand(g, position), y)
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return None if self.leading else repeated_increment(g, self, flows)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:

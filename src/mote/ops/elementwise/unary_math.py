@@ -215,14 +215,14 @@ def _plain_problem(g: Graph, op: Unary) -> str | None:
     return None if y.dtype == x.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
 
 
-class Plain(Unary):
+class UnaryUnscaled(Unary):
     """A function of the numbers as they are stored, whatever they stand for."""
 
     def unsupported(self, g: Graph) -> str | None:
         return _plain_problem(g, self)
 
 
-class Neg(Plain):
+class Neg(UnaryUnscaled):
     """The least integer stays what it is."""
 
     types = (DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32)
@@ -238,7 +238,7 @@ class Neg(Plain):
         return -x
 
 
-class Sign(Plain):
+class Sign(UnaryUnscaled):
     """-1, 0 or 1; 0 of what is no number."""
 
     types = (DType.INT32, DType.FLOAT32)
@@ -251,7 +251,7 @@ class Sign(Plain):
         return np.nan_to_num(np.sign(x))
 
 
-class LogicalNot(Plain):
+class LogicalNot(UnaryUnscaled):
     types = (DType.BOOL,)
     kind = "LOGICAL_NOT"
 
@@ -260,34 +260,34 @@ class LogicalNot(Plain):
         return [np.logical_not(values[0])]
 
 
-class Real(Plain):
+class UnaryFloat(UnaryUnscaled):
     """A function of float32 numbers only."""
 
     types = (DType.FLOAT32,)
 
 
-class Sin(Real):
+class Sin(UnaryFloat):
     kind = "SIN"
 
     def real(self, x: Floats) -> Floats:
         return _quietly(x, np.sin)
 
 
-class Cos(Real):
+class Cos(UnaryFloat):
     kind = "COS"
 
     def real(self, x: Floats) -> Floats:
         return _quietly(x, np.cos)
 
 
-class Square(Real):
+class Square(UnaryFloat):
     kind = "SQUARE"
 
     def real(self, x: Floats) -> Floats:
         return _quietly(x, np.square)
 
 
-class Ceil(Real):
+class Ceil(UnaryFloat):
     kind = "CEIL"
 
     def misjudged(self, g: Graph) -> str | None:
@@ -297,14 +297,14 @@ class Ceil(Real):
         return np.ceil(x)
 
 
-class Floor(Real):
+class Floor(UnaryFloat):
     kind = "FLOOR"
 
     def real(self, x: Floats) -> Floats:
         return np.floor(x)
 
 
-class Round(Real):
+class Round(UnaryFloat):
     """To the nearest integer, halves to the even one."""
 
     kind = "ROUND"

@@ -13,10 +13,10 @@ import numpy as np
 from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.moves.pad_concat_transpose import AXES, TOO_LONG, Loop, Span, span_loops, steps, too_long
+from mote.ops.moves.pad_concat_transpose import AXES, TOO_LONG, CopySpan, Loop, span_loops, steps, too_long
 
 INDEX_TYPES = (DType.INT16, DType.INT32, DType.INT64)
 
@@ -48,7 +48,7 @@ class Gather(Op):
     def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
         return (0, self.input(g).shape[self.axis] - 1) if position == 1 else None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """Indices may come a few at a time, where what they name is there."""
         flow = flows.get(1)
         if flow is None or len(flows) > 1 or flow.axis < self.batch_axes:
@@ -170,7 +170,9 @@ class DynamicSlice(Op):
 
     def loops(self, g: Graph) -> list[Loop]:
         axes = zip(self.input(g).shape, self.strides, self.size, strict=True)
-        return span_loops([Span(n, 0, step, size, 0, size) for n, step, size in axes], self.output(g).dtype.itemsize)
+        return span_loops(
+            [CopySpan(n, 0, step, size, 0, size) for n, step, size in axes], self.output(g).dtype.itemsize
+        )
 
     def unsupported(self, g: Graph) -> str | None:
         if len(self.given) > AXES or too_long(self.loops(g)):

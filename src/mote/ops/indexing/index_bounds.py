@@ -6,7 +6,7 @@ from mote.graph import Graph, Op
 from mote.ops.elementwise.select import Select
 from mote.ops.moves.gather_constant import Pick
 from mote.ops.moves.pad_concat_transpose import Join, Transpose
-from mote.ops.moves.strided import Walk
+from mote.ops.moves.strided import StridedOp
 
 Bounds = tuple[int, int]
 """The least and the largest value."""
@@ -28,4 +28,4 @@ def input_bounds(graph: Graph) -> dict[int, Bounds]:
 def _passes_on(op: Op, position: int) -> bool:
     """Whether the values of the output are those of an input; what chooses between others has its condition first."""
     chooses = isinstance(op, Select) and position > 0
-    return op.is_view or chooses or isinstance(op, Join | Transpose | Walk | Pick) or op.kind == "CAST"
+    return op.is_view or chooses or isinstance(op, Join | Transpose | StridedOp | Pick) or op.kind == "CAST"

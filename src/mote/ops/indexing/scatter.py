@@ -17,7 +17,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.indexing.gather import flat_places, index_problem, other_type
-from mote.ops.moves.pad_concat_transpose import TOO_LONG, Loop, Span, span_loops, steps, too_long
+from mote.ops.moves.pad_concat_transpose import TOO_LONG, CopySpan, Loop, span_loops, steps, too_long
 
 WIDE_INDICES = (DType.INT32, DType.INT64)
 SUMMED = (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT32, DType.INT64, DType.BOOL)
@@ -132,7 +132,7 @@ class DynamicUpdateSlice(Overlay):
 
     def loops(self, g: Graph) -> list[Loop]:
         axes = zip(self.input(g).shape, self.input(g, 1).shape, strict=True)
-        return span_loops([Span(m, 0, 1, m, 0, n) for n, m in axes], self.output(g).dtype.itemsize)
+        return span_loops([CopySpan(m, 0, 1, m, 0, n) for n, m in axes], self.output(g).dtype.itemsize)
 
     def unsupported(self, g: Graph) -> str | None:
         return super().unsupported(g) or index_problem(g, self, 2, WIDE_INDICES)

@@ -24,7 +24,7 @@ more than so many times an input further from it."""
 
 
 @dataclass(frozen=True)
-class Sums:
+class Accumulators:
     """The sums of a layer, bias included: how each channel's is scaled, and the values that it can have."""
 
     low: Ints
@@ -74,11 +74,11 @@ class Sums:
             scaled = np.where(self.loose[channel], scale_once(x, self.real[channel]), scaled)
         return np.clip(scaled + self.zero, -128, 127)
 
-    def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Sums:
+    def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Accumulators:
         """Those of some channels."""
         real = None if self.real is None else self.real[which]
         loose = None if self.loose is None else self.loose[which]
-        return Sums(
+        return Accumulators(
             self.low[which], self.high[which], self.mult[which], self.shift[which], self.zero, real, self.even, loose
         )
 
@@ -112,19 +112,19 @@ def window_ends(taps: Ends, rows: Ints, columns: Ints) -> Ends:
     return low.min(axis=(0, 1)), high.max(axis=(0, 1))
 
 
-def layer_sums(g: Graph, op: Op, ends: Ends, rounding: Rounding) -> Sums:
+def layer_sums(g: Graph, op: Op, ends: Ends, rounding: Rounding) -> Accumulators:
     """With the bias, and how they are scaled."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     low, high = (bias_values(op.tensor(g, 2), y.channels) + end for end in ends)
     if rounding is Rounding.TWICE:
-        return Sums(low, high, *channel_scales(x, w, y, y.channels), y.zero_point)
+        return Accumulators(low, high, *channel_scales(x, w, y, y.channels), y.zero_point)
     even = rounding is Rounding.EVEN
     real, limit = (even_scales if even else real_scales)(x, w, y, y.channels), int(np.abs([low, high]).max())
     mult, shift = np.array([once_multiplier(r, y.zero_point, limit, even=even) for r in real.tolist()], np.int64).T
-    return Sums(low, high, mult, shift, y.zero_point, real, even)
+    return Accumulators(low, high, mult, shift, y.zero_point, real, even)
 
 
-def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:
+def layer_range(g: Graph, op: Op, activation: Activation, sums: Accumulators) -> Range:
     """Of the outputs: any that the activation lets pass where sums might not fit their 32 bits."""
     y = op.output(g)
     lo, hi = int8_range(activation, y)
@@ -132,7 +132,7 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Sums) -> Range:
     return Range(np.where(sums.fits, low, lo), np.where(sums.fits, high, hi))
 
 
-def layer_peak(g: Graph, op: Op, sums: Sums, axis: int = 0) -> Peak:
+def layer_peak(g: Graph, op: Op, sums: Accumulators, axis: int = 0) -> Peak:
     """Of a layer whose weights have the output's channels on an axis. Kernels may fold the zero point into the bias."""
     x, w = op.input(g), op.input(g, 1)
     assert w.data is not None

@@ -22,7 +22,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import FLOAT_TOLERANCE
 from mote.graph.types import DType
 from mote.ops.common import WindowOp, bias_values, real_scales
-from mote.ops.matrix.accumulators import Ends, Sums, parts, products, wide_parts, window_ends
+from mote.ops.matrix.accumulators import Accumulators, Ends, parts, products, wide_parts, window_ends
 
 FRACTION_BITS = 31
 BIAS, FRACTION = 2, 3
@@ -43,7 +43,7 @@ def snapped(real: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class AffineSums(Sums):
+class AffineSums(Accumulators):
     """The sums of a layer with an affine requantization, the whole part of the bias included."""
 
     add: Ints | None = None

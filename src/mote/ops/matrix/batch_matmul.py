@@ -11,7 +11,7 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rescale_wide, scale_even, wrap32
 from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, Peak, Range
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType, Rounding
 from mote.ops.common import scale_problem, wide_scale_problem
@@ -34,7 +34,7 @@ TYPES = (
 """The types of the left and of the right matrices and of their products."""
 
 
-class Product(Op):
+class MatrixProduct(Op):
     """Products of matrices, however those lie in the operands."""
 
     right_turned: bool = False
@@ -130,7 +130,7 @@ class Product(Op):
         return self.evaluate(g, values)
 
 
-class BatchMatmul(Product):
+class BatchMatmul(MatrixProduct):
     """[.., rows, depth] x [.., depth, columns]; an operand has its last two axes the other way round where it is
     turned. Axes before them are repeated as NumPy does."""
 
@@ -180,7 +180,7 @@ class BatchMatmul(Product):
         lines, same = operand.shape[0], operand.dtype == self.input(g).dtype
         return tuple(range(lines)) if same and lines * shape[0] <= MOST_PAIRS else None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """Rows of the left matrices may come a few at a time, where the right ones are there."""
         flow = flows.get(0)
         if flow is None or len(flows) > 1 or self.left_turned:
@@ -191,7 +191,7 @@ class BatchMatmul(Product):
         return pointwise(self, flows)
 
 
-class HeadMatmul(Product):
+class HeadMatmul(MatrixProduct):
     """[rows, heads, depth] x [depth, heads, columns]: a product for each head, whose vectors lie beside each other as
     the layer before made them. The right operand is [columns, heads, depth] where it is turned."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.graph import Increment
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 from mote.ops.common import activation_type, clamp_float, float_bias
@@ -45,7 +45,7 @@ class BlockwiseFullyConnected(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """Vectors of a stream, where the axis is still one of the output."""
         x = self.input(g).shape
         same = x[:-1] == self.output(g).shape[:-1] and flows[0].axis != len(x) - 1

@@ -11,7 +11,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import INT32_MAX, Ints
 from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, Peak, Range
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import (
@@ -24,7 +24,7 @@ from mote.ops.common import (
     wide_sums,
 )
 from mote.ops.matrix.accumulators import (
-    Sums,
+    Accumulators,
     layer_peak,
     layer_range,
     layer_sums,
@@ -61,7 +61,7 @@ class FullyConnected(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """Vectors of a stream, where the axis is still one of the output."""
         flow, x = flows[0], self.input(g).shape
         if flow.axis == len(x) - 1 or x[-1] != self.input(g, 1).shape[1]:
@@ -93,7 +93,7 @@ class FullyConnected(Op):
         channels, depth = self.input(g).channels, self.input(g, 1).shape[1]
         return None if depth % channels else np.arange(depth) % channels
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w, columns = self.input(g), self.input(g, 1), self.columns(g)
         assert w.data is not None
         if columns is None:

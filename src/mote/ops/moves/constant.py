@@ -11,7 +11,7 @@ from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 
 
-class Constant(Op):
+class ConstantOutput(Op):
     """The same value everywhere, or one for each element."""
 
     values: tuple[int | float, ...]

@@ -18,7 +18,7 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.rows import OUTSIDE, inside, row_count
-from mote.graph.streaming import Flow, PaddingError
+from mote.graph.streaming import PaddingError, StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.pointwise import pointwise, rising
@@ -34,7 +34,7 @@ Loop = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Span:
+class CopySpan:
     """One axis of a copy: `count` elements, from `begin` on in steps of `step` of the input's `size`, go side
     by side to `at` of the output's `total`."""
 
@@ -49,12 +49,12 @@ class Span:
     def whole(self) -> bool:
         return self.size == self.count == self.total and self.step == 1
 
-    def times(self, n: int) -> Span:
+    def times(self, n: int) -> CopySpan:
         """This axis merged with an untouched one of `n` elements inside it."""
-        return Span(self.size * n, self.begin * n, self.step, self.count * n, self.at * n, self.total * n)
+        return CopySpan(self.size * n, self.begin * n, self.step, self.count * n, self.at * n, self.total * n)
 
 
-WHOLE_ONE = Span(1, 0, 1, 1, 0, 1)
+WHOLE_ONE = CopySpan(1, 0, 1, 1, 0, 1)
 
 
 def steps(shape: Sequence[int], width: int) -> list[int]:
@@ -78,7 +78,7 @@ def merge(loops: Sequence[Loop], width: int) -> tuple[list[Loop], int]:
     return merged or [(1, 0, 0)], run
 
 
-def span_loops(spans: Sequence[Span], width: int) -> list[Loop]:
+def span_loops(spans: Sequence[CopySpan], width: int) -> list[Loop]:
     source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
     return [(s.count, s.step * i, o) for s, i, o in zip(spans, source, target, strict=True)]
 
@@ -88,9 +88,9 @@ class RowCopy:
     """A copy between boxes seen as rows: output row y of an image is input row first + y * step."""
 
     images: int
-    rows: Span
-    columns: Span
-    channels: Span
+    rows: CopySpan
+    columns: CopySpan
+    channels: CopySpan
 
     @property
     def first(self) -> int:
@@ -103,7 +103,7 @@ class RowCopy:
         return row if row == OUTSIDE else row + image * self.rows.size
 
 
-def row_copy(spans: Sequence[Span]) -> RowCopy | None:
+def row_copy(spans: Sequence[CopySpan]) -> RowCopy | None:
     """The copy by rows (all axes but the last two), or None where more than one row axis is touched."""
     padded = {0: [WHOLE_ONE] * 3, 1: [WHOLE_ONE, *spans, WHOLE_ONE], 2: [*spans, WHOLE_ONE]}
     *leading, columns, channels = padded.get(len(spans), spans)
@@ -122,7 +122,7 @@ _COPIES: WeakKeyDictionary[Graph, dict[Op, list[RowCopy] | None]] = WeakKeyDicti
 class Join(Op):
     """An output put together from boxes of the inputs. A subclass says which box goes where."""
 
-    def spans(self, g: Graph) -> list[list[Span]]:
+    def spans(self, g: Graph) -> list[list[CopySpan]]:
         """Each input's copy, axis by axis."""
         raise NotImplementedError
 
@@ -178,11 +178,11 @@ class Pad(Join):
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels)} if self.paddings and self.paddings[-1] == (0, 0) else None
 
-    def spans(self, g: Graph) -> list[list[Span]]:
+    def spans(self, g: Graph) -> list[list[CopySpan]]:
         sizes = zip(self.input(g).shape, self.paddings, strict=True)
-        return [[Span(n, 0, 1, n, before, before + n + after) for n, (before, after) in sizes]]
+        return [[CopySpan(n, 0, 1, n, before, before + n + after) for n, (before, after) in sizes]]
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         before, after = self.paddings[flows[0].axis]
         if before or after:
             raise PaddingError(f"pads {before} elements before and {after} after the window", causal=False)
@@ -219,17 +219,17 @@ class Concatenation(Join):
             return "inputs and output must have the same quantization (LiteRT's int8 kernel does not rescale)"
         return None
 
-    def spans(self, g: Graph) -> list[list[Span]]:
+    def spans(self, g: Graph) -> list[list[CopySpan]]:
         found, at = [], 0
         total = self.output(g).shape[self.axis]
         for shape in self.parts(g):
-            spans = [Span(n, 0, 1, n, 0, n) for n in shape]
-            spans[self.axis] = Span(shape[self.axis], 0, 1, shape[self.axis], at, total)
+            spans = [CopySpan(n, 0, 1, n, 0, n) for n in shape]
+            spans[self.axis] = CopySpan(shape[self.axis], 0, 1, shape[self.axis], at, total)
             at += shape[self.axis]
             found.append(spans)
         return found
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         all_flow = len(flows) == len(self.inputs)
         return pointwise(self, flows) if all_flow and flows[0].axis != self.axis else None
 
@@ -280,7 +280,7 @@ class Transpose(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [tuple(self.input(g).shape[i] for i in self.permutation)]
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         flow = flows[0]
         return Increment(self, flow.on(self.permutation.index(flow.axis)), {0: flow.fresh})
 

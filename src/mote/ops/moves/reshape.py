@@ -12,7 +12,7 @@ from mote.graph import Graph, Op
 from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.ops.pointwise import rising
 
@@ -31,7 +31,7 @@ class Reshape(Op):
         x, y = self.input(g), self.output(g)
         return None if x.dtype == y.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """The axis of the stream must be one of the new shape, with as many elements before and behind it."""
         flow, x = flows[0], self.input(g).shape
         for axis, n in enumerate(self.shape):

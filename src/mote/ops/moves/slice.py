@@ -10,9 +10,9 @@ import numpy as np
 from mote.graph import Graph
 from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
-from mote.ops.moves.pad_concat_transpose import Join, Span
+from mote.ops.moves.pad_concat_transpose import CopySpan, Join
 
 
 class Slice(Join):
@@ -28,7 +28,7 @@ class Slice(Join):
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.shape]
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """Elements that it leaves out at the end of the window make it lag behind the stream."""
         flow, rank = flows[0], len(self.size)
         if len(self.shape) != rank or self.shape != self.size or self.strides[flow.axis] != 1:
@@ -40,12 +40,12 @@ class Slice(Join):
         cut = flow.cut(self.size)
         begin = flow.cut(self.begin, 0)
         return Increment(
-            self.with_(begin=begin, size=cut, shape=cut), Flow(flow.axis, size, flow.fresh), {0: flow.fresh + lag}
+            self.with_(begin=begin, size=cut, shape=cut), StreamAxis(flow.axis, size, flow.fresh), {0: flow.fresh + lag}
         )
 
-    def spans(self, g: Graph) -> list[list[Span]]:
+    def spans(self, g: Graph) -> list[list[CopySpan]]:
         axes = zip(self.input(g).shape, self.begin, self.strides, self.size, strict=True)
-        return [[Span(n, begin, step, size, 0, size) for n, begin, step, size in axes]]
+        return [[CopySpan(n, begin, step, size, 0, size) for n, begin, step, size in axes]]
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         if not self.shape or self.shape[-1] != self.size[-1] or self.strides[-1] != 1:

@@ -59,7 +59,7 @@ class RowWalk:
         return (step // self.row, 0) if step % self.row == 0 else (0, step)
 
 
-class Walk(Op):
+class StridedOp(Op):
     """An output whose elements are found at even steps. A subclass says which."""
 
     def digits(self, g: Graph) -> list[list[Digit]]:
@@ -143,7 +143,7 @@ def _loops(digits: Sequence[Sequence[Digit]], shape: Shape) -> list[Loop]:
     return found
 
 
-class BroadcastTo(Walk):
+class BroadcastTo(StridedOp):
     """The input repeated along axes of one element and along new axes before its own."""
 
     shape: Shape
@@ -162,7 +162,7 @@ class BroadcastTo(Walk):
         return [*([(n, 0)] for n in self.shape[:new]), *([(n, 0 if m == 1 else step)] for n, m, step in own)]
 
 
-class Tile(Walk):
+class Tile(StridedOp):
     """The input `multiples` times along each axis."""
 
     multiples: tuple[int, ...]
@@ -176,7 +176,7 @@ class Tile(Walk):
         return [[(times, 0), (n, step)] for n, times, step in zip(x, self.multiples, steps(x, 1), strict=True)]
 
 
-class Reverse(Walk):
+class Reverse(StridedOp):
     """The input from its end to its beginning along some axes."""
 
     axes: tuple[int, ...]
@@ -196,7 +196,7 @@ class Reverse(Walk):
         return sum((x[a] - 1) * steps(x, 1)[a] for a in self.axes)
 
 
-class DepthToSpace(Walk):
+class DepthToSpace(StridedOp):
     """Blocks of block x block pixels from the channels of one."""
 
     block: int
@@ -214,7 +214,7 @@ class DepthToSpace(Walk):
         return [[(n, image)], [(height, row), (b, b * channels)], [(width, pixel), (b, channels)], [(channels, 1)]]
 
 
-class SpaceToDepth(Walk):
+class SpaceToDepth(StridedOp):
     """Blocks of block x block pixels as the channels of one."""
 
     block: int
@@ -236,7 +236,7 @@ class SpaceToDepth(Walk):
         ]
 
 
-class SpaceToBatch(Walk):
+class SpaceToBatch(StridedOp):
     """The pixels at each place of a block as images of their own; what pads the input is an operator before."""
 
     blocks: tuple[int, ...]
@@ -257,7 +257,7 @@ class SpaceToBatch(Walk):
         return [images, *([(m, b * s)] for b, m, s in spaces), *([d] for d in rest)]
 
 
-class BatchToSpace(Walk):
+class BatchToSpace(StridedOp):
     """Images as the pixels at each place of a block; what crops the output is an operator behind."""
 
     blocks: tuple[int, ...]

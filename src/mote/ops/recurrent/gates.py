@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Function(IntEnum):
+class GateActivation(IntEnum):
     """With their numbers in C. The first two are the usual ones."""
 
     LOGISTIC = 0
@@ -31,34 +31,34 @@ class Function(IntEnum):
 class Gate:
     """A function with its two numbers, of an argument that is within `clip` of zero (0: whatever it is)."""
 
-    function: Function
+    function: GateActivation
     alpha: float = 0.0
     beta: float = 0.0
     clip: float = 0.0
 
     @property
     def usual(self) -> bool:
-        return self.function <= Function.TANH and self.clip == 0
+        return self.function <= GateActivation.TANH and self.clip == 0
 
     def of(self, x: Floats) -> Floats:
         alpha, beta = float(np.float32(self.alpha)), float(np.float32(self.beta))
         if self.clip:
             x = np.clip(x, -self.clip, self.clip)
         with np.errstate(over="ignore"):
-            found: dict[Function, Floats] = {
-                Function.LOGISTIC: 1 / (1 + np.exp(-x)),
-                Function.TANH: np.tanh(x),
-                Function.RELU: np.maximum(x, 0),
-                Function.AFFINE: alpha * x + beta,
-                Function.LEAKY_RELU: np.where(x < 0, alpha * x, x),
-                Function.THRESHOLDED_RELU: np.where(x > alpha, x, 0.0),
-                Function.SCALED_TANH: alpha * np.tanh(beta * x),
-                Function.HARD_SIGMOID: np.clip(alpha * x + beta, 0, 1),
-                Function.ELU: np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x),
-                Function.SOFTSIGN: x / (1 + np.abs(x)),
-                Function.SOFTPLUS: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+            found: dict[GateActivation, Floats] = {
+                GateActivation.LOGISTIC: 1 / (1 + np.exp(-x)),
+                GateActivation.TANH: np.tanh(x),
+                GateActivation.RELU: np.maximum(x, 0),
+                GateActivation.AFFINE: alpha * x + beta,
+                GateActivation.LEAKY_RELU: np.where(x < 0, alpha * x, x),
+                GateActivation.THRESHOLDED_RELU: np.where(x > alpha, x, 0.0),
+                GateActivation.SCALED_TANH: alpha * np.tanh(beta * x),
+                GateActivation.HARD_SIGMOID: np.clip(alpha * x + beta, 0, 1),
+                GateActivation.ELU: np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x),
+                GateActivation.SOFTSIGN: x / (1 + np.abs(x)),
+                GateActivation.SOFTPLUS: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
             }
         return found[self.function]
 
 
-SIGMOID, HYPERBOLIC = Gate(Function.LOGISTIC), Gate(Function.TANH)
+SIGMOID, HYPERBOLIC = Gate(GateActivation.LOGISTIC), Gate(GateActivation.TANH)

@@ -27,7 +27,7 @@ STEP = 20_000
 Floats = NDArray[np.float64]
 
 
-class Result(StrEnum):
+class RecurrentOutput(StrEnum):
     """What a layer gives: its outputs at every step, and its states after the last one."""
 
     SEQUENCE = auto()
@@ -42,7 +42,7 @@ class Recurrent(Op):
 
     time_major: bool
     backward: bool = False
-    results: tuple[Result, ...] = (Result.SEQUENCE,)
+    results: tuple[RecurrentOutput, ...] = (RecurrentOutput.SEQUENCE,)
     blocks: ClassVar[int]
     """Matrices of weights, one below the other."""
     states: ClassVar[tuple[int, ...]] = (HIDDEN,)
@@ -64,11 +64,13 @@ class Recurrent(Op):
     def units(self, g: Graph) -> int:
         return self.input(g, RECURRENT).shape[1]
 
-    def shape_of(self, g: Graph, result: Result) -> Shape:
+    def shape_of(self, g: Graph, result: RecurrentOutput) -> Shape:
         batch, _ = self.batch_and_time(g)
-        return (*self.input(g).shape[:-1], self.units(g)) if result == Result.SEQUENCE else (batch, self.units(g))
+        return (
+            (*self.input(g).shape[:-1], self.units(g)) if result == RecurrentOutput.SEQUENCE else (batch, self.units(g))
+        )
 
-    def begins(self, g: Graph) -> dict[Result, int]:
+    def begins(self, g: Graph) -> dict[RecurrentOutput, int]:
         """Where each result begins in the output."""
         found, at = {}, 0
         for result in self.results:
@@ -131,8 +133,11 @@ class Recurrent(Op):
             for state, new in zip(states, after, strict=True):
                 state[on] = new
             out[at, on] = after[0]
-        found = {Result.SEQUENCE: out if self.time_major else out.swapaxes(0, 1), Result.HIDDEN: states[0]}
-        found |= {Result.CELL: states[1]} if len(states) > 1 else {}
+        found = {
+            RecurrentOutput.SEQUENCE: out if self.time_major else out.swapaxes(0, 1),
+            RecurrentOutput.HIDDEN: states[0],
+        }
+        found |= {RecurrentOutput.CELL: states[1]} if len(states) > 1 else {}
         return [np.concatenate([found[r].reshape(-1) for r in self.results]).astype(np.float32)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

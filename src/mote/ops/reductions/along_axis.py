@@ -13,7 +13,7 @@ from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.graph import Increment
 from mote.graph.ranges import Range
 from mote.graph.rows import row_count
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import activation_type
@@ -58,7 +58,7 @@ class ArgExtreme(Op):
         same = row_count(shape) == row_count(self.output(g).shape)
         return (y,) if same and self.axis >= outer_axes(shape) else None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         flow = flows[0]
         if flow.axis == self.axis:
             return None
@@ -120,7 +120,7 @@ class CumSum(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,) if self.axis >= outer_axes(self.input(g).shape) else None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return None if flows[0].axis == self.axis else pointwise(self, flows)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -175,7 +175,7 @@ class TopK(Op):
         same = row_count(self.input(g).shape) == row_count(self.output(g).shape)
         return (y,) if same else None
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return None if flows[0].axis == len(self.input(g).shape) - 1 else pointwise(self, flows)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from mote.graph import Graph, Op
 from mote.graph.graph import Increment
 from mote.graph.ranges import Peak, Range
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.elementwise.activations import Unary
 from mote.ops.elementwise.arithmetic import Binary
-from mote.ops.elementwise.fused_elementwise import Formula
+from mote.ops.elementwise.fused_elementwise import FusedElementwise
 from mote.ops.pointwise import Pointwise
 from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.reduce import Sum
@@ -45,7 +45,7 @@ class Lines(Pointwise, eq=False):
             return None
         return Peak(max(peak.total for peak in peaks), max(peak.part for peak in peaks))
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         flow = flows[0]
         if flow.axis == len(self.input(g).shape) - 1:
             return None
@@ -69,7 +69,7 @@ def of_lines(g: Graph, shape: Shape, op: Op) -> bool:
     whole = all(t.shape in sizes if t.data is None else t.size in (1, shape[-1]) for t in tensors)
     rows = all(t.data is None or t.size == 1 or t.shape[-1] == t.size for t in tensors)
     ranks = all(len(t.shape) <= len(shape) for t in tensors)
-    return isinstance(op, Binary | Unary | Formula) and whole and rows and ranks
+    return isinstance(op, Binary | Unary | FusedElementwise) and whole and rows and ranks
 
 
 def _reshaped(graph: Graph, change: Callable[[Shape], Shape]) -> Graph:

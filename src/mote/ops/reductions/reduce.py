@@ -18,7 +18,7 @@ from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
 from mote.graph.graph import Increment
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.rows import row_count
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import FLOAT_MAX, MOST_SUMMED, scale_problem
@@ -46,7 +46,7 @@ class Reduction(Op):
             return [tuple(1 if i in self.axes else n for i, n in enumerate(x))]
         return [tuple(n for i, n in enumerate(x) if i not in self.axes)]
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         flow = flows[0]
         if flow.axis in self.axes:
             return None
@@ -199,7 +199,7 @@ class Sum(ScaledSum):
         return np.asarray(x.sum(axis=self.axes, dtype=np.float64 if x.dtype == np.float32 else np.int64))
 
 
-class Extreme(RowReduction):
+class ReduceExtreme(RowReduction):
     """The largest or the least element. Quantized ones keep their quantization, as LiteRT demands."""
 
     infinite: bool | None = None
@@ -230,7 +230,7 @@ def same_scale_problem(x: Tensor, y: Tensor) -> str | None:
     return quantization_problem(x, y) if x.dtype == DType.INT16 else None
 
 
-class ReduceMax(Extreme):
+class ReduceMax(ReduceExtreme):
     """LiteRT begins with the least finite float, and with the first element where there is one result."""
 
     kind = "REDUCE_MAX"
@@ -239,7 +239,7 @@ class ReduceMax(Extreme):
         return extreme(x, self.axes, np.maximum, np.fmax, -self.begin, self.every_axis(g))
 
 
-class ReduceMin(Extreme):
+class ReduceMin(ReduceExtreme):
     """LiteRT begins with the largest finite float, and with the first element where there is one result."""
 
     kind = "REDUCE_MIN"

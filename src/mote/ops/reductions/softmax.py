@@ -26,7 +26,7 @@ from mote.graph.fixedpoint import (
 from mote.graph.fixedpoint16 import interpolate, line_ends, saturate16
 from mote.graph.graph import Increment
 from mote.graph.ranges import Peak, Range
-from mote.graph.streaming import Flow
+from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import scale_problem
@@ -71,7 +71,7 @@ class Softmax(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
 
-    def increment(self, g: Graph, flows: Mapping[int, Flow], causal: bool) -> Increment | None:
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return None if flows[0].axis == len(self.input(g).shape) - 1 else pointwise(self, flows)
 
     def unsupported(self, g: Graph) -> str | None:

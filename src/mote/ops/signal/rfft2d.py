@@ -72,7 +72,7 @@ class ComplexAbs(OfComplex):
         return [np.abs(x.astype(np.complex128)).astype(np.float32)]
 
 
-class Real(OfComplex):
+class RealPart(OfComplex):
     kind = "REAL"
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

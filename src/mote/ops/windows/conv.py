@@ -29,7 +29,15 @@ from mote.ops.common import (
     weight_problem,
     wide_sums,
 )
-from mote.ops.matrix.accumulators import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products, window_ends
+from mote.ops.matrix.accumulators import (
+    Accumulators,
+    layer_peak,
+    layer_range,
+    layer_sums,
+    narrow_peak,
+    products,
+    window_ends,
+)
 
 
 class Conv2D(WindowOp):
@@ -57,7 +65,7 @@ class Conv2D(WindowOp):
         """The input's channel that each index of the weights' last axis belongs to."""
         return np.arange(self.input(g).channels)
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         ends = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)

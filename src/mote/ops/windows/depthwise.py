@@ -18,7 +18,7 @@ from mote.ops.common import (
     rounded_inputs,
     weight_problem,
 )
-from mote.ops.matrix.accumulators import Sums, layer_peak, layer_range, layer_sums, window_ends
+from mote.ops.matrix.accumulators import Accumulators, layer_peak, layer_range, layer_sums, window_ends
 from mote.ops.windows.conv import finish
 
 
@@ -46,7 +46,7 @@ class DepthwiseConv2D(WindowOp):
     def unsupported(self, g: Graph) -> str | None:
         return weight_problem(g, self)
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         ends = [np.repeat(e - x.zero_point, self.multiplier) * w.data[0] for e in (inputs.low, inputs.high)]

@@ -11,7 +11,15 @@ from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, Rounding
 from mote.ops.common import WindowOp, weight_problem
-from mote.ops.matrix.accumulators import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products, window_ends
+from mote.ops.matrix.accumulators import (
+    Accumulators,
+    layer_peak,
+    layer_range,
+    layer_sums,
+    narrow_peak,
+    products,
+    window_ends,
+)
 from mote.ops.windows.conv import finish
 
 
@@ -39,7 +47,7 @@ class GroupedConv2D(WindowOp):
             return f"{outputs} output channels cannot be shared among {groups} groups"
         return weight_problem(g, self)
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w, groups = self.input(g), self.input(g, 1), self.groups(g)
         assert w.data is not None
         low, high = (np.split(end - x.zero_point, groups) for end in (inputs.low, inputs.high))

@@ -19,7 +19,7 @@ from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, Rounding
 from mote.ops.common import Axis, weight_problem
-from mote.ops.matrix.accumulators import Sums, layer_peak, layer_range, layer_sums, narrow_peak, products
+from mote.ops.matrix.accumulators import Accumulators, layer_peak, layer_range, layer_sums, narrow_peak, products
 from mote.ops.windows.conv import finish
 
 TAP = 10_000
@@ -76,7 +76,7 @@ class TransposeConv(Op):
         """The input's channel that each index of the weights' last axis belongs to."""
         return np.arange(self.input(g).channels)
 
-    def sums(self, g: Graph, inputs: Range) -> Sums:
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
         """Of any of the taps."""
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None

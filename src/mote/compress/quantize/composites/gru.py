@@ -17,7 +17,7 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.control.control_flow import While
-from mote.ops.elementwise.activations import Logistic, Requantize, Tanh
+from mote.ops.elementwise.activations import Logistic, RequantizeInt8, Tanh
 from mote.ops.elementwise.arithmetic import Add, Mul, Sub
 from mote.ops.elementwise.comparison import GreaterEqual, Less
 from mote.ops.elementwise.quantize import Rescale
@@ -28,7 +28,7 @@ from mote.ops.moves.reshape import Reshape
 from mote.ops.moves.slice import Slice
 from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID
 from mote.ops.recurrent.gru import Gru
-from mote.ops.recurrent.sequences import BIAS, HIDDEN, RECURRENT, WEIGHTS, Result
+from mote.ops.recurrent.sequences import BIAS, HIDDEN, RECURRENT, WEIGHTS, RecurrentOutput
 from mote.passes.split_recurrent_results import whole
 
 SHARE = one_scale(1 / 32768, 0)
@@ -78,7 +78,7 @@ def trace(graph: Graph, op: Gru, values: Sequence[Array | None], samples: int, s
 
 def write(scope: CompositeBuilder, op: Gru) -> None:
     (batch, time), units = op.batch_and_time(scope.graph), op.units(scope.graph)
-    axis, y, many = 0 if op.time_major else 1, scope.y, op.results == (Result.SEQUENCE,)
+    axis, y, many = 0 if op.time_major else 1, scope.y, op.results == (RecurrentOutput.SEQUENCE,)
     state = state_scale(scope.inside)
     first, last, step = (time - 1, 0, -1) if op.backward else (0, time, 1)
     place = np.zeros(3, np.int32)
@@ -166,7 +166,7 @@ class _Turn:
     def stored(self, out: Tensor, at: Tensor, h: Tensor, axis: int) -> Tensor:
         """Stores one more step in the outputs."""
         s = self.scope
-        kind = Rescale if out.dtype != DType.INT8 or h.dtype != DType.INT8 else Requantize
+        kind = Rescale if out.dtype != DType.INT8 or h.dtype != DType.INT8 else RequantizeInt8
         shown = s.add(kind, [h.id], s.hold("shown", h.shape, out.dtype, out.quant))
         shape = (1, *h.shape) if axis == 0 else (self.batch, 1, self.units)
         line = s.add(Reshape, [shown.id], s.like(shown, "line", shape), shape=shape)

@@ -33,7 +33,7 @@ from mote.ops.recurrent.lstm_operands import (
     PROJECTION,
     PROJECTION_BIAS,
 )
-from mote.ops.recurrent.sequences import LstmSequence, Result
+from mote.ops.recurrent.sequences import LstmSequence, RecurrentOutput
 from mote.passes.split_recurrent_results import last_step, whole
 
 MOST_BITS = 6
@@ -54,7 +54,7 @@ def cell_scale(inside: Inside) -> Quantization:
 def sequence_problem(graph: Graph, op: LstmSequence) -> str | None:
     if op.gates != (SIGMOID, HYPERBOLIC, HYPERBOLIC):
         return "LiteRT's LSTM has no other functions of gates than LOGISTIC and TANH"
-    if Result.CELL in op.results:
+    if RecurrentOutput.CELL in op.results:
         return "its cells are a result, which LiteRT's LSTM does not give"
     return None if whole(graph, op) else "its sequences may be shorter than their tensor"
 
@@ -94,11 +94,11 @@ def write_sequence(scope: CompositeBuilder, op: LstmSequence) -> None:
     x = scope.x
     if op.backward:
         x = scope.add(Reverse, [x.id], scope.like(x, "reversed"), axes=(axis,))
-    direct = op.results == (Result.SEQUENCE,) and not op.backward
-    steps = y if direct else scope.like(y, "steps", op.shape_of(scope.graph, Result.SEQUENCE))
+    direct = op.results == (RecurrentOutput.SEQUENCE,) and not op.backward
+    steps = y if direct else scope.like(y, "steps", op.shape_of(scope.graph, RecurrentOutput.SEQUENCE))
     how = {"time_major": op.time_major, "intermediates": _intermediates(y)}
     scope.add(StatelessLstm, [x.id, *(inputs.get(p, ABSENT) for p in range(1, 20))], steps, **how)
-    if op.results == (Result.HIDDEN,):
+    if op.results == (RecurrentOutput.HIDDEN,):
         scope.add(Slice, [steps.id], y, **last_step(scope.graph, op, first=False))
     elif op.backward:
         scope.add(Reverse, [steps.id], y, axes=(axis,))

@@ -33,7 +33,7 @@ from mote.ops.elementwise.activations import Clamp, Unary
 from mote.ops.elementwise.arithmetic import HEADROOM, Add, Mul, Sub
 from mote.ops.elementwise.binary_unscaled import Maximum, Minimum
 from mote.ops.elementwise.quantize import Rescale
-from mote.ops.matrix.batch_matmul import Product
+from mote.ops.matrix.batch_matmul import MatrixProduct
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.reductions.mean import Mean
 from mote.ops.windows.conv import Conv2D
@@ -87,7 +87,7 @@ def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
     return torch.clamp(wrap32(scaled + y.zero_point), *quantized_range(op.activation, y))
 
 
-def product(g: Graph, op: Product, values: Operands) -> Ints:
+def product(g: Graph, op: MatrixProduct, values: Operands) -> Ints:
     """Matrix product; products of int16 are accumulated in two halves."""
     y = op.output(g)
     scaled = y.dtype in (DType.INT8, DType.INT16)
@@ -217,7 +217,7 @@ EXACT: dict[type, Exact] = {
     DepthwiseConv2D: layer,
     TransposeConv: layer,
     FullyConnected: fully_connected,
-    Product: product,
+    MatrixProduct: product,
     Add: add,
     Mul: multiply,
     Maximum: extreme(torch.maximum),

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from mote.execute.torch.float32.common import Operands, Twin, Value, activated, aligned, given, optional
 from mote.graph import Graph
-from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, Product
+from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.fully_connected_dynamic import Projection
 from mote.ops.onnxruntime_rounding import EvenSoftmax
@@ -27,7 +27,7 @@ def fully_connected(g: Graph, op: FullyConnected | Projection, values: Operands)
     return result.reshape(result.shape[0], *op.output(g).shape)
 
 
-def operands(op: Product, left: Value, right: Value) -> tuple[Value, Value]:
+def operands(op: MatrixProduct, left: Value, right: Value) -> tuple[Value, Value]:
     """Operands as [samples, .., rows, depth] and [samples, .., depth, columns]."""
     if isinstance(op, HeadMatmul):
         left, right = left.transpose(1, 2), right.transpose(1, 2)
@@ -37,12 +37,12 @@ def operands(op: Product, left: Value, right: Value) -> tuple[Value, Value]:
     return left, right.transpose(-1, -2) if op.right_turned else right
 
 
-def laid(op: Product, products: Value) -> Value:
+def laid(op: MatrixProduct, products: Value) -> Value:
     """Products in the layout of the output."""
     return products.transpose(1, 2) if isinstance(op, HeadMatmul) else products
 
 
-def product(g: Graph, op: Product, values: Operands) -> Value:
+def product(g: Graph, op: MatrixProduct, values: Operands) -> Value:
     left, right = operands(op, given(values, 0), given(values, 1))
     return laid(op, left @ right)
 
@@ -74,7 +74,7 @@ def standardized(g: Graph, op: Standardize, values: Operands) -> Value:
 TWINS: dict[type, Twin] = {
     FullyConnected: fully_connected,
     Projection: fully_connected,
-    Product: product,
+    MatrixProduct: product,
     Softmax: softmax,
     EvenSoftmax: plain_softmax,
     LogSoftmax: log_softmax,

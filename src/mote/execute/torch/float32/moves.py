@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from mote.execute.torch.float32.common import Operands, Twin, Value, aligned, given
 from mote.graph import Graph, Op
-from mote.ops.control.state import Assign, Window
+from mote.ops.control.state import Assign, SlidingWindow
 from mote.ops.elementwise.select import Select
 from mote.ops.indexing.gather import Gather
 from mote.ops.moves.gather_constant import Pick
@@ -17,7 +17,7 @@ from mote.ops.moves.multi_output import Part
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
 from mote.ops.moves.reshape import Reshape
 from mote.ops.moves.slice import Slice
-from mote.ops.moves.strided import Walk
+from mote.ops.moves.strided import StridedOp
 
 _SOURCES: WeakKeyDictionary[Graph, dict[Op, Value]] = WeakKeyDictionary()
 """Source index of each output element, by operator; lives as long as its graph."""
@@ -64,7 +64,7 @@ def join(g: Graph, op: Concatenation, values: Operands) -> Value:
     return torch.stack(parts, op.axis + 1) if isinstance(op, Pack) else torch.cat(parts, op.axis + 1)
 
 
-def walk(g: Graph, op: Walk, values: Operands) -> Value:
+def walk(g: Graph, op: StridedOp, values: Operands) -> Value:
     x, known = given(values, 0), _SOURCES.setdefault(g, {})
     if op not in known or known[op].device != x.device:
         known[op] = torch.from_numpy(op.sources(g)).to(x.device)
@@ -104,7 +104,7 @@ def assign(g: Graph, op: Assign, values: Operands) -> Value:
     return given(values, 1)
 
 
-def slide(g: Graph, op: Window, values: Operands) -> Value:
+def slide(g: Graph, op: SlidingWindow, values: Operands) -> Value:
     before, new = given(values, 0), given(values, 1)
     before = before.expand(new.shape[0], *before.shape[1:])
     axis = op.axis + 1
@@ -118,10 +118,10 @@ TWINS: dict[type, Twin] = {
     Pick: pick,
     Pad: pad,
     Concatenation: join,
-    Walk: walk,
+    StridedOp: walk,
     Part: part,
     Gather: gather,
     Select: select,
     Assign: assign,
-    Window: slide,
+    SlidingWindow: slide,
 }

@@ -10,7 +10,7 @@ from torch.nn import functional
 from mote.errors import MoteError
 from mote.execute.torch.float32.common import Operands, Twin, Value, given, optional
 from mote.graph import Graph
-from mote.ops.recurrent.gates import Function, Gate
+from mote.ops.recurrent.gates import GateActivation, Gate
 from mote.ops.recurrent.gru import Gru
 from mote.ops.recurrent.lstm import Lstm
 from mote.ops.recurrent.lstm_operands import (
@@ -24,21 +24,21 @@ from mote.ops.recurrent.lstm_operands import (
     PROJECTION,
     PROJECTION_BIAS,
 )
-from mote.ops.recurrent.sequences import BIAS, LENGTHS, RECURRENT, WEIGHTS, LstmSequence, Recurrent, Result, RnnSequence
+from mote.ops.recurrent.sequences import BIAS, LENGTHS, RECURRENT, WEIGHTS, LstmSequence, Recurrent, RecurrentOutput, RnnSequence
 from mote.ops.recurrent.sequences import PEEPHOLES as SEEN
 
-GATES: dict[Function, Callable[[Value, Gate], Value]] = {
-    Function.LOGISTIC: lambda x, gate: torch.sigmoid(x),
-    Function.TANH: lambda x, gate: torch.tanh(x),
-    Function.RELU: lambda x, gate: functional.relu(x),
-    Function.AFFINE: lambda x, gate: gate.alpha * x + gate.beta,
-    Function.LEAKY_RELU: lambda x, gate: functional.leaky_relu(x, gate.alpha),
-    Function.THRESHOLDED_RELU: lambda x, gate: functional.threshold(x, gate.alpha, 0.0),
-    Function.SCALED_TANH: lambda x, gate: gate.alpha * torch.tanh(gate.beta * x),
-    Function.HARD_SIGMOID: lambda x, gate: torch.clamp(gate.alpha * x + gate.beta, 0.0, 1.0),
-    Function.ELU: lambda x, gate: functional.elu(x, gate.alpha),
-    Function.SOFTSIGN: lambda x, gate: functional.softsign(x),
-    Function.SOFTPLUS: lambda x, gate: functional.softplus(x),
+GATES: dict[GateActivation, Callable[[Value, Gate], Value]] = {
+    GateActivation.LOGISTIC: lambda x, gate: torch.sigmoid(x),
+    GateActivation.TANH: lambda x, gate: torch.tanh(x),
+    GateActivation.RELU: lambda x, gate: functional.relu(x),
+    GateActivation.AFFINE: lambda x, gate: gate.alpha * x + gate.beta,
+    GateActivation.LEAKY_RELU: lambda x, gate: functional.leaky_relu(x, gate.alpha),
+    GateActivation.THRESHOLDED_RELU: lambda x, gate: functional.threshold(x, gate.alpha, 0.0),
+    GateActivation.SCALED_TANH: lambda x, gate: gate.alpha * torch.tanh(gate.beta * x),
+    GateActivation.HARD_SIGMOID: lambda x, gate: torch.clamp(gate.alpha * x + gate.beta, 0.0, 1.0),
+    GateActivation.ELU: lambda x, gate: functional.elu(x, gate.alpha),
+    GateActivation.SOFTSIGN: lambda x, gate: functional.softsign(x),
+    GateActivation.SOFTPLUS: lambda x, gate: functional.softplus(x),
 }
 
 
@@ -75,7 +75,7 @@ def sequence(g: Graph, op: Recurrent, values: Operands) -> Value:
         states = STEPS[type(op)](op, step, states, values)
         out.append(states[0])
     whole = _laid(out[::-1] if op.backward else out, x.shape[0], op.time_major)
-    results = {Result.SEQUENCE: whole, Result.HIDDEN: states[0], Result.CELL: states[-1]}
+    results = {RecurrentOutput.SEQUENCE: whole, RecurrentOutput.HIDDEN: states[0], RecurrentOutput.CELL: states[-1]}
     parts = [results[r].reshape(x.shape[0], -1) for r in op.results]
     return torch.cat(parts, 1).reshape(x.shape[0], *op.output(g).shape)
 

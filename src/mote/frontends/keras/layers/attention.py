@@ -12,8 +12,8 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
-from mote.frontends.keras.call import Call, Parser, Results
-from mote.frontends.keras.config import Description
+from mote.frontends.keras.call import LayerCall, Parser, Results
+from mote.frontends.keras.config import LayerConfig
 from mote.frontends.keras.masks import as_numbers
 from mote.graph.types import DType
 
@@ -21,7 +21,7 @@ NEVER = 1e9
 """What Keras takes from scores of places that are masked."""
 
 
-def _sequences(call: Call) -> tuple[Value, Value, Value]:
+def _sequences(call: LayerCall) -> tuple[Value, Value, Value]:
     """Queries, keys and values, all of them [batch, steps, channels]."""
     query, value, key = call.x, call.argument("value", 1), call.argument("key", 2)
     key = value if key is None else key
@@ -30,14 +30,14 @@ def _sequences(call: Call) -> tuple[Value, Value, Value]:
     return query, key, value
 
 
-def _inside(call: Call, part: str) -> Description:
+def _inside(call: LayerCall, part: str) -> LayerConfig:
     """A dense layer inside, which the classes of attention have under a name that is public or not."""
     said = {"class_name": "EinsumDense", "config": {"name": f"{call.layer.name}/{part}"}}
     found = [call.layer.child(name, said) for name in (part, f"_{part}")]
     return next((layer for layer in found if f"{layer.path}vars/0" in layer.weights), found[0])
 
 
-def _projected(call: Call, x: Value, part: str, heads: int, size: int) -> Value:
+def _projected(call: LayerCall, x: Value, part: str, heads: int, size: int) -> Value:
     """[batch, steps, channels] as [batch, steps, heads, size] by the weights of a dense layer inside."""
     layer = _inside(call, part)
     kernel = layer.weight(0, (x.shape[-1], heads, size), "kernel")
@@ -48,7 +48,7 @@ def _projected(call: Call, x: Value, part: str, heads: int, size: int) -> Value:
     return moves.reshape(call.b, made, (*x.shape[:-1], heads, size))
 
 
-def _joined(call: Call, x: Value) -> Value:
+def _joined(call: LayerCall, x: Value) -> Value:
     """[batch, steps, heads, size] as [batch, steps, channels] by the weights of the last dense layer."""
     *outer, heads, size = x.shape
     layer = _inside(call, "output_dense")
@@ -59,7 +59,7 @@ def _joined(call: Call, x: Value) -> Value:
     return matrix.linear(call.b, flat, kernel.reshape(heads * size, channels), bias)
 
 
-def _attended(call: Call, query: Value, key: Value, value: Value, scale: float) -> tuple[Value, Value]:
+def _attended(call: LayerCall, query: Value, key: Value, value: Value, scale: float) -> tuple[Value, Value]:
     """Heads of values, weighed by the products of queries and keys; and the weights. All are [batch, steps, heads,
     size]."""
     b = call.b
@@ -69,7 +69,7 @@ def _attended(call: Call, query: Value, key: Value, value: Value, scale: float) 
     return moves.transpose(b, matrix.matmul(b, weights, v), (0, 2, 1, 3)), weights
 
 
-def _of_steps(call: Call, scores: Value) -> Value:
+def _of_steps(call: LayerCall, scores: Value) -> Value:
     """Scores [batch, heads, queries, keys] without those of steps that do not count."""
     b, own = call.b, call.masks.get(call.x)
     seen = [] if own is None else [moves.reshape(b, own, (own.shape[0], 1, -1, 1))]
@@ -85,7 +85,7 @@ def _of_steps(call: Call, scores: Value) -> Value:
     return e.where(b, reduce(lambda x, y: e.logical_and(b, x, y), seen), scores, e.scalar(b, -NEVER))
 
 
-def _masked(call: Call, scores: Value) -> Value:
+def _masked(call: LayerCall, scores: Value) -> Value:
     """Scores without those of places that are not to be seen: a mask that is given, later steps, far ones."""
     b = call.b
     seen: Value | None = call.kwargs.get("attention_mask")
@@ -107,7 +107,7 @@ def _masked(call: Call, scores: Value) -> Value:
     return e.add(b, scores, hidden)
 
 
-def multi_head(call: Call) -> Results:
+def multi_head(call: LayerCall) -> Results:
     layer, (query, key, value) = call.layer, _sequences(call)
     axes = layer.get("attention_axes", None)
     if axes not in (None, 1, [1]):
@@ -120,7 +120,7 @@ def multi_head(call: Call) -> Results:
     return _finished(call, query, *_attended(call, q, k, v, 1 / sqrt(size)))
 
 
-def grouped_query(call: Call) -> Results:
+def grouped_query(call: LayerCall) -> Results:
     """Several heads of queries for each head of keys and values."""
     layer, (query, key, value) = call.layer, _sequences(call)
     heads, few, size = (layer.integer(o) for o in ("num_query_heads", "num_key_value_heads", "head_dim"))
@@ -141,7 +141,7 @@ def _repeated(b: Builder, x: Value, times: int) -> Value:
     return moves.reshape(b, wide, (n, steps, heads * times, size))
 
 
-def _finished(call: Call, query: Value, made: Value, weights: Value) -> Results:
+def _finished(call: LayerCall, query: Value, made: Value, weights: Value) -> Results:
     """The result has the mask of the queries. What the layer is given has none for layers behind it: Keras takes them
     away."""
     if call.layer.options.get("use_gate"):
@@ -156,7 +156,7 @@ def _finished(call: Call, query: Value, made: Value, weights: Value) -> Results:
     return [joined, weights] if call.kwargs.get("return_attention_scores") else joined
 
 
-def attention(call: Call) -> Results:
+def attention(call: LayerCall) -> Results:
     """Without projections: by products, or by the tangent of sums."""
     layer, b, values = call.layer, call.b, call.values
     if len(values) not in (2, 3) or {v.rank for v in values} != {3}:
@@ -184,7 +184,7 @@ def attention(call: Call) -> Results:
     return [made, weights] if call.kwargs.get("return_attention_scores") else made
 
 
-def _concatenated(call: Call, query: Value, key: Value, additive: bool, scaled: bool) -> Value:
+def _concatenated(call: LayerCall, query: Value, key: Value, additive: bool, scaled: bool) -> Value:
     """Sums of the tangents of all sums of a query and a key."""
     b = call.b
     sums = e.add(b, moves.unsqueeze(b, query, [2]), moves.unsqueeze(b, key, [1]))

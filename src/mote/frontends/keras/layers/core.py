@@ -10,11 +10,11 @@ from mote.frontends.build import elementwise as e
 from mote.frontends.build import indexing, matrix, moves, norms, reductions
 from mote.frontends.build.builder import Value
 from mote.frontends.keras import activations
-from mote.frontends.keras.call import Call, Parser, Results, only
+from mote.frontends.keras.call import LayerCall, Parser, Results, only
 from mote.graph.types import DType
 
 
-def activated(call: Call, x: Value, option: str = "activation") -> Value:
+def activated(call: LayerCall, x: Value, option: str = "activation") -> Value:
     """A result after the function that an option names, which may be a layer."""
     said = call.layer.options.get(option)
     if isinstance(said, Mapping) and isinstance(said.get("config"), Mapping):
@@ -22,7 +22,7 @@ def activated(call: Call, x: Value, option: str = "activation") -> Value:
     return activations.named(said)(call.b, x)
 
 
-def dense(call: Call) -> Value:
+def dense(call: LayerCall) -> Value:
     x, units = call.x, call.layer.integer("units")
     if call.layer.options.get("lora_rank"):
         raise UnsupportedNodeError("LoRA is not supported: merge it into the weights by saving the model again")
@@ -30,7 +30,7 @@ def dense(call: Call) -> Value:
     return activated(call, matrix.linear(call.b, x, kernel, call.bias(1, units)))
 
 
-def einsum_dense(call: Call) -> Value:
+def einsum_dense(call: LayerCall) -> Value:
     """A product of axes that an equation names."""
     kernel = call.layer.weights.get(f"{call.layer.path}vars/0")
     shape = () if kernel is None else kernel.shape
@@ -42,7 +42,7 @@ def einsum_dense(call: Call) -> Value:
     return activated(call, x)
 
 
-def embedding(call: Call) -> Value:
+def embedding(call: LayerCall) -> Value:
     """The rows of a table that indices name, which Keras takes as numbers of any type."""
     rows, columns = call.layer.integer("input_dim"), call.layer.integer("output_dim")
     table, b = call.weight(0, (rows, columns), "table"), call.b
@@ -53,11 +53,11 @@ def embedding(call: Call) -> Value:
     return made
 
 
-def identity(call: Call) -> Results:
+def identity(call: LayerCall) -> Results:
     return call.values if len(call.values) > 1 else call.x
 
 
-def masking(call: Call) -> Value:
+def masking(call: LayerCall) -> Value:
     """Zero where all channels of a step have the value that means nothing."""
     b, x = call.b, call.x
     differs = e.logical_not(b, e.equal(b, x, e.scalar(b, call.layer.real("mask_value", 0.0))))
@@ -67,42 +67,42 @@ def masking(call: Call) -> Value:
     return made
 
 
-def wrapped(call: Call) -> Results:
+def wrapped(call: LayerCall) -> Results:
     """A layer around another one that does nothing in an inference."""
     return call.apply(call.layer.child("layer", call.layer.get("layer")), call.args, call.kwargs)
 
 
-def activation(call: Call) -> Value:
+def activation(call: LayerCall) -> Value:
     return activated(call, call.x)
 
 
-def relu(call: Call) -> Value:
+def relu(call: LayerCall) -> Value:
     slope, threshold = (call.layer.real(option, 0.0) for option in ("negative_slope", "threshold"))
     most = None if call.layer.get("max_value", None) is None else call.layer.real("max_value")
     return activations.relu(call.b, call.x, slope, most, threshold)
 
 
-def leaky_relu(call: Call) -> Value:
+def leaky_relu(call: LayerCall) -> Value:
     return e.leaky_relu(call.b, call.x, call.layer.real("negative_slope", 0.3))
 
 
-def thresholded_relu(call: Call) -> Value:
+def thresholded_relu(call: LayerCall) -> Value:
     """Of Keras 2: zero up to the threshold, and x above it."""
     return e.thresholded_relu(call.b, call.x, call.layer.real("theta", 1.0))
 
 
-def elu(call: Call) -> Value:
+def elu(call: LayerCall) -> Value:
     return e.elu_scaled(call.b, call.x, call.layer.real("alpha", 1.0))
 
 
-def prelu(call: Call) -> Value:
+def prelu(call: LayerCall) -> Value:
     """The slope is learned: for each element, or one along the axes that share it."""
     shared: Any = call.layer.get("shared_axes", None) or ()
     shape = [1 if axis in shared else n for axis, n in enumerate(call.x.shape)][1:]
     return e.prelu(call.b, call.x, call.b.constant(call.weight(0, shape, "slope")))
 
 
-def softmax(call: Call) -> Value:
+def softmax(call: LayerCall) -> Value:
     call.refuse_mask()
     if call.argument("mask", 1) is not None:
         raise UnsupportedNodeError("a mask is not supported")
@@ -112,7 +112,7 @@ def softmax(call: Call) -> Value:
     return norms.softmax(call.b, call.x, axes[0])
 
 
-def _softmax_of_several(call: Call, axes: tuple[int, ...]) -> Value:
+def _softmax_of_several(call: LayerCall, axes: tuple[int, ...]) -> Value:
     """Over several axes: as one axis behind the others."""
     b, x = call.b, call.x
     last = x.axes(axes)

@@ -10,19 +10,19 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, reductions
 from mote.frontends.build.builder import Builder, Value
-from mote.frontends.keras.archive import DamagedError
-from mote.frontends.keras.call import Call, Parser
+from mote.frontends.keras.archive import DamagedArchiveError
+from mote.frontends.keras.call import LayerCall, Parser
 from mote.graph.types import DType
 
 
-def discretization(call: Call) -> Value:
+def discretization(call: LayerCall) -> Value:
     """How many boundaries each number has reached, or a vector of that."""
     b, layer = call.b, call.layer
     said = layer.get("bin_boundaries", None)
     try:
         boundaries = np.asarray(said, np.float32)
     except (TypeError, ValueError):
-        raise DamagedError(f"the boundaries of '{layer.name}' are no numbers") from None
+        raise DamagedArchiveError(f"the boundaries of '{layer.name}' are no numbers") from None
     if boundaries.ndim != 1 or not boundaries.size:
         raise UnsupportedNodeError("it has no boundaries: adapt the layer to data, or give it bin_boundaries")
     x = moves.unsqueeze(b, e.cast(b, call.x, DType.FLOAT32), [call.x.rank])
@@ -32,7 +32,7 @@ def discretization(call: Call) -> Value:
     return found if mode == "int" else _encoded(b, found, boundaries.size + 1, mode)
 
 
-def category_encoding(call: Call) -> Value:
+def category_encoding(call: LayerCall) -> Value:
     if call.argument("count_weights", 1) is not None:
         raise UnsupportedNodeError("count_weights are not supported")
     count, mode = call.layer.integer("num_tokens"), call.layer.text("output_mode", "multi_hot")

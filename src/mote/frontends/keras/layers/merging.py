@@ -9,13 +9,13 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import matrix, moves, reductions
 from mote.frontends.build.builder import Builder, Value
-from mote.frontends.keras.call import Call, Parser
+from mote.frontends.keras.call import LayerCall, Parser
 from mote.frontends.keras.layers.normalization import UNIT
 
 Pair = Callable[[Builder, Value, Value], Value]
 
 
-def _aligned(call: Call) -> list[Value]:
+def _aligned(call: LayerCall) -> list[Value]:
     """Values with as many axes each: Keras adds axes behind the first one."""
     values = call.values
     rank = max(v.rank for v in values)
@@ -23,7 +23,7 @@ def _aligned(call: Call) -> list[Value]:
 
 
 def merge(pair: Pair) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         values = _aligned(call)
         if len(values) < 2:
             raise UnsupportedNodeError("it joins at least two tensors")
@@ -32,26 +32,26 @@ def merge(pair: Pair) -> Parser:
     return parse
 
 
-def subtract(call: Call) -> Value:
+def subtract(call: LayerCall) -> Value:
     values = _aligned(call)
     if len(values) != 2:
         raise UnsupportedNodeError(f"it subtracts one tensor from another, not {len(values)}")
     return e.sub(call.b, *values)
 
 
-def average(call: Call) -> Value:
+def average(call: LayerCall) -> Value:
     return e.scaled(call.b, _sum(call), 1 / len(call.values))
 
 
-def _sum(call: Call) -> Value:
+def _sum(call: LayerCall) -> Value:
     return reduce(lambda x, y: e.add(call.b, x, y), _aligned(call))
 
 
-def concatenate(call: Call) -> Value:
+def concatenate(call: LayerCall) -> Value:
     return moves.concat(call.b, call.values, call.layer.integer("axis", -1))
 
 
-def dot(call: Call) -> Value:
+def dot(call: LayerCall) -> Value:
     """Products along an axis of each of two values, which may be of length 1 before."""
     b, values = call.b, call.values
     if len(values) != 2:

@@ -10,15 +10,15 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, norms, reductions
 from mote.frontends.build.builder import Value
-from mote.frontends.keras.archive import DamagedError
-from mote.frontends.keras.call import Call, Parser
+from mote.frontends.keras.archive import DamagedArchiveError
+from mote.frontends.keras.call import LayerCall, Parser
 from mote.graph.tensor import Array
 
 UNIT = 1e-12
 """The least square of a length that vectors are divided by."""
 
 
-def batch_normalization(call: Call) -> Value:
+def batch_normalization(call: LayerCall) -> Value:
     x, layer = call.x, call.layer
     axis = x.axis(layer.integer("axis", -1))
     channels = x.shape[axis]
@@ -29,7 +29,7 @@ def batch_normalization(call: Call) -> Value:
     return norms.batch_norm(call.b, x, scales, offsets, mean, variance, layer.real("epsilon", 1e-3), axis)
 
 
-def layer_normalization(call: Call) -> Value:
+def layer_normalization(call: LayerCall) -> Value:
     x, layer = call.x, call.layer
     axes = x.axes(layer.list_of_integers("axis"))
     scale, center = layer.flag("scale", True), layer.flag("center", True)
@@ -40,7 +40,7 @@ def layer_normalization(call: Call) -> Value:
     return norms.layer_norm(call.b, x, axes, gamma, beta, layer.real("epsilon", 1e-3))
 
 
-def _by_variance(call: Call, axes: Sequence[int]) -> Value:
+def _by_variance(call: LayerCall, axes: Sequence[int]) -> Value:
     """What Keras once called a scaling by the root of the mean square, and is one by the variance."""
     b, x = call.b, call.x
     _, _, inverse = norms.standardized(b, x, axes, call.layer.real("epsilon", 1e-3))
@@ -48,20 +48,20 @@ def _by_variance(call: Call, axes: Sequence[int]) -> Value:
     return e.mul(b, made, _along(call, 0, "scale", axes))
 
 
-def _along(call: Call, number: int, what: str, axes: Sequence[int]) -> Value:
+def _along(call: LayerCall, number: int, what: str, axes: Sequence[int]) -> Value:
     """A weight for the elements along some axes, under a shape that fits the input."""
     sizes = call.x.shape
     found = call.weight(number, [sizes[a] for a in axes], what)
     return call.b.constant(found.reshape([n if a in axes else 1 for a, n in enumerate(sizes)]))
 
 
-def rms_normalization(call: Call) -> Value:
+def rms_normalization(call: LayerCall) -> Value:
     x = call.x
     axes = x.axes(call.layer.list_of_integers("axis"))
     return norms.rms_norm(call.b, x, axes, _along(call, 0, "scale", axes), call.layer.real("epsilon", 1e-6))
 
 
-def group_normalization(call: Call) -> Value:
+def group_normalization(call: LayerCall) -> Value:
     """Groups of channels, on whatever axis those are."""
     b, x, layer = call.b, call.x, call.layer
     axis = x.axis(layer.integer("axis", -1))
@@ -76,14 +76,14 @@ def group_normalization(call: Call) -> Value:
     return moves.transpose(b, made, [order.index(a) for a in range(x.rank)])
 
 
-def unit_normalization(call: Call) -> Value:
+def unit_normalization(call: LayerCall) -> Value:
     """Vectors of length 1."""
     b, x = call.b, call.x
     squares = reductions.sum_square(b, x, x.axes(call.layer.list_of_integers("axis")), True)
     return e.mul(b, x, e.rsqrt(b, e.maximum(b, squares, e.scalar(b, UNIT))))
 
 
-def normalization(call: Call) -> Value:
+def normalization(call: LayerCall) -> Value:
     """By a mean and a variance that are given, or were found in data."""
     x, layer = call.x, call.layer
     said = layer.get("axis", -1)
@@ -103,15 +103,15 @@ def normalization(call: Call) -> Value:
     return e.add(b, made, b.constant(np.asarray(offset, np.float32)))
 
 
-def _given(call: Call, option: str, shape: Sequence[int]) -> Array:
+def _given(call: LayerCall, option: str, shape: Sequence[int]) -> Array:
     try:
         found = np.asarray(call.layer.get(option), np.float64)
         return np.broadcast_to(found.reshape(shape) if found.size == np.prod(shape) else found, shape)
     except (TypeError, ValueError):
-        raise DamagedError(f"the {option} of '{call.layer.name}' does not fit {tuple(shape)}") from None
+        raise DamagedArchiveError(f"the {option} of '{call.layer.name}' does not fit {tuple(shape)}") from None
 
 
-def rescaling(call: Call) -> Value:
+def rescaling(call: LayerCall) -> Value:
     scale, offset = (np.asarray(call.layer.get(option), np.float32) for option in ("scale", "offset"))
     if scale.ndim > 1 or offset.ndim > 1:
         raise UnsupportedNodeError("scales of several axes are not supported")

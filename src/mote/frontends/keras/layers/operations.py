@@ -12,11 +12,11 @@ from mote.frontends.build import elementwise as e
 from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
-from mote.frontends.keras.call import Call, Parser, flat
+from mote.frontends.keras.call import LayerCall, Parser, flat
 from mote.graph.types import DType
 
 
-def _operands(call: Call) -> tuple[Value, Value]:
+def _operands(call: LayerCall) -> tuple[Value, Value]:
     """Two values, of which one may be a number."""
     given = [*call.args, *call.kwargs.values()][:2]
     tensor = next((x for x in given if isinstance(x, Value)), None)
@@ -41,13 +41,13 @@ def single(function: Callable[[Builder, Value], Value]) -> Parser:
     return lambda call: function(call.b, call.x)
 
 
-def _option(call: Call, name: str, position: int, default: Any = None) -> Any:
+def _option(call: LayerCall, name: str, position: int, default: Any = None) -> Any:
     """What a function is told, when it is made or when it is called."""
     return call.layer.options.get(name, call.argument(name, position, default))
 
 
 def reduced(function: Callable[..., Value]) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         axes = _option(call, "axis", 1)
         axes = None if axes is None else [axes] if isinstance(axes, int) else list(axes)
         return function(call.b, call.x, axes, bool(_option(call, "keepdims", 2, False)))
@@ -56,7 +56,7 @@ def reduced(function: Callable[..., Value]) -> Parser:
 
 
 def along(function: Callable[[Builder, Value, int], Value]) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         axis = _option(call, "axis", 1, -1)
         if not isinstance(axis, int):
             raise UnsupportedNodeError(f"an axis of {axis!r} is not supported")
@@ -65,39 +65,39 @@ def along(function: Callable[[Builder, Value, int], Value]) -> Parser:
     return parse
 
 
-def reshape(call: Call) -> Value:
+def reshape(call: LayerCall) -> Value:
     shape = list(_option(call, "newshape", 1, ()))
     if shape and shape[0] is None:
         shape[0] = call.x.shape[0]
     return moves.reshape(call.b, call.x, [-1 if n is None else int(n) for n in shape])
 
 
-def transpose(call: Call) -> Value:
+def transpose(call: LayerCall) -> Value:
     axes = _option(call, "axes", 1)
     return moves.transpose(call.b, call.x, range(call.x.rank - 1, -1, -1) if axes is None else axes)
 
 
-def concatenate(call: Call) -> Value:
+def concatenate(call: LayerCall) -> Value:
     values = list(flat(call.args[0] if call.args else call.kwargs.get("xs")))
     return moves.concat(call.b, values, int(_option(call, "axis", 1, 0)))
 
 
-def expand_dims(call: Call) -> Value:
+def expand_dims(call: LayerCall) -> Value:
     axis = _option(call, "axis", 1)
     return moves.unsqueeze(call.b, call.x, [axis] if isinstance(axis, int) else list(axis))
 
 
-def squeeze(call: Call) -> Value:
+def squeeze(call: LayerCall) -> Value:
     axis = _option(call, "axis", 1)
     return moves.squeeze(call.b, call.x, None if axis is None else [axis] if isinstance(axis, int) else list(axis))
 
 
-def clip(call: Call) -> Value:
+def clip(call: LayerCall) -> Value:
     low, high = _option(call, "x_min", 1), _option(call, "x_max", 2)
     return e.clip(call.b, call.x, None if low is None else float(low), None if high is None else float(high))
 
 
-def get_item(call: Call) -> Value:
+def get_item(call: LayerCall) -> Value:
     """x[...] with numbers and slices."""
     b, x = call.b, call.x
     said = call.argument("key", 1)
@@ -124,7 +124,7 @@ def truth(function: Callable[..., Value]) -> Parser:
     return reduced(of_numbers)
 
 
-def _typed(call: Call, position: int) -> DType | None:
+def _typed(call: LayerCall, position: int) -> DType | None:
     """The type that a function is told to give; None where it is that of its operand."""
     said = _option(call, "dtype", position)
     if said is None:
@@ -134,7 +134,7 @@ def _typed(call: Call, position: int) -> DType | None:
     return DType(str(said))
 
 
-def cast(call: Call) -> Value:
+def cast(call: LayerCall) -> Value:
     wanted = _typed(call, 1)
     return call.x if wanted is None else e.cast(call.b, call.x, wanted)
 
@@ -142,13 +142,13 @@ def cast(call: Call) -> Value:
 def filled(number: int) -> Parser:
     """A constant of the shape of a tensor."""
 
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         return call.b.constant(np.full(call.x.shape, number, (_typed(call, 1) or call.x.dtype).numpy))
 
     return parse
 
 
-def where(call: Call) -> Value:
+def where(call: LayerCall) -> Value:
     condition = call.x
     given = [call.argument(name, i) for i, name in ((1, "x1"), (2, "x2"))]
     like = next((x for x in given if isinstance(x, Value)), None)

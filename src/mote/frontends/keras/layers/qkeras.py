@@ -13,8 +13,8 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import quantized
 from mote.frontends.build.builder import Value
 from mote.frontends.keras import activations
-from mote.frontends.keras.call import Call, Parser, channels_back, channels_second, only
-from mote.frontends.keras.config import Description
+from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels_second, only
+from mote.frontends.keras.config import LayerConfig
 from mote.frontends.keras.layers import core, normalization, windows
 from mote.frontends.keras.quantizers import FUNCTIONS, Quantizer, described
 from mote.graph import Quantization
@@ -28,7 +28,7 @@ LARGEST = 1 << 24
 """Sums of fewer steps than this are exact in single precision."""
 
 
-def _quantizer(layer: Description, option: str) -> Quantizer | None:
+def _quantizer(layer: LayerConfig, option: str) -> Quantizer | None:
     said = layer.options.get(option)
     found = described(said)
     if said is not None and found is None:
@@ -36,13 +36,13 @@ def _quantizer(layer: Description, option: str) -> Quantizer | None:
     return found
 
 
-def _with_weights(layer: Description, weights: Mapping[int, Array], **options: object) -> Description:
+def _with_weights(layer: LayerConfig, weights: Mapping[int, Array], **options: object) -> LayerConfig:
     """A layer with other weights of its own, and other options."""
     said = {**layer.said, "config": {**layer.options, **options}}
-    return Description(said, {f"{layer.path}vars/{i}": x for i, x in weights.items()}, layer.path)
+    return LayerConfig(said, {f"{layer.path}vars/{i}": x for i, x in weights.items()}, layer.path)
 
 
-def _stored(layer: Description) -> list[Array]:
+def _stored(layer: LayerConfig) -> list[Array]:
     """The weights of a layer, in order."""
     found: list[Array] = []
     while (path := f"{layer.path}vars/{len(found)}") in layer.weights:
@@ -53,7 +53,7 @@ def _stored(layer: Description) -> list[Array]:
 def quantized_layer(parser: Parser, kernel: str) -> Parser:
     """A layer with a kernel, and perhaps a bias, on grids."""
 
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         names = (f"{kernel}_quantizer", "bias_quantizer")
         found = [_quantizer(call.layer, name) for name in names]
         weights = {i: _on_grid(x, q) for i, (x, q) in enumerate(zip(_stored(call.layer), found, strict=False))}
@@ -67,7 +67,7 @@ def _on_grid(x: Array, quantizer: Quantizer | None) -> Array:
     return x if quantizer is None else quantizer.of_weights(x)
 
 
-def _product(call: Call, parser: Parser) -> Value:
+def _product(call: LayerCall, parser: Parser) -> Value:
     """A layer's result in float, and how it would be made with integers."""
     made = only(parser(call))
     maker = _INTEGERS.get(parser)
@@ -76,7 +76,7 @@ def _product(call: Call, parser: Parser) -> Value:
     return made
 
 
-def _activated(call: Call, x: Value) -> Value:
+def _activated(call: LayerCall, x: Value) -> Value:
     """A value after the quantizer or function that the layer names."""
     said = call.layer.options.get("activation")
     quantizer = described(said)
@@ -87,7 +87,7 @@ def _activated(call: Call, x: Value) -> Value:
     return core.activated(call, x)
 
 
-def _rounded(call: Call, x: Value, quantizer: Quantizer) -> Value:
+def _rounded(call: LayerCall, x: Value, quantizer: Quantizer) -> Value:
     """A value on a grid: of a product of integers made by integers."""
     b, grid = call.b, quantizer.grid
     shape, codes = call.codes.get(x.tensor, ((), None))
@@ -100,14 +100,14 @@ def _rounded(call: Call, x: Value, quantizer: Quantizer) -> Value:
     return quantized.dequantize(b, made)
 
 
-def activation(call: Call) -> Value:
+def activation(call: LayerCall) -> Value:
     return _activated(call, call.x)
 
 
 # Integers
 
 
-def _integers(call: Call, kernel: Array, channels: int) -> tuple[Value, Array, Array, Array | None] | None:
+def _integers(call: LayerCall, kernel: Array, channels: int) -> tuple[Value, Array, Array, Array | None] | None:
     """The codes of a layer's input, its kernel as int8, the scale of each channel, which is last, and the bias in steps
     of the products; None where something is on no grid of 8 bits."""
     codes = None if call.x.constant else quantized.codes_of(call.b, call.x)
@@ -143,7 +143,7 @@ def _coded(kernel: Array) -> tuple[Array, Array] | None:
     return None
 
 
-def _dense_of_integers(call: Call) -> Codes | None:
+def _dense_of_integers(call: LayerCall) -> Codes | None:
     units = call.layer.integer("units")
     found = _integers(call, call.weight(0, (call.x.shape[-1], units), "kernel"), units)
     if found is None:
@@ -152,8 +152,8 @@ def _dense_of_integers(call: Call) -> Codes | None:
     return lambda out: quantized.linear(call.b, codes, weights, scales, bias, out)
 
 
-def _conv_of_integers(count: int) -> Callable[[Call], Codes | None]:
-    def make(call: Call) -> Codes | None:
+def _conv_of_integers(count: int) -> Callable[[LayerCall], Codes | None]:
+    def make(call: LayerCall) -> Codes | None:
         layer, x = call.layer, call.x
         filters, groups = layer.integer("filters"), layer.integer("groups", 1)
         depth = x.shape[1 if call.channels_first else -1] // groups
@@ -167,7 +167,7 @@ def _conv_of_integers(count: int) -> Callable[[Call], Codes | None]:
     return make
 
 
-def _depthwise_of_integers(call: Call) -> Codes | None:
+def _depthwise_of_integers(call: LayerCall) -> Codes | None:
     x, times = call.x, call.layer.integer("depth_multiplier", 1)
     channels = x.shape[1 if call.channels_first else -1]
     kernel = call.weight(0, (*call.layer.integers("kernel_size", 2), channels, times), "kernel")
@@ -179,7 +179,7 @@ def _depthwise_of_integers(call: Call) -> Codes | None:
 
 
 def _window(
-    call: Call, count: int, codes: Value, weights: Array, scales: Array, bias: Array | None, groups: int
+    call: LayerCall, count: int, codes: Value, weights: Array, scales: Array, bias: Array | None, groups: int
 ) -> Codes:
     b, first = call.b, call.channels_first
     quant = quantized.known_quant(b, codes)
@@ -193,7 +193,7 @@ def _window(
     return make
 
 
-def moved(call: Call, parser: Parser) -> Value | None:
+def moved(call: LayerCall, parser: Parser) -> Value | None:
     """What a layer gives that only moves elements, of codes as of the numbers that they stand for; None where its value
     is on no grid."""
     values = call.values
@@ -208,7 +208,7 @@ def moved(call: Call, parser: Parser) -> Value | None:
 # Batch normalization
 
 
-def batch_normalization(call: Call) -> Value:
+def batch_normalization(call: LayerCall) -> Value:
     """With statistics and parameters on grids."""
     layer, weights = call.layer, _stored(call.layer)
     scale, center = layer.flag("scale", True), layer.flag("center", True)
@@ -221,7 +221,7 @@ def batch_normalization(call: Call) -> Value:
 def folded(parser: Parser, kernel: str) -> Parser:
     """A convolution with a batch normalization in its kernel and bias, which are on grids."""
 
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         layer = call.layer
         stored = [*_stored(layer), *_stored(replace(layer, path=f"{layer.path}batchnorm/"))]
         weights = [x.astype(np.float32) for x in stored if x.ndim and x.dtype.kind in "fiub"]
@@ -245,7 +245,7 @@ def folded(parser: Parser, kernel: str) -> Parser:
 
 
 _CONV_1D, _CONV_2D, _DEPTHWISE = windows.conv(1), windows.conv(2), windows.depthwise(2)
-_INTEGERS: Mapping[Parser, Callable[[Call], Codes | None]] = {
+_INTEGERS: Mapping[Parser, Callable[[LayerCall], Codes | None]] = {
     core.dense: _dense_of_integers,
     _CONV_1D: _conv_of_integers(1),
     _CONV_2D: _conv_of_integers(2),

@@ -13,15 +13,15 @@ from mote.frontends.build import elementwise as e
 from mote.frontends.build import indexing, moves, recurrent, reductions, windows
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
-from mote.frontends.keras.archive import DamagedError
-from mote.frontends.keras.call import Call, Parser, Results, channels_back, channels_second, flat, only
-from mote.frontends.keras.config import Description
+from mote.frontends.keras.archive import DamagedArchiveError
+from mote.frontends.keras.call import LayerCall, Parser, Results, channels_back, channels_second, flat, only
+from mote.frontends.keras.config import LayerConfig
 from mote.frontends.keras.masks import as_numbers
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.recurrent.gates import Gate
-from mote.ops.recurrent.sequences import Result
+from mote.ops.recurrent.sequences import RecurrentOutput
 
 CELLS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "RNN"}
 """The cells, and what the builder calls layers of them."""
@@ -42,7 +42,7 @@ GATES: Mapping[str, tuple[str, float | None, float | None]] = {
 """Functions of gates, by Keras's names for them: the builder's name, and the numbers that they have."""
 
 
-def rnn(call: Call) -> Results:
+def rnn(call: LayerCall) -> Results:
     """A layer of one cell, or of several of which each has the sequence of the one before."""
     made = _layer(call, call.layer, call.values[0], _initial(call), call.layer.options.get(ZEROS) is True)
     if call.mask is not None and call.layer.flag("return_sequences", False):
@@ -50,7 +50,7 @@ def rnn(call: Call) -> Results:
     return made
 
 
-def _initial(call: Call) -> list[Value]:
+def _initial(call: LayerCall) -> list[Value]:
     """The states that it begins with, where they are given: behind the sequence (in one list with it in files of Keras
     2), or by name."""
     given = [*call.values[1:], *flat(call.kwargs.get("initial_state"))]
@@ -59,7 +59,7 @@ def _initial(call: Call) -> list[Value]:
     return given
 
 
-def _cells(layer: Description) -> list[Description]:
+def _cells(layer: LayerConfig) -> list[LayerConfig]:
     """The cells of a layer, which Keras has classes of their own for or takes as they come."""
     if layer.kind != "RNN":
         return [layer.child("cell", {"class_name": f"{layer.kind}Cell", "config": layer.options})]
@@ -78,7 +78,7 @@ class _Steps:
     """1 where a step counts, [batch, steps], as int32."""
 
     @staticmethod
-    def of(call: Call, mask: Value) -> _Steps:
+    def of(call: LayerCall, mask: Value) -> _Steps:
         return _Steps(call.b, mask, as_numbers(call, mask, DType.INT32))
 
     @cached_property
@@ -109,7 +109,7 @@ class _Steps:
         return moves.slice_(self.b, self.mask, 1, 0 if backward else self.mask.shape[1] - 1, 1)
 
 
-def _is_overlooked(call: Call) -> bool:
+def _is_overlooked(call: LayerCall) -> bool:
     """Keras 3 does not see the mask of a sequence that is called with states, unless the call names it."""
     states = next(flat([*call.args[1:2], call.kwargs.get("initial_state")]), None)
     return states is not None and call.kwargs.get("mask") is None
@@ -125,7 +125,7 @@ def _beyond(shape: Shape) -> Array:
     return (np.arange(shape[0], dtype=np.int32) * (shape[1] + 2) + 1)[:, None]
 
 
-def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value], zeros: bool) -> list[Value]:
+def _layer(call: LayerCall, layer: LayerConfig, x: Value, initial: Sequence[Value], zeros: bool) -> list[Value]:
     """The results of a layer: a sequence or its last element, and the states where they are wanted. `zeros`: steps that
     do not count give zeros, not what was before them."""
     if layer.options.get("time_major"):
@@ -145,11 +145,11 @@ def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value], z
     kept: list[Value] = []
     for i, (cell, count) in enumerate(zip(cells, counts, strict=True)):
         own, waiting = waiting[:count], waiting[count:]
-        wanted = {Result.SEQUENCE} if whole or i + 1 < len(cells) else {Result.HIDDEN}
-        wanted |= {Result.HIDDEN, Result.CELL} if telling or layer.flag("stateful", False) else set()
+        wanted = {RecurrentOutput.SEQUENCE} if whole or i + 1 < len(cells) else {RecurrentOutput.HIDDEN}
+        wanted |= {RecurrentOutput.HIDDEN, RecurrentOutput.CELL} if telling or layer.flag("stateful", False) else set()
         made = _cell(call, layer, cell, x, own, backward, wanted, None if steps is None else steps.lengths)
-        kept += [made[r] for r in (Result.HIDDEN, Result.CELL) if r in made]
-        x = made[Result.SEQUENCE] if Result.SEQUENCE in made else made[Result.HIDDEN]
+        kept += [made[r] for r in (RecurrentOutput.HIDDEN, RecurrentOutput.CELL) if r in made]
+        x = made[RecurrentOutput.SEQUENCE] if RecurrentOutput.SEQUENCE in made else made[RecurrentOutput.HIDDEN]
     if steps is not None and whole:
         x = steps.back(x, backward)
         x = e.mul(b, x, moves.unsqueeze(b, as_numbers(call, steps.mask), [2])) if zeros else x
@@ -163,22 +163,22 @@ def _layer(call: Call, layer: Description, x: Value, initial: Sequence[Value], z
     return [x, *kept] if telling else [x]
 
 
-def _kind(cell: Description) -> str:
+def _kind(cell: LayerConfig) -> str:
     if cell.kind not in CELLS or not (cell.is_own or not cell.module):
         raise UnsupportedNodeError(f"the cell {cell.kind} is not supported (only {', '.join(CELLS)})")
     return CELLS[cell.kind]
 
 
 def _cell(
-    call: Call,
-    layer: Description,
-    cell: Description,
+    call: LayerCall,
+    layer: LayerConfig,
+    cell: LayerConfig,
     x: Value,
     initial: Sequence[Value],
     backward: bool,
-    wanted: Collection[Result],
+    wanted: Collection[RecurrentOutput],
     lengths: Value | None,
-) -> dict[Result, Value]:
+) -> dict[RecurrentOutput, Value]:
     """A cell over a sequence: what it gives at each step, in the order of the sequence, and its states at the end."""
     b, kind = call.b, _kind(cell)
     units, blocks = cell.integer("units"), BLOCKS[kind]
@@ -199,13 +199,13 @@ def _cell(
         after=after,
         wanted=wanted,
     )
-    ends = [made[r] for r in (Result.HIDDEN, Result.CELL) if r in made]
+    ends = [made[r] for r in (RecurrentOutput.HIDDEN, RecurrentOutput.CELL) if r in made]
     for value, tensor in zip(ends, writes, strict=False):
         b.written(value, tensor)
-    return {r: moves.squeeze(b, value, [2 if r == Result.SEQUENCE else 1]) for r, value in made.items()}
+    return {r: moves.squeeze(b, value, [2 if r == RecurrentOutput.SEQUENCE else 1]) for r, value in made.items()}
 
 
-def _gates(kind: str, cell: Description) -> tuple[Gate, ...]:
+def _gates(kind: str, cell: LayerConfig) -> tuple[Gate, ...]:
     """The functions of a cell: of its gates, then of what they let through."""
     inner = _gate(cell, "activation")
     if kind == "RNN":
@@ -214,7 +214,7 @@ def _gates(kind: str, cell: Description) -> tuple[Gate, ...]:
     return (outer, inner, inner) if kind == "LSTM" else (outer, inner)
 
 
-def _gate(cell: Description, option: str) -> Gate:
+def _gate(cell: LayerConfig, option: str) -> Gate:
     name = cell.get(option, "tanh" if option == "activation" else "sigmoid")
     if name == activations.KERAS2_HARD_SIGMOID:
         return recurrent.gate("hardsigmoid", 0.2, 0.5)
@@ -224,7 +224,7 @@ def _gate(cell: Description, option: str) -> Gate:
 
 
 def _states(
-    call: Call, layer: Description, cell: Description, batch: int, units: int, initial: Sequence[Value]
+    call: LayerCall, layer: LayerConfig, cell: LayerConfig, batch: int, units: int, initial: Sequence[Value]
 ) -> tuple[list[Value], list[int]]:
     """What a cell begins with, [batch, 1, units] each, and the tensors that keep what it ends with."""
     b, count = call.b, STATES[_kind(cell)]
@@ -237,7 +237,7 @@ def _states(
     return [value for value, _ in found], [tensor for _, tensor in found]
 
 
-def bidirectional(call: Call) -> Results:
+def bidirectional(call: LayerCall) -> Results:
     """Two layers, of which one has the sequence from its end."""
     b, layer = call.b, call.layer
     forward = layer.child("forward_layer", layer.get("layer"))
@@ -267,14 +267,14 @@ def bidirectional(call: Call) -> Results:
         "mul": lambda x, y: e.mul(b, x, y),
     }
     if mode not in pairs:
-        raise DamagedError(f"the merge_mode of '{layer.name}' is {mode!r}")
+        raise DamagedArchiveError(f"the merge_mode of '{layer.name}' is {mode!r}")
     made = pairs[mode](one[0], other[0])
     if whole and call.mask is not None:
         call.made[made] = call.mask
     return [made, *one[1:], *other[1:]]
 
 
-def time_distributed(call: Call) -> Value:
+def time_distributed(call: LayerCall) -> Value:
     """A layer for each step of a sequence: steps are as good as images of a batch."""
     b, x, inside = call.b, call.x, call.layer.child("layer", call.layer.get("layer"))
     if inside.kind in MASKED:
@@ -288,7 +288,7 @@ def time_distributed(call: Call) -> Value:
 def conv_lstm(count: int) -> Parser:
     """An LSTM whose products are convolutions, step by step."""
 
-    def parse(call: Call) -> Results:
+    def parse(call: LayerCall) -> Results:
         call.refuse_mask()
         layer, b, x = call.layer, call.b, call.x
         if x.rank != count + 3 or layer.flag("stateful", False) or _initial(call):
@@ -317,14 +317,14 @@ def conv_lstm(count: int) -> Parser:
     return parse
 
 
-def _window(call: Call, count: int, sizes: Sequence[int]) -> list[Axis]:
+def _window(call: LayerCall, count: int, sizes: Sequence[int]) -> list[Axis]:
     layer = call.layer
     strides, dilations = layer.integers("strides", count, 1), layer.integers("dilation_rate", count, 1)
     axes = windows.window(layer.integers("kernel_size", count), strides, None, dilations)
     return windows.same_pads(sizes, axes) if layer.text("padding", "valid") == "same" else axes
 
 
-def _conv_step(call: Call, now: Value, states: tuple[Value, Value] | None, again: Array) -> tuple[Value, Value]:
+def _conv_step(call: LayerCall, now: Value, states: tuple[Value, Value] | None, again: Array) -> tuple[Value, Value]:
     """The output and the memory after a step, from what the input gives to the gates and from those before."""
     b = call.b
     if states is not None:

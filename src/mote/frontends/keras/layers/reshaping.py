@@ -10,27 +10,27 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import moves, resize
 from mote.frontends.build.builder import Value
-from mote.frontends.keras.call import Call, Parser, channels_back, channels_second
+from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels_second
 
 
-def reshape(call: Call) -> Value:
+def reshape(call: LayerCall) -> Value:
     shape = call.layer.list_of_integers("target_shape")
     if shape.count(-1) > 1 or min(shape, default=1) < -1:
         raise UnsupportedNodeError(f"the shape {shape} is not supported")
     return moves.reshape(call.b, call.x, (call.x.shape[0], *shape))
 
 
-def flatten(call: Call) -> Value:
+def flatten(call: LayerCall) -> Value:
     """A vector of each input; channels that come first are put last before."""
     x = channels_back(call.b, call.x, False) if call.channels_first else call.x
     return moves.reshape(call.b, x, (x.shape[0], prod(x.shape[1:])))
 
 
-def permute(call: Call) -> Value:
+def permute(call: LayerCall) -> Value:
     return moves.transpose(call.b, call.x, (0, *call.layer.list_of_integers("dims")))
 
 
-def repeat_vector(call: Call) -> Value:
+def repeat_vector(call: LayerCall) -> Value:
     b, x = call.b, call.x
     if x.rank != 2:
         raise UnsupportedNodeError(f"it takes vectors, and is given the shape {x.shape}")
@@ -41,7 +41,7 @@ def repeat_vector(call: Call) -> Value:
 def up_sampling(count: int) -> Parser:
     """Each element several times, or images in between."""
 
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         b, x = call.b, call.x
         if x.rank != count + 2:
             raise UnsupportedNodeError(f"it takes {count + 2} axes, and is given the shape {x.shape}")
@@ -56,7 +56,7 @@ def up_sampling(count: int) -> Parser:
     return parse
 
 
-def resizing(call: Call) -> Value:
+def resizing(call: LayerCall) -> Value:
     layer, b = call.layer, call.b
     for option in ("crop_to_aspect_ratio", "pad_to_aspect_ratio"):
         if layer.flag(option, False):
@@ -69,7 +69,7 @@ def resizing(call: Call) -> Value:
     return channels_back(b, made, call.channels_first)
 
 
-def _resized(call: Call, x: Value, sizes: list[int], how: str, smooth: bool = False) -> Value:
+def _resized(call: LayerCall, x: Value, sizes: list[int], how: str, smooth: bool = False) -> Value:
     """Images with channels on axis 1 in other sizes, by the centers of pixels."""
     if min(sizes) < 1 or how not in ("nearest", "bilinear"):
         raise UnsupportedNodeError(f"a size of {sizes} by '{how}' is not supported (only nearest, bilinear)")
@@ -84,7 +84,7 @@ def _resized(call: Call, x: Value, sizes: list[int], how: str, smooth: bool = Fa
     return resize.resize(call.b, x, taps)
 
 
-def center_crop(call: Call) -> Value:
+def center_crop(call: LayerCall) -> Value:
     b, layer = call.b, call.layer
     rows = 2 if call.channels_first else 1
     x = call.x

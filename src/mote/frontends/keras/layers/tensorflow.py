@@ -14,8 +14,8 @@ from mote.frontends.build import elementwise as e
 from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
-from mote.frontends.keras.archive import DamagedError
-from mote.frontends.keras.call import Call, Parser, Results, flat
+from mote.frontends.keras.archive import DamagedArchiveError
+from mote.frontends.keras.call import LayerCall, Parser, Results, flat
 from mote.frontends.keras.layers.operations import get_item
 from mote.graph.types import DType
 
@@ -23,7 +23,7 @@ MODULES = {"", "__operators__", "compat.v1", "compat.v1.math", "compat.v1.nn", "
 """Where TensorFlow has the functions of the table."""
 
 
-def _operand(call: Call, given: Any, like: Value | None = None) -> Value:
+def _operand(call: LayerCall, given: Any, like: Value | None = None) -> Value:
     """A tensor, or a constant of the type of another operand."""
     if isinstance(given, Value):
         return given
@@ -33,13 +33,13 @@ def _operand(call: Call, given: Any, like: Value | None = None) -> Value:
         raise UnsupportedNodeError(f"an operand of {given!r} is not supported") from None
 
 
-def _given(call: Call, *names: str, default: Any = None) -> Any:
+def _given(call: LayerCall, *names: str, default: Any = None) -> Any:
     """An argument behind the first one, by any of its names."""
     return next((call.kwargs[name] for name in names if name in call.kwargs), default)
 
 
 def _pair(function: Callable[[Builder, Value, Value], Value]) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         x, y = call.args[0] if call.args else None, _given(call, "y")
         tensor = next((v for v in (x, y) if isinstance(v, Value)), None)
         return function(call.b, _operand(call, x, tensor), _operand(call, y, tensor))
@@ -62,7 +62,7 @@ def _axes(given: Any, rank: int) -> list[int]:
 
 
 def _reduced(function: Callable[..., Value]) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         axes = _axes(_given(call, "axis", "reduction_indices"), call.x.rank)
         return function(call.b, call.x, axes, bool(_given(call, "keepdims", "keep_dims", default=False)))
 
@@ -73,7 +73,7 @@ def _along(function: Callable[[Builder, Value, int], Value]) -> Parser:
     return lambda call: function(call.b, call.x, _axis(call, -1))
 
 
-def _axis(call: Call, default: int) -> int:
+def _axis(call: LayerCall, default: int) -> int:
     found = _given(call, "axis", default=default)
     axes = _axes(default if found is None else found, 1)
     if len(axes) != 1:
@@ -81,7 +81,7 @@ def _axis(call: Call, default: int) -> int:
     return axes[0]
 
 
-def _numbers(call: Call, *names: str) -> list[int]:
+def _numbers(call: LayerCall, *names: str) -> list[int]:
     """Whole numbers that are known when the model is compiled."""
     found = _given(call, *names)
     parts = [p.data.reshape(-1).tolist() if isinstance(p, Value) and p.data is not None else p for p in _listed(found)]
@@ -95,47 +95,47 @@ def _listed(given: Any) -> Sequence[Any]:
     return given if isinstance(given, list) else [given]
 
 
-def _reshape(call: Call) -> Value:
+def _reshape(call: LayerCall) -> Value:
     return moves.reshape(call.b, call.x, _numbers(call, "shape"))
 
 
-def _transpose(call: Call) -> Value:
+def _transpose(call: LayerCall) -> Value:
     order = range(call.x.rank - 1, -1, -1) if _given(call, "perm") is None else _numbers(call, "perm")
     return moves.transpose(call.b, call.x, order)
 
 
-def _concat(call: Call) -> Value:
+def _concat(call: LayerCall) -> Value:
     return moves.concat(call.b, call.values, _axis(call, 0))
 
 
-def _stack(call: Call) -> Value:
+def _stack(call: LayerCall) -> Value:
     return moves.stack(call.b, call.values, _axis(call, 0))
 
 
-def _expand_dims(call: Call) -> Value:
+def _expand_dims(call: LayerCall) -> Value:
     return moves.unsqueeze(call.b, call.x, [_axis(call, -1)])
 
 
-def _squeeze(call: Call) -> Value:
+def _squeeze(call: LayerCall) -> Value:
     axes = _given(call, "axis", "squeeze_dims")
     return moves.squeeze(call.b, call.x, None if axes in (None, []) else _axes(axes, call.x.rank))
 
 
-def _split(call: Call) -> Results:
+def _split(call: LayerCall) -> Results:
     sizes, axis = _numbers(call, "num_or_size_splits"), call.x.axis(_axis(call, 0))
     if not isinstance(_given(call, "num_or_size_splits"), list):
         sizes = [call.x.shape[axis] // max(sizes[0], 1)] * sizes[0]
     return moves.split(call.b, call.x, axis, sizes)
 
 
-def _clip(call: Call) -> Value:
+def _clip(call: LayerCall) -> Value:
     low, high = (_given(call, f"clip_value_{end}") for end in ("min", "max"))
     if not all(isinstance(n, int | float) for n in (low, high)):
         raise UnsupportedNodeError("bounds that are tensors are not supported")
     return e.clip(call.b, call.x, float(low), float(high))
 
 
-def _matmul(call: Call) -> Value:
+def _matmul(call: LayerCall) -> Value:
     b, (x, y) = call.b, (call.x, _operand(call, _given(call, "b", "y"), call.x))
     turned = ("transpose_a", "adjoint_a", "adj_x"), ("transpose_b", "adjoint_b", "adj_y")
     first, second = (
@@ -145,28 +145,28 @@ def _matmul(call: Call) -> Value:
     return matrix.matmul(b, first, second)
 
 
-def _cast(call: Call) -> Value:
+def _cast(call: LayerCall) -> Value:
     wanted = str(_given(call, "dtype", default=""))
     if wanted not in [str(known) for known in DType]:
         raise UnsupportedNodeError(f"a cast to '{wanted}' is not supported")
     return e.cast(call.b, call.x, DType(wanted))
 
 
-def _leaky_relu(call: Call) -> Value:
+def _leaky_relu(call: LayerCall) -> Value:
     return e.leaky_relu(call.b, call.x, float(_given(call, "alpha", default=activations.LEAKY)))
 
 
-def _gelu(call: Call) -> Value:
+def _gelu(call: LayerCall) -> Value:
     return e.gelu(call.b, call.x, approximate=bool(_given(call, "approximate", default=False)))
 
 
-def _l2_normalize(call: Call) -> Value:
+def _l2_normalize(call: LayerCall) -> Value:
     b, x = call.b, call.x
     squares = reductions.sum_square(b, x, _axes(_given(call, "axis"), x.rank), True)
     return e.mul(b, x, e.rsqrt(b, e.maximum(b, squares, e.scalar(b, float(_given(call, "epsilon", default=1e-12))))))
 
 
-def _pad(call: Call) -> Value:
+def _pad(call: LayerCall) -> Value:
     numbers = _given(call, "paddings")
     numbers = numbers.data.tolist() if isinstance(numbers, Value) and numbers.data is not None else numbers
     mode = str(_given(call, "mode", default="CONSTANT")).upper()
@@ -279,7 +279,7 @@ OPERATORS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 """Operators of TensorFlow's graphs: the functions that they are, and the names of arguments behind the first one."""
 
 
-def function(call: Call) -> Results:
+def function(call: LayerCall) -> Results:
     """A call of a function of TensorFlow."""
     symbol = call.layer.text("function")
     module, _, name = symbol.rpartition(".")
@@ -288,16 +288,16 @@ def function(call: Call) -> Results:
     return FUNCTIONS[name](call)
 
 
-def item(call: Call) -> Value:
+def item(call: LayerCall) -> Value:
     """x[...]"""
     return get_item(replace(call, kwargs={"key": call.kwargs.get("slice_spec")}))
 
 
-def operator(call: Call) -> Results:
+def operator(call: LayerCall) -> Results:
     """An operator of a graph of TensorFlow, of which the file holds constant operands by their places."""
     node, held = call.layer.get("node_def"), call.layer.get("constants", None) or {}
     if not isinstance(node, Mapping) or not isinstance(held, Mapping):
-        raise DamagedError(f"the operator of '{call.layer.name}' is not described")
+        raise DamagedArchiveError(f"the operator of '{call.layer.name}' is not described")
     kind = str(node.get("op"))
     if kind not in OPERATORS:
         raise UnsupportedNodeError(f"the operator {kind} of TensorFlow is not supported")

@@ -10,14 +10,14 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, reductions, windows
 from mote.frontends.build.builder import Value
-from mote.frontends.keras.call import Call, Parser, channels_back, channels_second
+from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels_second
 from mote.frontends.keras.layers.core import activated
 from mote.frontends.keras.masks import as_numbers
 from mote.graph.tensor import Array
 from mote.ops.common import Axis
 
 
-def window_of(call: Call, count: int, sizes: Sequence[int], kernel: str = "kernel_size") -> list[Axis]:
+def window_of(call: LayerCall, count: int, sizes: Sequence[int], kernel: str = "kernel_size") -> list[Axis]:
     """The axes of a layer's window over an image of these sizes. Odd padding is at the end."""
     layer = call.layer
     taps = layer.integers(kernel, count)
@@ -34,7 +34,7 @@ def window_of(call: Call, count: int, sizes: Sequence[int], kernel: str = "kerne
     return axes
 
 
-def _image(call: Call, count: int) -> Value:
+def _image(call: LayerCall, count: int) -> Value:
     """The input with its channels on axis 1."""
     x = call.x
     if x.rank != count + 2:
@@ -42,12 +42,12 @@ def _image(call: Call, count: int) -> Value:
     return channels_second(call.b, x, call.channels_first)
 
 
-def _finished(call: Call, x: Value) -> Value:
+def _finished(call: LayerCall, x: Value) -> Value:
     return activated(call, channels_back(call.b, x, call.channels_first))
 
 
 def conv(count: int) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         x, filters, groups = _image(call, count), call.layer.integer("filters"), call.layer.integer("groups", 1)
         if groups < 1 or x.shape[1] % groups or filters % groups:
             raise UnsupportedNodeError(f"{groups} groups do not fit {x.shape[1]} channels and {filters} filters")
@@ -71,7 +71,7 @@ def _by_channel(kernel: Array) -> Array:
 
 
 def depthwise(count: int) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         x, times = _image(call, count), call.layer.integer("depth_multiplier", 1)
         axes = window_of(call, count, x.shape[2:])
         kernel = call.weight(0, (*(a.kernel for a in axes), x.shape[1], times), "kernel")
@@ -84,7 +84,7 @@ def depthwise(count: int) -> Parser:
 def separable(count: int) -> Parser:
     """A convolution of each channel, then one of all channels of each pixel."""
 
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         x, times = _image(call, count), call.layer.integer("depth_multiplier", 1)
         filters = call.layer.integer("filters")
         axes = window_of(call, count, x.shape[2:])
@@ -99,7 +99,7 @@ def separable(count: int) -> Parser:
 
 
 def transposed(count: int) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         x, filters = _image(call, count), call.layer.integer("filters")
         layer = call.layer
         taps, strides = layer.integers("kernel_size", count), layer.integers("strides", count)
@@ -132,7 +132,7 @@ def _crop(axis: Axis, padding: str, more: int | None) -> tuple[int, int, int]:
     return size - 1 - left, max(after, 0), max(-after, 0)
 
 
-def _warn(call: Call, why: str) -> None:
+def _warn(call: LayerCall, why: str) -> None:
     """What Keras itself does not compute in the same way everywhere."""
     call.b.warnings.append(
         f"'{call.layer.name}': {why}, which Keras does otherwise with PyTorch; computed as with TensorFlow and JAX"
@@ -140,7 +140,7 @@ def _warn(call: Call, why: str) -> None:
 
 
 def pool(count: int, *, largest: bool) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         x = _image(call, count)
         axes = window_of(call, count, x.shape[2:], "pool_size")
         if not largest and any(axis.before != axis.after for axis in axes):
@@ -152,7 +152,7 @@ def pool(count: int, *, largest: bool) -> Parser:
 
 
 def global_pool(count: int, *, largest: bool) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         if call.x.rank != count + 2:
             raise UnsupportedNodeError(f"it takes {count + 2} axes, and is given the shape {call.x.shape}")
         axes = range(2, count + 2) if call.channels_first else range(1, count + 1)
@@ -165,7 +165,7 @@ def global_pool(count: int, *, largest: bool) -> Parser:
     return parse
 
 
-def _mean_of_steps(call: Call, mask: Value, keep: bool) -> Value:
+def _mean_of_steps(call: LayerCall, mask: Value, keep: bool) -> Value:
     """The mean over the steps that count."""
     b, x, axis = call.b, call.x, 2 if call.channels_first else 1
     wide = moves.unsqueeze(b, as_numbers(call, mask), [3 - axis])
@@ -174,7 +174,7 @@ def _mean_of_steps(call: Call, mask: Value, keep: bool) -> Value:
 
 
 def adaptive_pool(count: int, *, largest: bool) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         x = _image(call, count)
         sizes = call.layer.integers("output_size", count)
         if min(sizes) < 1:
@@ -185,21 +185,21 @@ def adaptive_pool(count: int, *, largest: bool) -> Parser:
 
 
 def zero_padding(count: int) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         return moves.pad(call.b, call.x, _around(call, count, "padding"))
 
     return parse
 
 
 def cropping(count: int) -> Parser:
-    def parse(call: Call) -> Value:
+    def parse(call: LayerCall) -> Value:
         less = [(-before, -after) for before, after in _around(call, count, "cropping")]
         return moves.pad(call.b, call.x, less)
 
     return parse
 
 
-def _around(call: Call, count: int, option: str) -> list[tuple[int, int]]:
+def _around(call: LayerCall, count: int, option: str) -> list[tuple[int, int]]:
     """Numbers before and after the pixels, for all axes of the input."""
     said = call.layer.get(option)
     pairs = [said] if count == 1 and _is_pair(said) else said if isinstance(said, list) else [said] * count

@@ -15,18 +15,18 @@ from mote.frontends.build import Builder, Value, elementwise, integers
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.tensors import held_type
 from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import Function
+from mote.ops.elementwise.binary_integer import IntegerFunction
 from mote.ops.elementwise.cast import BitCast
-from mote.ops.elementwise.round_to_format import Format, Narrow
+from mote.ops.elementwise.round_to_format import FloatFormat, RoundToFormat
 
 FORMATS = {
-    10: Format.FLOAT16,
-    16: Format.BFLOAT16,
-    17: Format.FLOAT8E4M3FN,
-    18: Format.FLOAT8E4M3FNUZ,
-    19: Format.FLOAT8E5M2,
-    20: Format.FLOAT8E5M2FNUZ,
-    23: Format.FLOAT4E2M1,
+    10: FloatFormat.FLOAT16,
+    16: FloatFormat.BFLOAT16,
+    17: FloatFormat.FLOAT8E4M3FN,
+    18: FloatFormat.FLOAT8E4M3FNUZ,
+    19: FloatFormat.FLOAT8E5M2,
+    20: FloatFormat.FLOAT8E5M2FNUZ,
+    23: FloatFormat.FLOAT4E2M1,
 }
 """The types of real numbers with fewer bits than float32, by their numbers in a file."""
 POWERS = 24
@@ -69,16 +69,16 @@ def narrowed(b: Builder, x: Value, number: int, *, saturates: bool = True) -> Va
     """Real numbers as a type with fewer bits has them. Types of 16 bits have infinities, and do not saturate."""
     if number not in FORMATS:
         return x
-    own = saturates and FORMATS[number] not in (Format.FLOAT16, Format.BFLOAT16)
-    return elementwise.unary(b, Narrow, x, format=FORMATS[number], saturates=own)
+    own = saturates and FORMATS[number] not in (FloatFormat.FLOAT16, FloatFormat.BFLOAT16)
+    return elementwise.unary(b, RoundToFormat, x, format=FORMATS[number], saturates=own)
 
 
 def _few_bits(b: Builder, x: Value, dtype: DType, bits: int) -> Value:
     """The lowest bits of integers, with a sign or without one."""
     found = elementwise.cast(b, x if x.dtype.integer else elementwise.cast(b, x, DType.INT32), dtype)
     places = integers.same(b, 8 - bits, found)
-    shifted = integers.whole(b, Function.SHIFT_LEFT, found, places)
-    return integers.whole(b, Function.SHIFT_RIGHT, shifted, places)
+    shifted = integers.whole(b, IntegerFunction.SHIFT_LEFT, found, places)
+    return integers.whole(b, IntegerFunction.SHIFT_RIGHT, shifted, places)
 
 
 def _power(b: Builder, x: Value, mode: str) -> Value:
@@ -87,7 +87,7 @@ def _power(b: Builder, x: Value, mode: str) -> Value:
         raise UnsupportedNodeError(f"the rounding {mode} is not supported")
     bits = elementwise.unary(b, BitCast, x, DType.INT32)
     above = elementwise.add(b, bits, integers.same(b, ROUNDINGS[mode], bits))
-    cut = integers.whole(b, Function.AND, above, integers.same(b, EXPONENT, bits))
+    cut = integers.whole(b, IntegerFunction.AND, above, integers.same(b, EXPONENT, bits))
     found = elementwise.unary(b, BitCast, cut, DType.FLOAT32)
     return elementwise.maximum(b, found, b.constant(np.array(LEAST_POWER, np.float32)))
 

@@ -13,7 +13,7 @@ from mote.frontends.build import Value, classical, elementwise, moves, norms, re
 from mote.frontends.onnx.node import ML, Key, Node, Parser
 from mote.frontends.onnx.ops.classical import labels, real
 from mote.frontends.trees.build import divided, summed
-from mote.frontends.trees.forest import Forest, Leaf, Split, Tree, below, check_tree, grow, members, only
+from mote.frontends.trees.forest import Leaf, Tree, TreeEnsemble, TreeNode, below, check_tree, grow, members, only
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 
@@ -39,7 +39,7 @@ class Question:
     """The numbers of a set."""
 
 
-def split(q: Question) -> Split:
+def split(q: Question) -> TreeNode:
     """The node as bounds: `x >= t` is what is not up to the number before t."""
     missing = q.true if q.tracks else q.false
     match q.mode:
@@ -90,7 +90,7 @@ def _trees(node: Node, kind: str) -> list[Tree]:
         known = places.setdefault(tree, {})
         known[number] = len(known)
     weights = _weights(node, kind)
-    found: dict[int, list[Split | Leaf]] = {tree: [] for tree in places}
+    found: dict[int, list[TreeNode | Leaf]] = {tree: [] for tree in places}
     for i in range(count):
         tree, place = trees[i], places[trees[i]]
         if modes[i] == "LEAF":
@@ -120,7 +120,7 @@ def _leaf(added: Mapping[int, float]) -> Leaf:
     return Leaf(low, tuple(added.get(k, 0.0) for k in range(low, high + 1)))
 
 
-def _forest(trees: Sequence[Tree], features: int, outputs: int) -> tuple[Forest, float]:
+def _forest(trees: Sequence[Tree], features: int, outputs: int) -> tuple[TreeEnsemble, float]:
     """The forest, and what its sums are multiples of: where all leaves add the same number they are votes."""
     for tree in trees:
         try:
@@ -132,7 +132,7 @@ def _forest(trees: Sequence[Tree], features: int, outputs: int) -> tuple[Forest,
     counted = [
         [replace(n, values=tuple(v / unit for v in n.values)) if isinstance(n, Leaf) else n for n in t] for t in trees
     ]
-    return Forest(features, counted, (0.0,) * outputs, doubles=False), unit
+    return TreeEnsemble(features, counted, (0.0,) * outputs, doubles=False), unit
 
 
 def _sums(node: Node, x: Value, trees: Sequence[Tree], outputs: int, aggregate: str) -> Value:
@@ -154,7 +154,7 @@ def _extremes(node: Node, x: Value, trees: Sequence[Tree], outputs: int, aggrega
                 f"{aggregate} of trees that do not say something for each output is not supported"
             )
         apart.append([replace(n, column=number * outputs) if isinstance(n, Leaf) else n for n in tree])
-    grown = grow(Forest(x.shape[-1], apart, (0.0,) * (len(trees) * outputs), doubles=False), x.dtype)
+    grown = grow(TreeEnsemble(x.shape[-1], apart, (0.0,) * (len(trees) * outputs), doubles=False), x.dtype)
     each = elementwise.cast(node.b, summed(node.b, x, grown), DType.FLOAT32)
     by_tree = moves.reshape(node.b, each, (x.shape[0], len(trees), outputs))
     reduced = reductions.minimum if aggregate == "MIN" else reductions.maximum
@@ -279,7 +279,7 @@ class _Nodes:
 
     def _tree(self, root: int, outputs: int) -> Tree:
         """A tree of its own, from where it begins on."""
-        found: list[Split | Leaf] = [Leaf(0, (0.0,))]
+        found: list[TreeNode | Leaf] = [Leaf(0, (0.0,))]
         ahead: list[tuple[int, bool, int]] = [(root, False, 0)]
         while ahead:
             number, leaf, place = ahead.pop()

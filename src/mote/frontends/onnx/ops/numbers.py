@@ -13,7 +13,7 @@ from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.tensors import held_type
 from mote.graph.element_order import Atom
 from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import Function
+from mote.ops.elementwise.binary_integer import IntegerFunction
 from mote.ops.reductions.cumprod_det import CumProd, Determinant
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -26,7 +26,7 @@ def _function(apply: Callable[[Builder, Value], Value]) -> Parser:
     return parse
 
 
-def _bits(function: Function) -> Parser:
+def _bits(function: IntegerFunction) -> Parser:
     def parse(node: Node) -> Value:
         return integers.whole(node.b, function, node.input(0), node.input(1))
 
@@ -35,7 +35,7 @@ def _bits(function: Function) -> Parser:
 
 def bit_shift(node: Node) -> Value:
     direction = node.text("direction")
-    functions = {"LEFT": Function.SHIFT_LEFT, "RIGHT": Function.SHIFT_RIGHT}
+    functions = {"LEFT": IntegerFunction.SHIFT_LEFT, "RIGHT": IntegerFunction.SHIFT_RIGHT}
     if direction not in functions:
         raise UnsupportedNodeError(f"the direction {direction} is not supported")
     return integers.whole(node.b, functions[direction], node.input(0), node.input(1))
@@ -45,7 +45,7 @@ def mod(node: Node) -> Value:
     """What is left of a division: with the sign of the divisor, or of the dividend as C's fmod has it."""
     b, x, y, as_c = node.b, node.input(0), node.input(1), node.flag("fmod", False)
     if x.dtype.integer:
-        return integers.whole(b, Function.REMAINDER if as_c else Function.MODULO, x, y)
+        return integers.whole(b, IntegerFunction.REMAINDER if as_c else IntegerFunction.MODULO, x, y)
     if not as_c:
         return elementwise.floor_mod(b, x, y)
     size = elementwise.floor_mod(b, elementwise.abs_(b, x), elementwise.abs_(b, y))
@@ -139,9 +139,9 @@ _FUNCTIONS: Mapping[str, Callable[[Builder, Value], Value]] = {
 PARSERS: Mapping[Key, Parser] = {
     **{("", name): _function(apply) for name, apply in _FUNCTIONS.items()},
     ("", "BitShift"): bit_shift,
-    ("", "BitwiseAnd"): _bits(Function.AND),
-    ("", "BitwiseOr"): _bits(Function.OR),
-    ("", "BitwiseXor"): _bits(Function.XOR),
+    ("", "BitwiseAnd"): _bits(IntegerFunction.AND),
+    ("", "BitwiseOr"): _bits(IntegerFunction.OR),
+    ("", "BitwiseXor"): _bits(IntegerFunction.XOR),
     ("", "CumProd"): cumulative_product,
     ("", "CumSum"): cumulative_sum,
     ("", "Det"): determinant,

@@ -14,7 +14,7 @@ from mote.frontends.build import Builder, Value, elementwise, indexing, integers
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.graph.types import DType
 from mote.ops.common import Axis
-from mote.ops.elementwise.binary_integer import Function
+from mote.ops.elementwise.binary_integer import IntegerFunction
 from mote.ops.elementwise.cast import BitCast
 from mote.ops.indexing.scatter_onnx import Combine
 
@@ -71,7 +71,7 @@ def tensor_scatter(node: Node) -> Value:
         begins = elementwise.cast(b, node.input(2), DType.INT32)
         places = elementwise.add(b, own, moves.reshape(b, begins, [batch, *[1] * (cache.rank - 1)]))
     if mode == "circular":
-        places = integers.whole(b, Function.MODULO, places, integers.same(b, size, places))
+        places = integers.whole(b, IntegerFunction.MODULO, places, integers.same(b, size, places))
     return indexing.scatter_elements(b, cache, axis, moves.expand(b, places, new.shape), new)
 
 
@@ -109,7 +109,7 @@ def _unsigned(b: Builder, x: Value, dtype: DType) -> Value:
 
 
 def _other_half(b: Builder, x: Value) -> Value:
-    return integers.whole(b, Function.XOR, x, integers.same(b, 1 << 63, x))
+    return integers.whole(b, IntegerFunction.XOR, x, integers.same(b, 1 << 63, x))
 
 
 def one_hot(node: Node) -> Value:

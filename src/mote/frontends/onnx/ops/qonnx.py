@@ -10,7 +10,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, quantized
-from mote.frontends.onnx.node import Call, Key, Node, Parser, Scope
+from mote.frontends.onnx.node import FileNode, GraphScope, Key, Node, Parser
 from mote.frontends.onnx.qonnx import GENERAL, QUANTS, Grid, bipolar_grid, quant_grid, rounding
 from mote.graph import Quantization
 from mote.graph.tensor import Array, Shape
@@ -18,7 +18,7 @@ from mote.graph.types import DType
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class StoredCodes:
     """How codes are held: code + origin in a tensor of a type, where they are from `low` to `high`."""
 
     quant: Quantization
@@ -33,7 +33,7 @@ class Held:
         return (self.low + self.origin, self.high + self.origin) != self.dtype.limits
 
 
-def held(scale: Array, zero: Array, low: int, high: int) -> Held | None:
+def held(scale: Array, zero: Array, low: int, high: int) -> StoredCodes | None:
     """How codes of one scale are held in 8 or 16 bits; None where they are not."""
     scale, zero = (np.unique(given) for given in (scale, zero))
     if len(scale) != 1 or len(zero) != 1 or not np.isfinite(scale[0]) or scale[0] <= 0 or zero[0] != np.rint(zero[0]):
@@ -44,11 +44,11 @@ def held(scale: Array, zero: Array, low: int, high: int) -> Held | None:
         if within and least <= zero[0] + origin <= most:
             unsigned = (dtype, origin) == (DType.INT8, -128)
             quant = Quantization(scale.astype(np.float32), np.array([int(zero[0]) + origin]), 0, unsigned)
-            return Held(quant, dtype, origin, low, high)
+            return StoredCodes(quant, dtype, origin, low, high)
     return None
 
 
-def grid_of(scope: Scope, call: Call) -> Grid | None:
+def grid_of(scope: GraphScope, call: FileNode) -> Grid | None:
     """The grid of a Quant or a BipolarQuant with constant parameters; None where some are computed."""
     given = [scope.constant(name) for name in call.inputs[1:]]
     if any(x is None for x in given) or len(given) != (1 if call.op_type == "BipolarQuant" else 3):
@@ -152,7 +152,7 @@ class Cut:
     """Version 2 has limits for results, version 1 none."""
 
 
-def cut_of(scope: Scope, call: Call) -> Cut | None:
+def cut_of(scope: GraphScope, call: FileNode) -> Cut | None:
     given = [scope.constant(name) for name in call.inputs[1:]]
     if any(x is None for x in given) or len(given) not in (4, 5):
         return None

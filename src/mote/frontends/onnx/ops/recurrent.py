@@ -7,21 +7,21 @@ from functools import partial
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, recurrent
-from mote.frontends.build.recurrent import GATES, Side
+from mote.frontends.build.recurrent import GATES, RecurrentDirection
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.graph.tensor import Array
 from mote.ops.recurrent.gates import Gate
-from mote.ops.recurrent.sequences import Result
+from mote.ops.recurrent.sequences import RecurrentOutput
 
 _USUAL = {"RNN": ("Tanh",), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
-_RESULTS = (Result.SEQUENCE, Result.HIDDEN, Result.CELL)
+_RESULTS = (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN, RecurrentOutput.CELL)
 """The outputs of a node, in its order."""
 
 
 def _layer(kind: str, node: Node) -> Sequence[Value | None]:
     batch_first = node.flag("layout", False)
     directions = _directions(node)
-    wanted = [result for place, result in enumerate(_RESULTS) if node.wants(place)] or [Result.SEQUENCE]
+    wanted = [result for place, result in enumerate(_RESULTS) if node.wants(place)] or [RecurrentOutput.SEQUENCE]
     found = recurrent.layer(
         node.b,
         kind,
@@ -47,7 +47,7 @@ def _directions(node: Node) -> list[bool]:
     return found[direction]
 
 
-def _sides(kind: str, node: Node, backward: Sequence[bool]) -> list[Side]:
+def _sides(kind: str, node: Node, backward: Sequence[bool]) -> list[RecurrentDirection]:
     """The weights of each direction; the size that the node names must be theirs."""
     parts = [_constant(node, place, what) for place, what in ((1, "the weights"), (2, "the recurrent weights"))]
     bias = _constant(node, 3, "the bias") if node.has(3) else None
@@ -63,7 +63,7 @@ def _sides(kind: str, node: Node, backward: Sequence[bool]) -> list[Side]:
             raise UnsupportedNodeError(f"a constant of the shape {data.shape} stands where {shape} must be")
     gates = _gates(kind, node, count)
     return [
-        Side(
+        RecurrentDirection(
             parts[0][i],
             parts[1][i],
             None if bias is None else bias[i],

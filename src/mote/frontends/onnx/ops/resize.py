@@ -10,7 +10,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.build import Value, elementwise, resize
-from mote.frontends.build.resize import Taps
+from mote.frontends.build.resize import ResizeTaps
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.graph.tensor import Array
 
@@ -78,7 +78,7 @@ def resize_node(node: Node) -> Value:
     return elementwise.where(node.b, node.b.constant(inside), made, other)
 
 
-def _taps(node: Node, at: resize.Floats, size: int, scale: float) -> Taps:
+def _taps(node: Node, at: resize.Floats, size: int, scale: float) -> ResizeTaps:
     """The elements that new ones are made from."""
     mode = node.text("mode", "nearest")
     narrow = scale if node.flag("antialias", False) else 1.0

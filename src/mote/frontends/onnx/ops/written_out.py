@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isclose, sqrt
 
 from mote.frontends.build import Value, elementwise
-from mote.frontends.onnx.node import Call, Node, Scope
+from mote.frontends.onnx.node import FileNode, GraphScope, Node
 
 
 def gelu(node: Node) -> Mapping[str, Value | None] | None:
@@ -36,17 +36,17 @@ def gelu(node: Node) -> Mapping[str, Value | None] | None:
     return {**{c.outputs[0]: None for c in between}, last.outputs[0]: made}
 
 
-def _is(call: Call, *names: str) -> bool:
+def _is(call: FileNode, *names: str) -> bool:
     return not call.domain and call.op_type in names and len(call.inputs) == 2
 
 
-def _next(scope: Scope, call: Call | None, name: str) -> Call | None:
+def _next(scope: GraphScope, call: FileNode | None, name: str) -> FileNode | None:
     """The only reader of what a node makes, if it is of that kind."""
     found = scope.only_consumer(call.outputs[0]) if call is not None else None
     return found if found is not None and not found.domain and found.op_type == name else None
 
 
-def _other(scope: Scope, call: Call, number: float) -> str | None:
+def _other(scope: GraphScope, call: FileNode, number: float) -> str | None:
     """The operand of a node beside a constant of that one number; None where there is no such constant."""
     for place, name in enumerate(call.inputs if len(call.inputs) == 2 else ()):
         known = scope.constant(name)

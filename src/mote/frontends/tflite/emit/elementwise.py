@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
-from mote.frontends.tflite.writer import Blocks
+from mote.frontends.tflite.writer import BlockwiseQuantization
 from mote.graph import Op
 from mote.graph.types import DType
-from mote.ops.elementwise.activations import LeakyRelu, Table
+from mote.ops.elementwise.activations import LeakyRelu, LookupTable
 from mote.ops.elementwise.arithmetic import Add, Arithmetic
 from mote.ops.elementwise.cast import Cast
 from mote.ops.elementwise.select import Select
@@ -27,7 +27,7 @@ def plain(e: Emitter, op: Op) -> None:
     e.op(op.kind, e.all(op.inputs), e.all(op.outputs))
 
 
-def table(e: Emitter, op: Table) -> None:
+def table(e: Emitter, op: LookupTable) -> None:
     """A function of 8 bits: elements of a table that the numbers name, from the least on."""
     x, y = op.input(e.graph), op.output(e.graph)
     numbers, places = (e.writer.tensor(f"{y.name} ({what})", x.shape, DType.INT32) for what in ("numbers", "places"))
@@ -99,7 +99,7 @@ def _blockwise(e: Emitter, codes: int, scales: int) -> int:
     t, held = e.graph.tensors[codes], e.graph.tensors[scales]
     assert t.data is not None and held.data is not None
     factors = held.data.astype(np.float16) if held.stored == DType.FLOAT16 else held.data
-    blocks = Blocks(e.writer.const(held.name, factors), t.size // held.size)
+    blocks = BlockwiseQuantization(e.writer.const(held.name, factors), t.size // held.size)
     return e.writer.const(t.name, t.data, dtype="" if t.stored is None else t.stored.value, blocks=blocks)
 
 

@@ -15,7 +15,7 @@ from mote.graph.types import DType
 from mote.ops.classical.non_max_suppression import Suppression
 from mote.ops.indexing.gather import DynamicSlice
 from mote.ops.indexing.scatter import OneHot, ReverseSequence, ScatterNd, SparseToDense
-from mote.ops.moves.constant import Constant
+from mote.ops.moves.constant import ConstantOutput
 from mote.ops.moves.gather_constant import MirrorPad, Pick, Places
 from mote.ops.moves.multi_output import Part
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
@@ -241,7 +241,7 @@ def rfft2d(e: Emitter, op: Rfft2d) -> None:
     _with(e, op, "RFFT2D", e.ints([op.height, op.width]))
 
 
-def constant(e: Emitter, op: Constant) -> None:
+def constant(e: Emitter, op: ConstantOutput) -> None:
     """A value that is known is a constant of the file, not an operator."""
     y = op.output(e.graph)
     (value,) = op.evaluate(e.graph, [])

@@ -11,7 +11,7 @@ from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.emit.steps import Steps
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
-from mote.ops.recurrent.gates import Function, Gate
+from mote.ops.recurrent.gates import Gate, GateActivation
 from mote.ops.recurrent.gru import Gru
 from mote.ops.recurrent.sequences import (
     BIAS,
@@ -21,13 +21,13 @@ from mote.ops.recurrent.sequences import (
     WEIGHTS,
     LstmSequence,
     Recurrent,
-    Result,
+    RecurrentOutput,
     RnnSequence,
 )
 
 MOST_STEPS = 128
 """Of a sequence: each is some operators of the file."""
-GATES = {Function.LOGISTIC: "LOGISTIC", Function.TANH: "TANH", Function.RELU: "RELU"}
+GATES = {GateActivation.LOGISTIC: "LOGISTIC", GateActivation.TANH: "TANH", GateActivation.RELU: "RELU"}
 """What TFLite has for the functions of gates."""
 
 
@@ -101,13 +101,13 @@ class _Unrolled:
         """The results that are wanted: steps in their order, and states after the last one."""
         op, e = self.op, self.e
         axis = 0 if op.time_major else 1
-        found = {Result.HIDDEN: states[0], **({Result.CELL: states[1]} if len(states) > 1 else {})}
-        if op.results == (Result.SEQUENCE,):
+        found = {RecurrentOutput.HIDDEN: states[0], **({RecurrentOutput.CELL: states[1]} if len(states) > 1 else {})}
+        if op.results == (RecurrentOutput.SEQUENCE,):
             self.s.last("PACK", outputs, values_count=len(outputs), axis=axis)
             return
-        if Result.SEQUENCE in op.results:
-            shape = op.shape_of(e.graph, Result.SEQUENCE)
-            found[Result.SEQUENCE] = self.s.make("PACK", outputs, shape, values_count=len(outputs), axis=axis)
+        if RecurrentOutput.SEQUENCE in op.results:
+            shape = op.shape_of(e.graph, RecurrentOutput.SEQUENCE)
+            found[RecurrentOutput.SEQUENCE] = self.s.make("PACK", outputs, shape, values_count=len(outputs), axis=axis)
         flat = [self._flat(found[r], int(np.prod(op.shape_of(e.graph, r)))) for r in op.results]
         shape = op.output(e.graph).shape
         if len(flat) > 1:

@@ -16,26 +16,25 @@ from mote.ops.classical.distances_svm import (
     VECTORS,
     WEIGHTS,
     Distances,
-    Function,
+    KernelFunction,
     Metric,
     SupportVectors,
 )
-from mote.ops.elementwise.binary_integer import Function as WholeFunction
-from mote.ops.elementwise.binary_integer import Whole
+from mote.ops.elementwise.binary_integer import IntegerFunction, Whole
 from mote.ops.elementwise.float_math import DoublePrecision
 from mote.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
 
 WHOLE = {
-    WholeFunction.ADD: "ADD",
-    WholeFunction.SUBTRACT: "SUB",
-    WholeFunction.MULTIPLY: "MUL",
-    WholeFunction.LEAST: "MINIMUM",
-    WholeFunction.MOST: "MAXIMUM",
-    WholeFunction.MODULO: "FLOOR_MOD",
-    WholeFunction.XOR: "BITWISE_XOR",
-    WholeFunction.EQUAL: "EQUAL",
-    WholeFunction.GREATER: "GREATER",
-    WholeFunction.GREATER_EQUAL: "GREATER_EQUAL",
+    IntegerFunction.ADD: "ADD",
+    IntegerFunction.SUBTRACT: "SUB",
+    IntegerFunction.MULTIPLY: "MUL",
+    IntegerFunction.LEAST: "MINIMUM",
+    IntegerFunction.MOST: "MAXIMUM",
+    IntegerFunction.MODULO: "FLOOR_MOD",
+    IntegerFunction.XOR: "BITWISE_XOR",
+    IntegerFunction.EQUAL: "EQUAL",
+    IntegerFunction.GREATER: "GREATER",
+    IntegerFunction.GREATER_EQUAL: "GREATER_EQUAL",
 }
 """What TFLite has for functions of integers that stand for themselves."""
 
@@ -139,7 +138,7 @@ def support_vectors(e: Emitter, op: SupportVectors) -> None:
 
 def _numbers(s: Steps, e: Emitter, op: SupportVectors, shape: Shape) -> int:
     """[rows, count]: the kernel of the machine."""
-    if op.function == Function.RADIAL:
+    if op.function == KernelFunction.RADIAL:
         squares = s.make("SUM", [_apart(s, e, op, False), e.ints([2])], shape)
         return s.make("EXP", [s.make("MUL", [squares, s.number(-op.gamma)], shape)], shape)
     x, vectors = op.input(e.graph), _data(op.input(e.graph, VECTORS))
@@ -147,7 +146,7 @@ def _numbers(s: Steps, e: Emitter, op: SupportVectors, shape: Shape) -> int:
     given = s.make("RESHAPE", [e.at(x.id), e.ints(rows)], rows, new_shape=list(rows))
     offsets = np.full(shape[1], op.offset)
     inner = s.make("FULLY_CONNECTED", _layer(s, given, vectors * op.gamma, offsets), shape)
-    if op.function == Function.SIGMOID:
+    if op.function == KernelFunction.SIGMOID:
         return s.make("TANH", [inner], shape)
     if op.degree == 0:
         raise UnsaidError("a polynomial of degree 0")

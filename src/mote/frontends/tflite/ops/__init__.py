@@ -26,7 +26,7 @@ from mote.frontends.tflite.ops import (
 from mote.graph import Op
 from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Sum
-from mote.ops.signal.rfft2d import ComplexAbs, Imag, Real
+from mote.ops.signal.rfft2d import ComplexAbs, Imag, RealPart
 
 Parser = Callable[[Node], Op | list[Op]]
 
@@ -109,7 +109,7 @@ PARSERS: Mapping[str, Parser] = {
     "QUANTIZE": elementwise.quantize,
     "RANGE": constants.range_,
     "RANK": constants.rank,
-    "REAL": spectra.of_complex(Real),
+    "REAL": spectra.of_complex(RealPart),
     "REDUCE_ALL": reductions.reduction(ReduceAll),
     "REDUCE_ANY": reductions.reduction(ReduceAny),
     "REDUCE_MAX": reductions.reduction(ReduceMax),

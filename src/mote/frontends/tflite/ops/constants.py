@@ -9,7 +9,7 @@ from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.graph import Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.moves.constant import Constant
+from mote.ops.moves.constant import ConstantOutput
 
 MOST_RANGE = 1 << 20
 """Elements of a range."""
@@ -94,4 +94,4 @@ def where(node: Node) -> Op:
 
 
 def _constant(node: Node, values: tuple[int | float, ...], shape: Shape) -> Op:
-    return Constant(**{**node.same(), "inputs": ()}, values=values, shape=shape)
+    return ConstantOutput(**{**node.same(), "inputs": ()}, values=values, shape=shape)

@@ -16,7 +16,7 @@ from mote.ops.elementwise.activations import (
     Relu0To1,
     Relu6,
     ReluN1To1,
-    Requantize,
+    RequantizeInt8,
     Tanh,
 )
 from mote.ops.elementwise.cast import Cast
@@ -65,4 +65,4 @@ def quantize(node: Node) -> Op:
     if given == DType.FLOAT32:
         return Quantize(**node.same())
     bytes_ = {given, wanted} <= {DType.INT8, DType.UINT8}
-    return Requantize(**node.same()) if bytes_ else Rescale(**node.same())
+    return RequantizeInt8(**node.same()) if bytes_ else Rescale(**node.same())

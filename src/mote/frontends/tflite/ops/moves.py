@@ -13,7 +13,7 @@ from mote.frontends.tflite.node import Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
 from mote.graph.types import Activation, DType
-from mote.ops.elementwise.activations import Rescale
+from mote.ops.elementwise.activations import ConcatRescale
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose, same_steps
 from mote.ops.moves.reshape import Reshape
 
@@ -123,7 +123,7 @@ def _on_one_scale(node: Node, parts: Sequence[Tensor]) -> tuple[tuple[int, ...],
             continue
         inner = replace(y, id=max(node.tensors) + 1, name=f"{x.name} (rescaled)", shape=x.shape, inner=True)
         node.tensors[inner.id] = inner
-        ops.append(Rescale(inputs=(x.id,), outputs=(inner.id,), name=inner.name, index=node.index))
+        ops.append(ConcatRescale(inputs=(x.id,), outputs=(inner.id,), name=inner.name, index=node.index))
         inputs.append(inner.id)
     return tuple(inputs), ops
 

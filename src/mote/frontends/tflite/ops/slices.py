@@ -16,7 +16,7 @@ from mote.ops.moves.slice import Slice
 
 
 @dataclass(frozen=True)
-class Box:
+class SliceBounds:
     """What a slice takes of each axis, and the shape that the result has."""
 
     begin: list[int]
@@ -40,7 +40,7 @@ def slice_(node: Node) -> Op:
     size = [n - b if s == -1 else s for n, b, s in zip(shape, begin, size, strict=True)]
     if any(b < 0 or s < 1 or b + s > n for n, b, s in zip(shape, begin, size, strict=True)):
         raise UnsupportedNodeError(f"begin {begin} and size {size} reach outside an input of shape {shape}")
-    return _slice(node, 0, 0, Box(begin, size, [1] * len(shape), tuple(size)))
+    return _slice(node, 0, 0, SliceBounds(begin, size, [1] * len(shape), tuple(size)))
 
 
 def _moving_slice(node: Node) -> Op:
@@ -120,7 +120,7 @@ def _shares(node: Node, source: int, axis: int, sizes: list[int], *, unpacked: b
         begin = [sum(sizes[:i]) if a == axis else 0 for a in range(len(shape))]
         size = [n if a == axis else m for a, m in enumerate(shape)]
         kept = tuple(m for a, m in enumerate(size) if a != axis) if unpacked else tuple(size)
-        ops.append(_slice(node, source, i, Box(begin, size, [1] * len(shape), kept)))
+        ops.append(_slice(node, source, i, SliceBounds(begin, size, [1] * len(shape), kept)))
     return ops
 
 
@@ -146,7 +146,7 @@ def strided_slice(node: Node) -> Op:
         begin.append(first)
         size.append(count)
         strides.append(step)
-    return _slice(node, 0, 0, Box(begin, size, strides, _sliced(size, specs, len(triples), masks)))
+    return _slice(node, 0, 0, SliceBounds(begin, size, strides, _sliced(size, specs, len(triples), masks)))
 
 
 def _moving_strided_slice(node: Node, masks: dict[str, int]) -> Op:
@@ -235,7 +235,7 @@ def _indices(n: int, given: tuple[int, ...], flags: dict[str, bool], *, relative
     return first, -((first - last) // step) if step > 0 else (first - last - step - 1) // -step, step
 
 
-def _slice(node: Node, source: int, i: int, box: Box) -> Op:
+def _slice(node: Node, source: int, i: int, box: SliceBounds) -> Op:
     """Output i of the node as a slice of input `source`; all of it is a reshape."""
     x, y = node.input(source), node.output(i)
     shape = box.shape if node.is_open(i) else y.shape

@@ -12,7 +12,7 @@ from mote.frontends.build.elementwise import Function, Pair
 from mote.frontends.build.integers import whole
 from mote.frontends.torch.node import Node, Parser
 from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import Function as Whole
+from mote.ops.elementwise.binary_integer import IntegerFunction as Integer
 
 
 def _pair(function: Pair) -> Parser:
@@ -46,7 +46,7 @@ def _comparison(function: Pair) -> Parser:
     return parse
 
 
-def _bitwise(function: Whole, logical: Pair | None = None) -> Parser:
+def _bitwise(function: Integer, logical: Pair | None = None) -> Parser:
     """An operator on bits, of integers or of truths."""
 
     def parse(node: Node) -> Value:
@@ -92,7 +92,7 @@ def _truncated(b: Builder, x: Value) -> Value:
 def _fmod(node: Node) -> Value:
     b, x, y = node.b, node.operand("self", node.dtype), node.operand("other", node.dtype)
     if node.dtype.integer:
-        return whole(b, Whole.REMAINDER, x, y)
+        return whole(b, Integer.REMAINDER, x, y)
     return make.sub(b, x, make.mul(b, _truncated(b, make.div(b, x, y)), y))
 
 
@@ -194,9 +194,9 @@ PAIRS: Mapping[str, Parser] = {
     "ge": _comparison(make.greater_equal),
     "lt": _comparison(make.less),
     "le": _comparison(make.less_equal),
-    "bitwise_and": _bitwise(Whole.AND, make.logical_and),
-    "bitwise_or": _bitwise(Whole.OR, make.logical_or),
-    "bitwise_xor": _bitwise(Whole.XOR, make.not_equal),
+    "bitwise_and": _bitwise(Integer.AND, make.logical_and),
+    "bitwise_or": _bitwise(Integer.OR, make.logical_or),
+    "bitwise_xor": _bitwise(Integer.XOR, make.not_equal),
     "hypot": _pair(_hypot),
     "logical_and": _logical(make.logical_and),
     "logical_or": _logical(make.logical_or),
@@ -246,9 +246,9 @@ PARSERS: Mapping[str, Parser] = {
     **dict.fromkeys(("aten.div.Tensor", "aten.div.Scalar", "aten.div.Tensor_mode", "aten.div.Scalar_mode"), _div),
     **dict.fromkeys(("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", "aten.pow.Scalar"), _pow),
     **dict.fromkeys(("aten.clamp.default", "aten.clamp.Tensor"), _clamp),
-    **dict.fromkeys(("aten.__lshift__.Scalar", "aten.bitwise_left_shift.Tensor"), _bitwise(Whole.SHIFT_LEFT)),
-    **dict.fromkeys(("aten.__rshift__.Scalar", "aten.bitwise_right_shift.Tensor"), _bitwise(Whole.SHIFT_RIGHT)),
-    "aten.bitwise_left_shift.Tensor_Scalar": _bitwise(Whole.SHIFT_LEFT),
+    **dict.fromkeys(("aten.__lshift__.Scalar", "aten.bitwise_left_shift.Tensor"), _bitwise(Integer.SHIFT_LEFT)),
+    **dict.fromkeys(("aten.__rshift__.Scalar", "aten.bitwise_right_shift.Tensor"), _bitwise(Integer.SHIFT_RIGHT)),
+    "aten.bitwise_left_shift.Tensor_Scalar": _bitwise(Integer.SHIFT_LEFT),
     "aten.where.self": _where,
     "aten.bitwise_not.default": _bitwise_not,
     "aten.isnan.default": _is_nan,

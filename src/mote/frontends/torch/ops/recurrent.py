@@ -11,7 +11,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import moves, recurrent
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
-from mote.ops.recurrent.sequences import Result
+from mote.ops.recurrent.sequences import RecurrentOutput
 
 
 def _recurrent(kind: str, *functions: str) -> Parser:
@@ -23,12 +23,12 @@ def _recurrent(kind: str, *functions: str) -> Parser:
             raise UnsupportedNodeError("dropout is for training: export the module in evaluation mode")
         first = node.flag("batch_first")
         wanted = [result for place, result in enumerate(_RESULTS) if node.reads(place)]
-        ends: dict[Result, list[Value]] = {Result.HIDDEN: [], Result.CELL: []}
+        ends: dict[RecurrentOutput, list[Value]] = {RecurrentOutput.HIDDEN: [], RecurrentOutput.CELL: []}
         layers = _layers(node, kind, functions)
         for i, sides in enumerate(layers):
             last = i == len(layers) - 1
-            needed = {*(result for result in wanted if result in ends), *([] if last else [Result.SEQUENCE])}
-            needed |= {Result.SEQUENCE} if last and Result.SEQUENCE in wanted else set()
+            needed = {*(result for result in wanted if result in ends), *([] if last else [RecurrentOutput.SEQUENCE])}
+            needed |= {RecurrentOutput.SEQUENCE} if last and RecurrentOutput.SEQUENCE in wanted else set()
             hidden, cell = (_begin(b, state, i, len(sides), first) for state in _states(node, kind))
             made = recurrent.layer(
                 b, kind, x, sides, batch_first=first, hidden=hidden, cell=cell, after=True, wanted=needed
@@ -36,15 +36,15 @@ def _recurrent(kind: str, *functions: str) -> Parser:
             for result, found in ends.items():
                 if result in made:
                     found.append(_turned(b, made[result], first))
-            x = _joined(b, made[Result.SEQUENCE], first) if Result.SEQUENCE in made else x
+            x = _joined(b, made[RecurrentOutput.SEQUENCE], first) if RecurrentOutput.SEQUENCE in made else x
         whole = {result: moves.concat(b, found, 0) for result, found in ends.items() if found}
-        whole |= {Result.SEQUENCE: x} if Result.SEQUENCE in wanted else {}
+        whole |= {RecurrentOutput.SEQUENCE: x} if RecurrentOutput.SEQUENCE in wanted else {}
         return [whole.get(result) for result in _RESULTS[: 3 if kind == "LSTM" else 2]]
 
     return parse
 
 
-_RESULTS = (Result.SEQUENCE, Result.HIDDEN, Result.CELL)
+_RESULTS = (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN, RecurrentOutput.CELL)
 """What PyTorch's operators give, in this order."""
 
 
@@ -56,7 +56,7 @@ def _states(node: Node, kind: str) -> tuple[Value, Value | None]:
     return node.value("hx"), None
 
 
-def _layers(node: Node, kind: str, functions: Sequence[str]) -> list[list[recurrent.Side]]:
+def _layers(node: Node, kind: str, functions: Sequence[str]) -> list[list[recurrent.RecurrentDirection]]:
     """The weights of each layer, forwards and backwards."""
     arrays = [node.b.known(value, "a weight") for value in node.several("params")]
     count, sides = node.integer("num_layers"), 2 if node.flag("bidirectional") else 1

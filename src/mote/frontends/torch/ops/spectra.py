@@ -18,7 +18,7 @@ from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
 from mote.graph.types import DType
 from mote.ops.signal.fft import LENGTHS
-from mote.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, Real, Rfft2d
+from mote.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, RealPart, Rfft2d
 
 TRANSFORM = "aten._fft_r2c.default"
 MOVES = frozenset(
@@ -61,7 +61,7 @@ def of_complex(node: Node, parsers: Mapping[str, Parser]) -> Value | Complex | N
         return Complex(lambda kind: _moved(node, first, given.part(kind), parsers[code]))
     if code == "aten.abs.default":
         return given.part(ComplexAbs)
-    real, imaginary = given.part(Real), given.part(Imag)
+    real, imaginary = given.part(RealPart), given.part(Imag)
     if code == "aten.view_as_real.default":
         return moves.stack(node.b, [real, imaginary], real.rank)
     if code == "aten.angle.default":
@@ -118,9 +118,9 @@ def _product(b: Builder, x: Value, count: int) -> Complex:
 
     def part(kind: Part) -> Value:
         if kind is ComplexAbs:
-            real, imaginary = (elementwise.square(b, part(p)) for p in (Real, Imag))
+            real, imaginary = (elementwise.square(b, part(p)) for p in (RealPart, Imag))
             return elementwise.sqrt(b, elementwise.add(b, real, imaginary))
-        table = np.cos(angles) if kind is Real else -np.sin(angles)
+        table = np.cos(angles) if kind is RealPart else -np.sin(angles)
         return matrix.linear(b, x, table.astype(np.float32))
 
     return Complex(part)

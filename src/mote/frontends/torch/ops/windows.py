@@ -107,7 +107,7 @@ def _adaptive(node: Node, x: Value, count: int, *, largest: bool) -> Value:
     return windows.adaptive_pool(b, x, wanted, largest=largest)
 
 
-def _resize(axes: int, taps: Callable[[int, int, float | None, bool], resize.Taps]) -> Parser:
+def _resize(axes: int, taps: Callable[[int, int, float | None, bool], resize.ResizeTaps]) -> Parser:
     """Images of another size; `taps` says what each new element along an axis is made from."""
 
     def parse(node: Node) -> Value:
@@ -136,28 +136,30 @@ def _scales(node: Node, axes: int) -> list[float | None]:
     return [node.real(name) if node.has(name) else None for name in names]
 
 
-def _nearest(size: int, new: int, scale: float | None, _: bool) -> resize.Taps:
+def _nearest(size: int, new: int, scale: float | None, _: bool) -> resize.ResizeTaps:
     return resize.nearest(resize.positions(size, new, "asymmetric", scale), size, "floor")
 
 
-def _nearest_exact(size: int, new: int, scale: float | None, _: bool) -> resize.Taps:
+def _nearest_exact(size: int, new: int, scale: float | None, _: bool) -> resize.ResizeTaps:
     return resize.nearest(resize.positions(size, new, "half_pixel", scale), size, "round_prefer_ceil")
 
 
-def _linear(size: int, new: int, scale: float | None, corners: bool) -> resize.Taps:
+def _linear(size: int, new: int, scale: float | None, corners: bool) -> resize.ResizeTaps:
     return resize.linear(resize.positions(size, new, "align_corners" if corners else "half_pixel", scale), size)
 
 
-def _linear_smooth(size: int, new: int, scale: float | None, corners: bool) -> resize.Taps:
+def _linear_smooth(size: int, new: int, scale: float | None, corners: bool) -> resize.ResizeTaps:
     at = resize.positions(size, new, "align_corners" if corners else "half_pixel", scale)
     return resize.linear(at, size, new / size if scale is None else scale, exclude_outside=True)
 
 
-def _cubic(size: int, new: int, scale: float | None, corners: bool) -> resize.Taps:
+def _cubic(size: int, new: int, scale: float | None, corners: bool) -> resize.ResizeTaps:
     return resize.cubic(resize.positions(size, new, "align_corners" if corners else "half_pixel", scale), size)
 
 
-def _resizing(name: str, axes: int, taps: Callable[[int, int, float | None, bool], resize.Taps]) -> dict[str, Parser]:
+def _resizing(
+    name: str, axes: int, taps: Callable[[int, int, float | None, bool], resize.ResizeTaps]
+) -> dict[str, Parser]:
     taken_apart = ("upsample_bilinear2d", "upsample_bicubic2d")
     kinds = ("default",) if name.startswith("_") else ("vec",) if name in taken_apart else ("vec", "default")
     return {f"aten.{name}.{kind}": _resize(axes, taps) for kind in kinds}
