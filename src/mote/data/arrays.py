@@ -63,11 +63,11 @@ def _members(file: IO[bytes]) -> dict[str, Array]:
         infos = members.infolist()
         if sum(info.file_size for info in infos) > MOST:
             raise ValueError(f"it would take more than {MOST:,} bytes")
-        found = {}
+        arrays = {}
         for info in infos:
             with members.open(info) as member:
-                found[info.filename.removesuffix(".npy")] = _array(member, info.file_size)
-        return found
+                arrays[info.filename.removesuffix(".npy")] = _array(member, info.file_size)
+        return arrays
 
 
 def _array(file: IO[bytes], size: int) -> Array:

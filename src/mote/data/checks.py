@@ -80,8 +80,8 @@ def first_not_finite(array: Array) -> int | None:
 
 def _is_finite(array: Array) -> Array:
     """Which numbers are some of float32; NaN is not below anything."""
-    found: Array = np.abs(array) <= LARGEST
-    return found
+    finite: Array = np.abs(array) <= LARGEST
+    return finite
 
 
 def _check_several(data: Dataset) -> None:

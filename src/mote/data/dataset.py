@@ -54,9 +54,9 @@ def dataset(
     in words or as a function; `labelled` refuses data without labels, `several` data of one sample, or of samples that
     are all the same.
     """
-    found = _read(data, inputs, labels, preprocessing(preprocess))
-    check(found, labelled=labelled, several=several)
-    return found
+    samples = _read(data, inputs, labels, preprocessing(preprocess))
+    check(samples, labelled=labelled, several=several)
+    return samples
 
 
 def _read(data: Any, inputs: str, labels: str, prepare: Preprocessing) -> Dataset:
@@ -171,13 +171,13 @@ def _arrays(arrays: Mapping[Any, Any]) -> dict[str, Array]:
 def _array(value: Any) -> Array:
     """What NumPy makes of a value, if that is one array."""
     try:
-        found: Array = np.asarray(value)
+        array: Array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:  # the last is PyTorch's, of tensors that are being trained
         raise MoteError(
             f"is no array ({error})", where=OPTION, remedy="give numbers, in rows of the same length"
         ) from None
-    if found.dtype.kind not in NUMBERS + TEXTS:
+    if array.dtype.kind not in NUMBERS + TEXTS:
         raise MoteError(
             f"has {type(value).__name__} where an array of numbers is wanted", where=OPTION, remedy="give numbers"
         )
-    return found
+    return array

@@ -110,15 +110,15 @@ class Dataset:
         if self.columns and len(graph.inputs) == 1:
             return self._by_feature(graph.tensors[graph.inputs[0]]).cases(graph)
         laid = {name: _laid(name, array, graph) for name, array in self.inputs.items()}
-        found = inferences(graph, laid, self.where, self.inputs)
-        if len(found) != len(self):
+        cases = inferences(graph, laid, self.where, self.inputs)
+        if len(cases) != len(self):
             raise MoteError(
-                f"has {len(self):,} samples of which {len(found):,} inferences would be made: "
+                f"has {len(self):,} samples of which {len(cases):,} inferences would be made: "
                 + ", ".join(f"'{name}' is {described(array)}" for name, array in self.inputs.items()),
                 where=self.where,
                 remedy="let the first axis count the samples, also where there is one only",
             )
-        return found
+        return cases
 
 
 def _laid(name: str, array: Array, graph: Graph) -> Array:

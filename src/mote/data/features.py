@@ -82,8 +82,8 @@ def cepstrum(energies: Array, count: int) -> Array:
             f"{count} coefficients of {filters} filters cannot be", where="option preprocess", remedy="take fewer"
         )
     angles = np.pi / filters * np.outer(np.arange(filters) + 0.5, np.arange(count))
-    found: Array = energies @ (np.cos(angles) * np.sqrt(2 / filters))
-    return found
+    coefficients: Array = energies @ (np.cos(angles) * np.sqrt(2 / filters))
+    return coefficients
 
 
 def _frames(sound: Array, bands: Bands) -> Iterator[Array]:

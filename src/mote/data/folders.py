@@ -75,13 +75,13 @@ def _reading(where: str) -> Iterator[None]:
 
 
 def _walk(folder: Path, where: str) -> list[Path]:
-    found = []
+    files = []
     for file in folder.rglob("*"):
         if file.is_file():
-            found.append(file)
-        if len(found) > MOST_FILES:
+            files.append(file)
+        if len(files) > MOST_FILES:
             raise _too_many(where)
-    return found
+    return files
 
 
 def read_whole(file: Path) -> bytes:
@@ -117,15 +117,15 @@ def _within(files: Sequence[File], inside: str, where: str) -> list[File]:
     if not inside:
         return list(files)
     base = PurePosixPath(inside)
-    found = [File(file.name.relative_to(base), file.read) for file in files if base in file.name.parents]
-    if not found:
+    below = [File(file.name.relative_to(base), file.read) for file in files if base in file.name.parents]
+    if not below:
         tops = sorted({file.name.parts[0] for file in files if len(file.name.parts) > 1})
         raise MoteError(
             f"the archive has no folder '{inside}'; it has {', '.join(tops[:20]) or 'none'}",
             where=where,
             remedy="name a folder that is in it",
         )
-    return found
+    return below
 
 
 def _chosen(files: Sequence[File], where: str) -> list[File]:

@@ -90,9 +90,9 @@ def _number(text: str, classes: Sequence[str], where: str) -> int:
 def _samples(numbers: Mapping[str, Array], labels: Array | None, where: str) -> dict[str, Array]:
     """All arrays that are as many as the labels, or as each other."""
     counts = {len(array) for array in numbers.values()} if labels is None else {len(labels)} if labels.ndim else set()
-    found = {name: array for name, array in numbers.items() if len(array) in counts}
-    if found and len(counts) == 1:
-        return found
+    samples = {name: array for name, array in numbers.items() if len(array) in counts}
+    if samples and len(counts) == 1:
+        return samples
     if len(numbers) == 1 and labels is not None and labels.ndim:
         ((name, array),) = numbers.items()
         raise MoteError(
@@ -100,7 +100,7 @@ def _samples(numbers: Mapping[str, Array], labels: Array | None, where: str) -> 
             where=where,
             remedy="give a label for each sample, or say which arrays they are: --inputs NAME --labels NAME",
         )
-    why = "arrays of different lengths" if found else "no array of samples"
+    why = "arrays of different lengths" if samples else "no array of samples"
     raise MoteError(
         f"has {why}; it has {_list(numbers)}"
         + ("" if labels is None else f", and {len(labels) if labels.ndim else 1:,} labels"),

@@ -220,8 +220,8 @@ def _weights(given: int, wanted: int) -> Array:
     middles = (np.arange(wanted) + 0.5) * ratio - 0.5
     far = np.abs(np.arange(given) - middles[:, None]) / max(ratio, 1)
     weights = np.maximum(0, 1 - far)
-    found: Array = weights / weights.sum(1, keepdims=True)
-    return found
+    normalized: Array = weights / weights.sum(1, keepdims=True)
+    return normalized
 
 
 def _sound(sample: Sample) -> Array:
@@ -234,12 +234,12 @@ def _sound(sample: Sample) -> Array:
 
 
 def _rate(sample: Sample, rate: int) -> int:
-    found = rate or sample.rate
-    if found < 1:
+    hertz = rate or sample.rate
+    if hertz < 1:
         raise MoteError(
             f"{sample.name} does not say how many samples a second it has", where=WHERE, remedy="say it: rate=16000"
         )
-    return found
+    return hertz
 
 
 def _power_of_two(frame: int) -> int:

@@ -37,15 +37,15 @@ Refusal = tuple[str, str]
 def detect(data: bytes, where: str) -> Format:
     """The format of a file. What is nothing that is known is what its name says, whose reader then tells what is wrong
     with it; other formats are refused, each with the way from there to here."""
-    found = _recognized(data)
-    if isinstance(found, Format):
-        return found
-    if found is None:
+    recognized = _recognized(data)
+    if isinstance(recognized, Format):
+        return recognized
+    if recognized is None:
         suffix = Path(where).suffix.lower()
         named = next((format for format, usual in SUFFIXES.items() if usual == suffix), None)
         if named is not None:
             return named
-    what, remedy = found or ("is of no format that Mote knows", EXPORT)
+    what, remedy = recognized or ("is of no format that Mote knows", EXPORT)
     raise MoteError(what, where=where, remedy=remedy)
 
 
@@ -78,9 +78,9 @@ _COREML = ("is a Core ML model, which Mote does not read", EXPORT)
 
 def _recognized(data: bytes) -> Format | Refusal | None:
     for recognize in (_by_mark, _archive, _text, _protobuf):
-        found = recognize(data)
-        if found is not None:
-            return found
+        format_or_refusal = recognize(data)
+        if format_or_refusal is not None:
+            return format_or_refusal
     return None
 
 
@@ -125,9 +125,9 @@ def _archive(data: bytes) -> Format | Refusal | None:
     except (BadZipFile, NotImplementedError, ValueError, OSError, RuntimeError) as error:
         return f"is a ZIP file that is damaged ({error})", "copy or export it again"
     last = {name.rpartition("/")[2] for name in names}
-    for wanted, found in _MEMBERS:
+    for wanted, format_or_refusal in _MEMBERS:
         if wanted(set(names), last):
-            return found
+            return format_or_refusal
     return "is a ZIP file, and neither a Keras nor a PyTorch model", EXPORT
 
 

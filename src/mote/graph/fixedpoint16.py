@@ -139,8 +139,8 @@ def line_ends(
 def _rounded(x: Reals) -> Reals:
     """Halves away from zero."""
     whole = np.trunc(x)
-    found: Reals = whole + np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x)
-    return found
+    rounded: Reals = whole + np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x)
+    return rounded
 
 
 def interpolate(x: Ints, ends: NDArray[np.int16]) -> Ints:

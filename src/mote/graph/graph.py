@@ -160,9 +160,9 @@ class Op(Attributes):
         return g.tensors[self.inputs[position]]
 
     def input(self, g: Graph, position: int = 0) -> Tensor:
-        found = self.tensor(g, position)
-        assert found is not None, f"{self.kind} '{self.name}' lacks input {position}"
-        return found
+        tensor = self.tensor(g, position)
+        assert tensor is not None, f"{self.kind} '{self.name}' lacks input {position}"
+        return tensor
 
     def output(self, g: Graph, position: int = 0) -> Tensor:
         return g.tensors[self.outputs[position]]
@@ -225,16 +225,16 @@ class Graph:
     @cached_property
     def ranges(self) -> dict[int, Range]:
         """Which values the tensors of the type that ranges are known of can have."""
-        found = {}
+        ranges = {}
         for i, t in self.tensors.items():
             if t.dtype == RANGED:
-                found[i] = anything(t) if t.data is None else between([t.data])
+                ranges[i] = anything(t) if t.data is None else between([t.data])
         for op in self.ops:
             if op.output(self).dtype == RANGED:
                 with working_on(op):
-                    narrower = op.range(self, [found.get(i) for i in op.inputs])
-                found |= {op.outputs[0]: narrower} if narrower else {}
-        return found
+                    narrower = op.range(self, [ranges.get(i) for i in op.inputs])
+                ranges |= {op.outputs[0]: narrower} if narrower else {}
+        return ranges
 
     def peak(self, op: Op) -> Peak | None:
         """How far the sums of one of the operators go."""
@@ -262,12 +262,12 @@ class Graph:
 
     @cached_property
     def consumers(self) -> dict[int, list[Op]]:
-        found: dict[int, list[Op]] = {}
+        consumers: dict[int, list[Op]] = {}
         for op in self.ops:
             for tensor in dict.fromkeys(op.inputs):
                 if tensor != ABSENT:
-                    found.setdefault(tensor, []).append(op)
-        return found
+                    consumers.setdefault(tensor, []).append(op)
+        return consumers
 
     def only_consumer(self, tensor: int) -> Op | None:
         """The one operator that reads `tensor`, if nothing else (a graph output included) does."""

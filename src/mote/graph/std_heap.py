@@ -34,10 +34,10 @@ def adjust(heap: list[int], top: int, length: int, value: int, before: Before) -
 
 def pop(heap: list[int], before: Before) -> int:
     """Take the greatest element away."""
-    found, value = heap[0], heap.pop()
+    top, value = heap[0], heap.pop()
     if heap:
         adjust(heap, 0, len(heap), value, before)
-    return found
+    return top
 
 
 def largest(values: Sequence[float], count: int) -> list[int]:

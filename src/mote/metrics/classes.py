@@ -45,8 +45,8 @@ def places(scores: Array, labels: Array) -> Array:
     """How many classes come before the right one, in the order of scores; of equal ones the first comes first."""
     right = scores[np.arange(len(scores)), labels][:, None]
     before = (np.arange(scores.shape[1]) < labels[:, None]) & (scores == right)
-    found: Array = ((scores > right) | before).sum(1)
-    return found
+    ranks: Array = ((scores > right) | before).sum(1)
+    return ranks
 
 
 def confusion(answers: Array, labels: Array, classes: int) -> Array:

@@ -17,12 +17,12 @@ def differences(outputs: Array, wanted: Array) -> Array:
             f"the model gives {given.shape[1]} numbers for a sample, and labels have {right.shape[1]}",
             remedy="give as many labels for a sample as the model has outputs",
         )
-    found: Array = given.astype(np.float64) - right
-    return found
+    errors: Array = given.astype(np.float64) - right
+    return errors
 
 
 def reconstruction_error(outputs: Array, inputs: Array) -> Array:
     """The mean squared difference between what a model was given and what it gives back, for each sample: the score of
     an anomaly, where the model was trained to give back what is usual."""
-    found: Array = np.square(differences(outputs, inputs)).mean(1)
-    return found
+    errors: Array = np.square(differences(outputs, inputs)).mean(1)
+    return errors

@@ -277,11 +277,11 @@ def real_weights(g: Graph, op: Op, values: Array, axis: int = 0) -> Array:
 
 def absolute_weights(values: Sequence[Array | None], *positions: int) -> list[Array | None]:
     """The inputs of an operator, with absolute values of those at some positions that are integers."""
-    found = list(values)
+    absolute = list(values)
     for p in positions:
-        value = found[p]
-        found[p] = value if value is None or value.dtype == np.float32 else np.abs(value.astype(np.int16))
-    return found
+        value = absolute[p]
+        absolute[p] = value if value is None or value.dtype == np.float32 else np.abs(value.astype(np.int16))
+    return absolute
 
 
 def wide_weights(w: Tensor) -> bool:

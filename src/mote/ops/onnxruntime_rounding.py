@@ -48,8 +48,8 @@ def fused(a: Array | np.floating[Any], b: Array | np.floating[Any], c: Array | n
 
 def saturated(real: Reals) -> Ints:
     """Real numbers as whole ones, halves to even, that fit 32 bits."""
-    found: Ints = np.rint(np.clip(real.astype(np.float64), -(2.0**31), 2.0**31)).astype(np.int64)
-    return found
+    rounded: Ints = np.rint(np.clip(real.astype(np.float64), -(2.0**31), 2.0**31)).astype(np.int64)
+    return rounded
 
 
 class EvenAdd(Add):
@@ -238,8 +238,8 @@ class EvenSoftmax(Op):
         scale, size = float(np.float32(x.scale)), x.shape[-1]
         room = max(0.0, float(np.log(float(np.finfo(np.float32).max) / size)) - RESERVED) / scale
         with np.errstate(under="ignore"):
-            found: Reals = np.exp((np.arange(256) - 255 + room) * scale).astype(np.float32)
-        return found
+            table: Reals = np.exp((np.arange(256) - 255 + room) * scale).astype(np.float32)
+        return table
 
     def factor(self, g: Graph) -> np.float32:
         """Steps of the output in one."""

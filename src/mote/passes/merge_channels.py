@@ -52,18 +52,18 @@ def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> ChannelRe
 
 def _first_alike(graph: Graph) -> dict[int, Ints]:
     """For each channel of each tensor the first one that always has the same values."""
-    found = {i: np.arange(t.channels) for i, t in graph.tensors.items() if t.data is None}
+    firsts = {i: np.arange(t.channels) for i, t in graph.tensors.items() if t.data is None}
     for op in graph.ops:
         threads, computed = op.threads(graph), op.computed(graph)
         if not computed or not (isinstance(op, Layer) or all(p in (threads or {}) for p, _ in computed)):
             continue
-        rows = _made_of(graph, op, threads or {}, found)
+        rows = _made_of(graph, op, threads or {}, firsts)
         if (values := graph.ranges.get(op.outputs[0])) is not None:
             rows = np.where(values.constant[:, None], 0, rows)
             rows = np.column_stack([rows, values.constant, np.where(values.constant, values.low, 0)])
         seen: dict[bytes, int] = {}
-        found[op.outputs[0]] = np.array([seen.setdefault(row.tobytes(), c) for c, row in enumerate(rows)])
-    return found
+        firsts[op.outputs[0]] = np.array([seen.setdefault(row.tobytes(), c) for c, row in enumerate(rows)])
+    return firsts
 
 
 def _made_of(graph: Graph, op: Op, threads: Mapping[int, Ints], first: Mapping[int, Ints]) -> Ints:

@@ -171,13 +171,13 @@ def _layer_constants(graph: Graph, op: Op, rows: Ints, columns: Mask, reader: Ch
     for column in np.flatnonzero(~columns & (reader.into != OUTSIDE)):
         weights[..., reader.into[column]] += weights[..., column]
     w = replace(w, data=weights.astype(w.data.dtype))
-    found = {1: _taken(_taken(w, rows, 0), np.flatnonzero(columns), -1)}
+    constants = {1: _taken(_taken(w, rows, 0), np.flatnonzero(columns), -1)}
     bias = (float_bias if real else bias_values)(b, w.shape[0]) + reader.bias[:, ~columns].sum(axis=1)
     if b is not None or bias.any():
         dtype = DType.FLOAT32 if real else DType.INT32
         data = bias[rows].astype(dtype.numpy)
-        found[2] = Tensor(-1, b.name if b else f"{op.name}/bias", data.shape, dtype, None, data)
-    return found
+        constants[2] = Tensor(-1, b.name if b else f"{op.name}/bias", data.shape, dtype, None, data)
+    return constants
 
 
 def _taken(t: Tensor, which: Ints, axis: int) -> Tensor:

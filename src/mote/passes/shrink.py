@@ -65,10 +65,10 @@ def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:
 
 def totals(removals: Iterable[Removal]) -> dict[RemovalKind, int]:
     """How many of each kind."""
-    found: dict[RemovalKind, int] = {}
+    totals: dict[RemovalKind, int] = {}
     for r in removals:
-        found[r.kind] = found.get(r.kind, 0) + r.count
-    return found
+        totals[r.kind] = totals.get(r.kind, 0) + r.count
+    return totals
 
 
 def weight_bytes(graph: Graph, op: Op) -> int:

@@ -71,15 +71,15 @@ def _removals(graph: Graph, free: Mapping[int, Mask], readers: Readers) -> list[
             if position in threads:
                 source = threads[position]
                 folded[i][source[folded[op.outputs[0]] & (source != OUTSIDE)]] = True
-    found = []
+    removals = []
     silent = {t: np.zeros_like(mask) for t, mask in free.items()}
     for op in graph.ops:
         y = op.outputs[0]
         silent[y] = _without_weights(graph, op, silent)
         gone, constant = free[y], folded[y]
         counts = {UNREAD: gone & ~constant, SILENT: gone & constant & silent[y], SETTLED: gone & constant & ~silent[y]}
-        found += [Removal(op.index, kind, int(mask.sum())) for kind, mask in counts.items() if mask.any()]
-    return found
+        removals += [Removal(op.index, kind, int(mask.sum())) for kind, mask in counts.items() if mask.any()]
+    return removals
 
 
 def _without_weights(graph: Graph, op: Op, silent: Mapping[int, Mask]) -> Mask:

@@ -95,11 +95,11 @@ def _replaced(graph: Graph, op: Op, ops: Sequence[Op], tensors: Iterable[Tensor]
 
 def _read(graph: Graph, outputs: Sequence[int]) -> set[int]:
     """All tensors that some tensors of a graph, and its states, are made from."""
-    found = {*outputs, *(s.after for s in graph.states)}
+    live = {*outputs, *(s.after for s in graph.states)}
     for op in reversed(graph.ops):
-        if found & set(op.outputs):
-            found.update(op.inputs)
-    return found
+        if live & set(op.outputs):
+            live.update(op.inputs)
+    return live
 
 
 def _without_constants(graph: Graph, op: Control, first: int) -> Control:
@@ -151,9 +151,9 @@ def _with_invariants(graph: Graph, op: While) -> tuple[Graph, While]:
 
 def _loop(graph: Graph, op: While) -> While:
     """The loop of a graph that makes the same as `op`."""
-    found = next(other for other in graph.ops if other.outputs == op.outputs)
-    assert isinstance(found, While)
-    return found
+    loop = next(other for other in graph.ops if other.outputs == op.outputs)
+    assert isinstance(loop, While)
+    return loop
 
 
 def _rearranged(op: While, order: Sequence[int], made: Sequence[int]) -> While:

@@ -52,7 +52,7 @@ def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]
     """Operators that are made from a tensor and constants alone, in their order, up to tensors that others see."""
     places = graph.places
     seen = {*graph.outputs, *(s.after for s in graph.states)}
-    found: list[Op] = []
+    members: list[Op] = []
     known = {source}
     queue: list[int] = []
     queued: set[int] = set()
@@ -65,15 +65,15 @@ def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]
                 heappush(queue, place)
 
     reach(source)
-    while queue and len(found) < MOST_OPERATORS:
+    while queue and len(members) < MOST_OPERATORS:
         op = graph.ops[heappop(queue)]
         single = len(op.outputs) == 1 and ABSENT not in op.inputs and not op.updates and not op.bodies
         if single and all(i in known for _, i in op.computed(graph)) and belongs(op):
-            found.append(op)
+            members.append(op)
             if op.outputs[0] not in seen and all(map(belongs, graph.consumers.get(op.outputs[0], []))):
                 known.add(op.outputs[0])
                 reach(op.outputs[0])
-    return found
+    return members
 
 
 def _needed(grown: list[Op], last: Op) -> list[Op]:

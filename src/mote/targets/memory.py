@@ -173,9 +173,9 @@ def read_reads(path: Path, where: str, keys: Any) -> Reads:
         if key in _READS_WHOLE and not is_whole(value, least, most):
             raise bad(path, f"{where}: '{key}' must be a whole number from {least:,} to {most:,}, not {cut(value)}")
     width = keys.get("read_bytes", Reads.read_bytes)
-    found = Reads(**{"line_bytes": width, **keys})
-    _check_reads(path, where, found)
-    return found
+    reads = Reads(**{"line_bytes": width, **keys})
+    _check_reads(path, where, reads)
+    return reads
 
 
 def _check_reads(path: Path, where: str, found: Reads) -> None:

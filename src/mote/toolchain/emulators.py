@@ -76,10 +76,10 @@ def execute(
 
 def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: str) -> list[tuple[int, int, bytes]]:
     """The records of a run that came to its end."""
-    found = records(workdir)
-    if failure_in(found) or not finished(found):
-        raise _crash(elf, target, emulator, found, said)
-    return found
+    stream = records(workdir)
+    if failure_in(stream) or not finished(stream):
+        raise _crash(elf, target, emulator, stream, said)
+    return stream
 
 
 def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = True) -> list[str]:

@@ -61,9 +61,9 @@ class Value:
     def atoms(self) -> list[Atom]:
         """The parts of its axes in the order in which they are stored."""
         arrangement = ElementOrder.plain(self.size) if self.constant else self.arrangement
-        found = arrangement.split(self.shape)
-        assert found is not None, f"{self.arrangement} does not fit {self.shape}"
-        return found
+        atoms = arrangement.split(self.shape)
+        assert atoms is not None, f"{self.arrangement} does not fit {self.shape}"
+        return atoms
 
     def axis(self, axis: int) -> int:
         """An axis that may be counted from the end."""
@@ -79,11 +79,11 @@ class Value:
 def ordered(atoms: Sequence[Atom], axes: Sequence[int], free: Collection[int] = ()) -> list[Atom]:
     """The atoms of some axes, one axis after another: within those that are free as they are stored, else as they are
     counted."""
-    found = []
+    order = []
     for axis in axes:
         own = [atom for atom in atoms if atom.axis == axis]
-        found += own if axis in free else sorted(own)
-    return found
+        order += own if axis in free else sorted(own)
+    return order
 
 
 def places(atoms: Sequence[Atom]) -> Array:

@@ -145,10 +145,10 @@ def one_against_rest(b: Builder, decided: Value, won: Value) -> Value:
 
 def _sides(classes: int) -> Array:
     """[classes, pairs]: 1 for the first class of a pair, -1 for the second."""
-    found = np.zeros((classes, classes * (classes - 1) // 2))
+    sides = np.zeros((classes, classes * (classes - 1) // 2))
     for number, (i, j) in enumerate(combinations(range(classes), 2)):
-        found[i, number], found[j, number] = 1, -1
-    return found
+        sides[i, number], sides[j, number] = 1, -1
+    return sides
 
 
 def matches(b: Builder, x: Value, numbers: Sequence[float]) -> Value:

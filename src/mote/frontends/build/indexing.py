@@ -30,11 +30,11 @@ def as_indices(b: Builder, indices: Value, sizes: Array | int) -> Value:
     if not indices.dtype.integer:
         raise UnsupportedNodeError(f"indices of type {indices.dtype} are not supported")
     signed = indices.dtype.limits[0] < 0
-    found = elementwise.cast(b, indices, DType.INT32)
+    positions = elementwise.cast(b, indices, DType.INT32)
     if not signed:
-        return found
-    ends = elementwise.add(b, found, b.constant(np.asarray(sizes, np.int32)))
-    return elementwise.where(b, elementwise.less(b, found, elementwise.scalar(b, 0, DType.INT32)), ends, found)
+        return positions
+    ends = elementwise.add(b, positions, b.constant(np.asarray(sizes, np.int32)))
+    return elementwise.where(b, elementwise.less(b, positions, elementwise.scalar(b, 0, DType.INT32)), ends, positions)
 
 
 def gather(b: Builder, value: Value, axis: int, indices: Value, *, from_end: bool = False) -> Value:
@@ -94,13 +94,13 @@ def _tuples(b: Builder, x: Value, indices: Value, batch_axes: int = 0) -> Value:
     depth = indices.shape[-1] if indices.rank else 0
     if not 1 <= depth <= x.rank - batch_axes:
         raise UnsupportedNodeError(f"tuples of {depth} indices do not fit a value of the shape {x.shape}")
-    found = as_indices(b, indices, np.array(x.shape[batch_axes : batch_axes + depth]))
+    tuples = as_indices(b, indices, np.array(x.shape[batch_axes : batch_axes + depth]))
     if not batch_axes:
-        return found
+        return tuples
     places = np.indices(x.shape[:batch_axes]).reshape(batch_axes, -1).T
     each = prod(indices.shape[batch_axes:-1])
     own = np.repeat(places, each, axis=0).reshape(*indices.shape[:-1], batch_axes).astype(np.int32)
-    return moves.concat(b, [b.constant(own), found], -1)
+    return moves.concat(b, [b.constant(own), tuples], -1)
 
 
 def scatter_nd(b: Builder, x: Value, indices: Value, parts: Value, combine: Combine = Combine.PUT) -> Value:

@@ -93,15 +93,15 @@ def layer_norm(
     epsilon: float = 1e-5,
 ) -> Value:
     """Along some axes, usually the last ones."""
-    if (found := _of_vectors(b, Standardize, x, axes, scale, bias, epsilon)) is not None:
-        return found
+    if (fused := _of_vectors(b, Standardize, x, axes, scale, bias, epsilon)) is not None:
+        return fused
     return affine(b, standardized(b, x, axes, epsilon)[0], scale, bias)
 
 
 def rms_norm(b: Builder, x: Value, axes: Sequence[int], scale: Value | None = None, epsilon: float = 1e-5) -> Value:
     """Over the root of the mean square along some axes."""
-    if (found := _of_vectors(b, RootMeanSquare, x, axes, scale, None, epsilon)) is not None:
-        return found
+    if (fused := _of_vectors(b, RootMeanSquare, x, axes, scale, None, epsilon)) is not None:
+        return fused
     square = reductions.mean(b, elementwise.mul(b, x, x), axes, True)
     inverse = elementwise.rsqrt(b, elementwise.scaled(b, square, 1, epsilon))
     return affine(b, elementwise.mul(b, x, inverse), scale, None)

@@ -110,14 +110,14 @@ def stored_groups(atoms: Sequence[Atom], stored: Shape) -> list[list[Atom]]:
 
 def _joined(shapes: Sequence[Shape], atoms: Sequence[Atom]) -> list[list[Atom]]:
     """Neighbours that all values have, or are repeated along, as one axis."""
-    found: list[list[Atom]] = [[atom] for atom in atoms[:1]]
+    groups: list[list[Atom]] = [[atom] for atom in atoms[:1]]
     for before, atom in pairwise(atoms):
         alike = all((shape[before.axis] != 1) == (shape[atom.axis] != 1) for shape in shapes)
         if alike:
-            found[-1].append(atom)
+            groups[-1].append(atom)
         else:
-            found.append([atom])
-    return found
+            groups.append([atom])
+    return groups
 
 
 def gathered(atoms: Sequence[Atom], axis: int) -> list[Atom]:

@@ -203,7 +203,7 @@ class _Direction:
             results=tuple(results),
             **(attributes | dict(zip(_NAMES[self.kind], gates, strict=True))),
         )
-        found = {}
+        outputs = {}
         for i, result in enumerate(results):
             part = made
             if len(results) > 1:
@@ -211,8 +211,8 @@ class _Direction:
             atoms = [Atom(a, 0, n) for a, n in zip(axes, shapes[result], strict=False)]
             logical = (*self.x.shape[:2], units)
             state = result != RecurrentOutput.SEQUENCE
-            found[result] = b.value(part, shapes[result]) if state else b.value(part, logical, atoms)
-        return found
+            outputs[result] = b.value(part, shapes[result]) if state else b.value(part, logical, atoms)
+        return outputs
 
     def _gates(self) -> tuple[Gate, ...]:
         """The functions. Of an LSTM the cells are not clipped before the last one, as ONNX Runtime does it."""

@@ -81,8 +81,8 @@ def linear(at: Floats, size: int, scale: float = 1.0, *, exclude_outside: bool =
     `exclude_outside`: what lies behind an edge does not count, instead of being what is at the edge."""
 
     def kernel(x: Floats) -> Floats:
-        found: Floats = np.maximum(0, 1 - np.abs(x))
-        return found
+        weights: Floats = np.maximum(0, 1 - np.abs(x))
+        return weights
 
     return _filtered(at, size, min(scale, 1.0), 1, kernel, exclude_outside=exclude_outside)
 
@@ -168,11 +168,11 @@ def _along(b: Builder, x: Value, axis: int, taps: ResizeTaps) -> Value:
         return matrix.linear(b, x, whole.astype(np.float32), axis=axis)
     if taps.picks:
         return moves.gather(b, x, axis, b.constant(taps.at[:, 0]))
-    found: Value | None = None
+    total: Value | None = None
     for at, weights in zip(taps.at.T, taps.weights.T, strict=True):
         part = moves.gather(b, x, axis, b.constant(at))
         shape = [-1] + [1] * (x.rank - axis - 1)
         part = elementwise.mul(b, part, b.constant(weights.astype(np.float32).reshape(shape)))
-        found = part if found is None else elementwise.add(b, found, part)
-    assert found is not None
-    return found
+        total = part if total is None else elementwise.add(b, total, part)
+    assert total is not None
+    return total

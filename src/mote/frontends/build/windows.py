@@ -38,24 +38,24 @@ def window(
 ) -> list[Axis]:
     """The axes of a window; strides and dilations are 1, paddings 0 where they are not given."""
     count = len(kernel)
-    found = []
+    axes = []
     for k, s, d, (before, after) in zip(
         kernel, strides or [1] * count, dilations or [1] * count, pads or [(0, 0)] * count, strict=True
     ):
         if min(k, s, d) < 1 or min(before, after) < 0:
             raise UnsupportedNodeError(f"a window of {k} with stride {s}, dilation {d}, padding {before} and {after}")
-        found.append(Axis(k, s, d, before, after))
-    return found
+        axes.append(Axis(k, s, d, before, after))
+    return axes
 
 
 def same_pads(sizes: Sequence[int], axes: Sequence[Axis], *, upper: bool = True) -> list[Axis]:
     """The axes padded so that there is an output for each stride; an odd element is after, or before."""
-    found = []
+    padded = []
     for n, axis in zip(sizes, axes, strict=True):
         total = max((-(-n // axis.stride) - 1) * axis.stride + axis.extent - n, 0)
         less, more = total // 2, total - total // 2
-        found.append(replace(axis, before=less if upper else more, after=more if upper else less))
-    return found
+        padded.append(replace(axis, before=less if upper else more, after=more if upper else less))
+    return padded
 
 
 def _space(x: Value, axes: Sequence[Axis]) -> tuple[int, ...]:
@@ -257,15 +257,15 @@ def _with_zeros(b: Builder, x: Value, axes: Sequence[Axis]) -> Value:
 def ceiled(x: Value, axes: Sequence[Axis], ceil: bool) -> list[Axis]:
     """The axes of pooling with as many outputs as files count: with `ceil` also of windows that go beyond the end, but
     not of those that begin there."""
-    found = []
+    ceiled_axes = []
     for n, axis in zip(_space(x, axes), axes, strict=True):
         if ceil:
             rest = n + axis.before + axis.after - axis.extent
             count = -(-rest // axis.stride) + 1
             count -= (count - 1) * axis.stride >= n + axis.before
             axis = replace(axis, after=max((count - 1) * axis.stride + axis.extent - n - axis.before, 0))
-        found.append(axis)
-    return found
+        ceiled_axes.append(axis)
+    return ceiled_axes
 
 
 def max_pool(b: Builder, x: Value, axes: Sequence[Axis], *, ceil: bool = False) -> Value:
@@ -307,10 +307,10 @@ def _root(b: Builder, x: Value, order: int) -> Value:
 
 def _counts(x: Value, axes: Sequence[Axis]) -> Array:
     """How many elements of each window are inside."""
-    found: Array = np.ones((), np.float32)
+    counts: Array = np.ones((), np.float32)
     for n, axis in zip(x.shape[2:], axes, strict=True):
-        found = np.multiply.outer(found, (axis.positions(n) >= 0).sum(axis=1).astype(np.float32))
-    return found
+        counts = np.multiply.outer(counts, (axis.positions(n) >= 0).sum(axis=1).astype(np.float32))
+    return counts
 
 
 def _pool(b: Builder, kind: type[Pool], x: Value, axes: Sequence[Axis]) -> Value:
@@ -351,16 +351,16 @@ def _pooled_along(b: Builder, kind: type[Pool], x: Value, axis: int, window: Axi
     around = [(window.before, window.after) if a == axis else (0, 0) for a in range(x.rank)]
     fill = 0.0 if not largest else -FLOAT_MAX if x.dtype == DType.FLOAT32 else x.dtype.limits[0]
     padded = moves.pad(b, x, around, fill=fill)
-    found: Value | None = None
+    pooled: Value | None = None
     for tap in range(window.kernel):
         part = moves.slice_(b, padded, axis, tap * window.dilation, count, window.stride)
         join = elementwise.maximum if largest else elementwise.add
-        found = part if found is None else join(b, found, part)
-    assert found is not None
+        pooled = part if pooled is None else join(b, pooled, part)
+    assert pooled is not None
     if largest:
-        return found
+        return pooled
     inside = (window.positions(size) >= 0).sum(axis=1).astype(np.float32)
-    return elementwise.mul(b, found, b.constant((1 / inside).reshape(-1, *[1] * (x.rank - axis - 1))))
+    return elementwise.mul(b, pooled, b.constant((1 / inside).reshape(-1, *[1] * (x.rank - axis - 1))))
 
 
 def global_average_pool(b: Builder, x: Value) -> Value:

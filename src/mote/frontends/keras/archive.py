@@ -83,20 +83,20 @@ def _member(archive: ZipFile, name: str, most: int) -> bytes:
     if name not in archive.namelist():
         raise DamagedArchiveError(f"there is no {name}")
     with archive.open(name) as file:
-        found = file.read(most + 1)
-    if len(found) > most:
+        content = file.read(most + 1)
+    if len(content) > most:
         raise TooLargeError(f"{name} has more than {most:,} bytes", remedy="no microcontroller has memory for it")
-    return found
+    return content
 
 
 def _json(text: bytes, name: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DamagedArchiveError(f"{name}: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise DamagedArchiveError(f"{name} is no object")
-    return found
+    return document
 
 
 def _weights(data: bytes) -> dict[str, Array]:
@@ -157,11 +157,11 @@ def _texts(group: Any, name: str, heap: int) -> list[str]:
     """An attribute of several texts, which Keras splits into numbered ones where it is long."""
     if name in group.attrs:
         return _decoded(group, name, heap)
-    found, part = [], 0
+    texts, part = [], 0
     while f"{name}{part}" in group.attrs:
-        found += _decoded(group, f"{name}{part}", heap)
+        texts += _decoded(group, f"{name}{part}", heap)
         part += 1
-    return found
+    return texts
 
 
 def _text(group: Any, name: str, heap: int) -> str:
@@ -173,11 +173,11 @@ def _text(group: Any, name: str, heap: int) -> str:
 
 def _largest_heap(data: bytes) -> int:
     """The size of the largest collection of data of variable length in a file: no text of it is longer."""
-    found, at = 0, data.find(HEAP)
+    largest, at = 0, data.find(HEAP)
     while at >= 0:
-        found = max(found, min(int.from_bytes(data[at + 8 : at + 16], "little"), len(data)))
+        largest = max(largest, min(int.from_bytes(data[at + 8 : at + 16], "little"), len(data)))
         at = data.find(HEAP, at + len(HEAP))
-    return found
+    return largest
 
 
 def _decoded(group: Any, name: str, heap: int) -> list[str]:
@@ -225,7 +225,7 @@ def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
 
 def _array(item: Any) -> Array:
     """An array; of numbers that NumPy has no name for, which Keras marks, the float32 ones."""
-    found: Array = np.asarray(item[()])
-    if item.attrs.get("dtype") == "bfloat16" and found.dtype.itemsize == 2:
-        return (found.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    return found
+    array: Array = np.asarray(item[()])
+    if item.attrs.get("dtype") == "bfloat16" and array.dtype.itemsize == 2:
+        return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return array

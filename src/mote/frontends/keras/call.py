@@ -37,10 +37,10 @@ class LayerCall:
     @property
     def values(self) -> list[Value]:
         """The values of its first argument, which may be a list of them."""
-        found = list(flat(self.args[0] if self.args else None))
-        if not found:
+        values = list(flat(self.args[0] if self.args else None))
+        if not values:
             raise UnsupportedNodeError("it is called with no tensor")
-        return found
+        return values
 
     @property
     def x(self) -> Value:
@@ -65,10 +65,10 @@ class LayerCall:
     def mask(self) -> Value | None:
         """Which steps of its first value count: as the call says, or as the value has it; None where all do."""
         given = self.kwargs.get("mask")
-        found = next(flat(given), None) if given is not None else self.masks.get(self.values[0])
-        if given is not None and found is None:
+        mask = next(flat(given), None) if given is not None else self.masks.get(self.values[0])
+        if given is not None and mask is None:
             raise UnsupportedNodeError("a mask that is no tensor is not supported")
-        return found
+        return mask
 
     def refuse_mask(self) -> None:
         """For layers that compute something else where steps are masked, in a way that is not supported."""

@@ -61,10 +61,10 @@ class LayerConfig:
         return self.module.partition(".")[0] == "keras" and not foreign
 
     def get(self, option: str, default: Any = MISSING) -> Any:
-        found = self.options.get(option, default)
-        if found is MISSING:
+        value = self.options.get(option, default)
+        if value is MISSING:
             raise DamagedArchiveError(f"'{self.name}' does not say its {option}")
-        return found
+        return value
 
     def integer(self, option: str, default: Any = MISSING) -> int:
         return _integer(self.get(option, default), f"{option} of '{self.name}'")
@@ -94,10 +94,10 @@ class LayerConfig:
         return float(found)
 
     def flag(self, option: str, default: Any = MISSING) -> bool:
-        found = self.get(option, default)
-        if not isinstance(found, bool):
+        value = self.get(option, default)
+        if not isinstance(value, bool):
             raise DamagedArchiveError(f"{option} of '{self.name}' is neither true nor false")
-        return found
+        return value
 
     def text(self, option: str, default: Any = MISSING) -> str:
         return _text(self.get(option, default), f"{option} of '{self.name}'")
@@ -113,29 +113,29 @@ class LayerConfig:
         if not isinstance(said, Sequence) or isinstance(said, str):
             raise DamagedArchiveError(f"the {attribute} of '{self.name}' are no list")
         used: dict[str, int] = {}
-        found = []
+        layers = []
         for told in said:
             layer = self.child(attribute, told)
             path = f"{self.path}{attribute}/"
             if not layer.is_operation:
                 path += f"{_unique(snake_case(CLASSES.get(layer.kind, layer.kind)), used)}/"
-            found.append(LayerConfig(layer.said, self.weights, path))
-        return found
+            layers.append(LayerConfig(layer.said, self.weights, path))
+        return layers
 
     def weight(self, number: int | str, shape: Sequence[int | None], what: str) -> Array:
         """A weight of its own, by its number, of a shape that is known but for some sizes."""
         path = f"{self.path}vars/{number}"
         if path not in self.weights:
             raise DamagedArchiveError(f"the {what} of '{self.name}' is missing: there is no {path}")
-        found = self.weights[path]
-        fits = len(found.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, found.shape, strict=True))
+        array = self.weights[path]
+        fits = len(array.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
         if not fits:
             wanted = "x".join("?" if n is None else str(n) for n in shape) or "one number"
-            has = "x".join(map(str, found.shape)) or "one number"
+            has = "x".join(map(str, array.shape)) or "one number"
             raise DamagedArchiveError(f"the {what} of '{self.name}' is {has}, not {wanted}")
-        if found.dtype.kind not in "fiub":
-            raise UnsupportedNodeError(f"its {what} has type {found.dtype}")
-        return found
+        if array.dtype.kind not in "fiub":
+            raise UnsupportedNodeError(f"its {what} has type {array.dtype}")
+        return array
 
     def check_type(self) -> str:
         """Refuse types that Mote does not compute; what is odd about others."""
@@ -166,19 +166,19 @@ def _unique(name: str, used: dict[str, int]) -> str:
     return name
 
 
-def _text(found: Any, what: str) -> str:
-    if not isinstance(found, str):
+def _text(text: Any, what: str) -> str:
+    if not isinstance(text, str):
         raise DamagedArchiveError(f"{what} is no text")
-    return found
+    return text
 
 
-def _integer(found: Any, what: str) -> int:
-    if isinstance(found, bool) or not isinstance(found, int):
+def _integer(number: Any, what: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
         raise DamagedArchiveError(f"{what} is no whole number")
-    return found
+    return number
 
 
-def _mapping(found: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(found, Mapping):
+def _mapping(mapping: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(mapping, Mapping):
         raise DamagedArchiveError(f"{what} are not there")
-    return found
+    return mapping

@@ -122,8 +122,8 @@ class Quantizer:
             made = self._of_weights(x.astype(np.float32))
         if not np.all(np.isfinite(made)):
             raise UnsupportedNodeError(f"{self.name} makes numbers of its weights that are not finite")
-        found: Array = np.asarray(made, np.float32)
-        return found
+        rounded: Array = np.asarray(made, np.float32)
+        return rounded
 
     def _of_weights(self, x: Array) -> Array:
         automatic = isinstance(self.alpha, str)
@@ -255,13 +255,13 @@ class Quantizer:
 
 def _signs(x: Array) -> Array:
     """1 of zero, too."""
-    found: Array = np.where(x < 0, np.float32(-1), np.float32(1))
-    return found
+    signs: Array = np.where(x < 0, np.float32(-1), np.float32(1))
+    return signs
 
 
 def _power_of_two(scale: Array) -> Array:
-    found: Array = np.exp2(np.rint(np.log(scale + EPSILON) / np.float32(np.log(2.0)))).astype(np.float32)
-    return found
+    powers: Array = np.exp2(np.rint(np.log(scale + EPSILON) / np.float32(np.log(2.0)))).astype(np.float32)
+    return powers
 
 
 def _scale(alpha: str, x: Array, codes: Array, axes: tuple[int, ...] | None = None) -> Array:

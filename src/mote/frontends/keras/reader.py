@@ -143,13 +143,13 @@ class _Reader:
         return self._graph(network, given, prefix, depth)
 
     def _in_a_row(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Any:
-        found: Any = list(given)
+        result: Any = list(given)
         layers = [layer for layer in network.children() if layer.kind != INPUT]
         for i, layer in enumerate(layers):
             behind = layers[i + 1] if i + 1 < len(layers) else None
             shape = _built_shape(behind) if behind is not None else None
-            found = self._call(layer, [found], {}, prefix + layer.name, shape, depth)
-        return found
+            result = self._call(layer, [result], {}, prefix + layer.name, shape, depth)
+        return result
 
     def _graph(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Any:
         """Calls in an order in which each has what it needs."""
@@ -328,10 +328,10 @@ class _Node:
 
 
 def _nodes(layer: LayerConfig) -> Sequence[Any]:
-    found = layer.said.get("inbound_nodes", [])
-    if not isinstance(found, list):
+    nodes = layer.said.get("inbound_nodes", [])
+    if not isinstance(nodes, list):
         raise DamagedArchiveError(f"the calls of '{layer.name}' are no list")
-    return found
+    return nodes
 
 
 def _node(said: Any, layer: LayerConfig) -> _Node:
@@ -402,14 +402,14 @@ def _keys(said: Any) -> Iterator[Key]:
 
 
 def _results(said: Any, values: Mapping[Key, Value]) -> list[Value]:
-    found = []
+    results = []
     for key in _keys(said):
         if key not in values:
             raise DamagedArchiveError(f"the output '{key[0]}' is not computed")
-        found.append(values[key])
-    if not found:
+        results.append(values[key])
+    if not results:
         raise MoteError("the model has no outputs")
-    return found
+    return results
 
 
 def _filled(b: Builder, said: Any, values: Mapping[Key, Value]) -> Any:

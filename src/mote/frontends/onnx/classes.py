@@ -25,12 +25,12 @@ class Classes:
         """A mapping for each sample is a vector in the order of the classes, a name the index of it."""
         if isinstance(value, list):
             return np.array([self._ordered(row) for row in value], np.float32)
-        found: Array = np.asarray(value)
-        if found.dtype.kind not in "OSU":
-            return found
-        names = found.reshape(-1).tolist()
+        array: Array = np.asarray(value)
+        if array.dtype.kind not in "OSU":
+            return array
+        names = array.reshape(-1).tolist()
         known = self._with(names)
-        return np.array([known.index(name) for name in names], np.int64).reshape(found.shape)
+        return np.array([known.index(name) for name in names], np.int64).reshape(array.shape)
 
     def _ordered(self, row: dict[Any, float]) -> list[float]:
         return [row[name] for name in self._with(row) if name in row]

@@ -128,12 +128,12 @@ def domain_of(name: str) -> str:
 
 
 def _versions(imports: Sequence[Any]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    versions: dict[str, int] = {}
     for entry in imports:
         domain = domain_of(entry.domain)
-        if found.setdefault(domain, entry.version) != entry.version:
+        if versions.setdefault(domain, entry.version) != entry.version:
             raise DamagedError(f"it asks for two versions of the operators of '{printable(domain) or _OWN}'")
-    return found
+    return versions
 
 
 def _check_versions(versions: Mapping[str, int], onnx: Any) -> None:

@@ -141,10 +141,10 @@ def _element(node: Node, value: Value, axis: int, place: int) -> Value:
 
 
 def _each(node: Node, name: str, count: int) -> list[int]:
-    found = node.integers(name, [0] * count)
-    if len(found) != count:
-        raise UnsupportedNodeError(f"the attribute {name} has {len(found)} numbers, it must have {count}")
-    return found
+    numbers = node.integers(name, [0] * count)
+    if len(numbers) != count:
+        raise UnsupportedNodeError(f"the attribute {name} has {len(numbers)} numbers, it must have {count}")
+    return numbers
 
 
 def _stacked(node: Node, bodies: BodyReader, parts: Sequence[Entry], axis: int) -> Entry:

@@ -133,11 +133,11 @@ class GraphScope:
 
     @cached_property
     def _consumers(self) -> dict[str, list[FileNode]]:
-        found: dict[str, list[FileNode]] = {}
+        consumers: dict[str, list[FileNode]] = {}
         for call in self.calls:
             for name in call.reads:
-                found.setdefault(name, []).append(call)
-        return found
+                consumers.setdefault(name, []).append(call)
+        return consumers
 
     def producer(self, name: str) -> FileNode | None:
         """The node of this graph that computes a value, folded or not."""
@@ -190,10 +190,10 @@ class Node:
         return position < len(self.inputs) and self.inputs[position] is not None
 
     def input(self, position: int = 0) -> Value:
-        found = self.optional(position)
-        if found is None:
+        value = self.optional(position)
+        if value is None:
             raise UnsupportedNodeError(f"input {position} is not there")
-        return found
+        return value
 
     def entry(self, position: int) -> Entry:
         """What the scope knows of an input: an array where it is a constant, else a Value."""

@@ -199,17 +199,17 @@ def _moved(node: Node) -> Found | None:
         return None
     made = parser(replace(node, inputs=(codes, *node.inputs[1:])))
     values = [made] if isinstance(made, Value) else list(made)
-    found: dict[str, Value | None] = {}
+    results: dict[str, Value | None] = {}
     for name, moved in zip(node.call.outputs, values, strict=False):
         if moved is None or not name:
             continue
         moved = quantized.coded(node.b, moved, quant) if moved.dtype == codes.dtype else moved
         end = _result(node, clips=False, names=(name,))
         if end is not None and end.quant.same_as(quant) and end.quant.unsigned == quant.unsigned:
-            found |= end.of(moved)
+            results |= end.of(moved)
         else:
-            found[name] = quantized.dequantize(node.b, moved) if moved.dtype == codes.dtype else moved
-    return found
+            results[name] = quantized.dequantize(node.b, moved) if moved.dtype == codes.dtype else moved
+    return results
 
 
 def _moves(node: Node) -> bool:

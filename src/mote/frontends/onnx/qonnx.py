@@ -174,17 +174,17 @@ def written_out(model: Any) -> bool:
     """Write a model's quantizers as ONNX's own operators, which ONNX Runtime has; whether there were any."""
     channels_first(model)
     version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), ROUND_SINCE)
-    found = False
+    changed = False
     nodes: list[Any] = []
     for place, node in enumerate(model.graph.node):
         if node.domain in GENERAL and node.op_type in QUANTIZERS:
             nodes += _Steps(node, place, version >= ROUND_SINCE).nodes()
-            found = True
+            changed = True
         else:
             nodes.append(node)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    return found
+    return changed
 
 
 class _Steps:

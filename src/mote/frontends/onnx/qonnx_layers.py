@@ -79,13 +79,13 @@ def _weights(scope: GraphScope, name: str) -> tuple[Array, Array] | None:
     if known is None or known.dtype.kind != "f":
         return None
     if call is not None and not call.domain and call.op_type in (*MOVES, "Transpose", "Identity"):
-        found = _weights(scope, call.inputs[0])
-        if found is None or call.op_type == "Identity":
-            return found
+        weights = _weights(scope, call.inputs[0])
+        if weights is None or call.op_type == "Identity":
+            return weights
         if call.op_type in MOVES:
-            return found[0].reshape(known.shape), found[1].reshape(known.shape)
+            return weights[0].reshape(known.shape), weights[1].reshape(known.shape)
         axes = list(call.attributes["perm"].ints) if "perm" in call.attributes else None
-        return np.transpose(found[0], axes), np.transpose(found[1], axes)
+        return np.transpose(weights[0], axes), np.transpose(weights[1], axes)
     if call is not None and _is_quant(call):
         source, grid = scope.constant(call.inputs[0]), parsers.grid_of(scope, call)
         if source is None or grid is None or np.any(grid.zero != np.rint(grid.zero)) or np.any(grid.scale <= 0):

@@ -92,15 +92,15 @@ class Files:
         try:
             with path.open("rb") as file:
                 file.seek(offset)
-                found = file.read(need)
+                content = file.read(need)
         except OSError as error:
             raise MoteError(f"{what}, which cannot be read: {error.strerror}", remedy=_BESIDE) from None
-        if len(found) < need:
+        if len(content) < need:
             raise MoteError(
-                f"{what}, which ends at byte {offset + len(found)}; the tensor needs it up to {offset + need}",
+                f"{what}, which ends at byte {offset + len(content)}; the tensor needs it up to {offset + need}",
                 remedy="copy or fetch the file again, whole",
             )
-        return found
+        return content
 
     def _inside(self, location: str, what: str) -> Path:
         """The path of a file, which must be in the model's folder: a model must not make others be read."""

@@ -49,14 +49,14 @@ def imputer(b: Builder, estimator: Estimator, x: Value) -> Value:
     missing = float(estimator.missing_values)
     values = reals(estimator.statistics_)
     kept = np.flatnonzero(~np.isnan(values))
-    found = columns(b, classical.filled(b, x, np.nan_to_num(values), missing), kept)
+    imputed = columns(b, classical.filled(b, x, np.nan_to_num(values), missing), kept)
     indicator = getattr(estimator, "indicator_", None)
     if not estimator.add_indicator or indicator is None:
-        return found
+        return imputed
     if not np.isnan(missing):
         raise UnsupportedNodeError("indicators of missing values that are numbers are not supported")
     absent = elementwise.cast(b, elementwise.not_equal(b, x, x), DType.FLOAT32)
-    return moves.concat(b, [found, columns(b, absent, np.asarray(indicator.features_))], -1)
+    return moves.concat(b, [imputed, columns(b, absent, np.asarray(indicator.features_))], -1)
 
 
 def columns(b: Builder, x: Value, places: Sequence[int] | np.ndarray) -> Value:
@@ -72,10 +72,10 @@ def selection(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def _categories(estimator: Estimator) -> list[np.ndarray]:
-    found = [np.asarray(c) for c in estimator.categories_]
-    if any(not np.issubdtype(c.dtype, np.number) for c in found):
+    categories = [np.asarray(c) for c in estimator.categories_]
+    if any(not np.issubdtype(c.dtype, np.number) for c in categories):
         raise UnsupportedNodeError("categories that are no numbers are not supported: encode them before")
-    return found
+    return categories
 
 
 def one_hot(b: Builder, estimator: Estimator, x: Value) -> Value:
@@ -141,10 +141,10 @@ def polynomial(b: Builder, estimator: Estimator, x: Value) -> Value:
     places = np.full((len(lists), most), one)
     for i, factors in enumerate(lists):
         places[i, : len(factors)] = factors
-    found = columns(b, wide, places[:, 0])
+    products = columns(b, wide, places[:, 0])
     for k in range(1, most):
-        found = elementwise.mul(b, found, columns(b, wide, places[:, k]))
-    return found
+        products = elementwise.mul(b, products, columns(b, wide, places[:, k]))
+    return products
 
 
 def components(b: Builder, estimator: Estimator, x: Value) -> Value:

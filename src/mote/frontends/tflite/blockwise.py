@@ -34,17 +34,17 @@ class BlockwiseScales:
 
 def blocks_of(records: Sequence[TableRecord], tensors: Mapping[int, Tensor]) -> dict[int, BlockwiseScales]:
     """The tensors of a subgraph that are quantized so, by index."""
-    found = {}
+    scales = {}
     for i, record in enumerate(records):
         quantization = TableRecord(schema.QUANTIZATION, record.child("quantization"))
         kind, details = quantization.integer("details_type"), quantization.child("details")
         if kind == MULTI_AXIS:
-            found[i] = BlockwiseScales(problem="multi-axis quantization is not supported")
+            scales[i] = BlockwiseScales(problem="multi-axis quantization is not supported")
         elif kind == schema.BLOCKWISE:
             if details is None:
                 raise MalformedError(f"tensor {i} '{tensors[i].name}' has no details of its block-wise quantization")
-            found[i] = _blocks(tensors[i], TableRecord(schema.BLOCKWISE_QUANTIZATION, details), tensors)
-    return found
+            scales[i] = _blocks(tensors[i], TableRecord(schema.BLOCKWISE_QUANTIZATION, details), tensors)
+    return scales
 
 
 def _blocks(t: Tensor, record: TableRecord, tensors: Mapping[int, Tensor]) -> BlockwiseScales:

@@ -69,10 +69,10 @@ def read(data: bytes) -> Value:
 
 def read_map(data: bytes) -> dict[str, Value]:
     """The same where it must be a map; nothing at all counts as an empty one."""
-    found = read(data) if data else {}
-    if not isinstance(found, dict):
+    mapping = read(data) if data else {}
+    if not isinstance(mapping, dict):
         raise MalformedError("the options of a custom operator are no map")
-    return found
+    return mapping
 
 
 @dataclass

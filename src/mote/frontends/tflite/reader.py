@@ -144,16 +144,16 @@ class _File:
 
     def _initial_values(self, once: set[int]) -> dict[variables.Key, Array]:
         """What the model's variables hold before the first inference."""
-        found: dict[variables.Key, Array] = {}
+        initial: dict[variables.Key, Array] = {}
         for i in sorted(once):
             if not 0 <= i < len(self.subgraphs) or i == self.number:
                 raise MalformedError(f"CALL_ONCE names subgraph {i} of {len(self.subgraphs)}")
             tensors = _tensors(self.subgraphs[i], self.buffers, [])
             try:
-                found |= variables.initial_values(_calls(self.subgraphs[i], self.codes, tensors), tensors)
+                initial |= variables.initial_values(_calls(self.subgraphs[i], self.codes, tensors), tensors)
             except VariableError as error:
                 raise MoteError(f"the initialization in subgraph {i} is not supported: {error}") from None
-        return found
+        return initial
 
     def _body(self, outer: Variables, number: int, given: Sequence[int]) -> BodySubgraph:
         """A subgraph that an operator calls with some tensors of the graph around it."""
@@ -375,15 +375,15 @@ def _tensors(subgraph: TableRecord, buffers: list[Storage], notes: list[str]) ->
     inputs = set(subgraph.integers("inputs"))
     computed = {i for record in operators for i in record.integers("outputs")} | inputs
     records = subgraph.children("tensors", schema.TENSOR)
-    found = {}
+    quantized = {}
     odd: list[str] = []
     for i, record in enumerate(records):
         empty = (i not in computed or (i not in inputs and _is_open(record))) and not record.flag("is_variable")
         t = _tensor(i, record, buffers, hollow=i in hollow, empty=empty)
-        found[i] = replace(t, quant=_quantization(t, record, odd))
+        quantized[i] = replace(t, quant=_quantization(t, record, odd))
     if odd:
         notes.append(odd[0] if len(odd) == 1 else f"{odd[0]}; the same of {len(odd) - 1} more")
-    return found
+    return quantized
 
 
 def _blocks(subgraph: TableRecord, tensors: dict[int, Tensor]) -> dict[int, BlockwiseScales]:
@@ -437,19 +437,19 @@ def _tensor(i: int, record: TableRecord, buffers: list[Storage], *, hollow: bool
     if number >= len(buffers):
         raise MalformedError(f"tensor {i} '{label}' names buffer {number} of {len(buffers)}")
     raw = buffers[number].content() if number and storage.readable(dtype) else b""
-    found = Tensor(i, label, shape, dtype)
+    tensor = Tensor(i, label, shape, dtype)
     sparse = sparsity(record, shape)
-    limits.check_tensor(found, constant=bool(raw) and sparse is None)
-    if not raw and (found.size or hollow or not dtype.stored or _is_open(record)):
-        return found
-    listed = found.size if sparse is None else len(places := sparse.places())
+    limits.check_tensor(tensor, constant=bool(raw) and sparse is None)
+    if not raw and (tensor.size or hollow or not dtype.stored or _is_open(record)):
+        return tensor
+    listed = tensor.size if sparse is None else len(places := sparse.places())
     if len(raw) != (need := storage.nbytes(dtype, listed)):
         raise MalformedError(f"tensor {i} '{label}' holds {len(raw)} bytes, its shape needs {need}")
     data = storage.elements(raw, dtype, listed)
     if sparse is not None:
-        data = densified(data, places, found.size)
+        data = densified(data, places, tensor.size)
     packed = dtype if dtype in storage.PACKED else None
-    return replace(found, dtype=storage.held(dtype), data=data.reshape(shape), stored=packed)
+    return replace(tensor, dtype=storage.held(dtype), data=data.reshape(shape), stored=packed)
 
 
 def _quantization(t: Tensor, tensor: TableRecord, odd: list[str]) -> Quantization | None:

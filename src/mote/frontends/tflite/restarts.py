@@ -19,14 +19,14 @@ OPERATORS = frozenset({"UNIDIRECTIONAL_SEQUENCE_LSTM"})
 def restarted(calls: Sequence[FileOperator], tensors: dict[int, Tensor], variables: Collection[int]) -> dict[int, int]:
     """The variable tensors that one operator writes before the only one that reads them, each with the new tensor that
     stands for the value that was written."""
-    found = {}
+    copies = {}
     for variable in variables:
         writers = [i for i, call in enumerate(calls) if variable in call.outputs]
         readers = [i for i, call in enumerate(calls) if variable in call.inputs]
         if len(writers) == len(readers) == 1 and writers < readers and calls[readers[0]].code in OPERATORS:
-            found[variable] = max(tensors) + 1
-            tensors[found[variable]] = replace(tensors[variable], id=found[variable], inner=True)
-    return found
+            copies[variable] = max(tensors) + 1
+            tensors[copies[variable]] = replace(tensors[variable], id=copies[variable], inner=True)
+    return copies
 
 
 def renamed(calls: Sequence[FileOperator], names: dict[int, int]) -> list[FileOperator]:

@@ -32,18 +32,18 @@ class Sparsity:
     def places(self) -> Ints:
         """Where in the dense tensor, seen as a flat one, each of the listed elements belongs."""
         sizes, strides = self._axes()
-        found = np.zeros(1, np.int64)
+        positions = np.zeros(1, np.int64)
         for level, axis in zip(self.levels, self.order, strict=True):
             if level.choice("format") == "DENSE":
                 if level.integer("dense_size") != sizes[axis]:
                     raise MalformedError(f"a level has {level.integer('dense_size')} indices, its axis {sizes[axis]}")
-                found = (found[:, None] + np.arange(sizes[axis]) * strides[axis]).reshape(-1)
+                positions = (positions[:, None] + np.arange(sizes[axis]) * strides[axis]).reshape(-1)
             elif axis < len(self.shape):
-                above, indices = _listed(level, len(found), sizes[axis])
-                found = found[above] + indices * strides[axis]
+                above, indices = _listed(level, len(positions), sizes[axis])
+                positions = positions[above] + indices * strides[axis]
             else:
                 raise MalformedError("the inside of a block is not dense")
-        return found
+        return positions
 
     def _axes(self) -> tuple[list[int], list[int]]:
         """How many indices each axis has, and how far apart they are in the dense tensor: those of the tensor in steps

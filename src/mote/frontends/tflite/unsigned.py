@@ -65,12 +65,12 @@ def signed(
     states: Iterable[State],
 ) -> Signed:
     """The file without quantized uint8; as it is where it only moves such values. `tensors` is changed."""
-    found = Signed(calls, tensors)
+    converted = Signed(calls, tensors)
     bytes_ = {i for i, t in tensors.items() if t.dtype == DType.UINT8 and t.quant is not None}
     bytes_ -= {i for state in states for i in (state.before, state.after)}
     if not any(bytes_ & {*c.inputs, *c.outputs} for c in calls if _computes(c, tensors)):
-        return found
-    found.refused = {i for i, c in enumerate(calls) if c.code not in SAME and bytes_ & {*c.inputs, *c.outputs}}
+        return converted
+    converted.refused = {i for i, c in enumerate(calls) if c.code not in SAME and bytes_ & {*c.inputs, *c.outputs}}
     calls = [_without_zero_point(c, tensors) for c in calls]
     given, wanted = set(inputs), set(outputs)
     renamed: dict[int, int] = {}
@@ -82,10 +82,10 @@ def signed(
             tensors[i] = _shifted(tensors[i])
     for i, twin in renamed.items():
         if i in given:
-            found.entries.append(Flip(inputs=(i,), outputs=(twin,), name=tensors[i].name))
+            converted.entries.append(Flip(inputs=(i,), outputs=(twin,), name=tensors[i].name))
         elif tensors[i].data is None:
-            found.exits.append(Flip(inputs=(twin,), outputs=(i,), name=tensors[i].name))
-    found.calls = [
+            converted.exits.append(Flip(inputs=(twin,), outputs=(i,), name=tensors[i].name))
+    converted.calls = [
         replace(
             c,
             inputs=tuple(renamed.get(i, i) for i in c.inputs),
@@ -93,7 +93,7 @@ def signed(
         )
         for c in calls
     ]
-    return found
+    return converted
 
 
 def _computes(call: FileOperator, tensors: dict[int, Tensor]) -> bool:

@@ -135,7 +135,7 @@ def handle_key(options: TableRecord) -> Key:
 def initial_values(calls: list[FileOperator], tensors: Mapping[int, Tensor]) -> dict[Key, Array]:
     """What the operators of an initialization (CALL_ONCE) give to variables."""
     handles: dict[int, Key] = {}
-    found: dict[Key, Array] = {}
+    initial: dict[Key, Array] = {}
     for call in calls:
         if call.code == "VAR_HANDLE":
             handles[call.outputs[0]] = handle_key(call.options)
@@ -145,7 +145,7 @@ def initial_values(calls: list[FileOperator], tensors: Mapping[int, Tensor]) -> 
                 raise VariableError("it gives a variable a value that is no constant")
             if not np.all(np.isfinite(data)):
                 raise VariableError("it gives a variable infinity, or what is no number")
-            found[handles[call.inputs[0]]] = data
+            initial[handles[call.inputs[0]]] = data
         else:
             raise VariableError(f"it runs {call.code}; only constants can be assigned to variables")
-    return found
+    return initial

@@ -345,12 +345,12 @@ class _Place:
 
 def _places(buffers: Sequence[bytes], start: int) -> list[_Place]:
     """One after another, each at a multiple of the alignment."""
-    found = []
+    places = []
     for data in buffers:
         start = -(-start // _BUFFER_ALIGNMENT) * _BUFFER_ALIGNMENT
-        found.append(_Place(start))
+        places.append(_Place(start))
         start += len(data)
-    return found
+    return places
 
 
 def _buffer(e: Encoder, data: bytes, place: _Place) -> int:

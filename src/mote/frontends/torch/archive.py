@@ -122,7 +122,7 @@ def _stored(
     if root + folder + config not in names:
         raise MoteError("the weights are not where a current PyTorch saves them", remedy=SAVE_AGAIN)
     entries = record(field(_json(read(folder + config), config), "config"), config)
-    found = {}
+    tensors = {}
     for name, entry in entries.items():
         entry = record(entry, name)
         path = str(field(entry, "path_name"))
@@ -130,8 +130,8 @@ def _stored(
             raise MoteError(
                 f"'{name}' was saved as a pickle, which could run anything when it is loaded", remedy=PLAIN_WEIGHTS
             )
-        found[name] = Stored(record(entry["tensor_meta"], name), read(folder + path))
-    return found
+        tensors[name] = Stored(record(entry["tensor_meta"], name), read(folder + path))
+    return tensors
 
 
 def _json(data: bytes, what: str) -> Mapping[str, Any]:

@@ -319,16 +319,16 @@ def _unsupported(index: int, node: Mapping[str, Any], reason: str) -> Unsupporte
 
 def names_of(arguments: Sequence[object]) -> list[str]:
     """The names of all values in a list of arguments."""
-    found: list[str] = []
+    names: list[str] = []
     for argument in arguments:
         kind, value = only(argument, "an output")
         if kind == "as_none":
-            found.append("")
+            names.append("")
             continue
         for one in value if isinstance(value, list) else [value]:
             fields = record(one, "an output")
-            found.append(str(fields.get("name") or fields.get("as_name") or ""))
-    return found
+            names.append(str(fields.get("name") or fields.get("as_name") or ""))
+    return names
 
 
 def integer_of(size: object) -> int:
@@ -350,9 +350,9 @@ def _computed(target: str, args: Sequence[Any]) -> int | float | bool:
     if not all(isinstance(x, int | float | bool) for x in args):
         raise MalformedArchiveError(f"'{target}' is not done with numbers")
     try:
-        found: int | float | bool = NUMBERS[target](*args)
+        number: int | float | bool = NUMBERS[target](*args)
     except (ArithmeticError, TypeError, ValueError):
         raise MalformedArchiveError(f"'{target}' does not take {list(args)}") from None
-    if isinstance(found, int) and abs(found) >= MOST_SIZE:
+    if isinstance(number, int) and abs(number) >= MOST_SIZE:
         raise MalformedArchiveError("a size is too large")
-    return found
+    return number

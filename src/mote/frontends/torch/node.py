@@ -56,10 +56,10 @@ class Node:
 
     def value(self, name: str) -> Value:
         """A tensor."""
-        found = self.optional(name)
-        if found is None:
+        value = self.optional(name)
+        if value is None:
             raise UnsupportedNodeError(f"argument '{name}' is not there")
-        return found
+        return value
 
     def optional(self, name: str) -> Value | None:
         """A tensor that may be left out."""
@@ -97,10 +97,10 @@ class Node:
         return str(self.given(name))
 
     def _number(self, name: str) -> Number:
-        found = self.given(name)
-        if not isinstance(found, int | float | bool):
+        number = self.given(name)
+        if not isinstance(number, int | float | bool):
             raise UnsupportedNodeError(f"argument '{name}' must be a number that is known")
-        return found
+        return number
 
     def integers(self, name: str) -> list[int]:
         """A list of integers, or one as a list."""

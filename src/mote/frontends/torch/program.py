@@ -116,16 +116,16 @@ class TorchProgram:
     def names(self) -> dict[str, str]:
         """What values are called in the model: outputs as the module calls them, others by the module that they are
         computed in."""
-        found: dict[str, str] = {}
+        labels: dict[str, str] = {}
         for node in self.nodes:
             module = (node.meta.get("custom") or {}).get("module")
-            found[node.name] = f"{module}/{node.name}" if module else node.name
-        taken = {*found.values(), *self.inputs}
+            labels[node.name] = f"{module}/{node.name}" if module else node.name
+        taken = {*labels.values(), *self.inputs}
         for label, name in zip(self.labels, self.outputs, strict=True):
-            if label and name in found and label not in taken:
+            if label and name in labels and label not in taken:
                 taken.add(label)
-                found[name] = label
-        return found
+                labels[name] = label
+        return labels
 
     @property
     def results(self) -> list[tuple[str, str]]:

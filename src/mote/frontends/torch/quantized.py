@@ -31,10 +31,10 @@ def quantization(grid: Grid) -> Quantization:
 
 def codes_of(b: Builder, value: Value) -> Value:
     """The codes of a value that is on a grid."""
-    found = quantized.codes_of(b, value)
-    if found is None:
+    codes = quantized.codes_of(b, value)
+    if codes is None:
         raise UnsupportedNodeError("the codes of an operand are not known")
-    return found
+    return codes
 
 
 # Nodes that make codes, and numbers of codes

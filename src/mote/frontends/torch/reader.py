@@ -137,9 +137,9 @@ class _Reading:
             raise UnsupportedNodeError(f"result {call.args[1]} of the operator is not supported")
         node = Node(self.b, self.program, call, self.values)
         if (group := self.grids.groups.get(call.name)) is not None:
-            found = grouped(node, group)
-            self.values |= {part.name: found for part in group.between}
-            return found
+            results = grouped(node, group)
+            self.values |= {part.name: results for part in group.between}
+            return results
         if call.name in self.grids.of and code in MOVES:
             parts = moved(node)
             return parts if isinstance(call.meta["val"], Sequence) or parts[0] is None else parts[0]

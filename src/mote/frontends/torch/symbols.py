@@ -85,13 +85,13 @@ class Symbols:
         for axis, part in enumerate(parts):
             if isinstance(part, SymbolicSize):
                 self._settle(part, axis, None if wanted is None else wanted[axis])
-        found = tuple(self._number(part, name, axis, written) for axis, part in enumerate(parts))
-        if wanted is not None and found != wanted:
+        dimensions = tuple(self._number(part, name, axis, written) for axis, part in enumerate(parts))
+        if wanted is not None and dimensions != wanted:
             raise MoteError(
                 f"input '{name}' is exported for the shape {written}, and cannot have {'x'.join(map(str, wanted))}",
                 remedy="give a shape that agrees with it, or export the module with dynamic_shapes",
             )
-        return found
+        return dimensions
 
     def _settle(self, part: SymbolicSize, axis: int, wanted: int | None) -> None:
         """Learn what the symbol of one axis stands for, where it is the only one that is not known yet."""

@@ -216,15 +216,15 @@ def _reach(forest: TreeEnsemble, trees: Sequence[Sequence[Leaf]]) -> float:
 
 def _denominator(values: Iterable[float], most: float) -> int | None:
     """The least number that makes whole numbers of all values, where all are fractions with small denominators."""
-    found = 1
+    denominator = 1
     for value in values:
         fraction = Fraction(value).limit_denominator(COMMON)
         if float(fraction) != value:
             return None
-        found = math.lcm(found, fraction.denominator)
-        if found > most:
+        denominator = math.lcm(denominator, fraction.denominator)
+        if denominator > most:
             return None
-    return found
+    return denominator
 
 
 def _stored(units: float | None) -> Callable[[float], float]:
@@ -326,17 +326,17 @@ class _Grower:
         """The parts of a node that a feature above `low` and up to `high` can come to, or the one that it would come
         to if it was a number."""
         bounds = [*(rounded_down(b, self.dtype) for b in split.bounds), math.inf]
-        found: list[Part] = []
+        parts: list[Part] = []
         for bound, child in zip(bounds, split.children, strict=True):
             if low is not None and bound <= low:
                 continue
-            if found and found[-1][1] == child:
-                found.pop()
-            found.append((bound, child))
+            if parts and parts[-1][1] == child:
+                parts.pop()
+            parts.append((bound, child))
             low = bound
             if bound >= high:
                 break
-        return found
+        return parts
 
     def _about(self, feature: int, known: Known) -> tuple[float | None, float, bool]:
         if feature in known:

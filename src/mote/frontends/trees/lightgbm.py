@@ -141,10 +141,10 @@ def _sets(section: Section) -> list[list[int]]:
         return []
     borders = [int(b) for b in section["cat_boundaries"].split()]
     words = [int(w) for w in section["cat_threshold"].split()]
-    found = []
+    sets = []
     for begin, end in pairwise(borders):
         if not 0 <= begin <= end <= len(words):
             raise ValueError("sets of categories are not where they should be")
         bits = (32 * i + k for i, word in enumerate(words[begin:end]) for k in range(32) if word >> k & 1)
-        found.append(list(bits))
-    return found
+        sets.append(list(bits))
+    return sets

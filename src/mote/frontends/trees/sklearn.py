@@ -53,14 +53,14 @@ def _tree(tree: Any, leaf: Values, features: Sequence[int] | None = None) -> Tre
     was given."""
     missing = getattr(tree, "missing_go_to_left", None)
     columns = [tree.children_left, tree.children_right, tree.feature, tree.threshold]
-    found: list[TreeNode | Leaf] = []
+    tree_nodes: list[TreeNode | Leaf] = []
     for i, (left, right, feature, threshold) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
         if left < 0:
-            found.append(leaf(i))
+            tree_nodes.append(leaf(i))
             continue
         absent = left if missing is not None and missing[i] else right
-        found.append(only(feature if features is None else int(features[feature]), threshold, left, right, absent))
-    return found
+        tree_nodes.append(only(feature if features is None else int(features[feature]), threshold, left, right, absent))
+    return tree_nodes
 
 
 def _distribution(tree: Any, width: int) -> Values:
@@ -176,20 +176,20 @@ def _histogram_tree(
 ) -> Tree:
     nodes = predictor.nodes
     names = ("is_leaf", "value", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right")
-    found: list[TreeNode | Leaf] = []
+    tree_nodes: list[TreeNode | Leaf] = []
     fields = (nodes[name].tolist() for name in (*names, "is_categorical", "bitset_idx"))
     for leaf, value, feature, threshold, absent, left, right, chosen, bitset in zip(*fields, strict=True):
         missing = left if absent else right
         if leaf:
-            found.append(Leaf(column, (value,)))
+            tree_nodes.append(Leaf(column, (value,)))
         elif chosen:
             bits = predictor.raw_left_cat_bitsets[bitset]
             known = categories[columns[feature]]
             sides = [left if int(bits[i // 32]) >> (i % 32) & 1 else right for i in range(len(known))]
-            found.append(_equal(columns[feature], known, sides, missing))
+            tree_nodes.append(_equal(columns[feature], known, sides, missing))
         else:
-            found.append(only(columns[feature], threshold, left, right, missing))
-    return found
+            tree_nodes.append(only(columns[feature], threshold, left, right, missing))
+    return tree_nodes
 
 
 def _equal(feature: int, known: Sequence[float], sides: Sequence[int], missing: int) -> TreeNode:

@@ -37,14 +37,14 @@ class _Reader:
 
     def marker(self) -> str:
         """The next marker; some stand for nothing."""
-        while (found := chr(self.take(1)[0])) == "N":
+        while (character := chr(self.take(1)[0])) == "N":
             pass
-        return found
+        return character
 
     def number(self, marker: str) -> int | float:
         kind = np.dtype(NUMBERS[marker])
-        found: int | float = np.frombuffer(self.take(kind.itemsize), kind)[0].item()
-        return found
+        scalar: int | float = np.frombuffer(self.take(kind.itemsize), kind)[0].item()
+        return scalar
 
     def length(self) -> int:
         marker = self.marker()
@@ -90,30 +90,30 @@ class _Reader:
         kind, count, marker = self.header()
         if kind in NUMBERS and count is not None:
             numbers = np.dtype(NUMBERS[kind])
-            found: list[Any] = np.frombuffer(self.take(count * numbers.itemsize), numbers).tolist()
-            return found
+            elements: list[Any] = np.frombuffer(self.take(count * numbers.itemsize), numbers).tolist()
+            return elements
         if count is not None:
             if kind is not None and count > len(self.data):
                 raise ValueError("the file ends too early")
             return [self.value(kind or self.marker(), depth + 1) for _ in range(count)]
-        found = []
+        elements = []
         while marker != "]":
-            found.append(self.value(marker, depth + 1))
+            elements.append(self.value(marker, depth + 1))
             marker = self.marker()
-        return found
+        return elements
 
     def object(self, depth: int) -> dict[str, Any]:
         kind, count, marker = self.header()
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         if count is not None:
             for _ in range(count):
                 key = self.text()
-                found[key] = self.value(kind or self.marker(), depth + 1)
-            return found
+                members[key] = self.value(kind or self.marker(), depth + 1)
+            return members
         while marker != "}":
             if marker not in "iUIlL":
                 raise ValueError(f"a name cannot begin with '{marker}'")
             key = self.take(int(self.number(marker))).decode()
-            found[key] = self.value(self.marker(), depth + 1)
+            members[key] = self.value(self.marker(), depth + 1)
             marker = self.marker()
-        return found
+        return members

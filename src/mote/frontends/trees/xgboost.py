@@ -118,10 +118,10 @@ def _base(score: str | float, objective: str, outputs: int) -> tuple[float, ...]
             scores = [np.float32(-np.log(np.float64(np.float32(1) / s - np.float32(1)))) for s in scores]
         elif LINKS[objective] is Link.EXP:
             scores = [np.float32(np.log(np.float64(s))) for s in scores]
-    found = tuple(float(s) for s in (scores * outputs if len(scores) == 1 else scores))
-    if len(found) != outputs or not all(map(math.isfinite, found)):
+    base = tuple(float(s) for s in (scores * outputs if len(scores) == 1 else scores))
+    if len(base) != outputs or not all(map(math.isfinite, base)):
         raise ValueError(f"a base_score of {score} does not fit {outputs} outputs of {objective}")
-    return found
+    return base
 
 
 def _half() -> float:
@@ -142,20 +142,20 @@ def _tree(tree: Mapping[str, Any], group: int, weight: float) -> Tree:
     columns = [tree[name] for name in names]
     kinds = tree.get("split_type") or [0] * len(columns[0])
     sets = _sets(tree)
-    found: list[TreeNode | Leaf] = []
+    tree_nodes: list[TreeNode | Leaf] = []
     rows = zip(*columns, kinds, strict=True)
     for number, (left, right, feature, condition, default, kind) in enumerate(rows):
         threshold = float(np.float32(condition))
         if left == -1:
-            found.append(Leaf(group, (float(np.float32(weight) * np.float32(threshold)),)))
+            tree_nodes.append(Leaf(group, (float(np.float32(weight) * np.float32(threshold)),)))
             continue
         missing = left if default else right
         if kind:
             chosen = [category(c) for c in sets[number]]
-            found.append(members(feature, chosen, right, left, missing))
+            tree_nodes.append(members(feature, chosen, right, left, missing))
         else:
-            found.append(only(feature, below(threshold), left, right, missing))
-    return found
+            tree_nodes.append(only(feature, below(threshold), left, right, missing))
+    return tree_nodes
 
 
 def _sets(tree: Mapping[str, Any]) -> dict[int, list[int]]:
@@ -163,10 +163,10 @@ def _sets(tree: Mapping[str, Any]) -> dict[int, list[int]]:
     if not tree.get("categories_nodes"):
         return {}
     columns = tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"]
-    found = {}
+    sets = {}
     for node, begin, size in zip(*columns, strict=True):
         numbers = [int(c) for c in tree["categories"][int(begin) : int(begin) + int(size)]]
         if not all(0 <= c < LARGEST_CATEGORY for c in numbers):
             raise ValueError("a category is too large")
-        found[int(node)] = numbers
-    return found
+        sets[int(node)] = numbers
+    return sets

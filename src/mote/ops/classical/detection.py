@@ -129,11 +129,11 @@ class Detection(Op):
 
     def _fast(self, boxes: Floats, scores: Floats) -> list[tuple[int, int, int]]:
         """Places in the outputs, boxes and classes."""
-        found = []
+        candidates = []
         for i, box in enumerate(self._suppressed(boxes, scores.max(axis=1), self.detections)):
             best = largest(scores[box].tolist(), self._told) if self._told > 1 else [int(scores[box].argmax())]
-            found += [(self.classes_each * i + k, box, label) for k, label in enumerate(best)]
-        return found
+            candidates += [(self.classes_each * i + k, box, label) for k, label in enumerate(best)]
+        return candidates
 
     def _regular(self, boxes: Floats, scores: Floats) -> list[tuple[int, int, int]]:
         kept: list[tuple[int, int]] = []

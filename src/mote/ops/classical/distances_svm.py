@@ -137,11 +137,11 @@ class SupportVectors(Op):
         classes = len(self.counts)
         numbers = {pair: i for i, pair in enumerate((a, b) for a in range(classes) for b in range(a + 1, classes))}
         owners = np.repeat(np.arange(classes), self.counts)
-        found = np.zeros((len(owners), self.pairs))
+        matrix = np.zeros((len(owners), self.pairs))
         for at, own in enumerate(owners.tolist()):
             others = [c for c in range(classes) if c != own]
-            found[at, [numbers[min(own, c), max(own, c)] for c in others]] = coefficients[at]
-        return found
+            matrix[at, [numbers[min(own, c), max(own, c)] for c in others]] = coefficients[at]
+        return matrix
 
     def _numbers(self, x: Floats, vectors: Floats) -> Floats:
         if self.function == KernelFunction.RADIAL:

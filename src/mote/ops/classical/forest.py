@@ -71,10 +71,10 @@ class Trees:
     @cached_property
     def depths(self) -> Ints:
         """The longest way from each node to a leaf."""
-        found = np.zeros(self.nodes, np.int64)
+        depths = np.zeros(self.nodes, np.int64)
         for i in reversed(range(self.nodes)):
-            found[i] = 1 + max(found[r] if r >= 0 else 0 for r in (self.yes[i], self.no[i]))
-        return found
+            depths[i] = 1 + max(depths[r] if r >= 0 else 0 for r in (self.yes[i], self.no[i]))
+        return depths
 
     def depth(self, tree: int) -> int:
         root = self.roots[tree]
@@ -101,13 +101,13 @@ class Trees:
     @cached_property
     def magnitudes(self) -> NDArray[np.float64]:
         """How far the terms of each output add up at most, without their signs."""
-        found = np.abs(self.base.astype(np.float64))
+        magnitudes = np.abs(self.base.astype(np.float64))
         for leaves in self.leaves:
             most = np.zeros(self.outputs)
             for at in range(self.width):
                 np.maximum.at(most, self.columns[leaves] + at, np.abs(self.values[leaves, at].astype(np.float64)))
-            found = found + most
-        return found
+            magnitudes = magnitudes + most
+        return magnitudes
 
     def reached(self, rows: Array) -> Ints:
         """The leaf of each tree (second axis) that each row of features (first axis) comes to."""
@@ -123,12 +123,12 @@ class Trees:
 
     def sums(self, rows: Array) -> Array:
         """The outputs for each row of features: float32 sums are rounded after each tree."""
-        found = np.repeat(self.base[None, :], len(rows), axis=0)
+        sums = np.repeat(self.base[None, :], len(rows), axis=0)
         each = np.arange(len(rows))[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             for leaf in self.reached(rows).T:
-                found[each, self.columns[leaf][:, None] + np.arange(self.width)] += self.values[leaf]
-        return found
+                sums[each, self.columns[leaf][:, None] + np.arange(self.width)] += self.values[leaf]
+        return sums
 
 
 class Forest(Op):

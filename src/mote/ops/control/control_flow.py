@@ -298,9 +298,9 @@ def body_macs(graph: Graph) -> int:
 
 def present(values: Sequence[Array | None]) -> list[Array]:
     """Operands of which none may be absent."""
-    found = [value for value in values if value is not None]
-    assert len(found) == len(values)
-    return found
+    arrays = [value for value in values if value is not None]
+    assert len(arrays) == len(values)
+    return arrays
 
 
 def nested(graph: Graph) -> Iterator[tuple[Control, Graph]]:

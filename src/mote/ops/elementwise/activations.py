@@ -135,8 +135,8 @@ FAR = 2.0**20
 
 def within(steps: Floats) -> list[float]:
     """Numbers of steps as far as they matter; what is no number counts as zero."""
-    found: list[float] = np.nan_to_num(np.clip(steps.astype(np.float64), -FAR, FAR)).tolist()
-    return found
+    clamped: list[float] = np.nan_to_num(np.clip(steps.astype(np.float64), -FAR, FAR)).tolist()
+    return clamped
 
 
 class Interpolated(FloatTable):

@@ -23,8 +23,8 @@ class DoublePrecision(UnaryFloat):
 
     def real(self, x: Floats) -> Floats:
         with np.errstate(all="ignore"):
-            found: Floats = self.function(x.astype(np.float64)).astype(np.float32)
-            return found
+            results: Floats = self.function(x.astype(np.float64)).astype(np.float32)
+            return results
 
 
 class Tan(DoublePrecision):

@@ -39,8 +39,8 @@ def _stops(g: Graph, op: Op) -> str | None:
 def _quietly(values: Floats, function: np.ufunc) -> Floats:
     """A function in double precision: infinities and NaN are results as others."""
     with np.errstate(all="ignore"):
-        found: Floats = function(values.astype(np.float64)).astype(np.float32)
-        return found
+        results: Floats = function(values.astype(np.float64)).astype(np.float32)
+        return results
 
 
 class Exp(Interpolated):

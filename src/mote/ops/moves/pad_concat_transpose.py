@@ -220,14 +220,14 @@ class Concatenation(Join):
         return None
 
     def spans(self, g: Graph) -> list[list[CopySpan]]:
-        found, at = [], 0
+        copies, at = [], 0
         total = self.output(g).shape[self.axis]
         for shape in self.parts(g):
             spans = [CopySpan(n, 0, 1, n, 0, n) for n in shape]
             spans[self.axis] = CopySpan(shape[self.axis], 0, 1, shape[self.axis], at, total)
             at += shape[self.axis]
-            found.append(spans)
-        return found
+            copies.append(spans)
+        return copies
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         all_flow = len(flows) == len(self.inputs)

@@ -136,11 +136,11 @@ class StridedOp(Op):
 
 def _loops(digits: Sequence[Sequence[Digit]], shape: Shape) -> list[Loop]:
     """All digits with their steps in an output of that shape, in elements."""
-    found = []
+    loops = []
     for axis, target in zip(digits, steps(shape, 1), strict=True):
         for k, (n, step) in enumerate(axis):
-            found.append((n, step, target * prod(size for size, _ in axis[k + 1 :])))
-    return found
+            loops.append((n, step, target * prod(size for size, _ in axis[k + 1 :])))
+    return loops
 
 
 class BroadcastTo(StridedOp):

@@ -72,11 +72,11 @@ class Recurrent(Op):
 
     def begins(self, g: Graph) -> dict[RecurrentOutput, int]:
         """Where each result begins in the output."""
-        found, at = {}, 0
+        offsets, at = {}, 0
         for result in self.results:
-            found[result] = at
+            offsets[result] = at
             at += int(np.prod(self.shape_of(g, result)))
-        return found
+        return offsets
 
     def shapes(self, g: Graph) -> list[Shape]:
         shapes = [self.shape_of(g, result) for result in self.results]
@@ -163,10 +163,10 @@ def products(values: Sequence[Array | None], x: Floats, h: Floats, *, recurrent:
     of each line."""
     w, r, bias = values[WEIGHTS], values[RECURRENT], values[BIAS]
     assert w is not None and r is not None and bias is not None
-    found = x @ w.T.astype(np.float64) + bias[: len(w)]
+    gates = x @ w.T.astype(np.float64) + bias[: len(w)]
     lines = len(r) if recurrent is None else recurrent
-    found[:, :lines] += h @ r[:lines].T.astype(np.float64)
-    return found
+    gates[:, :lines] += h @ r[:lines].T.astype(np.float64)
+    return gates
 
 
 class RnnSequence(Recurrent):

@@ -127,8 +127,8 @@ class Softmax(Op):
         bits = np.frexp(total.astype(np.float64))[1]
         above_one = ((total << (31 - bits)) + (1 << 13) >> 14) - (1 << 15) - (1 << 16)
         scaled = e * interpolate(saturate16(above_one), RECIPROCAL_LINES)
-        found: Ints = np.clip(scaled + (1 << bits - 2) >> bits - 1, 0, 32767)
-        return found
+        table: Ints = np.clip(scaled + (1 << bits - 2) >> bits - 1, 0, 32767)
+        return table
 
     def scaling(self, g: Graph) -> tuple[int, int, int]:
         """Multiplier and left shift from steps of the input to Q5.26, and how many steps that can hold."""

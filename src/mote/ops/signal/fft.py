@@ -241,15 +241,15 @@ class Kiss:
     def folded(self, real: Ints, imag: Ints) -> Complex:
         """From a spectrum back to what the inverse complex transform takes."""
         n = self.half
-        found = np.zeros((*real.shape[:-1], n), np.int64), np.zeros((*real.shape[:-1], n), np.int64)
+        spectrum = np.zeros((*real.shape[:-1], n), np.int64), np.zeros((*real.shape[:-1], n), np.int64)
         first = self.wrap(real[..., 0] + real[..., n]), self.wrap(real[..., 0] - real[..., n])
-        found[0][..., 0], found[1][..., 0] = self.share(first, 2)
+        spectrum[0][..., 0], spectrum[1][..., 0] = self.share(first, 2)
         k = np.arange(1, n // 2 + 1)
         near = self.share((real[..., k], imag[..., k]), 2)
         far = self.share((real[..., n - k], self.wrap(-imag[..., n - k])), 2)
         total, apart = self.plus(near, far), self.minus(near, far)
         turned = self.times(apart, (self.last[:, 0], self.last[:, 1]))
-        found[0][..., k], found[1][..., k] = self.plus(total, turned)
+        spectrum[0][..., k], spectrum[1][..., k] = self.plus(total, turned)
         other = self.minus(total, turned)
-        found[0][..., n - k], found[1][..., n - k] = other[0], self.wrap(-other[1])
-        return found
+        spectrum[0][..., n - k], spectrum[1][..., n - k] = other[0], self.wrap(-other[1])
+        return spectrum

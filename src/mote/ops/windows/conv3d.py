@@ -129,12 +129,12 @@ class Conv3DTranspose(Volume):
         return super().unsupported(g)
 
     def positions(self, g: Graph) -> list[NDArray[np.int64]]:
-        found = []
+        axes_positions = []
         for axis, size, total in zip(self.axes, self.input(g).shape[1:4], self.size, strict=True):
             reached = np.arange(total)[:, None] + axis.before - np.arange(axis.kernel) * axis.dilation
             at = reached // axis.stride
-            found.append(np.where((reached % axis.stride == 0) & (at >= 0) & (at < size), at, OUTSIDE))
-        return found
+            axes_positions.append(np.where((reached % axis.stride == 0) & (at >= 0) & (at < size), at, OUTSIDE))
+        return axes_positions
 
     def matrices(self, weights: Array) -> Array:
         return weights.swapaxes(3, 4)

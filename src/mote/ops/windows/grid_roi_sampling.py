@@ -118,8 +118,8 @@ class GridSample(Op):
                 at = np.where(beyond, np.clip(np.nan_to_num(at, nan=0.0), 0, size - 1), at)
             elif self.outside is Outside.REFLECTION:
                 at = np.where(beyond, reflected(at, low, high), at)
-            found: Floats = np.clip(np.nan_to_num(at, nan=-FAR), -FAR, size + FAR).astype(np.float32)
-            return found
+            coordinates: Floats = np.clip(np.nan_to_num(at, nan=-FAR), -FAR, size + FAR).astype(np.float32)
+            return coordinates
 
     def borders(self, size: int) -> tuple[float, float]:
         """The first and the last place that is inside."""
@@ -142,8 +142,8 @@ def reflected(at: Floats, low: float, high: float) -> Floats:
     away = np.abs(np.nan_to_num(at, nan=low, posinf=low, neginf=low) - np.float32(low)).astype(np.float32)
     turns = np.floor(away / span)
     rest = away - turns * span
-    found: Floats = (np.float32(low) + np.where(turns % 2 == 0, rest, span - rest)).astype(np.float32)
-    return found
+    coordinates: Floats = (np.float32(low) + np.where(turns % 2 == 0, rest, span - rest)).astype(np.float32)
+    return coordinates
 
 
 def _near(x: Array) -> Array:

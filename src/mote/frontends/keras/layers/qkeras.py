@@ -30,10 +30,10 @@ LARGEST = 1 << 24
 
 def _quantizer(layer: LayerConfig, option: str) -> Quantizer | None:
     said = layer.options.get(option)
-    found = described(said)
-    if said is not None and found is None:
+    quantizer = described(said)
+    if said is not None and quantizer is None:
         raise UnsupportedNodeError(f"the {option} '{activations.shown(said)}' is not supported")
-    return found
+    return quantizer
 
 
 def _with_weights(layer: LayerConfig, weights: Mapping[int, Array], **options: object) -> LayerConfig:
@@ -44,10 +44,10 @@ def _with_weights(layer: LayerConfig, weights: Mapping[int, Array], **options: o
 
 def _stored(layer: LayerConfig) -> list[Array]:
     """The weights of a layer, in order."""
-    found: list[Array] = []
-    while (path := f"{layer.path}vars/{len(found)}") in layer.weights:
-        found.append(layer.weights[path])
-    return found
+    arrays: list[Array] = []
+    while (path := f"{layer.path}vars/{len(arrays)}") in layer.weights:
+        arrays.append(layer.weights[path])
+    return arrays
 
 
 def quantized_layer(parser: Parser, kernel: str) -> Parser:

@@ -55,10 +55,10 @@ def _axes(given: Any, rank: int) -> list[int]:
     """Axes as a list; None is all."""
     if isinstance(given, Value) and given.data is not None:
         given = given.data.reshape(-1).tolist()
-    found = list(range(rank)) if given is None else given if isinstance(given, list) else [given]
-    if not all(isinstance(a, int) for a in found):
+    axes = list(range(rank)) if given is None else given if isinstance(given, list) else [given]
+    if not all(isinstance(a, int) for a in axes):
         raise UnsupportedNodeError(f"axes of {given!r} are not supported")
-    return found
+    return axes
 
 
 def _reduced(function: Callable[..., Value]) -> Parser:
@@ -314,16 +314,16 @@ def operator(call: LayerCall) -> Results:
 
 def _attributes(said: Any) -> dict[str, Any]:
     """The attributes of an operator that functions have as arguments, out of the form that Protocol Buffers write."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, value in said.items() if isinstance(said, Mapping) else ():
         if isinstance(value, Mapping) and "b" in value:
-            found[name] = bool(value["b"])
+            attributes[name] = bool(value["b"])
         elif isinstance(value, Mapping) and isinstance(value.get("f"), int | float):
-            found[name] = float(value["f"])
+            attributes[name] = float(value["f"])
         elif name == "squeeze_dims" and isinstance(value, Mapping):
             numbers = (value.get("list") or {}).get("i") or []
-            found[name] = [int(n) for n in numbers]
-    return found
+            attributes[name] = [int(n) for n in numbers]
+    return attributes
 
 
 LAYERS: Mapping[str, Parser] = {

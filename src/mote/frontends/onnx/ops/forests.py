@@ -67,10 +67,10 @@ def _numbers(node: Node, name: str, default: Sequence[float] | None = None) -> l
 
 
 def _columns(node: Node, count: int, *names: str) -> list[list[int]]:
-    found = [node.integers(name) for name in names]
-    if any(len(column) != count for column in found):
+    columns = [node.integers(name) for name in names]
+    if any(len(column) != count for column in columns):
         raise UnsupportedNodeError(f"{', '.join(names)} are not all for {count} nodes")
-    return found
+    return columns
 
 
 def _trees(node: Node, kind: str) -> list[Tree]:
@@ -279,27 +279,27 @@ class _Nodes:
 
     def _tree(self, root: int, outputs: int) -> Tree:
         """A tree of its own, from where it begins on."""
-        found: list[TreeNode | Leaf] = [Leaf(0, (0.0,))]
+        tree: list[TreeNode | Leaf] = [Leaf(0, (0.0,))]
         ahead: list[tuple[int, bool, int]] = [(root, False, 0)]
         while ahead:
             number, leaf, place = ahead.pop()
             if not 0 <= number < (len(self.weights) if leaf else len(self.modes)):
                 raise UnsupportedNodeError(f"a node leads to number {number}, which is not there")
             if leaf:
-                found[place] = Leaf(self.targets[number], (self.weights[number],))
+                tree[place] = Leaf(self.targets[number], (self.weights[number],))
                 continue
-            if len(found) > 2 * len(self.modes) + 1:
+            if len(tree) > 2 * len(self.modes) + 1:
                 raise UnsupportedNodeError("nodes lead back to themselves, or several to the same one")
-            true, false = len(found), len(found) + 1
-            found += [Leaf(0, (0.0,)), Leaf(0, (0.0,))]
+            true, false = len(tree), len(tree) + 1
+            tree += [Leaf(0, (0.0,)), Leaf(0, (0.0,))]
             ahead += [
                 (self.true[number], bool(self.true_leaf[number]), true),
                 (self.false[number], bool(self.false_leaf[number]), false),
             ]
             tracks, chosen = bool(self.tracks[number]), self.sets.get(number, ())
             asked = self.modes[number], self.features[number], self.values[number]
-            found[place] = split(Question(*asked, true, false, tracks, chosen))
-        return found
+            tree[place] = split(Question(*asked, true, false, tracks, chosen))
+        return tree
 
 
 PARSERS: Mapping[Key, Parser] = {

@@ -13,10 +13,10 @@ from mote.graph.types import DType
 
 def _constant(node: Node, position: int, what: str, size: int) -> Array:
     """A constant with one number for each channel."""
-    found = node.b.known(node.input(position), what)
-    if found.shape != (size,):
-        raise UnsupportedNodeError(f"{what} of the shape {found.shape} does not fit {size} channels")
-    return found
+    constant = node.b.known(node.input(position), what)
+    if constant.shape != (size,):
+        raise UnsupportedNodeError(f"{what} of the shape {constant.shape} does not fit {size} channels")
+    return constant
 
 
 def _channels(x: Value) -> int:

@@ -178,11 +178,11 @@ def trunc(node: Node) -> Value:
         above = elementwise.maximum(b, steps, b.constant(cut.grid.low))
         steps = elementwise.minimum(b, above, b.constant(cut.grid.high))
     codes = elementwise.sub(b, _rounded(b, steps, cut.grid.mode), b.constant(cut.grid.zero))
-    found = elementwise.mul(b, codes, b.constant(cut.grid.scale))
+    truncated = elementwise.mul(b, codes, b.constant(cut.grid.scale))
     as_held = held(cut.grid.scale, cut.grid.zero, *cut.grid.range) if cut.bounded and cut.grid.bits.size == 1 else None
     if as_held is None:
-        return found
-    return quantized.dequantize(b, quantized.quantize(b, found, as_held.quant, as_held.dtype))
+        return truncated
+    return quantized.dequantize(b, quantized.quantize(b, truncated, as_held.quant, as_held.dtype))
 
 
 PARSERS: Mapping[Key, Parser] = {

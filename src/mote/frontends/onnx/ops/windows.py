@@ -35,10 +35,10 @@ def axes_of(node: Node, x: Value, kernel: Sequence[int]) -> list[Axis]:
 
 def _each(node: Node, name: str, kernel: Sequence[int]) -> list[int]:
     """A number for each axis of a window, 1 where they are left out."""
-    found = node.integers(name, [1] * len(kernel))
-    if len(found) != len(kernel):
-        raise UnsupportedNodeError(f"the attribute {name} has {len(found)} numbers for a window of {len(kernel)} axes")
-    return found
+    each = node.integers(name, [1] * len(kernel))
+    if len(each) != len(kernel):
+        raise UnsupportedNodeError(f"the attribute {name} has {len(each)} numbers for a window of {len(kernel)} axes")
+    return each
 
 
 def pairs(numbers: Sequence[int], count: int) -> list[tuple[int, int]]:

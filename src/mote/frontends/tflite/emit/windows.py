@@ -149,9 +149,9 @@ def _window(axes: Sequence[Axis]) -> dict[str, int]:
 def _whole(size: int, axis: Axis) -> Axis | None:
     """An axis whose padding is SAME and which is this one without the taps that lie in the padding everywhere."""
     for kernel in range(axis.kernel, axis.kernel + MOST_SEARCHED):
-        found = same(size, replace(_bare(axis), kernel=kernel))
-        if found.inner(size) == axis:
-            return found
+        same_padded = same(size, replace(_bare(axis), kernel=kernel))
+        if same_padded.inner(size) == axis:
+            return same_padded
     return None
 
 

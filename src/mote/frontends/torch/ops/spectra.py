@@ -74,9 +74,9 @@ def of_complex(node: Node, parsers: Mapping[str, Parser]) -> Value | Complex | N
 
 def _moved(node: Node, name: str, part: Value, parser: Parser) -> Value:
     """A part after a move of the complex numbers."""
-    found = parser(replace(node, values={**node.values, name: part}))
-    assert isinstance(found, Value)
-    return found
+    moved = parser(replace(node, values={**node.values, name: part}))
+    assert isinstance(moved, Value)
+    return moved
 
 
 def _transform(node: Node) -> Complex:
