@@ -338,7 +338,7 @@ def _is_more_than(folder: Path, own: Set[str]) -> bool:
 
 
 def _link(source: str, target: str) -> None:
-    """The same file in a second folder; a copy where the file system has no such thing."""
+    """Hard-link a file into a second folder; copy it where the file system has no hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except (OSError, NotImplementedError):
@@ -346,8 +346,8 @@ def _link(source: str, target: str) -> None:
 
 
 def _take_place(new: Path, place: Path) -> Path | None:
-    """Move the new folder in, and the old one out, to where is returned. A kill between two renames leaves the place
-    empty, which the next run mends; where the system can exchange folders there is nothing between."""
+    """Move the new folder in and the old one out, and return where the old one went. A kill between two renames leaves
+    the place empty, which the next run repairs; where the system can exchange folders, the exchange is atomic."""
     if not place.exists():
         new.rename(place)
         return None

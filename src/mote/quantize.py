@@ -1,4 +1,4 @@
-"""From real numbers to integers: graphs that are quantized, with the data that says how, and what is lost by it.
+"""Quantization of float models: post-training, with calibration data, and quantization-aware training.
 
 from mote import quantize
 

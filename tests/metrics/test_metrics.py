@@ -124,10 +124,10 @@ def test_labels_as_rows_of_zeros_and_a_one() -> None:
     [
         ("top1", np.eye(3), np.array([0, 1, 3]), "label of sample 2 is 3; the model tells 3 classes apart, 0 to 2"),
         ("top1", np.eye(3), np.array([0, -1, 1]), "label -1 is below 0"),
-        ("top1", np.eye(3), np.array([0, 0.5, 1]), "real numbers, not the numbers of classes"),
+        ("top1", np.eye(3), np.array([0, 0.5, 1]), "floats, not class indices"),
         ("top1", np.eye(3), np.array([0, 1]), "3 answers cannot be compared with 2 labels"),
         ("top1", np.full((2, 2), np.nan), np.array([0, 1]), "the answer to sample 0 is no number"),
-        ("top1", np.ones((2, 1)), np.array([0, 1]), "one real number for a sample"),
+        ("top1", np.ones((2, 1)), np.array([0, 1]), "one float for each sample"),
         ("top1", np.zeros((0, 3)), np.zeros(0), "nothing to compare"),
         ("top3", np.eye(3), np.array([0, 1, 2]), "always among the first 3"),
         ("auc", np.arange(3), np.array([0, 0, 0]), "not both"),

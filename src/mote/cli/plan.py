@@ -160,7 +160,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
 
 
 def _bodies(op: Op, step: Step) -> list[dict[str, Any]]:
-    """The plans of the bodies of control flow, which lie in the working memory of its step."""
+    """The plans of the bodies of control flow, which lie in the scratch of its step."""
     if not isinstance(step.kernel, Bodied):
         return []
     return [
@@ -241,7 +241,7 @@ def _memories(memory: MemoryMap) -> str:
 
 
 def _width() -> int:
-    """That of the terminal, as far as the map needs it."""
+    """Columns for the map: the terminal's width, at most WIDTH."""
     return min(WIDTH, os.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
 
 

@@ -34,7 +34,7 @@ def check(data: Dataset, *, labelled: bool, several: bool) -> None:
         )
     elif labelled and data.stream is not None and data.stream.events is None:
         raise MoteError(
-            "has no events: nobody says what is to be heard when",
+            "has no labelled events",
             where=data.where,
             remedy="put a JSON file with a list of [from, to] in seconds beside it, or name one: --labels FILE",
         )

@@ -66,7 +66,7 @@ def _read(data: Any, inputs: str, labels: str, prepare: Preprocessing) -> Datase
 
 
 def _from_path(where: str, inputs: str, labels: str, prepare: Preprocessing) -> Dataset:
-    """What a file holds is told by its content, but for tables, which are told by their names."""
+    """The type of a file is detected from its content; that of a table from its name."""
     path, inside = address(where)
     if path.is_dir():
         return read_folder(path, "", where, labels, prepare)
@@ -117,7 +117,7 @@ def _given(data: Any, inputs: str, labels: str) -> Dataset:
 
 
 def prepared(data: Dataset, prepare: Preprocessing) -> Dataset:
-    """The same samples, each prepared."""
+    """Samples after preprocessing."""
     if not prepare.steps:
         return data
     check_counts(data.inputs, data.labels, data.where)

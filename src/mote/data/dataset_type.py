@@ -29,7 +29,7 @@ class RecordingInfo:
     duration: float
     """Seconds of the whole recording."""
     events: Array | None = None
-    """[events, 2]: from which second to which one there is something to be heard; None: nobody said."""
+    """[events, 2]: start and end of each event in seconds; None: not labelled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +102,9 @@ class Dataset:
         return replace(stream, first=stream.first + int(chosen[0]) * stream.period)
 
     def cases(self, graph: Graph) -> list[dict[int, Array]]:
-        """The inputs of one inference after another by the ids of the model's inputs, one for each sample, in the types
-        that the model has: real numbers are quantized where an input is. Of a recording: one for each window of as many
-        frames as the model takes, or where it keeps what it has heard, one for each piece."""
+        """The inputs of every inference by the ids of the model's inputs, one inference for each sample, in the model's
+        types: floats are quantized where an input is. Of a recording: one for each window of as many frames as the
+        model takes, or one for each hop where the model is stateful."""
         if self.stream is not None and len(graph.inputs) == 1:
             return self._windows(graph.tensors[graph.inputs[0]]).cases(graph)
         if self.columns and len(graph.inputs) == 1:

@@ -1,4 +1,4 @@
-"""Events of a recording in a JSON file: from which second to which one there is something to be heard."""
+"""Labelled events of a recording in a JSON file: start and end in seconds."""
 
 from __future__ import annotations
 

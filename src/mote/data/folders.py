@@ -113,7 +113,7 @@ def _in_archive(archive: ZipFile, info: ZipInfo, where: str) -> File:
 
 
 def _within(files: Sequence[File], inside: str, where: str) -> list[File]:
-    """Those of a folder in an archive, by their names from there on."""
+    """Files below a folder of an archive, named relative to it."""
     if not inside:
         return list(files)
     base = PurePosixPath(inside)

@@ -116,8 +116,8 @@ def _pieces(tensor: Tensor, value: Array) -> Array | None:
 
 
 def _converted(tensor: Tensor, value: Array) -> Array | None:
-    """The same numbers in the type of a tensor; real numbers are quantized as the tensor is. None where they would not
-    be the same."""
+    """Values converted to a tensor's type: floats are quantized with its scale. None where a conversion would lose
+    information."""
     wanted, kind = np.dtype(tensor.dtype.numpy), value.dtype.kind
     if value.dtype == wanted:
         return value

@@ -78,7 +78,7 @@ def _format(chunk: bytes, name: str) -> _Format:
 
 
 def _values(data: bytes, form: _Format, name: str) -> Array:
-    """All samples of all channels as real numbers; 8 bits are without a sign, more have one."""
+    """All samples of all channels as float; 8-bit PCM is unsigned, wider PCM signed."""
     width = form.bits // 8
     if len(data) % (width * form.channels):
         raise _broken(name, "its last sample is cut off")

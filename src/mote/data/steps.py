@@ -50,7 +50,7 @@ def clip(sample: Sample, low: float, high: float) -> Sample:
 
 
 def shape(sample: Sample, *sizes: int) -> Sample:
-    """The same values in another shape; of a recording this is that of each row."""
+    """Reshape; the rows of a recording are reshaped one by one."""
     rows = sample.values.shape[:1] if sample.period else ()
     if prod((*rows, *sizes)) != sample.values.size or min(sizes, default=0) < 1:
         wanted, there = ("x".join(map(str, s)) for s in ((*rows, *sizes), sample.values.shape))

@@ -141,7 +141,7 @@ def _numbers(table: _Table, column: int) -> Array:
 
 
 def _labels(table: _Table, column: int) -> Array:
-    """Whole numbers are classes, and so are words; real numbers are to be computed."""
+    """Integers and words are classes; floats are regression targets."""
     cells = [row[column] for row in table.rows]
     if not all(map(_is_number, cells)):
         return np.array(cells)

@@ -1,5 +1,4 @@
-"""A recording as the inputs of a model: windows of its frames, or for a model that keeps what it has heard, what is new
-each time."""
+"""A recording as the inputs of a model: windows of its frames, or the new frames of each hop for a stateful model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models in, Graph out. A front end is a folder; which one reads a model is told by the model's content."""
+"""Models in, Graph out. A front end is a folder; the format of a model is detected from its content."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def meaningless(tensors: Iterable[Tensor]) -> str | None:
     """Why no layer can compute with activations that have these scales."""
     for t in _quantized(tensors):
         if not LEAST <= t.scale <= MOST:
-            return f"the scale of '{t.name}' is {t.scale:.6g}, so that its {t.dtype} values stand for no real numbers"
+            return f"the scale of '{t.name}' is {t.scale:.6g}, so that its {t.dtype} values cannot be dequantized"
     return None
 
 

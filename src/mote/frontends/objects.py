@@ -19,8 +19,8 @@ KNOWN = (
 
 
 def from_object(model: Any, example_inputs: Any = None) -> Source:
-    """The source of an object, which is told by the classes that it comes from: nothing is imported for that.
-    `example_inputs` are for modules of PyTorch, which do not say what they take."""
+    """The source of an object, detected by the classes that it inherits from: nothing is imported for that.
+    `example_inputs` are for PyTorch modules, which do not say what they take."""
     classes = {f"{c.__module__.partition('.')[0]}.{c.__name__}" for c in type(model).__mro__}
     for wanted, make in _MAKERS:
         if classes & wanted:

@@ -55,7 +55,7 @@ class ElementOrder:
         return len(self.atoms) < 2
 
     def canonical(self) -> ElementOrder:
-        """The same without atoms of one element, and with neighbours joined."""
+        """Canonical form: without atoms of one element, and with neighbours joined."""
         kept = [i for i in self.order if self.atoms[i] != 1]
         real = sorted(kept)
         order = [real.index(i) for i in kept]

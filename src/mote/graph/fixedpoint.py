@@ -1,9 +1,9 @@
 """The integer arithmetic of quantized inference, as LiteRT's reference kernels do it.
 
-Every int8 kernel scales an int32 sum by a real number in (0, 1) or a little above, held as a 31-bit
-mantissa and a power of two. `rescale` rounds twice (doubling high multiply, then shift), as almost all
-of LiteRT does. LiteRT's FULLY_CONNECTED is `scale_once`, in double precision; `rescale_once` rounds once in integers,
-as kernels do. `scale_even` is what ONNX Runtime does, in single precision. `rescale_affine` is exact: QONNX models.
+Every int8 kernel scales an int32 accumulator by a factor in (0, 1) or a little above, held as a 31-bit mantissa and a
+power of two. `rescale` rounds twice (doubling high multiply, then shift), as almost all of LiteRT does. LiteRT's
+FULLY_CONNECTED is `scale_once`, in double precision; `rescale_once` rounds once in integers, as kernels do.
+`scale_even` is what ONNX Runtime does, in single precision. `rescale_affine` is exact: QONNX models.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def logistic_by_table(x: Ints, mult: int, shift: int) -> Ints:
 
 
 def tanh_by_table(x: Ints, mult: int, shift: int) -> Ints:
-    """The same of tanh, which has twice the slope."""
+    """tanh(x) in Q0.15 by the table of the sigmoid, which has half the slope."""
     above, negative = _above_half(x, mult, shift, 8, 32767 * 256)
     return np.where(negative, 127 - above, above + 128) >> 8
 

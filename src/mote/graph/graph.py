@@ -119,8 +119,7 @@ class Op(Attributes):
         return None
 
     def narrowed(self, g: Graph, kept: Sequence[NDArray[np.int64]]) -> Self:
-        """The same operator between tensors that have these channels only: those of its inputs that are computed, in
-        their order, then its output's."""
+        """The operator restricted to these channels: those of its computed inputs in order, then its output's."""
         return self
 
     def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
@@ -242,7 +241,7 @@ class Graph:
 
     @cached_property
     def sums_wrap(self) -> bool:
-        """Whether a sum might not fit 32 bits, so that kernels have to be told."""
+        """Whether an accumulator might overflow 32 bits, so that kernels must be compiled to wrap."""
         inside = any(body.sums_wrap for op in self.ops for body in op.bodies)
         return inside or any((peak := self.peak(op)) is not None and peak.wraps for op in self.ops)
 
@@ -275,7 +274,7 @@ class Graph:
         return readers[0] if len(readers) == 1 and tensor not in self.outputs else None
 
     def becomes(self, tensor: int) -> Tensor | None:
-        """The integers that a tensor of real numbers is turned into before anything else is done with it, if it is."""
+        """The tensor that QUANTIZE makes of a float tensor, where it has no other consumers."""
         readers = self.consumers.get(tensor, [])
         if tensor in self.outputs or not readers or any(op.kind != "QUANTIZE" for op in readers):
             return None

@@ -9,7 +9,7 @@ import numpy as np
 from mote.graph.fixedpoint import Ints
 
 NEAR = 2
-"""How far a step is, at most and most often, from where real numbers would have it."""
+"""How far a step is, at most and most often, from where float arithmetic has it."""
 
 
 def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:

@@ -33,7 +33,7 @@ CANCELLED = 2.0**-21
 """8 roundings of float32: the sigmoid of ONNX Runtime is off by up to 2.8 of them, its GELU by 1.4."""
 
 REALS = (np.float32, np.complex64)
-"""What NumPy calls the types of real numbers and of pairs of them."""
+"""NumPy's kinds of float and complex types."""
 
 
 def largest(values: Array) -> float:
@@ -88,7 +88,8 @@ class Magnitudes:
         return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.found.items()} | codes
 
     def _flip(self, op: Op) -> None:
-        """What an operator makes of real numbers near to a half, or of integers that were made of such."""
+        """An operator's outputs where floats close to a rounding boundary, or integers that were rounded from such, go
+        the other way."""
         drifted = any(i in self.drifted for i in op.inputs if i != ABSENT)
         codes = [out for out in op.outputs if self.graph.tensors[out].dtype.integer]
         if not codes or op.bodies:
@@ -115,7 +116,7 @@ class Magnitudes:
         return op.unsure(self.graph, given)
 
     def _nearest(self, op: Op) -> Array | None:
-        """The codes that real numbers become which are moved by what is allowed: up, or down where that is another."""
+        """Quantized codes of floats that are moved by the tolerance: up, or down where that gives another code."""
         source = op.inputs[0]
         if source not in self.found:
             return None

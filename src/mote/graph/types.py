@@ -59,7 +59,7 @@ class DType(StrEnum):
 
     @property
     def real(self) -> bool:
-        """Whether elements are real numbers, or pairs of them."""
+        """Whether elements are float or complex."""
         return self in (DType.FLOAT32, DType.COMPLEX64)
 
     @property

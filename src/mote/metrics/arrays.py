@@ -45,9 +45,7 @@ def class_labels(labels: Array) -> Array:
         places: Array = labels.argmax(-1)
         return places
     if (labels != np.floor(labels)).any():
-        raise MoteError(
-            "labels are real numbers, not the numbers of classes", remedy="measure rmse or mae, or give whole numbers"
-        )
+        raise MoteError("labels are floats, not class indices", remedy="measure rmse or mae, or give whole numbers")
     if (labels < 0).any():
         raise MoteError(f"the label {int(labels.min())} is below 0", remedy="number classes from 0")
     return labels.astype(np.int64)

@@ -22,7 +22,7 @@ def scores_and_labels(outputs: Array, labels: Array) -> tuple[Array, Array]:
         return scores, wanted
     if scores.shape[1] == 1:
         raise MoteError(
-            "the model gives one real number for a sample, and no scores of classes",
+            "the model gives one float for each sample, not class scores",
             remedy="measure auc where labels are 0 and 1, rmse or mae where they are numbers",
         )
     if wanted.max() >= scores.shape[1]:

@@ -40,8 +40,8 @@ class Score:
 
 
 def measure(metric: str, outputs: Array, labels: Array, *, inputs: Array | None = None) -> Score:
-    """Compare answers [samples, ...], as real numbers, with labels [samples, ...]. `inputs` are for the `auc` of models
-    that give back their input."""
+    """Compare answers [samples, ...], as float, with labels [samples, ...]. `inputs` are for the `auc` of models that
+    reconstruct their input."""
     if metric == "top1":
         return _top1(outputs, labels)
     if match := re.fullmatch(r"top([1-9][0-9]{0,5})", metric):

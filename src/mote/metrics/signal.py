@@ -20,7 +20,7 @@ def noise(reference: Array, other: Array) -> float:
 
 
 def decibels(signal: float, wrong: float) -> float:
-    """The same of the two energies."""
+    """The ratio of two energies in decibels."""
     if wrong == 0:
         return inf
     return 10 * (log10(signal) - log10(wrong)) if signal else -inf

@@ -26,9 +26,9 @@ MOST_SUMMED = 1 << 23
 MOST_SHIFT = 30
 """LiteRT shifts left by no more: what it makes of multipliers of 2^30 and above is not defined."""
 MOST_WIDE_SHIFT = 7
-"""The same for sums of 64 bits."""
+"""The largest left shift of 64-bit accumulators."""
 WIDEST = 1 << 40
-"""Sums of layers with int16 inputs go no further."""
+"""Bound of the accumulators of layers with int16 inputs."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
@@ -89,7 +89,7 @@ class Axis:
         return (size + self.before + self.after - self.extent) // self.stride + 1
 
     def inner(self, size: int) -> Axis:
-        """The same pooling of an image of `size` without the taps of the window that are in the padding everywhere."""
+        """The axis without window taps that are in the padding at every position, for an image of `size`."""
         behind = (self.size(size) - 1) * self.stride
         above, below = max(self.before - behind, 0), max(self.after - behind, 0)
         return replace(self, kernel=self.kernel - above - below, before=self.before - above, after=self.after - below)
@@ -100,7 +100,8 @@ class Axis:
         return tuple(inside(first + k * self.dilation, size) for k in range(self.kernel))
 
     def positions(self, size: int) -> NDArray[np.int64]:
-        """The same of all output positions, a line for each."""
+        """The input positions that every output position reads, one row each, OUTSIDE where an image of `size` has
+        none."""
         first = np.arange(self.size(size))[:, None] * self.stride - self.before
         found = first + np.arange(self.kernel) * self.dilation
         return np.where((found >= 0) & (found < size), found, OUTSIDE)
@@ -197,14 +198,14 @@ def _taken(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Ar
 
 
 def real_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.float64]:
-    """What the sums of each output channel of a layer with weights are multiplied by."""
+    """Per-channel requantization scales of a layer: input scale times weight scale over output scale."""
     assert w.quant is not None
     return np.asarray(x.scale * np.broadcast_to(w.quant.scale, (channels,)).astype(np.float64) / y.scale)
 
 
 def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same as multipliers and shifts. In the convolutions of uint8 files LiteRT rounds the product of the first two
-    scales to single precision."""
+    """Per-channel requantization scales as multipliers and shifts. For uint8 convolutions LiteRT rounds the product of
+    the first two scales to single precision."""
     real = real_scales(x, w, y, channels)
     if w.quant is not None and w.quant.unsigned:
         real = np.full(channels, float(np.float32(x.scale) * w.quant.scale[0]) / y.scale)
@@ -212,7 +213,8 @@ def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDAr
 
 
 def even_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.float64]:
-    """The same as ONNX Runtime has them: single precision, rounded after the product and after the quotient."""
+    """Per-channel requantization scales as ONNX Runtime computes them: in single precision, rounded after the product
+    and after the quotient."""
     assert w.quant is not None
     scales = np.float32(x.scale) * w.quant.scale.astype(np.float32) / np.float32(y.scale)
     return np.broadcast_to(scales, (channels,)).astype(np.float64)
@@ -327,7 +329,7 @@ def _misfit(g: Graph, op: Op) -> str | None:
 
 
 def _int16_problem(g: Graph, op: Op) -> str | None:
-    """The same for a layer with int16 inputs, which has int8 weights."""
+    """Why a layer with int16 activations and int8 weights is not supported, or None."""
     x, w, b, y = op.input(g), op.input(g, 1), op.tensor(g, 2), op.output(g)
     if w.data is None or w.dtype != DType.INT8:
         return f"int16 input with {'computed' if w.data is None else w.dtype} weights is not supported (only int8)"
@@ -358,7 +360,7 @@ def scale_problem(*scales: tuple[int, int]) -> str | None:
 
 
 def wide_scale_problem(*scales: tuple[int, int]) -> str | None:
-    """The same for sums of 64 bits, of which LiteRT makes int16 results."""
+    """Why 64-bit accumulators cannot be scaled to int16 by one of these multipliers and shifts, or None."""
     if all(shift <= MOST_WIDE_SHIFT for _, shift in scales):
         return None
     return "results would be multiplied by 2^7 and more: the output's scale is too small for the input's"

@@ -161,8 +161,8 @@ class EvenMean(RowReduction):
 
 
 class EvenAveragePool(WindowOp):
-    """The real numbers of a window added up in their order in single precision, divided by their number, by the
-    output's scale, and with its zero point rounded."""
+    """Float average of a window: summed in order in single precision, divided by the count and the output's scale, and
+    rounded with its zero point."""
 
     count: int = 0
     """What sums are divided by; 0: how many numbers of the window lie inside."""

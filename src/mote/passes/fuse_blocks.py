@@ -152,7 +152,7 @@ def _is_row(conv: Op, graph: Graph) -> bool:
 
 
 def _gapped(axis: Axis, block: int, padding: Edges, crop: Edges) -> Axis:
-    """The same axis over an image whose neighbours were `block` pixels apart."""
+    """The axis over an image whose neighbours were `block` pixels apart, as one with dilation."""
     before = axis.before * block + padding[0] - crop[0]
     after = axis.after * block + padding[1] - crop[1]
     return replace(axis, dilation=axis.dilation * block, before=before, after=after)

@@ -77,7 +77,7 @@ def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]
 
 
 def _needed(grown: list[Op], last: Op) -> list[Op]:
-    """Those of the operators that `last` is made from, and itself."""
+    """The operators that `last` depends on, and itself."""
     wanted = set(last.inputs)
     found = [last]
     for op in reversed(grown[: grown.index(last)]):

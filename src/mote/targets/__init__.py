@@ -327,8 +327,8 @@ def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Mem
 
 
 def aligned(target: Target) -> Target:
-    """The same core, whose words must lie at multiples of four: without the kernels in assembly that load them from
-    anywhere, and with a C compiler that never does. Where that needs no option, generated code has no others."""
+    """The target restricted to aligned 32-bit accesses: without the assembly kernels that load words from any address,
+    and with a C compiler that never does. Where that needs no option, generated code has no others."""
     core = target.core
     if not core.aligned_gcc or ALIGNED in target.features:
         return target

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Optimization:
-    """The level, and what gcc is told beside it; other compilers do not know that."""
+    """The optimization level, and gcc's own options, which other compilers do not know."""
 
     level: str
     gcc: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ KEPT = 3000
 
 
 def key(said: Sequence[str], files: Iterable[Path]) -> str:
-    """A hash of what a compiler is told and of the names and contents of what it may read."""
+    """A hash of the compiler's arguments and of the names and contents of what it may read."""
     state = hashlib.sha256("\0".join(said).encode())
     for file in sorted(files):
         data = file.read_bytes()

@@ -39,8 +39,9 @@ def run_unicorn(
     entered: Told | None = None,
     loaded: Told | None = None,
 ) -> str:
-    """Run to the end; what went wrong, or nothing. The results are in the files, as they are with QEMU. `entered` is
-    told the address and the size of each basic block that runs, `loaded` of each read from read-only memory."""
+    """Run to the end, and return what went wrong, or nothing. The results are in the files, as they are with QEMU.
+    Callbacks: `entered` gets the address and the size of each basic block that runs, `loaded` those of each read from
+    read-only memory."""
     machine = _Machine(elf, target, workdir, entered, loaded)
     try:
         return machine.run(count, timeout_s)

@@ -72,7 +72,7 @@ class Value:
         return axis % self.rank
 
     def axes(self, axes: Sequence[int]) -> tuple[int, ...]:
-        """The same of several, sorted, each once."""
+        """Several axes, each non-negative, sorted, without duplicates."""
         return tuple(sorted({self.axis(a) for a in axes}))
 
 
@@ -227,7 +227,8 @@ class Builder:
         quant: Quantization | None = None,
         **attributes: Any,
     ) -> int:
-        """The tensor that an operator makes, of the first input's type unless told. Of constants it is one, at once."""
+        """Append an operator and return its output tensor, of the first input's type by default. Operators on constants
+        are folded at once."""
         dtype = self.tensors[inputs[0]].dtype if dtype is None else dtype
         output = self._add(shape, dtype, self._name, quant=quant, inner=True)
         made = kind(inputs=tuple(inputs), outputs=(output,), name=self._name, index=self._index, **attributes)
@@ -260,8 +261,8 @@ class Builder:
     def loosely(
         self, value: Value, axes: Sequence[Sequence[int]], free: Collection[int] = ()
     ) -> tuple[int, list[list[Atom]]]:
-        """The same, where the elements along the axes that are free may be in any order: that in which they are. Also
-        the atoms of each stored axis."""
+        """The tensor with a value whose stored axes are groups of these axes; the elements along `free` axes stay in
+        the order in which they are stored. Also the atoms of each stored axis."""
         atoms = value.atoms
         wanted = [ordered(atoms, group, free) for group in axes]
         shape = tuple(prod(atom.size for atom in group) for group in wanted)

@@ -57,7 +57,8 @@ def shares(b: Builder, values: Value) -> Value:
 
 
 def shares_of_odds(b: Builder, odds: Value) -> Value:
-    """The same of the probabilities that have these odds (their logarithms): those may be too small to be numbers."""
+    """Probabilities of log-odds, normalized to add up to 1 along the last axis; computed by logarithms, because single
+    probabilities may underflow."""
     return norms.softmax(b, elementwise.neg(b, elementwise.softplus(b, elementwise.neg(b, odds))))
 
 

@@ -33,7 +33,7 @@ class Codes:
     scale: NDArray[np.float32]
     """Of weights: one for all output channels, or one for each. Their zero points were taken off."""
     output: Quantization | None = None
-    """None: results are real numbers, which takes real inputs."""
+    """None: float results, which takes float inputs."""
     activation: Activation = Activation.NONE
     """What results are limited to."""
     dtype: DType | None = None
@@ -62,7 +62,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class AffineCodes(Codes):
-    """The same of layers with an affine requantization, whose biases are fixed-point numbers with FRACTION_BITS."""
+    """Quantized layers with affine requantization, whose biases are fixed-point numbers with FRACTION_BITS."""
 
     origin: int = 0
     """What is added to rounded results."""

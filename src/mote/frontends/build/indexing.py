@@ -112,7 +112,7 @@ def scatter_nd(b: Builder, x: Value, indices: Value, parts: Value, combine: Comb
 def scatter_elements(
     b: Builder, x: Value, axis: int, indices: Value, parts: Value, combine: Combine = Combine.PUT
 ) -> Value:
-    """The same of single elements, each where its index says along an axis, and where the index lies along others."""
+    """Scatter single elements: the index says where along `axis`, its own position where along the other axes."""
     if indices.shape != parts.shape:
         raise UnsupportedNodeError(f"indices of the shape {indices.shape} do not fit elements of {parts.shape}")
     places = moves.reshape(b, _flat(b, x, axis, indices), [indices.size, 1])

@@ -1,5 +1,4 @@
-"""Operators on integers that stand for themselves, in all types that files have, for which LiteRT's operators do not
-do."""
+"""Operators on unquantized integers, in all types that files have, where LiteRT's operators do not do."""
 
 from __future__ import annotations
 

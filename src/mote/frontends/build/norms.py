@@ -70,7 +70,7 @@ def normalized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> Val
 
 
 def standardized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> tuple[Value, Value, Value]:
-    """The same, with the mean and the inverse of the root of the variance."""
+    """Normalized values, with the mean and the reciprocal standard deviation."""
     mean = reductions.mean(b, x, axes, True)
     centered = elementwise.sub(b, x, mean)
     variance = reductions.mean(b, elementwise.mul(b, centered, centered), axes, True)
@@ -116,8 +116,8 @@ def _of_vectors(
     bias: Value | None,
     epsilon: float,
 ) -> Value | None:
-    """The same as one operator, where axes beside each other lie last, in whatever order; else None. Constants for each
-    of their elements are its own."""
+    """A fused operator where the normalized axes are adjacent and last, in any order; else None. Scale and bias become
+    its constants."""
     own = x.axes(axes)
     first, last = own[0], own[-1]
     if x.constant or x.dtype != DType.FLOAT32 or own != tuple(range(first, last + 1)):
@@ -176,8 +176,8 @@ def local_response_norm(
     bias: float = 1.0,
     before: int | None = None,
 ) -> Value:
-    """x over a power of what the squares of `size` channels around each add up to, of which `before` are before it:
-    half of the others unless told, and of an odd number the smaller half."""
+    """Local response normalization: x over a power of the sum of squares of `size` channels around each, `before` of
+    them before it: by default half of the others, and of an odd number the smaller half."""
     channels = np.arange(x.shape[1])
     before = (size - 1) // 2 if before is None else before
     after = size - 1 - before

@@ -79,7 +79,7 @@ def quant_of(b: Builder, x: Value) -> Quantization | None:
 
 
 def codes_of(b: Builder, value: Value) -> Value | None:
-    """The codes that real numbers were made of, if they were."""
+    """The quantized codes that floats were dequantized from, if they were."""
     maker = None if value.constant else b.maker(value.tensor)
     return b.value(maker.inputs[0], value.shape, value.atoms) if isinstance(maker, Dequantize) else None
 
@@ -103,7 +103,7 @@ def quantize(b: Builder, x: Value, out: Quantization, dtype: DType = DType.INT8)
 
 
 def dequantize(b: Builder, x: Value) -> Value:
-    """The real numbers that codes stand for."""
+    """Dequantize codes to float."""
     quant = known_quant(b, x)
     if not quant.per_channel:
         return elementwise.unary(b, Dequantize, x, DType.FLOAT32)
@@ -195,7 +195,7 @@ def mul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
 
 
 def function(b: Builder, x: Value, of: Function, out: Quantization) -> Value:
-    """A function of one real number as a table of all codes of 8 bits."""
+    """An element-wise float function as a lookup table of all 8-bit codes."""
     quant = known_quant(b, x)
     real = quant.scale[0] * (CODES - quant.zero_point[0]).astype(np.float32)
     with np.errstate(all="ignore"):
@@ -205,7 +205,7 @@ def function(b: Builder, x: Value, of: Function, out: Quantization) -> Value:
 
 
 def requantize(b: Builder, x: Value, out: Quantization) -> Value:
-    """The same numbers in other steps."""
+    """Requantize to another scale and zero point."""
     quant = known_quant(b, x)
     return x if quant.same_as(out) else function(b, x, lambda real: real, out)
 

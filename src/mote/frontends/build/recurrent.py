@@ -23,7 +23,7 @@ from mote.ops.recurrent.gru import Gru
 from mote.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutput, RnnSequence
 
 GATES = {"RNN": (HYPERBOLIC,), "LSTM": (SIGMOID, HYPERBOLIC, HYPERBOLIC), "GRU": (SIGMOID, HYPERBOLIC)}
-"""The kinds of layers, and the functions that each has unless told."""
+"""Recurrent layers and their default activations."""
 BLOCKS = {"RNN": 1, "LSTM": 4, "GRU": 3}
 """Matrices of weights, one below the other: of LSTM those of input, output and forget gate and of cells, of GRU those
 of update and reset gate and of the output."""
@@ -41,7 +41,7 @@ FUNCTIONS = {
     "softsign": (GateActivation.SOFTSIGN, 0.0, 0.0),
     "softplus": (GateActivation.SOFTPLUS, 0.0, 0.0),
 }
-"""Functions by ONNX's names for them, in lower case, and the numbers that they have unless told."""
+"""Activations by ONNX's names, in lower case, with the defaults of alpha and beta."""
 WITH_ALPHA = frozenset({"affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu"})
 WITH_BETA = frozenset({"affine", "scaledtanh", "hardsigmoid"})
 """Those that have one number, and another."""

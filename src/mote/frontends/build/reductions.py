@@ -116,14 +116,14 @@ REDUCTIONS: Mapping[str, Reduce] = {
 def arg_max(
     b: Builder, x: Value, axis: int, *, keep: bool = True, last: bool = False, dtype: DType = DType.INT64
 ) -> Value:
-    """Where along an axis the first of the largest elements is, or the last one of them."""
+    """Index of the largest element along an axis: of equal ones the first, or the last."""
     return _arg(b, ArgMax, x, axis, keep, last, dtype)
 
 
 def arg_min(
     b: Builder, x: Value, axis: int, *, keep: bool = True, last: bool = False, dtype: DType = DType.INT64
 ) -> Value:
-    """The same of the least elements."""
+    """Index of the smallest element along an axis: of equal ones the first, or the last."""
     return _arg(b, ArgMin, x, axis, keep, last, dtype)
 
 

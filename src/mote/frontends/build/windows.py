@@ -225,7 +225,8 @@ def _conv_3d_transpose(
 def _spread(
     b: Builder, x: Value, weights: Array, bias: Array | None, axes: Sequence[Axis], new: Sequence[int], groups: int
 ) -> Value:
-    """The same as an ordinary convolution with turned weights, over an input with zeros between its elements."""
+    """A transposed convolution as an ordinary one with flipped weights, over an input with zeros between its
+    elements."""
     apart = _with_zeros(b, x, axes)
     plain = []
     for axis, size, n in zip(axes, new, apart.shape[2:], strict=True):

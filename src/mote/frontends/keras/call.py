@@ -107,7 +107,7 @@ def channels_second(b: Builder, x: Value, first: bool) -> Value:
 
 
 def channels_back(b: Builder, x: Value, first: bool) -> Value:
-    """The same the other way."""
+    """An image with its channels moved back from axis 1 to the last axis, unless the model has them first."""
     return x if first or x.rank < 3 else moves.transpose(b, x, (0, *range(2, x.rank), 1))
 
 

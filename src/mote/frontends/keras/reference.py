@@ -20,7 +20,7 @@ from mote.graph.types import DType
 
 BACKEND = "KERAS_BACKEND"
 BACKENDS = ("tensorflow", "torch", "jax")
-"""What can compute for Keras; it takes the first one, unless it is told otherwise."""
+"""Backends that Keras can use; it takes the first one by default."""
 
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 

@@ -74,7 +74,7 @@ def open_container(data: bytes) -> Container:
 
 
 def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
-    """The same model with operators of a newer set, and which of its operators have changed since."""
+    """Convert a model to a newer operator set; also returns which of its operators have changed since."""
     from onnx import version_converter
 
     try:

@@ -31,7 +31,7 @@ LOST = object()
 
 
 class UnavailableError(Exception):
-    """Something cannot be computed because something else cannot, which was told already."""
+    """A value cannot be computed because an earlier one cannot, which is reported already."""
 
 
 ML = "ai.onnx.ml"
@@ -101,7 +101,7 @@ class GraphScope:
     values: dict[str, Entry] = field(default_factory=dict)
     around: GraphScope | None = None
     types: dict[str, int] = field(default_factory=dict)
-    """The types of elements in the file, as it numbers them: real numbers of any width become float32 Values."""
+    """Element types as the file numbers them: floats of any width become float32 Values."""
 
     def element_type(self, name: str) -> int:
         """0 where it is not known."""
@@ -213,7 +213,7 @@ class Node:
         return self.scope.element_type(self.call.inputs[position]) if self.has(position) else 0
 
     def output_type(self, position: int = 0) -> int:
-        """The same of an output."""
+        """The element type that the file has for an output, as it numbers them; 0 where it is not known."""
         return self.scope.element_type(self.call.outputs[position]) if position < len(self.call.outputs) else 0
 
     def known(self, position: int, what: str) -> Array:
@@ -225,18 +225,18 @@ class Node:
         return data
 
     def maybe_known(self, position: int) -> Array | None:
-        """The same; None where the input is left out or computed."""
+        """The value of a constant input; None where the input is omitted or computed."""
         return self.scope.constant(self.call.inputs[position]) if self.has(position) else None
 
     def known_integers(self, position: int, what: str) -> list[int]:
-        """The same as a list of integers."""
+        """The value of a constant input as a list of integers."""
         data = self.known(position, what)
         if data.dtype.kind not in "iu":
             raise UnsupportedNodeError(f"{what} must be integers, not {data.dtype}")
         return [int(n) for n in data.reshape(-1)]
 
     def number(self, position: int, what: str) -> float:
-        """The same as one number, whole or real."""
+        """The value of a constant input that is a scalar, int or float."""
         data = self.known(position, what)
         if data.size != 1 or data.dtype.kind not in "iufb":
             raise UnsupportedNodeError(f"{what} must be one number, not {data.dtype} of the shape {data.shape}")

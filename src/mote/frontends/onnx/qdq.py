@@ -1,5 +1,6 @@
-"""Groups of DequantizeLinear, an operator and QuantizeLinear that ONNX Runtime computes as one with integers, by the
-rules that it has for the CPU. What it leaves alone is computed with real numbers.
+"""Groups of DequantizeLinear, an operator and QuantizeLinear that ONNX Runtime fuses into one integer operator, by its
+rules for the CPU. The rest is computed in float. int8 codes are taken as they are, as ONNX Runtime does on Arm, or
+anywhere with the option session.qdqisint8allowed.
 
 int8 codes are taken as they are, as ONNX Runtime does on Arm, or anywhere with the option session.qdqisint8allowed.
 """
@@ -38,7 +39,7 @@ PARSERS: Mapping[tuple[str, str], Parser] = {
 
 @dataclass(frozen=True)
 class QuantizedOperand:
-    """Codes that an operator reads as real numbers."""
+    """A DequantizeLinear input of an operator: the quantized codes behind it."""
 
     value: Value
     quant: Quantization
@@ -302,7 +303,7 @@ def _gemm(node: Node) -> Found | None:
 
 
 def _real_gemm(node: Node, x: QuantizedOperand, w: QuantizedOperand, weights: Array) -> Found | None:
-    """With real results; a bias of real numbers is none of integers then."""
+    """Layers with float results; a float bias is not quantized then."""
     quantizes = [c for c in node.scope.consumers(node.call.outputs[0]) if _is(c, "QuantizeLinear")]
     given = _operand(node, 2)
     if quantizes or not _alike(x, w) or (node.has(2) and (given is None or given.dtype != DType.INT32)):

@@ -165,7 +165,7 @@ def _ranks(graph: Any) -> dict[str, int]:
 
 
 def _rank(node: Any, ranks: Mapping[str, int]) -> int:
-    """That of a node's images: its window has two axes less."""
+    """The rank of a node's images: that of its window plus two."""
     window = next((len(a.ints) + 2 for a in node.attribute if a.name == "kernel_shape"), 0)
     return window or next((ranks[name] for name in (node.input[0], node.output[0]) if name in ranks), 4)
 

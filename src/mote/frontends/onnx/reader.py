@@ -275,7 +275,7 @@ class _Reader:
         return self._inside(node.call, node.index, inner)
 
     def _inside(self, call: FileNode, index: int, inner: GraphScope) -> list[Entry]:
-        """The outputs of a graph that a node stands for. What it has is told as that node's."""
+        """The outputs of a graph that a node stands for. Problems in it are reported as that node's."""
         before = self.told
         self.told = before or (call, index)
         self.depth += 1

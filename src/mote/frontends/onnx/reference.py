@@ -67,7 +67,7 @@ def _fix(onnx: Any, graph: Any, source: Source) -> None:
 
 
 def _widen(onnx: Any, graph: Any) -> None:
-    """Let 16 bits of real numbers be 32, as Mote computes them; what is cast to 16 is rounded to that before."""
+    """Replace float16 by float32, as Mote computes it; casts to float16 round first."""
     halves = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
     for info in (*graph.input, *graph.output, *graph.value_info):
         if info.type.tensor_type.elem_type in halves:

@@ -45,7 +45,7 @@ DTYPES = {
 }
 """What Mote calls the types of elements, by their numbers in a file; the others have a few bits."""
 FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT64}
-"""The types of real numbers that are computed in float32."""
+"""Float types that are computed in float32."""
 _FEW_BITS = {
     **dict.fromkeys((17, 18, 19, 20, 23, 24), DType.FLOAT32),
     **dict.fromkeys((22, 26), DType.INT8),
@@ -236,7 +236,7 @@ def read_sparse(proto: Any) -> Array:
 
 
 def computed(data: Array) -> Array:
-    """An array in the type that Mote computes with: all real numbers in float32, integers of a few bits in 8."""
+    """An array in the type that Mote computes with: every float as float32, sub-byte integers in 8 bits."""
     if data.dtype.kind in "biu" or data.dtype in (np.float32, np.complex64) or data.dtype == object:
         return data
     if data.dtype.kind == "c":

@@ -52,7 +52,7 @@ def classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
 
 
 def logistic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """Older versions decide one class against the others where they are told to."""
+    """Older versions decide one class against the others where an option asks for it."""
     scores = _plane(b, estimator, x)
     way = getattr(estimator, "multi_class", "auto")
     alone = way == "ovr" or (way != "multinomial" and getattr(estimator, "solver", "") == "liblinear")

@@ -108,7 +108,7 @@ class _Reading:
     layers: int = 0
 
     def real(self, x: Value) -> Value:
-        """An input of integers as real numbers: a layer of its own."""
+        """Cast an integer input to float: a layer of its own."""
         if x.dtype == DType.FLOAT32:
             return x
         return self._layer("Cast", INPUT, lambda: elementwise.cast(self.b, x, DType.FLOAT32))

@@ -43,7 +43,7 @@ def normalizer(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def imputer(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """Columns that had no value to be told from are left out, as the estimator does."""
+    """Columns without any value in the training data are dropped, as the estimator does."""
     if isinstance(estimator.missing_values, str) or estimator.missing_values is None:
         raise UnsupportedNodeError(f"missing values of {estimator.missing_values!r} are not supported (only numbers)")
     missing = float(estimator.missing_values)

@@ -68,7 +68,7 @@ def read(data: bytes) -> Value:
 
 
 def read_map(data: bytes) -> dict[str, Value]:
-    """The same where it must be a map; nothing at all counts as an empty one."""
+    """Read a FlexBuffer whose root must be a map; no data counts as an empty one."""
     mapping = read(data) if data else {}
     if not isinstance(mapping, dict):
         raise MalformedError("the options of a custom operator are no map")
@@ -126,7 +126,7 @@ class _Reader:
             return int.from_bytes(self._bytes(at, width), "little", signed=True)
         if kind == FlexType.FLOAT:
             if width not in _FLOATS:
-                raise MalformedError("a FlexBuffer has a real number of one byte")
+                raise MalformedError("a FlexBuffer has a float of one byte")
             return float(struct.unpack("<" + _FLOATS[width], self._bytes(at, width))[0])
         found = self._unsigned(at, width)
         return bool(found) if kind == FlexType.BOOL else found

@@ -34,7 +34,7 @@ class KnownTensors:
     """The tensors whose stored shapes do not count."""
 
     def take(self, ops: Sequence[Op]) -> tuple[Op, ...]:
-        """Those of the next operators that are left to be computed."""
+        """The operators of `ops` that cannot be folded into constants."""
         return tuple(op for op in ops if not self._folds(op))
 
     def _folds(self, op: Op) -> bool:

@@ -40,8 +40,7 @@ def known_result(node: Node) -> Array | None:
 
 
 def _steps(x: Tensor) -> bool:
-    """Whether it is a constant of integers that stand for real numbers, on one scale or, of bytes, one for each
-    channel."""
+    """Whether a tensor is a quantized constant, per-tensor or, of bytes, per-channel."""
     if x.data is None or x.dtype not in QUANTIZED or x.quant is None or np.any(x.quant.scale <= 0):
         return False
     if not x.quant.per_channel:

@@ -100,7 +100,7 @@ class Node:
         return data
 
     def integers(self, position: int, what: str) -> list[int]:
-        """The same as a list of integers."""
+        """The value of a constant input as a list of integers."""
         return [int(n) for n in self.constant(position, what).reshape(-1)]
 
     def block_scales(self, position: int) -> int | None:
@@ -186,7 +186,7 @@ class CustomOptions:
         return int(value)
 
     def real(self, name: str, default: float | None = None) -> float:
-        """A real number, as the float32 number that operators take it for."""
+        """A float option, rounded to float32 as operators take it."""
         value = self._number(name, default)
         with np.errstate(over="ignore"):
             return float(np.float32(value))

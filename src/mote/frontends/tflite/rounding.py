@@ -76,14 +76,12 @@ def _named(graph: Graph, op: LookupTable) -> Op:
 
 
 def _through_reals(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
-    """An operator that LiteRT does not have for these scales, of real numbers."""
+    """An operator that LiteRT does not have for these scales, computed in float."""
     x, y = op.input(graph), op.output(graph)
     wide = []
     for t, what in ((x, "read"), (y, "made")):
         new = max(tensors) + 1
-        tensors[new] = replace(
-            t, id=new, name=f"{y.name} (real numbers {what})", dtype=DType.FLOAT32, quant=None, inner=True
-        )
+        tensors[new] = replace(t, id=new, name=f"{y.name} (float {what})", dtype=DType.FLOAT32, quant=None, inner=True)
         wide.append(new)
     return [
         Dequantize(inputs=(x.id,), outputs=(wide[0],), name=op.name, index=op.index),

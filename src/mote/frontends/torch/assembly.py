@@ -99,7 +99,7 @@ class Assembly:
         return self.narrowed(found) if narrow else found
 
     def narrowed(self, dtype: Any) -> Any:
-        """float32 for other types of real numbers."""
+        """float32 for every other float type."""
         torch = self.torch
         if dtype in (torch.float16, torch.float64, torch.bfloat16):
             note = f"values of type {str(dtype).removeprefix('torch.')} are computed in float32"

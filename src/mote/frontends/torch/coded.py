@@ -23,14 +23,14 @@ OFFSET = 128
 
 
 def codes(real: Array, grid: Grid) -> Array:
-    """Codes of real numbers as PyTorch makes them, as int8."""
+    """Quantize floats to int8 as PyTorch does."""
     steps = np.rint(real.astype(np.float32) * np.float32(grid.inverse)).astype(np.float64)
     zero = grid.zero - OFFSET * (grid.dtype == DType.UINT8)
     return np.asarray(np.clip(steps + zero, -128, 127), np.int8)
 
 
 def numbers(code: Array, grid: Grid) -> Array:
-    """The real numbers that int8 codes stand for, as PyTorch computes them."""
+    """Dequantize int8 codes as PyTorch does."""
     zero = grid.zero - OFFSET * (grid.dtype == DType.UINT8)
     return np.asarray((code.astype(np.int64) - zero).astype(np.float32) * np.float32(grid.scale))
 

@@ -1,7 +1,7 @@
-"""Where a program that was quantized by the PT2E flow computes with numbers on a grid: codes of 8 bits stand for them.
+"""Which nodes of a program that was quantized by the PT2E flow can run on int8 codes.
 
-PyTorch runs such a program with real numbers: it takes codes apart, computes, and makes codes of the results. What can
-be computed with the codes alone is found here: groups of nodes that begin with numbers on grids and end with codes.
+PyTorch runs such a program in float: it dequantizes, computes, and quantizes the results. Groups of nodes that begin
+with dequantized values and end with quantized ones can be computed on the codes alone: they are found here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Groups of nodes on grids as operators on codes, and codes of real numbers as PyTorch makes them."""
+"""Groups of nodes between dequantize and quantize as integer operators, and quantization as PyTorch rounds it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def grouped(node: Node, group: Group) -> Value:
 
 
 def of_bytes(node: Node) -> Value | None:
-    """A product of real numbers with constant codes, which stay codes; None where a node is none."""
+    """A float activation times constant quantized weights, which stay quantized; None where a node is no such
+    product."""
     weight = node.given("weight") if str(node.call.target) == "aten.linear.default" else None
     if weight is None or not is_weight(weight) or weight.args[0].name not in node.program.given:
         return None

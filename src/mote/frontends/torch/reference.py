@@ -29,9 +29,9 @@ def reference(source: Source, names: Collection[str] = ()) -> tuple[str, Referen
 
 
 class Reference:
-    """A program that PyTorch computes node by node. Groups of nodes between codes are computed with the codes, by
-    Mote's operators in NumPy, since PyTorch computes them with real numbers whose roundings depend on the machine; what
-    it makes of the same codes may be another one for some elements, and must be the next one there."""
+    """A program that PyTorch runs node by node. Groups of nodes between codes are computed by Mote's integer operators
+    in NumPy, since PyTorch computes them in float with machine-dependent rounding: its code may differ for some
+    elements, and must be an adjacent one there."""
 
     def __init__(self, program: TorchProgram, constants: Sequence[FixedInput] = ()) -> None:
         self.program = program
@@ -41,9 +41,9 @@ class Reference:
         self.models = {name: Coded(program, self.grids, group) for name, group in self.groups.items()}
         self.state = {kept.before: program.given[kept.before].clone() for kept in program.states}
         self.compared: Counter[str] = Counter()
-        """Elements that each group has made, in all runs."""
+        """Elements that each group has computed, in all runs."""
         self.differing: Counter[str] = Counter()
-        """Those of which PyTorch makes the next code."""
+        """Elements for which PyTorch computes the adjacent code."""
 
     def __call__(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         program, torch = self.program, self.program.torch

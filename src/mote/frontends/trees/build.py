@@ -73,7 +73,7 @@ def _linked(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> V
 
 
 def divided(b: Builder, sums: Value, divisor: float) -> Value:
-    """Sums as real numbers, over a number: where that is a power of two a product is as exact."""
+    """Sums of leaves as float, divided by the unit: a power of two is multiplied instead, which is exact."""
     reals = elementwise.cast(b, sums, DType.FLOAT32)
     if math.frexp(divisor)[0] == 0.5:
         return elementwise.scaled(b, reals, 1 / divisor)

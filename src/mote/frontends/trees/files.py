@@ -53,7 +53,7 @@ def _class_names(source: Source) -> tuple[str, ...]:
 
 @contextmanager
 def reading(source: Source) -> Iterator[None]:
-    """Whatever is odd about a file is told as one error."""
+    """Report anything malformed in a file as one error."""
     try:
         yield
     except MoteError:

@@ -100,7 +100,7 @@ class Grown:
 
     trees: Trees
     units: float
-    """How many units of the sums are 1; 1 where they are real numbers."""
+    """Units of the sums for each 1; 1 where sums are float."""
 
 
 def check_tree(tree: Tree, features: int, outputs: int) -> None:
@@ -177,8 +177,7 @@ Narrow = Callable[[Leaf], Leaf]
 
 
 def _narrowed(leaves: Sequence[Leaf], outputs: int) -> Narrow:
-    """How leaves are told so that all have the same number of values: one, where none has more that count, or one for
-    each output."""
+    """Encode leaves with equally many values: one where no leaf has more that count, else one for each output."""
 
     def single(leaf: Leaf) -> Leaf:
         at = next((i for i, value in enumerate(leaf.values) if value), 0)

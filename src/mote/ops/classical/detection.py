@@ -51,7 +51,7 @@ class Detection(Op):
     detections: int
     """At most, and so many the outputs hold for each of `classes_each` classes."""
     classes_each: int
-    """Classes that are told of each box; one where the method is regular."""
+    """Classes that are reported for each box; one where the method is regular."""
     per_class: int
     """Detections of one class at most, where the method is regular."""
     classes: int

@@ -17,7 +17,7 @@ from mote.graph.types import DType
 VECTORS, WEIGHTS = 1, 2
 """The positions of what a model holds among the inputs of distances."""
 COEFFICIENTS, INTERCEPTS = 2, 3
-"""The same of support vectors."""
+"""The positions of what a model holds among the inputs of support vector machines."""
 AT_ONCE = 1 << 20
 """Differences of elements that the reference holds at once."""
 

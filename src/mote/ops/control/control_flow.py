@@ -82,7 +82,7 @@ class Control(Op):
         return self.outputs[: len(self.outputs) - self.states]
 
     def with_bodies(self, bodies: Sequence[Graph]) -> Control:
-        """The same operator over other graphs."""
+        """The operator with other bodies."""
         raise NotImplementedError
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -213,7 +213,7 @@ class If(Control):
         return [*(found[t] for t in self.branches[taken].outputs), *kept]
 
     def macs(self, g: Graph) -> int:
-        """Those of the branch that has more."""
+        """Multiply-accumulates of the larger branch."""
         return max(body_macs(body) for body in self.branches)
 
     def work(self, g: Graph) -> int:
@@ -285,7 +285,7 @@ class While(Control):
         return bool(self.run(0, given, kept)[self.condition.outputs[0]].reshape(-1)[0])
 
     def macs(self, g: Graph) -> int:
-        """Those of all turns; of one where nobody knows how many there are."""
+        """Multiply-accumulates of all iterations; of one where their number is not known."""
         return (1 if self.trips is None else self.trips) * sum(map(body_macs, self.bodies))
 
     def work(self, g: Graph) -> int:

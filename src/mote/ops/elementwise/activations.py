@@ -358,7 +358,7 @@ class HardSwish(Unary):
 
 
 class RequantizeInt8(Unary):
-    """QUANTIZE between int8 and uint8: the same numbers on another scale."""
+    """QUANTIZE between int8 and uint8: requantization to another scale."""
 
     kind = "QUANTIZE"
 
@@ -384,7 +384,7 @@ class Flip(RequantizeInt8):
 
 
 class ConcatRescale(Unary):
-    """The same numbers on another scale, in single precision: what CONCATENATION does with uint8 inputs."""
+    """Requantization in single precision, as CONCATENATION does with uint8 inputs."""
 
     kind = "QUANTIZE"
 

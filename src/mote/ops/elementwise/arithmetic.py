@@ -143,11 +143,11 @@ def repeated_increment(g: Graph, op: Op, flows: Mapping[int, StreamAxis]) -> Inc
 
 
 class Arithmetic(Binary):
-    """ADD, SUB, MUL or DIV with a fused activation: quantized, of integers that wrap, or of real numbers."""
+    """ADD, SUB, MUL or DIV with a fused activation: quantized, float, or on integers that wrap."""
 
     activation: Activation = Activation.NONE
     infinite: bool | None = None
-    """Sums of real numbers may be infinite, as everywhere but in LiteRT, which takes the largest number then."""
+    """Float sums may be infinite, as everywhere but in LiteRT, which clamps to the largest float."""
     plain16: ClassVar[bool] = False
     """LiteRT takes int16 without a scale too, as integers."""
 
@@ -162,7 +162,7 @@ class Arithmetic(Binary):
         raise NotImplementedError
 
     def whole(self, g: Graph) -> bool:
-        """Whether the numbers are integers that stand for themselves."""
+        """Whether the elements are unquantized integers."""
         tensors = self.input(g), self.input(g, 1), self.output(g)
         unscaled = self.plain16 and all(t.dtype == DType.INT16 and t.quant is None for t in tensors)
         return unscaled or self.output(g).dtype in (DType.INT32, DType.INT64)

@@ -1,5 +1,5 @@
-"""Functions of two tensors of integers that stand for themselves, of any width, with or without a sign: LiteRT has few
-of them, other formats have all. Nothing has a scale, sums and products wrap, and nothing is undefined."""
+"""Element-wise binary operators on unquantized integers (8 to 64 bits, signed and unsigned): LiteRT has few of them,
+other formats have all. Overflow wraps, and nothing is undefined."""
 
 from __future__ import annotations
 

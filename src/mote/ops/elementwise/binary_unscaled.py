@@ -1,4 +1,4 @@
-"""Functions of two tensors whose elements stand for themselves, whatever scale they have: LiteRT looks at none."""
+"""Element-wise binary operators on stored values, without regard to scales: LiteRT looks at none."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def stopping(divisor: Tensor) -> str | None:
 
 
 def crashing(divisor: Tensor) -> str | None:
-    """The same for divisors of the least integer."""
+    """Why LiteRT may crash on a divisor: the least integer divided by -1 overflows. None where it cannot."""
     known = divisor.data is None or divisor.dtype == DType.FLOAT32 or not np.any(divisor.data == -1)
     return None if known else "LiteRT may crash where it divides by -1"
 

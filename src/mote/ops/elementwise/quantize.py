@@ -16,11 +16,11 @@ from mote.ops.common import scale_problem
 from mote.ops.pointwise import Pointwise
 
 QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
-"""The types that real numbers are quantized to."""
+"""The types that floats are quantized to."""
 
 
 class Conversion(Pointwise):
-    """The same numbers in another type."""
+    """QUANTIZE and DEQUANTIZE: conversion between float and integer types."""
 
     def problem(self, g: Graph, real: Tensor, quantized: Tensor) -> str | None:
         if real.dtype != DType.FLOAT32 or quantized.dtype not in QUANTIZED:
@@ -30,14 +30,14 @@ class Conversion(Pointwise):
 
 
 def quantization_problem(t: Tensor) -> str | None:
-    """Why the numbers that an integer tensor stands for are not known, or None."""
+    """Why an integer tensor cannot be dequantized, or None."""
     if t.quant is None or t.quant.per_channel or t.scale <= 0:
         return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
     return None
 
 
 def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Array:
-    """Real numbers as an integer tensor holds them; `factor` is multiplied with instead of dividing by the scale."""
+    """Quantize floats as an integer tensor holds them; `factor` is multiplied with instead of dividing by the scale."""
     real = x.astype(np.float32)
     with np.errstate(over="ignore"):
         steps = (real / np.float32(like.scale) if factor is None else real * np.float32(factor)).astype(np.float64)
@@ -47,7 +47,7 @@ def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE, factor
 
 
 def dequantized(q: Array, like: Tensor) -> Array:
-    """The real numbers that an integer tensor's values stand for."""
+    """Dequantize an integer tensor to float."""
     quant = like.quant
     assert quant is not None
     shape = [quant.scale.size if axis == quant.axis else 1 for axis in range(q.ndim)] if quant.per_channel else 1
@@ -85,8 +85,8 @@ class Dequantize(Conversion):
 
 
 class Rescale(Pointwise):
-    """QUANTIZE from one integer type to another: the same numbers on another scale. LiteRT has some of the pairs, and
-    TensorFlow Lite Micro the one to int32 beside them."""
+    """QUANTIZE from one integer type to another: requantization. LiteRT has some of the pairs, and TensorFlow Lite
+    Micro the one to int32 beside them."""
 
     kind = "QUANTIZE"
     PAIRS: ClassVar = (

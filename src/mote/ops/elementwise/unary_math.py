@@ -208,7 +208,7 @@ class Abs(Unary):
 
 
 def _plain_problem(g: Graph, op: Unary) -> str | None:
-    """Why an operator on numbers that stand for themselves does not take these types, or None."""
+    """Why an operator on unquantized values does not take these types, or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype not in op.types:
         return f"{x.dtype} input is not supported (only {', '.join(op.types)})"

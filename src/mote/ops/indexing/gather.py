@@ -82,7 +82,7 @@ class EmbeddingLookup(Gather):
 
 
 class ScaledLookup(Gather):
-    """Rows of a table of int8 values as real numbers, with one scale or one for each row."""
+    """Gather rows of an int8 embedding table and dequantize them, with a per-tensor or a per-row scale."""
 
     kind = "EMBEDDING_LOOKUP"
 

@@ -147,7 +147,7 @@ class DynamicUpdateSlice(Overlay):
 
 
 class StateUpdate(DynamicUpdateSlice):
-    """The same over a state, which is written where it lies: a cache of keys or values."""
+    """DYNAMIC_UPDATE_SLICE of a state in place: a cache of keys or values."""
 
     @property
     def updates(self) -> dict[int, int]:

@@ -40,7 +40,7 @@ class Accumulators:
     """They are rounded to even, in single precision. The multiplier and the shift are then those with which integers
     rounded once give the same results, where there are such."""
     loose: NDArray[np.bool_] | None = None
-    """Channels whose results are rounded once all the same: a few of them, that others mend."""
+    """Channels that kernels round once although a few results then differ: the kernel patches those."""
 
     @property
     def once(self) -> bool:
@@ -75,7 +75,7 @@ class Accumulators:
         return np.clip(scaled + self.zero, -128, 127)
 
     def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Accumulators:
-        """Those of some channels."""
+        """Selects channels."""
         real = None if self.real is None else self.real[which]
         loose = None if self.loose is None else self.loose[which]
         return Accumulators(

@@ -117,7 +117,7 @@ class AffineLayer(Op):
         return AffineSums(low, high, mult, shift, self.origin, real, even=True, add=add)
 
     def sums(self, g: Graph, inputs: Range) -> AffineSums:
-        """Those of int8 inputs in a range, for int8 outputs."""
+        """Accumulators for int8 inputs in a range and int8 outputs."""
         raise NotImplementedError
 
     def products(self, g: Graph, values: Sequence[Array | None]) -> Ints:

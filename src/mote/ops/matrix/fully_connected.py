@@ -76,7 +76,7 @@ class FullyConnected(Op):
         return self._once_problem(g) if self.input(g).dtype.integer and self.rounding is Rounding.ONCE else None
 
     def _once_problem(self, g: Graph) -> str | None:
-        """Why LiteRT has no result to follow: beyond 32 bits it is whatever a processor makes of a real number."""
+        """Why LiteRT has no result to follow: a float beyond 32 bits converts to whatever the processor makes of it."""
         x, w, y, bias = self.input(g), self.input(g, 1), self.output(g), self.tensor(g, 2)
         assert w.data is not None
         most = float(real_scales(x, w, y, w.shape[0]).max())

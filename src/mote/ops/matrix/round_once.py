@@ -1,11 +1,11 @@
-"""Integers that stand for LiteRT's FULLY_CONNECTED, which multiplies sums in double precision and rounds once, and for
-ONNX Runtime, which does so in single precision and rounds to even.
+"""Multipliers and shifts that reproduce LiteRT's FULLY_CONNECTED, which scales accumulators in double precision and
+rounds once, and ONNX Runtime, which does so in single precision and rounds to even.
 
-A multiplier of 31 bits is not the double, and rounds halves up. Whether it gives the same results all the same is
-decided at the 255 sums at which a result becomes more: one that is a little larger sends halves away from zero, as
-LiteRT does. In single precision products near a half become halves, so multipliers that are tried lie further apart;
-where sums meet halves themselves, every other one would have to go the other way. Where none of those near the real
-number will do, the steps themselves are the constants, or those of single precision are followed.
+A 31-bit multiplier is not the double, and rounds halves up. Whether its results are equal all the same is decided at
+the 255 accumulator values where the result increases: a slightly larger multiplier rounds halves away from zero, as
+LiteRT does. In single precision, products near a half become halves, so the multipliers that are tried lie further
+apart; where accumulators meet halves themselves, every other one would have to round the other way. Where no multiplier
+near the exact factor will do, kernels hold the thresholds themselves, or compute in single precision.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mote.graph.staircase import NEAR, reached
 NEIGHBOURS = (0, 1, -1, 2, -2)
 """The multipliers that are tried, beside the nearest one."""
 EVEN_NEIGHBOURS = (0, *(sign << bit for bit in range(10) for sign in (1, -1)))
-"""The same where products are rounded to single precision."""
+"""The multipliers that are tried where products are rounded to single precision."""
 MOST_RESULT = INT32_MAX - 256
 """Kernels round results in 32 bits and add a zero point."""
 VALUES = np.arange(-127, 128)

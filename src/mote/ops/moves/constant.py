@@ -12,7 +12,7 @@ from mote.graph.tensor import Array, Shape
 
 
 class ConstantOutput(Op):
-    """The same value everywhere, or one for each element."""
+    """A constant output: one value for all elements, or one for each."""
 
     values: tuple[int | float, ...]
     shape: Shape

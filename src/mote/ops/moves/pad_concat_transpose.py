@@ -63,7 +63,7 @@ def steps(shape: Sequence[int], width: int) -> list[int]:
 
 
 def merge(loops: Sequence[Loop], width: int) -> tuple[list[Loop], int]:
-    """The same copy with as few loops as possible (one at least), and the bytes that lie side by side."""
+    """The copy with the fewest loops (one at least), and the bytes that are contiguous."""
     merged: list[Loop] = []
     run = width
     for size, source, target in reversed(loops):

@@ -28,7 +28,7 @@ from mote.ops.pointwise import rising
 LOOPS = 3
 """How many separate groups of kept and of reduced axes the C kernels can walk."""
 QUANTIZED = (DType.INT8, DType.INT16)
-"""The types that stand for real numbers where they have a scale."""
+"""The types that may be quantized."""
 MOST_PRODUCT_SHIFT = 14
 """LiteRT shifts products right by 15 less the shift of the multiplier, which must be at least one."""
 
@@ -211,7 +211,7 @@ class ReduceExtreme(RowReduction):
 
     @property
     def begin(self) -> float:
-        """What real numbers are compared with first, without its sign."""
+        """The initial value of a float maximum or minimum, without its sign."""
         return math.inf if self.infinite else FLOAT_MAX
 
     def is_identity(self, g: Graph) -> bool:

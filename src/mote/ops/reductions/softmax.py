@@ -1,8 +1,7 @@
 """SOFTMAX over the last axis.
 
 LiteRT's int8 reference computes it in fixed point (gemmlowp's exp and reciprocal), its int16 one with two tables of 512
-lines. All arithmetic below is on integers that stand for real numbers: "Q5.26" has 5 bits before the point and 26 after
-it.
+lines. All arithmetic below is fixed point: "Q5.26" has 5 bits before the point and 26 after it.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ def typed(g: Graph, op: Op, *dtypes: DType) -> str | None:
 
 
 class FrameCount(MicroOp):
-    """How many steps of a signal were heard: `more` in an inference, counted up to `most`. Input and output: the state
-    of SignalFramer that counts."""
+    """Counts the hops of a signal so far: `more` in an inference, up to `most`. Input and output: the state of
+    SignalFramer that counts."""
 
     more: int
     most: int
@@ -50,10 +50,10 @@ class FrameCount(MicroOp):
 
 
 class Framer(MicroOp):
-    """Frames that overlap, of a signal that comes in pieces. Inputs: the signal [.., samples], the samples kept of each
-    signal (one at least), how many steps were heard with this inference; outputs: frames [.., frames, size], what is
-    kept. `kept` samples before each step belong to its frame; a frame is the first `size` of all. The first `missing`
-    steps have zeros instead of a frame."""
+    """Overlapping frames of a streamed signal. Inputs: the signal [.., samples], the samples kept of each signal (one
+    at least), the count of hops including this inference; outputs: frames [.., frames, size], what is kept. `kept`
+    samples before each hop belong to its frame; a frame is the first `size` of all. The first `missing` hops have zeros
+    instead of a frame."""
 
     size: int
     step: int
@@ -116,7 +116,7 @@ class Ready(MicroOp):
 
 
 class Delay(MicroOp):
-    """Signals as they were some samples ago. Inputs: signals [.., samples], what was not heard yet of each."""
+    """Delay line: signals as they were some samples ago. Inputs: signals [.., samples], the delayed samples of each."""
 
     kind = "SignalDelay"
 

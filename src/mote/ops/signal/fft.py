@@ -34,7 +34,7 @@ def factors(n: int) -> list[int]:
 
 
 def twiddles(length: int, inverse: bool) -> tuple[Array, Array]:
-    """The complex roots of one of the transform of half the length, and of the last step; as real numbers."""
+    """Twiddle factors of the transform of half the length, and of the last stage; as float."""
     half, sign = length // 2, 1 if inverse else -1
     roots = [sign * 2 * math.pi * i / half for i in range(half)]
     last = [sign * math.pi * ((i + 1) / half + 0.5) for i in range(half // 2)]
@@ -46,7 +46,7 @@ def _circle(phases: list[float]) -> Array:
 
 
 def fixed_twiddles(length: int, inverse: bool, bits: int) -> tuple[Ints, Ints]:
-    """The same in fixed point."""
+    """Twiddle factors in fixed point."""
     most = (1 << bits - 1) - 1
     first, second = (np.floor(0.5 + most * w).astype(np.int64) for w in twiddles(length, inverse))
     return first, second

@@ -48,7 +48,7 @@ class Rfft2d(Op):
 
 
 class OfComplex(Op):
-    """A real number of each complex one."""
+    """An element-wise function from complex to float."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]

@@ -147,12 +147,12 @@ def reflected(at: Floats, low: float, high: float) -> Floats:
 
 
 def _near(x: Array) -> Array:
-    """The weight of a neighbour, `x` pixels away."""
+    """Cubic weight of the near neighbour, `x` pixels away."""
     return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1
 
 
 def _far(x: Array) -> Array:
-    """That of the one behind it."""
+    """Cubic weight of the far neighbour, `x` pixels away."""
     return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
 
 

@@ -165,8 +165,8 @@ class ResizeBilinear(Resize):
 
 @dataclass(frozen=True)
 class RealBlend:
-    """The same in single precision, as LiteRT interpolates uint8: output i is between inputs lower[i] and upper[i],
-    `weight[i]` of the way, which may be less than nothing at the edges, where both are the same."""
+    """Bilinear weights in single precision, as LiteRT interpolates uint8: output i is between inputs lower[i] and
+    upper[i], `weight[i]` of the way; at the edges, where both are one, the weight may be negative."""
 
     lower: Ints
     upper: Ints

@@ -42,7 +42,7 @@ def single(function: Callable[[Builder, Value], Value]) -> Parser:
 
 
 def _option(call: LayerCall, name: str, position: int, default: Any = None) -> Any:
-    """What a function is told, when it is made or when it is called."""
+    """An argument of a function, given when it was made or when it is called."""
     return call.layer.options.get(name, call.argument(name, position, default))
 
 
@@ -125,7 +125,7 @@ def truth(function: Callable[..., Value]) -> Parser:
 
 
 def _typed(call: LayerCall, position: int) -> DType | None:
-    """The type that a function is told to give; None where it is that of its operand."""
+    """The `dtype` argument of a function; None where results have the operand's type."""
     said = _option(call, "dtype", position)
     if said is None:
         return None

@@ -28,7 +28,7 @@ FORMATS = {
     20: FloatFormat.FLOAT8E5M2FNUZ,
     23: FloatFormat.FLOAT4E2M1,
 }
-"""The types of real numbers with fewer bits than float32, by their numbers in a file."""
+"""Float types narrower than float32, by their numbers in a file."""
 POWERS = 24
 """The number of the type that has powers of two only."""
 FEW_BITS = {21: 4, 22: 4, 25: 2, 26: 2}

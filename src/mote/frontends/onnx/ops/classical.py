@@ -21,7 +21,7 @@ KERNELS = {"LINEAR": "linear", "POLY": "poly", "RBF": "rbf", "SIGMOID": "sigmoid
 
 
 def real(node: Node, position: int = 0) -> Value:
-    """An input as real numbers, with an axis of samples."""
+    """An input as float, with a batch axis."""
     x = elementwise.cast(node.b, node.input(position), DType.FLOAT32)
     return moves.unsqueeze(node.b, x, [0]) if x.rank == 1 else x
 
@@ -251,7 +251,7 @@ def array_feature_extractor(node: Node) -> Value:
 
 
 def feature_vectorizer(node: Node) -> Value:
-    """All inputs side by side, as real numbers."""
+    """All inputs concatenated, as float."""
     parts = [real(node, p) for p in range(len(node.inputs))]
     return moves.concat(node.b, [moves.flatten(node.b, part, 1) for part in parts], -1)
 

@@ -40,7 +40,7 @@ def _many(apply: Pair) -> Parser:
 
 
 def _of_real(apply: Callable[..., Value], **defaults: float) -> Parser:
-    """A function with options that are real numbers, under the names that the file has for them."""
+    """A function with float options, under the file's names for them."""
 
     def parse(node: Node) -> Value:
         return apply(node.b, node.input(), **{name: node.real(name, default) for name, default in defaults.items()})

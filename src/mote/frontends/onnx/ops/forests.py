@@ -136,7 +136,7 @@ def _forest(trees: Sequence[Tree], features: int, outputs: int) -> tuple[TreeEns
 
 
 def _sums(node: Node, x: Value, trees: Sequence[Tree], outputs: int, aggregate: str) -> Value:
-    """What the leaves come to for each output, as real numbers."""
+    """The sums of leaves for each output, as float."""
     if aggregate in ("MIN", "MAX"):
         return _extremes(node, x, trees, outputs, aggregate)
     described, unit = _forest(trees, x.shape[-1], outputs)

@@ -1,4 +1,4 @@
-"""Quantized operators: between real numbers and codes, QLinear* and *Integer, and those of com.microsoft that ONNX
+"""Quantized operators: QuantizeLinear and DequantizeLinear, QLinear* and *Integer, and those of com.microsoft that ONNX
 Runtime's quantizer writes."""
 
 from __future__ import annotations
@@ -100,14 +100,14 @@ def _constant(node: Node, codes: Array) -> Value:
 
 
 def _scaled(b: Builder, x: Value, quant: Quantization) -> Value:
-    """Integers of 32 bits as real numbers."""
+    """Convert int32 to float."""
     if quant.per_channel or quant.zero_point[0]:
         raise UnsupportedNodeError("int32 codes with several scales, or with a zero point, are not supported")
     return elementwise.mul(b, elementwise.cast(b, x, DType.FLOAT32), b.constant(float(quant.scale[0])))
 
 
 def dynamic_quantize_linear(node: Node) -> list[Value | None]:
-    """uint8 codes in real numbers, which hold them exactly; their scale, and their zero point."""
+    """uint8 codes as float, which holds them exactly; their scale, and their zero point."""
     return list(dynamic(node.b, node.input()))
 
 
@@ -169,14 +169,14 @@ def qgemm(node: Node) -> Value:
 
 
 def real_linear(b: Builder, x: Value, weights: Array, scale: Array, bias: Array | None, zero: Array | int) -> Value:
-    """Sums of products of codes, times scales, as real numbers."""
+    """Accumulators of products of codes, times scales, as float."""
     quant = quantized.known_quant(b, x)
     sums = integer_linear(b, steps_of(b, x), weights, bias, zero)
     return elementwise.mul(b, sums, b.constant((quant.scale[0] * scale).astype(np.float32)))
 
 
 def steps_of(b: Builder, x: Value) -> Value:
-    """Codes less their zero point, as real numbers."""
+    """Codes less their zero point, as float."""
     quant = quantized.known_quant(b, x)
     return elementwise.sub(b, elementwise.cast(b, x, DType.FLOAT32), b.constant(float(quant.zero_point[0])))
 
@@ -192,7 +192,7 @@ def integer_linear(b: Builder, steps: Value, weights: Array, bias: Array | None,
 
 
 def matmul_integer(node: Node) -> Value:
-    """As whole real numbers, cast to integers."""
+    """Computed as integral floats, then cast to integers."""
     zero = node.known(3, "a zero point").reshape(-1) if node.has(3) else 0
     steps = _steps(node, node.input(0), node.optional(2))
     sums = integer_linear(node.b, steps, _matrix(node, 1), None, zero)

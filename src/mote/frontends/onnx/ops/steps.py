@@ -1,5 +1,5 @@
-"""QuantizeLinear and DequantizeLinear written out in real numbers, for what integer operators do not take: several
-scales of computed values, blocks of them, scales that are computed, types of a few bits."""
+"""QuantizeLinear and DequantizeLinear written out in float, for what integer operators do not take: per-channel or
+blockwise scales of activations, computed scales, sub-byte types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.graph.types import DType
 
 UINT8 = 2
 UNSIGNED = (21, 25)
-"""Those of the integers of a few bits that have no sign."""
+"""Unsigned sub-byte integer types, as files number them."""
 
 
 def codes_type(node: Node) -> int:
@@ -64,7 +64,7 @@ def _limits(number: int, dtype: DType) -> tuple[int, int]:
 
 
 def _spread(node: Node, position: int, x: Value) -> Value:
-    """A scale or a zero point as real numbers for each element of a value."""
+    """A scale or a zero point as float, broadcast to every element of a value."""
     b, given = node.b, node.input(position)
     real = elementwise.cast(b, given, DType.FLOAT32)
     if given.size == 1:

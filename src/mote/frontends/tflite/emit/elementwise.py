@@ -104,13 +104,13 @@ def _blockwise(e: Emitter, codes: int, scales: int) -> int:
 
 
 def weights(e: Emitter, op: Op, position: int) -> int:
-    """The weights of a layer; of one that computes real numbers with int8 ones as the file turns them into float32."""
+    """The weights of a layer; int8 weights of a float layer are dequantized by the file."""
     w = op.input(e.graph, position)
     if op.input(e.graph).dtype == DType.INT8 and w.dtype == DType.INT16 and not (w.quant and w.quant.unsigned):
         raise UnsaidError("its weights less their zero point need 9 bits")
     if op.input(e.graph).dtype != DType.FLOAT32 or w.dtype != DType.INT8:
         return e.at(w.id)
-    wide = e.floats(w, "as real numbers", w.shape)
+    wide = e.floats(w, "float", w.shape)
     e.op("DEQUANTIZE", [e.at(w.id)], [wide])
     return wide
 

@@ -65,7 +65,7 @@ class Emitter:
         return self.writer.const(t.name, data, **how, dtype="" if t.stored is None else t.stored.value)
 
     def _half(self, t: Tensor) -> int:
-        """A constant of real numbers that the file holds in 16 bits, and turns into those of 32."""
+        """A float32 constant that the file stores as float16 and dequantizes."""
         assert t.data is not None
         held = self.writer.const(f"{t.name} (float16)", t.data.astype(np.float16))
         wide = self.writer.tensor(t.name, t.shape, t.dtype)
@@ -77,7 +77,7 @@ class Emitter:
         return self.write(t, t.shape if shape is None else shape, f"{t.name} ({what})")
 
     def floats(self, t: Tensor, what: str, shape: Shape) -> int:
-        """The same of real numbers."""
+        """A float tensor that the graph does not have, named after one of it."""
         return self.writer.tensor(f"{t.name} ({what})", shape, DType.FLOAT32)
 
     def ints(self, values: ArrayLike, dtype: DType = DType.INT32) -> int:
@@ -93,8 +93,8 @@ class Emitter:
         return self.writer.const(f"{t.name} ({what})", data.astype(t.dtype.numpy), **_scales(t))
 
     def real(self, tensor: int) -> int:
-        """The weights of a layer of real numbers: int8 ones as the numbers that they stand for, because LiteRT would
-        round what it multiplies with them to 8 bits."""
+        """The weights of a float layer: int8 ones are dequantized, because LiteRT's hybrid kernels would quantize the
+        activations to 8 bits."""
         if tensor == ABSENT:
             return NO_TENSOR
         t = self.graph.tensors[tensor]

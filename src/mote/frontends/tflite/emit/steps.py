@@ -37,7 +37,7 @@ class Steps:
         self.e.op(kind, inputs, [self.e.at(self.y.id)], **options)
 
     def makes(self, kind: str, inputs: Sequence[int], shapes: Sequence[Shape], **options: object) -> list[int]:
-        """The same of an operator with several results."""
+        """Append an operator with several float results, and return their tensors."""
         self.count += 1
         made = [self.e.floats(self.y, f"step {self.count}, part {i}", shape) for i, shape in enumerate(shapes)]
         self.e.op(kind, inputs, made, **options)

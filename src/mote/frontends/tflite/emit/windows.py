@@ -112,8 +112,8 @@ def _bare(axis: Axis) -> Axis:
 
 
 def pool(e: Emitter, op: Pool) -> None:
-    """Where no window with padding SAME is the same: what lies outside is less than everything for a maximum; a mean of
-    real numbers over padding is one over fewer of them once it is multiplied."""
+    """Explicit padding, where no window with padding SAME is equal: below every value for a maximum; a float average
+    over padding is rescaled to the count of elements inside."""
     x, y = op.input(e.graph), op.output(e.graph)
     axes = (op.vertical, op.horizontal)
     unpadded = all(axis.before == axis.after == 0 for axis in axes)

@@ -36,7 +36,7 @@ WHOLE = {
     IntegerFunction.GREATER: "GREATER",
     IntegerFunction.GREATER_EQUAL: "GREATER_EQUAL",
 }
-"""What TFLite has for functions of integers that stand for themselves."""
+"""TFLite's operators for unquantized integer functions."""
 
 
 def log1p(e: Emitter, op: DoublePrecision) -> None:

@@ -48,7 +48,7 @@ def _arithmetic(kind: type[Arithmetic]) -> Callable[[Node], Op]:
 
 
 def _sum(kind: type[Add]) -> Callable[[Node], Op]:
-    """The same with an option for int16: whether scales that are powers of two are a case of their own."""
+    """The parser of ADD and SUB, whose option for int16 says whether power-of-two scales are a case of their own."""
 
     def parse(node: Node) -> Op:
         _check_pair(node)

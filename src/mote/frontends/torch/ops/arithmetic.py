@@ -25,7 +25,7 @@ def _pair(function: Pair) -> Parser:
 
 
 def _scaled_pair(function: Pair) -> Parser:
-    """The same, with a factor for the second operand."""
+    """An operator on two operands, the second one multiplied by `alpha`."""
 
     def parse(node: Node) -> Value:
         b, second = node.b, node.operand("other", node.dtype)
