@@ -4,7 +4,7 @@ from mote import quantize
 
 quantize.post_training("model.onnx", "calibration.npz").write("model.tflite")
 
-prepared = quantize.prepare(module, example_inputs, data=samples)      # with the integers that it will have
+prepared = quantize.prepare(module, example_inputs, data=samples)      # with fake quantization
 quantize.train(prepared, (samples, labels))
 quantize.convert(prepared).write("model.tflite")
 """

@@ -1,6 +1,5 @@
 """Groups of DequantizeLinear, an operator and QuantizeLinear that ONNX Runtime fuses into one integer operator, by its
-rules for the CPU. The rest is computed in float. int8 codes are taken as they are, as ONNX Runtime does on Arm, or
-anywhere with the option session.qdqisint8allowed.
+rules for the CPU. The rest is computed in float.
 
 int8 codes are taken as they are, as ONNX Runtime does on Arm, or anywhere with the option session.qdqisint8allowed.
 """

@@ -1,11 +1,8 @@
-"""Quantized uint8 files as int8 ones: values and zero points are 128 less, which dequantizes to equal floats. Inputs
-and outputs of the model stay uint8. Which operators mean the same either way is a list: LiteRT's kernel for uint8 must
-give the results of its kernel for int8, 128 more. Where it rounds differently, `Quantization.unsigned` says so. Weights
-have no zero point any more; those that then do not fit int8 have 16 bits.
+"""Quantized uint8 files as int8 ones: values and zero points are 128 less, which dequantizes to equal floats.
 
 Inputs and outputs of the model stay uint8. Which operators mean the same either way is a list: LiteRT's kernel for
-uint8 must give the results of its kernel for int8, 128 more. Where it rounds differently, operators are told so by
-`Quantization.unsigned`. Weights have no zero point any more; those that then do not fit int8 have 16 bits.
+uint8 must give the results of its kernel for int8, 128 more. Where it rounds differently, `Quantization.unsigned` says
+so. Weights have no zero point any more; those that then do not fit int8 have 16 bits.
 """
 
 from __future__ import annotations
