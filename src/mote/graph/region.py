@@ -219,10 +219,10 @@ def _needs(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
     for i, ops in enumerate(pieces):
         for t in (t for n in ops if n >= 0 for t in graph.ops[n].inputs if t != ABSENT):
             read[t].add(i)
-    found = []
+    dependencies = []
     for i, ops in enumerate(pieces):
         own = [graph.ops[n] for n in ops if n >= 0]
         before = {made[t] for op in own for t in op.inputs if t in made}
         over = {j for op in own for position in op.updates.values() for j in read[op.inputs[position]]}
-        found.append((before | over) - {i})
-    return found
+        dependencies.append((before | over) - {i})
+    return dependencies

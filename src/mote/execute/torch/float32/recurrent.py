@@ -10,7 +10,7 @@ from torch.nn import functional
 from mote.errors import MoteError
 from mote.execute.torch.float32.common import Operands, Twin, Value, given, optional
 from mote.graph import Graph
-from mote.ops.recurrent.gates import GateActivation, Gate
+from mote.ops.recurrent.gates import Gate, GateActivation
 from mote.ops.recurrent.gru import Gru
 from mote.ops.recurrent.lstm import Lstm
 from mote.ops.recurrent.lstm_operands import (
@@ -24,7 +24,16 @@ from mote.ops.recurrent.lstm_operands import (
     PROJECTION,
     PROJECTION_BIAS,
 )
-from mote.ops.recurrent.sequences import BIAS, LENGTHS, RECURRENT, WEIGHTS, LstmSequence, Recurrent, RecurrentOutput, RnnSequence
+from mote.ops.recurrent.sequences import (
+    BIAS,
+    LENGTHS,
+    RECURRENT,
+    WEIGHTS,
+    LstmSequence,
+    Recurrent,
+    RecurrentOutput,
+    RnnSequence,
+)
 from mote.ops.recurrent.sequences import PEEPHOLES as SEEN
 
 GATES: dict[GateActivation, Callable[[Value, Gate], Value]] = {
