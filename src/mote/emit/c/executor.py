@@ -133,7 +133,7 @@ class Executor:
     body: BodyFunction | None = None
     """The body that it runs, then."""
     bodies: list[Executor] = field(default_factory=list)
-    """Those of the instructions with bodies, once the cases are known."""
+    """Executors of the bodies of control flow, once the cases are known."""
     row_table: list[int] = field(default_factory=list)
     """Offsets of rows, in units of ALIGNMENT."""
     _slots: dict[tuple[int, ...], int] = field(default_factory=dict)

@@ -121,7 +121,7 @@ class _Struct(NamedTuple):
 
 
 def _structs(executor: Executor) -> Iterator[_Struct]:
-    """Those of all instructions whose kernels have parameters."""
+    """Parameter structs of all instructions whose kernels have parameters."""
     for e in executor.all:
         for number, i in enumerate(e.program.instructions):
             if i.kernel is not None:
