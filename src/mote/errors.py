@@ -1,4 +1,4 @@
-"""Errors that a user is meant to read: what happened, where, and what to do about it."""
+"""Errors for users: what happened, where, and what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that others wrote, such as names of layers: shown as it is meant, and never obeyed."""
+"""Untrusted text, such as names of layers: escaped for display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the subcommands share: compile options, tables, colour, progress."""
+"""Shared by the subcommands: compile options, tables, colour, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands that take models do with images of `mote pack`."""
+"""Images of `mote pack` as inputs of commands that take models."""
 
 from __future__ import annotations
 

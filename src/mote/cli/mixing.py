@@ -1,4 +1,4 @@
-"""`mote quantize --max-accuracy-drop`: the options of a search for precisions, and what it prints."""
+"""`mote quantize --max-accuracy-drop`: options and output of the mixed-precision search."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What users have: files and arrays of samples, with labels and without, and how they become inputs of a model."""
+"""User data: files and arrays of samples, labelled or not, and their conversion to inputs of a model."""

@@ -1,4 +1,4 @@
-"""Arrays in .npy and .npz files, which may be damaged or mean harm: nothing is believed before it is compared."""
+"""Arrays in .npy and .npz files, which may be damaged or hostile: every header is validated first."""
 
 from __future__ import annotations
 

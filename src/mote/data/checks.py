@@ -1,4 +1,4 @@
-"""Data that cannot be meant: found when it is read, and said with the sample it is in, before a model sees it."""
+"""Sanity checks of data when it is read, before a model sees it: errors name the sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of the room: whatever a user calls data becomes a `Dataset`, or an error that says why it cannot."""
+"""The entry point: any supported form of data becomes a `Dataset`, or an error that says why it cannot."""
 
 from __future__ import annotations
 

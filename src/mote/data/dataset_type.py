@@ -1,4 +1,4 @@
-"""Samples with labels: what every reader of data makes, and what is made of it: the inputs of inferences."""
+"""`Dataset`: samples with labels, which every reader of data returns, and the inputs of inferences made from it."""
 
 from __future__ import annotations
 

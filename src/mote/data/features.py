@@ -1,5 +1,5 @@
-"""Features of sounds, as models for keywords are trained on: energies of bands of frequencies, frame by frame, and
-their cepstrum. Everything that the numbers depend on is a parameter."""
+"""Audio features for keyword models: mel filter bank energies of each frame, and their cepstrum (MFCC). Everything that
+the values depend on is a parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs that a user has: a file or arrays in, the inputs of one inference after another out."""
+"""A user's inputs: a file or arrays in, the inputs of each inference out."""
 
 from __future__ import annotations
 

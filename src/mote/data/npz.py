@@ -1,5 +1,4 @@
-"""Arrays by name, as a .npz file has them: which are samples, which are labels, and what classes and samples are
-called."""
+"""Named arrays of a .npz file: which are samples, which are labels, and the names of classes and samples."""
 
 from __future__ import annotations
 

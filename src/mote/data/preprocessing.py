@@ -1,4 +1,4 @@
-"""What is done to a sample before a model gets it, as the user states it: named steps with parameters.
+"""Preprocessing of samples, as the user states it: named steps with parameters.
 
 `scale=1/255,mean(0.5,0.4,0.3),channels-first` is three steps; `name=value` is short for `name(value)`. A Python file
 and a function in it, `mine.py:prepare`, is a step as well: it takes the array of a sample and returns another.

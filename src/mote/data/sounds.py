@@ -1,5 +1,5 @@
-"""WAV files: PCM of 8, 16, 24 and 32 bits and float32, of any number of channels. What a header says is compared with
-what there is before anything is made of it."""
+"""WAV files: PCM of 8, 16, 24 and 32 bits and float32, of any number of channels. Headers are validated against the
+file's size before anything is decoded."""
 
 from __future__ import annotations
 

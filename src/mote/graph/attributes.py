@@ -1,4 +1,4 @@
-"""Operators as dataclasses, without the time that defining hundreds of those takes."""
+"""Operators as dataclasses, defined lazily: generating hundreds of dataclasses at import is slow."""
 
 from __future__ import annotations
 

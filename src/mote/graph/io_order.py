@@ -1,5 +1,5 @@
-"""Inputs and outputs as the model has them, and as they lie in the generated code: where images of the model have their
-channels on axis 1, those of the code may have them last. What Python is given and gives is always as in the model."""
+"""Layout of inputs and outputs in the model and in the generated code: where images of the model are channels-first
+(NCHW), those of the code may be channels-last (NHWC). Python's arrays are always as in the model."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which values can occur: for each channel (index on the last axis) of every int8 tensor the least and the largest one,
-whatever a model is given, and how far sums of them go. Passes and kernels count on it; nothing is assumed of inputs,
-nor of states but windows."""
+"""Value ranges: per-channel minimum and maximum (index on the last axis) of every int8 tensor for any input, and the
+bounds of accumulators. Passes and kernels rely on them; nothing is assumed of inputs, nor of states but sliding
+windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of tensors: everything of the last two axes, what kernels compute at once."""
+"""Rows of tensors: a row is the last two axes, the unit that kernels compute in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a rising function of integers takes its steps."""
+"""Thresholds of a monotonic integer function: the inputs at which its result increases."""
 
 from __future__ import annotations
 

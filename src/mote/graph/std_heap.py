@@ -1,4 +1,4 @@
-"""The heaps of the C++ library that LiteRT is built with: among equals the order is the one that they leave."""
+"""std::make_heap and its kin as in the C++ library that LiteRT is built with: ties keep the order that they leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model over a stream, a few elements at a time: what operators say of themselves for `mote compile --stream`."""
+"""Streaming inference (`mote compile --stream`): how each operator processes a tensor a few elements at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed sets of names that tensors and operators are described with. They print as the names themselves."""
+"""Enumerations of tensors and operators: element types, activations, roundings. They print as their names."""
 
 from __future__ import annotations
 

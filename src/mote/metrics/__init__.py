@@ -1,4 +1,4 @@
-"""How good answers are: pure functions of arrays, which know nothing of models."""
+"""Metrics: pure functions of arrays, which know nothing of models."""
 
 from mote.metrics.events import events
 from mote.metrics.score import METRICS, Score, measure

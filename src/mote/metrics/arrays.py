@@ -1,4 +1,4 @@
-"""Answers and labels as numbers: their type, and what is refused of them."""
+"""Validation of outputs and labels as arrays."""
 
 from __future__ import annotations
 

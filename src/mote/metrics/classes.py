@@ -1,4 +1,4 @@
-"""Answers that are scores of classes: how often the right one is among the first, and what it is taken for."""
+"""Classification metrics: top-k accuracy and the confusion matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to a stream: what was noticed when, and what of it there was to notice."""
+"""Detection metrics of a stream: detected against labelled events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are numbers: how far they are from those that were wanted."""
+"""Regression metrics: distances of outputs from labels."""
 
 from __future__ import annotations
 

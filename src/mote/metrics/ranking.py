@@ -1,4 +1,4 @@
-"""Answers that are scores of being one of two: how well they part the two, at any threshold."""
+"""Binary ranking metrics: how well scores separate two classes at any threshold (ROC, AUC)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics by name: answers and labels in, one number and what it is made of out."""
+"""Metrics by name: outputs and labels in, one number and its details out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a signal is left in another one."""
+"""Signal-to-noise ratio of two tensors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""What operators mean, one file for each family: attributes, shapes, the NumPy reference, the rows they read."""
+"""Operator definitions, one file for each family: attributes, shape inference, the NumPy reference, the rows they
+read."""

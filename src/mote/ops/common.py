@@ -1,4 +1,4 @@
-"""What several operators share: fused activations, sliding windows, per-channel requantization."""
+"""Shared by several operators: fused activations, sliding windows, per-channel requantization."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Quantized operators as ONNX Runtime computes them on processors of the x86-64 family: in single precision, each step
-rounded as its kernels do, and results to even. Int8 values stand for uint8 ones that are 128 more where the runtime has
-those: zero points then are other numbers, which are rounded differently in places."""
+"""Quantized operators with ONNX Runtime's rounding on x86-64: in single precision, each step rounded as its kernels do,
+and results to even. Int8 values stand for uint8 ones that are 128 more where the runtime has those: zero points then
+are other numbers, which are rounded differently in places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several operators say of themselves alike: the range of a rising function, the increment of a pointwise one."""
+"""Base class of pointwise operators: the value range of a monotonic function, and streaming."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which quantized tensors are known to hold no negative numbers, or only positive ones, from the operators before them:
-LiteRT stops with an error at roots of negative numbers and where it divides by zero."""
+"""Sign analysis: which quantized tensors are non-negative or positive, from the operators before them: LiteRT stops
+with an error at roots of negative numbers and where it divides by zero."""
 
 from __future__ import annotations
 

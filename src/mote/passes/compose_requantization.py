@@ -1,5 +1,5 @@
-"""Let a layer write what the requantization after it makes of its results, where rounding once gives the same as
-rounding twice for every sum that can occur: checked at each sum at which a result becomes more."""
+"""Fold a requantization into the layer before it, where rounding once equals rounding twice for every accumulator value
+that can occur: checked at each threshold of the result."""
 
 from __future__ import annotations
 

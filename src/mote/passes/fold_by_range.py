@@ -1,5 +1,5 @@
-"""Remove layers by what values can occur: those with one possible result become constants, those that change no value
-that they can be given are left out, and activations that never clamp are dropped. Model outputs stay operators."""
+"""Simplify layers by value ranges: those with one possible result become constants, those that change no value in their
+input's range are removed, and activations that never clamp are dropped. Model outputs stay operators."""
 
 from __future__ import annotations
 

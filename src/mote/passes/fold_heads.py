@@ -1,4 +1,4 @@
-"""Attention without TRANSPOSE: the heads of queries, keys and values are read where the layers before left them.
+"""Remove TRANSPOSE from attention: the heads of queries, keys and values are read where the layers before wrote them.
 
 Converters split [tokens, width] into heads, turn that to [heads, tokens, part], multiply, and turn the result back. The
 products are the same if the heads stay where they are: then a row of a result is one token of all heads, and the row of

@@ -1,7 +1,7 @@
-"""A convolution of images that SPACE_TO_BATCH_ND made and BATCH_TO_SPACE_ND puts together again is one with gaps.
+"""Fuse SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND into one dilated convolution.
 
-Converters write convolutions with gaps (dilation) that way. The images are the pixels at each place of a block: their
-neighbours lie a block apart. Exact, because what pads them is the zero point, as in a convolution's own padding.
+Converters write dilated convolutions that way. The images are the pixels at each place of a block: their neighbours lie
+a block apart. Exact, because what pads them is the zero point, as in a convolution's own padding.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Fuse float32 functions of one tensor that work element by element into one: SiLU, GELU and hard swish as converters
-write them out, and whatever else is made of such functions, sums and products. What is rounded stays the same."""
+"""Fuse element-wise float32 functions of one tensor into one: SiLU, GELU and hard swish as converters write them out,
+and whatever else is made of such functions, sums and products. What is rounded stays the same."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Fuse what is computed of each line of a tensor by itself (its elements along the last axis) into one operator: layer
-normalization, RMS normalization and L2 normalization, as converters write them out.
+"""Fuse operators over the last axis, where each vector is independent, into one operator: layer normalization, RMS
+normalization and L2 normalization, as converters write them out.
 
 Its kernel runs the operators' own kernels one line after another: every rounding stays where it was, and of what lies
 between them there is one line at a time.

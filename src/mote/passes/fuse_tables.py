@@ -1,6 +1,6 @@
-"""Fuse int8 functions of one tensor into one: chains of them (requantization, activations, DEQUANTIZE then QUANTIZE),
-and sums and products of several functions of the same tensor, as converters write SiLU, GELU or hard swish,
-or of a tensor with itself.
+"""Fuse element-wise int8 functions of one tensor into one lookup table: chains of them (requantization, activations,
+DEQUANTIZE then QUANTIZE), and sums and products of several functions of the same tensor, as converters write SiLU, GELU
+or hard swish, or of a tensor with itself.
 
 Such a function has 256 possible inputs, so whatever is computed from them is one table of 256 bytes: exact by
 construction.

@@ -1,5 +1,5 @@
-"""Averages over whole images as MEAN: unlike AVERAGE_POOL_2D it gives its integers a scale of their own, and what is
-averaged over an image reaches over a small part of what the image's pixels do."""
+"""Replace global AVERAGE_POOL_2D by MEAN: unlike AVERAGE_POOL_2D it gives its integers a scale of their own, and what
+is averaged over an image reaches over a small part of what the image's pixels do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A product with one constant matrix is a fully connected layer, which has faster kernels."""
+"""Replace BATCH_MATMUL with a constant operand by FULLY_CONNECTED, which has faster kernels."""
 
 from __future__ import annotations
 

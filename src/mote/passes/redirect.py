@@ -1,4 +1,4 @@
-"""What passes share: replacing one tensor by another everywhere it is read."""
+"""Redirect consumers: replace one tensor by another everywhere it is read."""
 
 from __future__ import annotations
 

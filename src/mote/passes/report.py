@@ -1,4 +1,4 @@
-"""What passes say that they removed, and why nothing is lost by it."""
+"""Report of what passes removed, and why outputs stay bit-exact."""
 
 from __future__ import annotations
 

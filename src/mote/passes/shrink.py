@@ -1,4 +1,4 @@
-"""Shrinking: remove what cannot matter, bit for bit, whatever the model is given (see docs/compile/shrinking.md)."""
+"""Shrinking: remove what cannot affect outputs, bit-exact for any input (see docs/compile/shrinking.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A model over a window of a stream -> one that takes only what is new (`mote compile --stream`).
+"""Convert a model over a window of a stream into a streaming one, which takes only the new elements (`mote compile
+--stream`).
 
 Tensors that have the stream's axis carry their newest elements; an operator that looks further back has a window of
 them as a state. From the first operator on that needs all of an axis (a dense layer, a mean over time) the model runs

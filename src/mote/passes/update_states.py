@@ -1,4 +1,4 @@
-"""Caches are written where they lie: states of which some elements are replaced.
+"""Update caches in place: states of which some elements are replaced.
 
 READ_VARIABLE, DYNAMIC_UPDATE_SLICE and ASSIGN_VARIABLE, as decoders keep keys and values, would copy all
 of them to the arena and back to change one line.

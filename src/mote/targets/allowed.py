@@ -1,4 +1,4 @@
-"""The options of compilers that a target's file may name: those that choose a core, its instructions and its calls.
+"""Compiler options that a target's file may name: those that choose a core, its instruction set and its ABI.
 
 Others make a compiler run programs, and read or write files. Who trusts a file may use them (`--trust-target`).
 """

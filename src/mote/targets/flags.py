@@ -1,4 +1,4 @@
-"""How the C compiler is to optimize a model: what it is measured with, and what its own build files carry."""
+"""Optimization flags of the C compiler for a model: in measurements, and in its own build files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of a target's file: sizes, numbers, and what is said of those that are wrong."""
+"""Validation of a target's file: sizes, numbers, and errors about wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of earlier builds: the same compiler, options and texts give the same object, so it is compiled once.
+"""Object cache of builds: the same compiler, options and texts give the same object, so it is compiled once.
 
 The cache is a folder of files named by a hash of everything that goes into them. Files appear whole or not at all, so
 that processes can share it without locks; the oldest are deleted when there are too many. Deleting all of it is safe.

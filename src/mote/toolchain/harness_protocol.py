@@ -1,4 +1,4 @@
-"""The files through which Mote and the harness talk: inputs in, a stream of records out (harness/main.c)."""
+"""The file protocol between Mote and the harness: inputs in, a stream of records out (harness/main.c)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C for this computer that Python calls: shared objects, compiled once and kept."""
+"""Shared libraries of C code for this computer that Python calls: compiled once and cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classical models are made of: decisions between classes, probabilities, votes, distances and support vectors."""
+"""Building blocks of classical models: decision functions, probabilities, votes, distances and support vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that treat every element by itself, alone or together with elements of other values."""
+"""Element-wise operators, unary and with broadcasting."""
 
 from __future__ import annotations
 

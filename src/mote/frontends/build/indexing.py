@@ -1,4 +1,4 @@
-"""Elements that indices name which are computed at run time: taken from a value, or put into one.
+"""Gather and scatter with indices that are computed at run time.
 
 Indices that are outside lead nowhere: what is taken there is zero, and nothing is put there.
 """

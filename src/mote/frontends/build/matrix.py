@@ -1,4 +1,4 @@
-"""Products of matrices, with constant or with computed operands."""
+"""Matrix products with constant or computed operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of another size: every axis is a list of the elements that each new one is made from, and their weights."""
+"""Resizing of images: each output index of an axis has a list of input indices and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions that layers apply to their results, by the names that Keras has for them."""
+"""Activations of layers, by Keras's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values of a network are called: by the reader, and when Keras itself is asked for them."""
+"""Names of a network's values: in the reader, and in Keras itself."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The quantizers of QKeras: numbers of the grid that each has, of constants when the model is read and of values when
-it runs."""
+"""The quantizers of QKeras: of weights when the model is read, and of activations when it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runtimes give for classes, as numbers: Mote has vectors for mappings of classes, and indices for their names."""
+"""Class outputs of runtimes as arrays: vectors instead of maps from classes, and indices instead of class names."""
 
 from __future__ import annotations
 

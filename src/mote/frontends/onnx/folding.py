@@ -1,5 +1,5 @@
-"""What is computed while a file is read: exporters write the arithmetic of shapes, and what they do to weights, as
-nodes. ONNX's own reference computes those whose inputs are all known."""
+"""Constant folding while a file is read: exporters write shape arithmetic and weight transformations as nodes. ONNX's
+own reference computes those whose inputs are all known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ONNX Runtime computes for a model: every value that has a name."""
+"""ONNX Runtime as the reference of a model: every named value."""
 
 from __future__ import annotations
 

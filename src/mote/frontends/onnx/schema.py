@@ -1,4 +1,4 @@
-"""What the standard says of a node: how many inputs it has, and which attributes, of which types."""
+"""The ONNX schema of a node: its number of inputs, its attributes and their types."""
 
 from __future__ import annotations
 

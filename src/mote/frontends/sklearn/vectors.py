@@ -1,4 +1,4 @@
-"""Clusters, nearest neighbours and naive Bayes: how near the input is to what a model remembers."""
+"""Clusters, nearest neighbours and naive Bayes: models by distances to stored vectors."""
 
 from __future__ import annotations
 

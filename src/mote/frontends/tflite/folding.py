@@ -1,4 +1,4 @@
-"""What is known while a file is read: shapes that the file leaves open, and values that follow from shapes.
+"""Shape inference and constant folding while a file is read.
 
 Converters write the arithmetic of shapes (SHAPE, slices, PACK) as operators. Parsers want to know shapes, axes and
 sizes, so what such operators compute becomes data as soon as their inputs are.

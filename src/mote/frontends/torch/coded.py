@@ -1,4 +1,4 @@
-"""One group of a quantized program by itself: codes in, codes out, by Mote's operators in NumPy."""
+"""One quantized group of a program in isolation: int8 in, int8 out, by Mote's operators in NumPy."""
 
 from __future__ import annotations
 

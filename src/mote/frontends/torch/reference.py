@@ -1,4 +1,4 @@
-"""What PyTorch computes for a file: every value that has a name, node by node."""
+"""PyTorch as the reference of a file: every named value, node by node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forests as layers of a model: the operator, and what a format does with its sums."""
+"""Forests as layers of a model: the operator, and the format's link function on its sums."""
 
 from __future__ import annotations
 

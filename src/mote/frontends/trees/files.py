@@ -1,4 +1,4 @@
-"""What readers of files of forests share: the model of a forest, and what is wrong with a file."""
+"""Shared by readers of forest files: the model of a forest, and errors of files."""
 
 from __future__ import annotations
 

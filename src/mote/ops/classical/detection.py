@@ -1,4 +1,4 @@
-"""TFLite_Detection_PostProcess: boxes from encodings and anchors, and the best of them that do not overlap."""
+"""TFLite_Detection_PostProcess: decodes boxes from anchors, then non-max suppression."""
 
 from __future__ import annotations
 

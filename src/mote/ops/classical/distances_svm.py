@@ -1,5 +1,4 @@
-"""How near a vector is to each of those that a model holds: the distances of nearest neighbours and clusters, and the
-sums over support vectors that decide between classes."""
+"""Distances of nearest neighbours and clusters, and decision functions of support vector machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow: operators that own graphs, and run one of them, or one of them again and again.
+"""Control flow: IF and WHILE, operators with bodies (subgraphs), of which they run one, or one repeatedly.
 
 A body is a graph of its own, with tensors of its own: its inputs are the operator's, in order, and its outputs become
 the operator's. What a body keeps (the variable tensors of an LSTM in it, say) is a state of the graph around it: the

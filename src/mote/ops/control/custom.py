@@ -1,4 +1,4 @@
-"""Operators that users bring: a shape rule, a reference in NumPy and C of their own, for custom codes in a model."""
+"""User-defined custom operators: shape inference, a NumPy reference and C code for custom codes in a model."""
 
 from __future__ import annotations
 

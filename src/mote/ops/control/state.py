@@ -1,4 +1,4 @@
-"""What a model keeps from one inference to the next: ASSIGN_VARIABLE, and the sliding window that most of them are.
+"""States that a model keeps between inferences: ASSIGN_VARIABLE, and sliding windows.
 
 VAR_HANDLE, READ_VARIABLE and CALL_ONCE leave no operator behind: the front end makes states of them (see
 `frontends/tflite/variables.py`).

@@ -1,5 +1,5 @@
-"""Functions of one tensor, element by element: for int8 a table of 256 results, made at compile time. Here are what all
-of them share and the activations; `functions` has the others.
+"""Element-wise unary operators: for int8 a lookup table of 256 results, computed at compile time. This file has their
+base class and the activations; `unary_math` has the others.
 """
 
 from __future__ import annotations

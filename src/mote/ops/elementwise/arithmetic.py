@@ -1,4 +1,4 @@
-"""Functions of two tensors, with broadcasting: what all of them share, and ADD, SUB and MUL."""
+"""Element-wise binary operators with broadcasting: their base class, and ADD, SUB and MUL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CAST: the numbers as they are stored in another type."""
+"""CAST: converts stored values to another type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL: two tensors of numbers, one of truths."""
+"""EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS and LESS_EQUAL: element-wise, with boolean results."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Functions of float32 numbers beside those that LiteRT has: angles, hyperbolic functions and their inverses, the error
-function, and the logarithm of one more."""
+"""Element-wise float32 functions that LiteRT does not have: trigonometric and hyperbolic functions and their inverses,
+erf, log1p."""
 
 from __future__ import annotations
 

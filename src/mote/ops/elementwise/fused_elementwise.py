@@ -1,5 +1,4 @@
-"""Any function of one float32 tensor, element by element, as the operators that compute it: what passes make of those
-that nobody else looks into."""
+"""A fused element-wise float32 function: a graph of operators as one, made by passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PRELU: a slope below zero for each element, which is repeated to the input's shape."""
+"""PRELU: a slope for negative elements, broadcast to the input's shape."""
 
 from __future__ import annotations
 

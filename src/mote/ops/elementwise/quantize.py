@@ -1,5 +1,5 @@
-"""QUANTIZE and DEQUANTIZE: between float32 and integers, and from one integer type to another. (From byte to byte it is
-a table, see `unary`.)"""
+"""QUANTIZE and DEQUANTIZE: between float32 and integers, and from one integer type to another. (Between 8-bit types it
+is a lookup table, see `activations`.)"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""NARROW: numbers as a floating-point type with fewer bits has them, in float32. Files round to such types here and
-there; Mote computes with float32 between."""
+"""NARROW: rounds float32 to a narrower float format (float16, bfloat16, float8); results stay float32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SELECT and SELECT_V2: elements of one tensor where a condition holds, of another one where it does not."""
+"""SELECT and SELECT_V2: element-wise choice between two tensors by a condition."""
 
 from __future__ import annotations
 

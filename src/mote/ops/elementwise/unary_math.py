@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element, beside the activations: roots, exponentials, roundings, signs, `not`.
+"""Element-wise unary operators other than activations: roots, exponentials, roundings, signs, `not`.
 
 Where LiteRT stops with an error, quantized functions give the nearest result: roots of negative numbers are those of
 zero.

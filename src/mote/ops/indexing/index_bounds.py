@@ -1,4 +1,4 @@
-"""Which values of a model's inputs mean something: those that become indices must lie inside of what they index."""
+"""Valid ranges of model inputs that are used as indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SCATTER: a tensor with others put into it, or combined with what is there, at places that indices name.
+"""SCATTER (ONNX): writes updates into a tensor, or combines them with its elements, at computed indices.
 
 Indices that are outside have no place: what they say is left out, as in SCATTER_ND."""
 

@@ -1,4 +1,4 @@
-"""The sums of products of a layer with weights: between which bounds they are, and what becomes of them."""
+"""Accumulators of a layer with weights: their bounds, and their requantization."""
 
 from __future__ import annotations
 

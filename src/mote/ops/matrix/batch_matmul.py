@@ -1,5 +1,5 @@
-"""BATCH_MATMUL: products of matrices, one for each index of the axes before the last two; or of heads, one for each
-index of the axis between those."""
+"""BATCH_MATMUL: batched matrix products over the axes before the last two; or over attention heads, which lie on the
+axis between those."""
 
 from __future__ import annotations
 

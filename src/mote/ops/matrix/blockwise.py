@@ -1,5 +1,5 @@
-"""FULLY_CONNECTED and EMBEDDING_LOOKUP in float32 with block-wise quantized constants: integers, and a scale for each
-block of so many elements of a row."""
+"""FULLY_CONNECTED and EMBEDDING_LOOKUP in float32 with blockwise-quantized weights: a scale for each block of elements
+of a row."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""SHAPE, RANK, FILL, ZEROS_LIKE, RANGE, BROADCAST_ARGS, WHERE: what is known at compile time, because shapes are.
-Nothing is left of them in the code."""
+"""SHAPE, RANK, FILL, ZEROS_LIKE, RANGE, BROADCAST_ARGS, WHERE: folded at compile time, because shapes are known."""
 
 from __future__ import annotations
 

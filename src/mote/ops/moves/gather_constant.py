@@ -1,4 +1,4 @@
-"""MIRROR_PAD, and GATHER with constant indices: elements of the input that a list names for each axis.
+"""MIRROR_PAD, and GATHER with constant indices: gathers with an index list for each axis.
 
 Elements are moved as bytes, so every type is supported.
 """

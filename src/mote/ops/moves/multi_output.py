@@ -1,4 +1,4 @@
-"""One of the results of an operator that has several: they are computed into one tensor, and each is a part of it."""
+"""One output of a multi-output operator: all outputs are computed into one tensor, and each is a slice of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes under another shape."""
+"""RESHAPE, SQUEEZE, EXPAND_DIMS: another shape for equal bytes."""
 
 from __future__ import annotations
 

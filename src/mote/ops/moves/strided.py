@@ -1,5 +1,4 @@
-"""Operators whose output elements lie at even steps of the input: BROADCAST_TO, TILE, REVERSE_V2, DEPTH_TO_SPACE,
-SPACE_TO_DEPTH, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND.
+"""Strided moves: BROADCAST_TO, TILE, REVERSE_V2, DEPTH_TO_SPACE, SPACE_TO_DEPTH, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND.
 
 An axis of the output is counted by one digit or more, each of which steps through the input: forwards, backwards, or
 not at all. Elements are moved as bytes, so every type is supported.

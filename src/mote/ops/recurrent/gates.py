@@ -1,4 +1,4 @@
-"""The functions of one number that gates of recurrent layers go through."""
+"""Activations of the gates of recurrent layers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""RNN, UNIDIRECTIONAL_SEQUENCE_RNN and the two sides of BIDIRECTIONAL_SEQUENCE_RNN: fully connected layers that see
-their last output."""
+"""RNN, UNIDIRECTIONAL_SEQUENCE_RNN and the two sides of BIDIRECTIONAL_SEQUENCE_RNN: fully connected layers with
+feedback of their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found along one axis: where the extremes are, running sums, the largest elements, sums of segments."""
+"""Operators along one axis: ARG_MAX and ARG_MIN, CUMSUM, TOPK_V2, SEGMENT_SUM."""
 
 from __future__ import annotations
 

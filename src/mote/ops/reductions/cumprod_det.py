@@ -1,4 +1,4 @@
-"""CUMPROD and DETERMINANT: running products along an axis, and what becomes of the corners of a unit cube."""
+"""CUMPROD and DETERMINANT: cumulative products along an axis, and determinants of matrices."""
 
 from __future__ import annotations
 

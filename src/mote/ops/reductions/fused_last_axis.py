@@ -1,5 +1,4 @@
-"""What is computed of each line of a tensor by itself, its elements along the last axis, as the operators that compute
-it: layer normalization and its kin, which passes make one of."""
+"""Fused operators over the last axis, each vector independently: layer normalization and its kin, made by passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION: vectors along the last axis, by what is in them."""
+"""LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION: normalizations over the last axis."""
 
 from __future__ import annotations
 

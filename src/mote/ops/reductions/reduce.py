@@ -1,4 +1,4 @@
-"""What becomes one of all the elements along some axes: sums, products, extremes, and whether any or all are true.
+"""Reductions along axes: SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL.
 
 `mote.ops.reductions.mean` has the mean.
 """

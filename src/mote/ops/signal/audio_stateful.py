@@ -1,5 +1,5 @@
-"""The Signal operators of TFLite Micro's audio front end that keep something: framer, delay, overlap-add, stacker, and
-the estimate of noise of the spectral subtraction.
+"""Stateful Signal operators of TFLite Micro's audio front end: framer, delay, overlap-add, stacker, and the estimate of
+noise of the spectral subtraction.
 
 TFLite Micro keeps what they remember inside of the operator; here it is a state as others are. Where it computes
 nothing yet, and so leaves its output as it was, that is zeros, or what was there before.

@@ -1,4 +1,4 @@
-"""The Signal operators of TFLite Micro's audio front end that keep nothing: window, scaling, energy, filter bank.
+"""Stateless Signal operators of TFLite Micro's audio front end: window, scaling, energy, filter bank.
 
 They are defined by TFLite Micro alone, in integers, and equal it bit for bit. What it leaves unwritten is zero.
 """

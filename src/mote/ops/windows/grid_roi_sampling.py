@@ -1,4 +1,4 @@
-"""GRID_SAMPLE, ROI_ALIGN and MAX_ROI_POOL: images read at places that are computed. Channels are last."""
+"""GRID_SAMPLE, ROI_ALIGN and MAX_ROI_POOL: sampling of images at computed coordinates. Channels are last."""
 
 from __future__ import annotations
 

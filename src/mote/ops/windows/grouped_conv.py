@@ -1,4 +1,4 @@
-"""CONV_2D of groups of channels: each group of outputs reads a group of inputs, and no other."""
+"""Grouped CONV_2D: each group of output channels reads one group of input channels."""
 
 from __future__ import annotations
 

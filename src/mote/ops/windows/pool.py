@@ -1,4 +1,5 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. Padding takes no part: averages divide by the pixels inside the image."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. Padding is excluded: averages divide by the count of pixels inside the
+image."""
 
 from __future__ import annotations
 

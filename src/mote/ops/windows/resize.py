@@ -1,4 +1,4 @@
-"""RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR. Where each output row and column reads is worked out here."""
+"""RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR. Source coordinates of each output row and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as categories, and categories as vectors."""
+"""Category encoding: discretization, one-hot and multi-hot vectors."""
 
 from __future__ import annotations
 

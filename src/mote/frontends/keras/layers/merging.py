@@ -1,4 +1,4 @@
-"""Layers that join several values."""
+"""Merging layers: Add, Concatenate, Dot and their kin."""
 
 from __future__ import annotations
 

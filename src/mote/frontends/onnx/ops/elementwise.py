@@ -1,4 +1,4 @@
-"""Functions of elements: activations, arithmetic, comparisons, and choices between values."""
+"""Element-wise operators: activations, arithmetic, comparisons, Where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products: MatMul, Gemm, Einsum."""
 
 from __future__ import annotations
 

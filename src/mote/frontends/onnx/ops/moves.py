@@ -1,4 +1,4 @@
-"""What moves, picks and repeats elements."""
+"""Operators that only move elements: Transpose, Reshape, Slice, Pad, Tile and their kin."""
 
 from __future__ import annotations
 

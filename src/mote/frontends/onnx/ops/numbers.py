@@ -1,4 +1,4 @@
-"""Functions of numbers that networks rarely have: bits, remainders, angles, running sums, determinants."""
+"""Rare element-wise and numeric operators: bitwise, Mod, trigonometric, cumulative sums, determinants."""
 
 from __future__ import annotations
 

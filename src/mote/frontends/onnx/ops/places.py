@@ -1,4 +1,4 @@
-"""Elements that are named by indices, computed or known: taken, put, sorted out, turned round."""
+"""Gather, scatter, Compress, ReverseSequence: operators with constant or computed indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes one of the elements along some axes, and where the largest one is."""
+"""Reductions along axes, ArgMax and ArgMin."""
 
 from __future__ import annotations
 

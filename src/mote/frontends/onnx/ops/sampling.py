@@ -1,4 +1,4 @@
-"""Images read at places that are computed, and put together from parts that overlap."""
+"""GridSample, RoiAlign, MaxRoiPool and Col2Im."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What writes each operator of a graph into a `.tflite` file, by the operator's class: one file for each family."""
+"""Emitters of a graph's operators into a `.tflite` file, by the operator's class: one file for each family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the writers of operators work with: tensors of a graph as tensors of a file, and operators between them."""
+"""The Emitter: maps tensors of a graph to tensors of a file, and adds operators between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that treat every element of a tensor by itself."""
+"""Element-wise unary operators."""
 
 from __future__ import annotations
 

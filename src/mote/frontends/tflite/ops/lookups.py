@@ -1,4 +1,4 @@
-"""GATHER, GATHER_ND, EMBEDDING_LOOKUP and MIRROR_PAD: elements that lists or indices name."""
+"""GATHER, GATHER_ND, EMBEDDING_LOOKUP and MIRROR_PAD: gathers."""
 
 from __future__ import annotations
 

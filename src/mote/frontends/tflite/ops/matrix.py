@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED, BATCH_MATMUL, SOFTMAX and normalizations: what is computed of all the elements along an axis."""
+"""FULLY_CONNECTED, BATCH_MATMUL, SOFTMAX and normalizations: operators over all elements along an axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RESHAPE, PAD, CONCATENATION, PACK, TRANSPOSE and their kin: the same elements in other places."""
+"""RESHAPE, PAD, CONCATENATION, PACK, TRANSPOSE and their kin: operators that only move elements."""
 
 from __future__ import annotations
 

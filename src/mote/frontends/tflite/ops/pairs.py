@@ -1,4 +1,4 @@
-"""Operators on the elements of two or more tensors, which are repeated to one shape."""
+"""Element-wise operators on two or more tensors, with broadcasting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MEAN, SUM and their kin, which make one of all the elements along some axes, and what is found along one axis."""
+"""MEAN, SUM and other reductions; ARG_MAX, CUMSUM and TOPK_V2 along one axis."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""SCATTER_ND, SPARSE_TO_DENSE, ONE_HOT, DYNAMIC_UPDATE_SLICE, diagonals and REVERSE_SEQUENCE: elements that are put
-somewhere."""
+"""SCATTER_ND, SPARSE_TO_DENSE, ONE_HOT, DYNAMIC_UPDATE_SLICE, diagonals and REVERSE_SEQUENCE: scatters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BROADCAST_TO, TILE, REVERSE_V2 and operators on blocks of pixels: elements that are found at even steps."""
+"""BROADCAST_TO, TILE, REVERSE_V2 and operators on blocks of pixels: strided moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each operator of ATen becomes."""
+"""Parsers of ATen operators."""
 
 from __future__ import annotations
 

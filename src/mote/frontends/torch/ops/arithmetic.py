@@ -1,4 +1,4 @@
-"""Operators on elements of one or two values."""
+"""Element-wise arithmetic on one or two values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that indices name."""
+"""Gather, scatter and indexing."""
 
 from __future__ import annotations
 

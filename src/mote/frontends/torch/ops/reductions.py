@@ -1,4 +1,4 @@
-"""What becomes one of the elements along some axes, and what is found along one."""
+"""Reductions along axes, arg max, cumulative sums and top-k."""
 
 from __future__ import annotations
 
