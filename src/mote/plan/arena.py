@@ -155,7 +155,7 @@ Neighbour = tuple[int, int, int]
 
 def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbour]]:
     """For each item those with overlapping lifetimes, and the distances at which they collide."""
-    found: list[list[Neighbour]] = [[] for _ in items]
+    forbidden: list[list[Neighbour]] = [[] for _ in items]
     strips = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in x.pieces] for x in items]
     order = sorted(range(len(items)), key=lambda i: items[i].first)
     last = [x.last for x in items]
@@ -168,14 +168,14 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
         for j in active:
             if own is not None and (other := alone[j]) is not None and (i, j) not in overlays:
                 lo, hi = other[0] - own[1] + 1, other[1] - own[0] - 1
-                found[i].append((j, lo, hi))
-                found[j].append((i, -hi, -lo))
+                forbidden[i].append((j, lo, hi))
+                forbidden[j].append((i, -hi, -lo))
                 continue
             for lo, hi in _forbidden(strips[i], strips[j], overlays.get((i, j), set())):
-                found[i].append((j, lo, hi))
-                found[j].append((i, -hi, -lo))
+                forbidden[i].append((j, lo, hi))
+                forbidden[j].append((i, -hi, -lo))
         active.append(i)
-    return found
+    return forbidden
 
 
 def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tuple[int, int]]:
