@@ -21,7 +21,7 @@ from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from mote.graph.types import DType
-from mote.kernels.contract import NHWC, Layout
+from mote.kernels.contract import ALIGNMENT, NHWC, Layout
 from mote.lower.program import (
     STATES,
     Branches,
@@ -37,7 +37,7 @@ from mote.lower.program import (
     program,
 )
 from mote.ops.common import Axis, WindowOp
-from mote.plan.plan import ALIGNMENT, LENT, Plan
+from mote.plan.plan import LENT, Plan
 
 Bytes = NDArray[np.uint8]
 

@@ -8,9 +8,9 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.kernels.contract import ALIGNMENT, aligned
 from mote.plan import arena
 from mote.plan.arena import Item, Overlays, Piece, live_peak, place
-from mote.plan.rows import ALIGNMENT, aligned
 from tests.helpers.support import examples
 
 

@@ -35,11 +35,12 @@ T = TypeVar("T")
 O = TypeVar("O", bound=Op)  # noqa: E741
 
 ALIGNMENT = 4
-"""Every strip of rows, and all working memory, starts at a multiple of this many bytes."""
+"""Every strip of rows, and all working memory, starts at a multiple of this many bytes; rows also at one of the size of
+their elements."""
 
 
-def aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+def aligned(nbytes: int, alignment: int = ALIGNMENT) -> int:
+    return -(-nbytes // alignment) * alignment
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mote.plan.rows import ALIGNMENT, aligned
+from mote.kernels.contract import ALIGNMENT, aligned
 
 EFFORT = 2_000_000
 """Budget of neighbour checks over all rounds."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
-from mote.kernels.contract import NHWC, Call
-from mote.plan.plan import ALIGNMENT, KEPT, LENT, Bodied, Copy, Plan, Step
+from mote.kernels.contract import ALIGNMENT, NHWC, Call
+from mote.plan.plan import KEPT, LENT, Bodied, Copy, Plan, Step
 from mote.plan.rows import Arrival
 
 FREE, SCRATCH, SUMS = -1, -2, -3

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import NHWC, Packed
+from mote.kernels.contract import NHWC, Packed, aligned
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
 from mote.plan.plan import Bodied, Copy, Plan
 from mote.plan.request import Lowering
-from mote.plan.rows import aligned, alignment_of, roots
+from mote.plan.rows import alignment_of, roots
 from mote.plan.select import Offers
 
 Make = Callable[[Graph, Lowering, Goal], Plan]

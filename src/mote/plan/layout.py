@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from mote.graph.region import Numbers
-from mote.kernels.contract import Call, Packed
+from mote.kernels.contract import Call, Packed, aligned
 from mote.plan.arena import Item, Overlays, Piece, padding, place
 from mote.plan.goal import Goal
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 from mote.plan.request import Lowering
-from mote.plan.rows import RowGraph, Store, aligned, alignment_of
+from mote.plan.rows import RowGraph, Store, alignment_of
 from mote.plan.schedule import Run, Schedule
 
 KernelOf = Callable[[Numbers, bool], Packed]

@@ -9,17 +9,15 @@ from functools import cached_property
 
 from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, in_order
-from mote.kernels.contract import NHWC, Call, Layout, Packed
+from mote.kernels.contract import NHWC, Call, Layout, Packed, aligned
 from mote.ops.control.state import SlidingWindow
 from mote.plan.goal import Goal
 from mote.plan.json_codec import dump, load, same
 from mote.plan.request import Lowering
 from mote.plan.rows import (
-    ALIGNMENT,
     KEPT,
     LENT,
     Arrival,
-    aligned,
     alignment_of,
     further_outputs,
     operator,
@@ -27,7 +25,7 @@ from mote.plan.rows import (
 )
 from mote.targets import Memory
 
-__all__ = ["ALIGNMENT", "KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]
+__all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]
 
 
 @dataclass(frozen=True)

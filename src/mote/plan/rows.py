@@ -17,11 +17,7 @@ from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, Region, joined
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Shape, Tensor
-from mote.kernels.contract import NHWC, Call, Layout, Packed
-
-ALIGNMENT = 4
-"""Every strip of rows starts at a multiple of this many bytes, and at one of its elements' size."""
-
+from mote.kernels.contract import ALIGNMENT, NHWC, Call, Layout, Packed, aligned
 
 KEPT = -1
 """The memory of what is kept from one inference to the next, which is no arena."""
@@ -31,10 +27,6 @@ LENT = -2
 TALL = 256
 """Tensors with more rows than this are computed in groups of rows: more freedom would not make plans smaller by
 much."""
-
-
-def aligned(nbytes: int, alignment: int = ALIGNMENT) -> int:
-    return -(-nbytes // alignment) * alignment
 
 
 def alignment_of(tensors: Iterable[Tensor]) -> int:

@@ -17,14 +17,14 @@ from mote.graph import Graph, Op, Tensor
 from mote.graph.region import Numbers, can_fuse, in_order
 from mote.graph.rows import row_count
 from mote.kernels import catalogue
-from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View
+from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View, aligned
 from mote.kernels.cost import Costs
 from mote.plan.code_size_model import code, flash, smallest
 from mote.plan.goal import Goal
 from mote.plan.op_order import order
 from mote.plan.plan import Option, Plan, Step
 from mote.plan.request import Lowering, Policy
-from mote.plan.rows import Arrival, aligned, is_alias, lacks_rows, operator, takes_rows
+from mote.plan.rows import Arrival, is_alias, lacks_rows, operator, takes_rows
 
 RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
 """How many cycles of an inference a byte of constants has to save to be worth it."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mote.graph import Graph, Op
+from mote.kernels.contract import aligned
 from mote.plan.arena import ROUNDS as LONG
 from mote.plan.arena import Item, Overlays, live_peak, place
 from mote.plan.goal import DoesNotFitError, Goal
 from mote.plan.layout import Arrangement, Draft
 from mote.plan.plan import Plan
-from mote.plan.rows import Arrival, aligned
+from mote.plan.rows import Arrival
 from mote.targets import Memory
 
 ROUNDS = 6

@@ -24,8 +24,9 @@ from mote.emit.c.c import (
 )
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import brief, section
+from mote.kernels.contract import ALIGNMENT
 from mote.lower.program import STATES
-from mote.plan.plan import ALIGNMENT, Plan
+from mote.plan.plan import Plan
 from mote.targets import KEPT, Memory
 
 KEPT_SUFFIX = f"_{KEPT}"

@@ -34,9 +34,8 @@ from mote.emit.c.control import BodyFunction
 from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import Call
+from mote.kernels.contract import ALIGNMENT, Call
 from mote.lower.program import STATES, Form, Instruction, Kind, Operand, Place, Program, Room
-from mote.plan.plan import ALIGNMENT
 
 N = Name("n")
 """How many turns the instruction has had in this inference."""

@@ -16,10 +16,10 @@ from mote.emit.c.golden import GoldenRun
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import ConstantArray, ConstantPool
 from mote.kernels import library
+from mote.kernels.contract import aligned
 from mote.kernels.structs import INCLUDE, closure
 from mote.lower.program import Program, program
 from mote.plan.plan import Plan
-from mote.plan.rows import aligned
 from mote.targets import Memory
 
 MOST_CODE = 16 << 10

@@ -31,10 +31,10 @@ from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.ports import inputs, outputs, parameters
 from mote.emit.c.values import ConstantPool
 from mote.graph.tolerance import computes_floats
-from mote.kernels.contract import Packed
+from mote.kernels.contract import ALIGNMENT, Packed
 from mote.kernels.structs import Field, kernel_fields
 from mote.lower.program import Form, Program
-from mote.plan.plan import ALIGNMENT, Plan
+from mote.plan.plan import Plan
 from mote.targets import ALIGNED
 
 BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})

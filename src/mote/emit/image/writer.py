@@ -16,10 +16,9 @@ from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.errors import MoteError
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
-from mote.kernels.contract import Structs
+from mote.kernels.contract import ALIGNMENT, Structs
 from mote.kernels.structs import words
 from mote.lower.program import IMAGE, Form, Initial, Instruction, Kind, Operand, Place, Port, Program
-from mote.plan.plan import ALIGNMENT
 
 T = TypeVar("T")
 
