@@ -196,11 +196,14 @@ def _last(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int)
     if shape.last is None:
         return []
     count, several = shape.last.outputs, shape.fours > 1
+    at = 0 if several else shape.fours * outputs.block
+    near = at + outputs.pixel * (count - 1) <= MOST_OFFSET
     return [
         *_sums(shape.last, inputs, inputs.line - shape.used),
         *_bytes(inputs.outs, count, form, shift),
         f"ldr r9, [sp, #{OUT if several else CHANNEL}]",
-        *_stores(inputs.outs, count, 0 if several else shape.fours * outputs.block, outputs),
+        *([] if near else add("r9", "r9", at)),
+        *_stores(inputs.outs, count, at if near else 0, outputs),
     ]
 
 
