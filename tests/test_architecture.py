@@ -17,7 +17,7 @@ from tests.conftest import COLLECTED
 TOP = Path(mote.__file__).parent
 ROOMS = (
     *("graph", "ops", "cores", "targets", "kernels", "frontends", "passes", "data", "metrics"),
-    *("plan", "lower", "emit", "package", "deploy", "report"),
+    *("offload", "plan", "lower", "emit", "package", "deploy", "report"),
     *("toolchain", "compiler", "execute", "measure", "search", "evaluation", "train", "compress"),
     *("api", "cli"),
 )

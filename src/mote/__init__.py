@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mote.version import __version__
 
 if TYPE_CHECKING:
-    from mote.api.register import register, register_kernel
+    from mote.api.register import register, register_generator, register_kernel
     from mote.compiler.compiled import Compiled
     from mote.compiler.line import compile
     from mote.compiler.packer import Image, pack
@@ -72,6 +72,7 @@ __all__ = [
     "profile_image",
     "prune",
     "register",
+    "register_generator",
     "register_kernel",
     "run",
     "run_image",
@@ -116,6 +117,7 @@ _HOMES = {
     "profile_image": "evaluation.images",
     "prune": "compress.prune.pruner",
     "register": "api.register",
+    "register_generator": "api.register",
     "register_kernel": "api.register",
     "run": "measure.run",
     "run_image": "evaluation.images",

@@ -1,4 +1,4 @@
-"""`mote.register` and `mote.register_kernel`: user-defined operators and kernels in C."""
+"""`mote.register`, `mote.register_kernel` and `mote.register_generator`: user-defined operators and kernels in C."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array, Shape
 from mote.kernels import catalogue, library
 from mote.kernels.contract import Kernel
+from mote.offload import contract
+from mote.offload.contract import Generator
 from mote.ops.control.custom import DEFINITIONS, Definition, Use
 
 NAMES = "a file of kernels is called mote_NAME.h, and defines the type mote_NAME_t and the function mote_NAME"
@@ -50,6 +52,14 @@ def register_kernel(kernel: Kernel, *, header: str | Path) -> None:
     `--kernel LAYER=NAME` asks for it. A second kernel of the same name takes the place of the first."""
     _own_header(header)
     catalogue.register(kernel)
+    forget()
+
+
+def register_generator(generator: Generator) -> None:
+    """Make an external generator known, which `--offload NAME` (`offload=["NAME"]`) then asks for the regions of a
+    model that it computes (see docs/develop/external-generators.md for the contract). A second one of the same name
+    takes the place of the first."""
+    contract.register(generator)
     forget()
 
 

@@ -154,6 +154,13 @@ def add_compile_options(
             help="pin the kernel (or kernel family) of a layer, given by the name or number that `mote plan`"
             " prints; repeatable",
         )
+        parser.add_argument(
+            "--offload",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="external generator, registered by a --plugin, that computes parts of the model; repeatable",
+        )
         budget.add_argument(
             "--point",
             metavar="NAME",
@@ -343,6 +350,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         cycles=getattr(arguments, "cycles", None),
         point=getattr(arguments, "point", None),
         kernels=getattr(arguments, "kernel", []),
+        offload=getattr(arguments, "offload", []),
         **reading(arguments),
         edges=arguments.edges,
         features=arguments.features,

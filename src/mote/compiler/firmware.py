@@ -11,6 +11,8 @@ from mote.compiler.compiled import Compiled
 from mote.emit.c import glue
 from mote.errors import MoteError
 from mote.files import fill
+from mote.offload.contract import Judgement, Offloaded
+from mote.plan.plan import Plan
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 
@@ -28,6 +30,8 @@ class Firmware:
     glue: Callable[[Mode], str]
     flags: Callable[[Mode], Sequence[str]] = lambda mode: ()
     """Additional compiler flags by mode."""
+    not_run: Sequence[str] = ()
+    """The layers for which there is nothing here that runs them."""
 
 
 def firmware(compiled: Compiled) -> Firmware:
@@ -35,12 +39,20 @@ def firmware(compiled: Compiled) -> Firmware:
     project, settings = compiled.project, compiled.settings
     return Firmware(
         project.files,
-        project.sources,
+        (*project.sources, *project.external),
         settings.target,
         settings.optimize,
         len(compiled.plan.works),
         lambda mode: glue.text(compiled.plan, project.options),
+        lambda mode: [f"-I{path}" for path in project.includes],
+        not_run(compiled.plan),
     )
+
+
+def not_run(plan: Plan) -> list[str]:
+    """The layers that an external generator computes where only its own reference says what."""
+    kernels = {step.number: step.kernel for step in plan.steps}
+    return [n for n, k in kernels.items() if isinstance(k, Offloaded) and k.artifact.judgement is Judgement.REFERENCE]
 
 
 @dataclass(frozen=True)
@@ -98,6 +110,11 @@ def bench(
 ) -> Bench:
     """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model."""
     subject = firmware(model) if isinstance(model, Compiled) else model
+    if subject.not_run:
+        raise MoteError(
+            f"layer {', '.join(subject.not_run)} is not run here: only its generator says what it computes",
+            remedy="`mote verify` compares that; omit --offload to run all layers on the core",
+        )
     target = subject.target
     return Bench(
         subject,

@@ -31,6 +31,7 @@ from mote.frontends import Format, Source
 from mote.graph import Graph
 from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
+from mote.offload.contract import Offload, named
 from mote.package.packagers import packaged
 from mote.passes import Saving, optimize, stream
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
@@ -232,7 +233,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
     try:
-        return plan(graph, _lowering(settings), goal, memories, say)
+        return plan(graph, _lowering(settings), goal, memories, say, Offload(named(settings.offload), settings.target))
     except TooSmallError as error:
         raise BudgetError(
             f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"

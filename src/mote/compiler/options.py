@@ -51,8 +51,9 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         values["shapes"] = _shapes(values["shapes"])
     if "constants" in values:
         values["constants"] = _constants(values["constants"])
-    if "outputs" in values:
-        values["outputs"] = _names(values["outputs"])
+    for option in ("outputs", "offload"):
+        if option in values:
+            values[option] = _names(option, values[option])
     return values if point is None else values | point_settings(point)
 
 
@@ -161,11 +162,11 @@ def reading(shapes: Any, signature: str, constants: Any) -> dict[str, Any]:
     return parsed({"shapes": shapes, "signature": signature, "constants": constants})
 
 
-def _names(outputs: Any) -> tuple[str, ...]:
-    """Names of outputs, or one name."""
-    if not isinstance(outputs, str | Iterable):
-        raise _wrong("outputs", outputs, "a list of names of outputs")
-    return (outputs,) if isinstance(outputs, str) else tuple(map(str, outputs))
+def _names(option: str, names: Any) -> tuple[str, ...]:
+    """Names, or one name."""
+    if not isinstance(names, str | Iterable):
+        raise _wrong(option, names, "a list of names")
+    return (names,) if isinstance(names, str) else tuple(map(str, names))
 
 
 def _named_shape(text: Any) -> tuple[str, list[str]]:

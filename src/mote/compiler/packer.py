@@ -28,6 +28,7 @@ from mote.frontends import Source
 from mote.graph import Graph
 from mote.graph.tolerance import computes_floats
 from mote.lower.program import Program, program
+from mote.offload.contract import Offloaded
 from mote.passes import Saving
 from mote.plan.plan import Plan
 from mote.progress import Say, silent
@@ -120,6 +121,7 @@ def pack(
     with naming(where), explaining():
         graph, warnings, optimized, savings = prepared(model, settings)
         planned = plan_for(optimized, where, settings, say)
+        _check_own(planned)
         name, _ = c_name(settings, graph)
         settings = replace(settings, name=name)
         flat = flattened(program(planned))
@@ -156,6 +158,17 @@ def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Setting
         return settings, None
     known = stock(settings.target) if runtime is None else read_manifest(runtime)
     return replace(settings, fixed=known.fixed), known
+
+
+def _check_own(plan: Plan) -> None:
+    """Refuse what an external generator computes: an image holds no code, and a runtime has none of a generator."""
+    for op, steps in plan.works:
+        if isinstance(steps[0].kernel, Offloaded):
+            raise MoteError(
+                f"the external generator '{steps[0].kernel.name}' computes it with C of its own, which no image holds",
+                where=f"layer {steps[0].number} {op.kind} '{op.name}'",
+                remedy="omit --offload, or make C of the model: `mote compile`",
+            )
 
 
 def _check_number(option: str, value: object) -> None:

@@ -95,6 +95,8 @@ class PlanOptions(TargetOptions):
     """Percent of the model's MACs that may be recomputed to save RAM."""
     kernels: Mapping[str, str] = field(default_factory=dict)
     """Required kernels, by name or family, for layers by name or by number in `mote plan`."""
+    offload: tuple[str, ...] = ()
+    """External generators, by name, that are asked which parts of the model they compute (`register_generator`)."""
     place_code: str = "flash"
     """ram: inner loops are executed from RAM, for parts with slow flash."""
     ram_code: int = 0

@@ -7,7 +7,7 @@ int8 (and every other integer) must be equal bit for bit. float32 may differ by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
+from mote.evaluation import external
 from mote.evaluation.inferences import posed
 from mote.execute import reference
 from mote.execute.format_references import runtime
@@ -30,6 +31,7 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
 from mote.kernels.contract import NHWC, Layout
+from mote.offload.contract import Offloaded
 from mote.passes import simplify_control, tflm_numerics
 from mote.plan.rows import Arrival
 from mote.toolchain import Mode
@@ -119,11 +121,14 @@ def judged(compiled: Compiled) -> Judged:
             {op.outputs[0]: plan.traced(steps)},
             {t: plan.place[t].layout for t in plan.shown(op)},
             bool(op.bodies),
+            steps[0].kernel.artifact.tolerance if isinstance(steps[0].kernel, Offloaded) else 0.0,
         )
         for i, (op, steps) in enumerate(plan.works)
         if not isinstance(op, Arrival)
     ]
-    return Judged(compiled.path, firmware(compiled), compiled.settings, compiled.source, graph, compiled.file, works)
+    subject = firmware(compiled)
+    apart = external.parts(plan)
+    return Judged(compiled.path, subject, compiled.settings, compiled.source, graph, compiled.file, works, apart)
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,8 @@ class TracedLayer:
     layouts: Mapping[int, Layout]
     bodies: bool
     """Whether it runs in a body of control flow, which the reference may not expose."""
+    tolerance: float = 0.0
+    """How far its values may be from the reference, where it is an external generator's."""
 
     def rows_of(self, tensor: Tensor) -> Sequence[int]:
         return self.rows.get(tensor.id, range(row_count(tensor.shape)))
@@ -157,6 +164,8 @@ class Judged:
     """The planned graph."""
     model: Source
     works: Sequence[TracedLayer]
+    apart: Sequence[external.ExternalPart] = ()
+    """What external generators compute that is not judged as exact."""
 
 
 def compared(
@@ -171,6 +180,8 @@ def compared(
 ) -> VerifyResult:
     """Runs the firmware on the first `inputs` given cases, or on generated ones, and compares all tensors with the
     reference."""
+    if judged.firmware.not_run:
+        return _compared_without_running(judged, chosen_cases(judged.graph, inputs, given, seed, judged.source))
     before = _runs_before_a_window(judged)
     cases = chosen_cases(judged.graph, inputs, given, seed, judged.source, before)
     answer, name, wanted = oracle(judged)
@@ -182,9 +193,43 @@ def compared(
         on = bench(judged.firmware, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
         for i, (case, shown) in enumerate(zip(cases, _executed(on, judged, cases), strict=True)):
             expected, sizes = answer(source_inputs(judged.source, judged.graph, case)), magnitudes(case)
+            if judged.apart:
+                expected, wanted = _followed(judged, case, shown), _itself
             if expected is not None:
                 seen |= _compare(judge, judged, i, shown, expected, sizes, wanted)
     return judge.result(judged.path, judged.firmware.target.name, len(seen) + len(alone), name, len(cases) - before)
+
+
+def _followed(judged: Judged, case: Case, shown: _Shown) -> Mapping[int, Array]:
+    """What the reference makes of the values that external generators gave."""
+    works = {work.place: work for work in judged.works}
+
+    def given(part: external.ExternalPart) -> dict[int, Array]:
+        tensors = works[part.place].tensors
+        flat = np.frombuffer(shown.layers[part.place], tensors[0].dtype.numpy)
+        return {t.id: values.reshape(t.shape) for t, values in zip(tensors, _parts(flat, tensors), strict=True)}
+
+    return external.followed(judged.graph, judged.apart, case, given)[0]
+
+
+def _compared_without_running(judged: Judged, cases: Sequence[Case]) -> VerifyResult:
+    """Compares what generators say that their layers compute, of a model that nothing here runs."""
+    if any(part.is_run for part in judged.apart):
+        raise MoteError(
+            "one of its layers is judged by running it, another one cannot be run here",
+            remedy="verify them one by one, with one --offload each",
+        )
+    graph, judge = judged.graph, Judge()
+    works = [work for work in judged.works if work.place in {part.place for part in judged.apart}]
+    subject = replace(judged, works=works)
+    for i, case in enumerate(cases):
+        expected, known = external.followed(graph, judged.apart, case, lambda part: {})
+        layers = {work.place: b"".join(known[t.id].tobytes() for t in work.tensors) for work in works}
+        shown = _Shown(layers, [known[t].tobytes() for t in graph.outputs])
+        _compare(judge, subject, i, shown, expected, reference.magnitudes(graph)(case), _itself)
+    layers_not_run = ", ".join(judged.firmware.not_run)
+    name = f"numpy (not run here: layer {layers_not_run}, as its generator says; no other layer was run)"
+    return judge.result(judged.path, judged.firmware.target.name, len(works), name, len(cases))
 
 
 def chosen_cases(
@@ -241,12 +286,13 @@ def _compare(
 ) -> set[int]:
     """Compares a traced inference with expected values; returns the layers that were compared."""
     graph, by_name = judged.graph, judged.model.format != Format.TFLITE
+    near = {tensor.id: work.tolerance for work in judged.works for tensor in work.tensors}
     seen = set()
     for t, raw_output in zip(graph.outputs, shown.outputs, strict=True):
         tensor = graph.tensors[t]
         want = wanted(expected, tensor).reshape(-1)
         got = np.frombuffer(raw_output, tensor.dtype.numpy)
-        judge.compare(tensor, "", "output", case, got, want, sizes.get(t, 0.0))
+        judge.compare(tensor, "", "output", case, got, want, sizes.get(t, 0.0), near.get(t, 0.0))
     for work in judged.works:
         flat = np.frombuffer(shown.layers[work.place], work.tensors[0].dtype.numpy)
         for tensor, part in zip(work.tensors, _parts(flat, work.tensors), strict=True):
@@ -258,7 +304,7 @@ def _compare(
             layout = work.layouts[tensor.id]
             got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout != NHWC else want.shape)
             size = sizes.get(tensor.id, 0.0)
-            judge.compare(tensor, work.number, work.kind, case, got.reshape(want.shape), want, size)
+            judge.compare(tensor, work.number, work.kind, case, got.reshape(want.shape), want, size, work.tolerance)
     return seen
 
 
@@ -272,10 +318,20 @@ class Judge:
     steps: int = 0
 
     def compare(
-        self, tensor: Tensor, number: str, op: str, case: int, got: Array, want: Array, magnitude: float
+        self,
+        tensor: Tensor,
+        number: str,
+        op: str,
+        case: int,
+        got: Array,
+        want: Array,
+        magnitude: float,
+        tolerance: float = 0.0,
     ) -> None:
         diff, bad = compare(got, want, magnitude)
-        allowed = allowed_difference(want, magnitude)
+        allowed = max(allowed_difference(want, magnitude), tolerance)
+        if tolerance:
+            bad = int(np.count_nonzero(np.abs(got.astype(np.float64) - want.astype(np.float64)) > allowed))
         self.worst = max(self.worst, diff)
         self.share = max(self.share, diff / allowed if allowed else 0.0)
         self.steps = max(self.steps, int(diff) if tensor.dtype.integer else 0)

@@ -14,6 +14,7 @@ from time import monotonic
 import numpy as np
 
 from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import not_run
 from mote.emit.c import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor
@@ -96,6 +97,7 @@ class HostModel:
     def _begun(self, copy: int) -> ctypes.CDLL:
         """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
         with naming(self.compiled.path):
+            _check_buildable(self.compiled)
             library = host.load(self._files, [*self.compiled.project.sources, GLUE, BATCH], copy)
         _check(library.mote_batch_begin(), self.compiled.path)
         return library
@@ -185,3 +187,13 @@ def _from(arrays: Sequence[Array], row: int) -> ctypes.Array[ctypes.c_void_p]:
 def cores() -> int:
     """CPU cores available to the process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_buildable(compiled: Compiled) -> None:
+    """Refuse a model of which files of an external generator lie elsewhere."""
+    project = compiled.project
+    if project.external or project.includes or not_run(compiled.plan):
+        raise MoteError(
+            "it needs files of an external generator that are not in the project",
+            remedy="omit --offload, or use `mote verify` or `mote run`",
+        )

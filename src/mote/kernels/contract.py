@@ -243,6 +243,10 @@ class Packed:
     has them."""
     alignment: int = ALIGNMENT
     """What the address of its working memory must be a multiple of."""
+    tensor_alignment: int = ALIGNMENT
+    """What the addresses of the tensors that it reads and writes must be multiples of, where it runs whole."""
+    memories: tuple[str, ...] = ()
+    """The only memories, by name, that these and its working memory may lie in; none named: any."""
     cost: float | None = None
     """About what it takes, where no table says that: it is made of other kernels, or its own operator says more."""
     written: int = 0

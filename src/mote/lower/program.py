@@ -6,7 +6,7 @@ instruction that runs it, and what it is lent lies where it lies outside of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
@@ -16,6 +16,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Packed
 from mote.lower.affine import affine
+from mote.offload.contract import Artifact, Offloaded, Pointer
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Plan, Step
@@ -172,6 +173,7 @@ class Instruction:
     reads: int = 0
     """About how many bytes of its constants an inference reads."""
     control: Branches | Loop | None = None
+    external: ExternalCalls | None = None
 
     @property
     def called(self) -> Packed:
@@ -207,6 +209,17 @@ class Instruction:
         lent = (lent.place for body in self.bodies for lent in body.lent)
         parts = (*(o.place for o in self.operands), self.out, *self.others, self.scratch, self.sums, *lent)
         return [part for part in parts if part is not None]
+
+
+@dataclass(frozen=True)
+class ExternalCalls:
+    """The calls of an external generator, which take the place of a kernel's."""
+
+    artifact: Artifact
+    places: Mapping[int, Place]
+    """Of the tensors whose addresses they are given, by id."""
+    shown: tuple[Place, ...]
+    """The outputs that traces show."""
 
 
 @dataclass(frozen=True)
@@ -325,6 +338,11 @@ class Program:
         return [self.instructions[number] for number in self.schedule]
 
     @property
+    def artifacts(self) -> list[Artifact]:
+        """The artifacts of external generators that are called, in order."""
+        return [i.external.artifact for i in self.instructions if i.external is not None]
+
+    @property
     def kernels(self) -> list[Packed]:
         """Those that are called, in order."""
         return [i.kernel for program in self.all for i in program.instructions if i.kernel is not None]
@@ -386,6 +404,8 @@ class _Lowered:
         if isinstance(kernel, Bodied):
             assert isinstance(op, Control)
             return self._control(op, begun, kernel)
+        if isinstance(kernel, Offloaded):
+            return replace(self._whole(op, begun, step), external=self._external(op, kernel.artifact))
         if kernel.call is Call.ADDS:
             tensor, taps = op.input(graph), [s.tap for s in steps if s.tap is not None]
             rows = op.reads(graph, 0, 0) or range(row_count(tensor.shape))
@@ -394,6 +414,12 @@ class _Lowered:
         if kernel.call is Call.RING:
             return replace(begun, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
         return self._whole(op, begun, step) if step.whole else self._rows(op, begun, steps)
+
+    def _external(self, op: Op, artifact: Artifact) -> ExternalCalls:
+        tensors = self.plan.graph.tensors
+        pointers = (p.to for call in artifact.calls for p in call.arguments if isinstance(p, Pointer))
+        places = {t: self._tensor(tensors[t]) for t in pointers if isinstance(t, int)}
+        return ExternalCalls(artifact, places, tuple(places[t] for t in self.plan.shown(op)))
 
     def _whole(self, op: Op, begun: Instruction, step: Step) -> Instruction:
         graph, kernel = self.plan.graph, step.kernel

@@ -15,7 +15,8 @@ endif()
 
 def files(project: Project) -> dict[str, str]:
     """The CMakeLists.txt of a C project."""
-    options, sources = project.options, " ".join(project.sources)
+    options, sources = project.options, " ".join((*project.sources, *map(_quoted, project.external)))
+    folders = " ".join(["${CMAKE_CURRENT_SOURCE_DIR}", *map(_quoted, project.includes)])
     name, how = options.name, options.optimization
     flags = " ".join(f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in options.only_gcc)
     only_gcc = f"\n  target_compile_options({name} PRIVATE {flags})" if flags else ""
@@ -26,7 +27,7 @@ cmake_minimum_required(VERSION 3.13)
 project({name} C)
 
 add_library({name} STATIC {sources})
-target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+target_include_directories({name} PUBLIC {folders})
 set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC){only_gcc}
   # {how.level} where nobody says how to optimize: neither flags, nor the build type, nor options of the folder above.
@@ -52,3 +53,8 @@ if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR AND NOT CMAKE_CROSSCOMPILI
 endif()
 """
     return {"CMakeLists.txt": text}
+
+
+def _quoted(path: str) -> str:
+    """A path as CMake takes it."""
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$") + '"'

@@ -10,8 +10,10 @@ WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 
 def files(project: Project) -> dict[str, str]:
     """The Makefile of a C project."""
-    options, sources = project.options, " ".join(project.sources)
-    headers = " ".join(source.removesuffix("c") + "h" for source in project.sources)
+    options, sources = project.options, " ".join((*project.sources, *map(_escaped, project.external)))
+    named = (source.removesuffix("c") + "h" for source in project.sources)
+    headers = " ".join(header for header in named if header in project.files)
+    include = " ".join(["-I.", *(f"-I{_escaped(path)}" for path in project.includes)])
     how, library = options.optimization, "-lm" if project.math else ""
     needed = "the library m" if project.math else "no library"
     told = " ".join(options.only_gcc)
@@ -27,11 +29,11 @@ LDLIBS ?= {library}
 all: example/example selftest/selftest
 
 example/example: {EXAMPLE} {sources} {headers}
-\t$(CC) $(CFLAGS) -I. -o $@ {EXAMPLE} {sources} $(LDLIBS)
+\t$(CC) $(CFLAGS) {include} -o $@ {EXAMPLE} {sources} $(LDLIBS)
 
 # MOTE_SELFTEST lets the self-test see the output of every step.
 selftest/selftest: {SELFTEST} {sources} {headers}
-\t$(CC) $(CFLAGS) -I. -DMOTE_SELFTEST -o $@ {SELFTEST} {sources} $(LDLIBS)
+\t$(CC) $(CFLAGS) {include} -DMOTE_SELFTEST -o $@ {SELFTEST} {sources} $(LDLIBS)
 
 test: selftest/selftest
 \t./selftest/selftest
@@ -42,3 +44,8 @@ clean:
 .PHONY: all test clean
 """
     return {"Makefile": text}
+
+
+def _escaped(path: str) -> str:
+    """A path as make and its shell take it."""
+    return path.replace("$", "$$").replace(" ", "\\ ")

@@ -102,6 +102,7 @@ class _Checker:
         if step.whole and step.tap is None and step.kernel.call is not Call.RING:
             for t in (*op.inputs, *op.outputs):
                 self._check_strip(t, where)
+        self._check_wanted(step, op, where)
         for position in step.kernel.together:
             self._check_strip(op.inputs[position], where)
         work = []
@@ -128,6 +129,21 @@ class _Checker:
             self._write(span)
         for position in op.updates:
             self._write_all(op.outputs[position])
+
+    def _check_wanted(self, step: Step, op: Op, where: str) -> None:
+        """What a kernel asks of the memory of its tensors: an alignment, and which memory it is."""
+        alignment, reached = step.kernel.tensor_alignment, step.kernel.memories
+        if not step.whole or (alignment <= ALIGNMENT and not reached):
+            return
+        places = [self.plan.place[t] for t in (*op.inputs, *op.outputs) if t in self.plan.place]
+        found = [(place.memory, place.offset) for place in places]
+        found += [(step.scratch_memory, step.scratch)] if step.scratch is not None else []
+        names = dict(enumerate(m.name for m in self.plan.memories))
+        for memory, offset in found:
+            if alignment > ALIGNMENT and offset % alignment:
+                raise PlanError(f"{where}: a tensor at {offset} is not aligned to {alignment} bytes")
+            if reached and (memory < 0 or (names and names[memory] not in reached)):
+                raise PlanError(f"{where}: a tensor lies in a memory that the kernel cannot reach")
 
     def _first_tap(self, step: Step) -> bool:
         return next(s for s in self.plan.steps if s.ops == step.ops) is step

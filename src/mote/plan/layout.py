@@ -12,7 +12,7 @@ from mote.plan.arena import Item, Overlays, Piece, padding, place
 from mote.plan.goal import Goal
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 from mote.plan.request import Lowering
-from mote.plan.rows import RowGraph, Store, alignment_of
+from mote.plan.rows import RowGraph, Store
 from mote.plan.schedule import Run, Schedule
 
 KernelOf = Callable[[Numbers, bool], Packed]
@@ -44,8 +44,9 @@ def arrange(
         enough = schedule.peak + padding(found.items)
         offsets = place(found.items, found.overlays(), schedule.peak, enough=enough)
     else:
-        zoned = [_zoned(item, goal.zone) for item in found.items]
-        offsets = [at + goal.zone for at in place(zoned, {}, schedule.peak)]
+        zone = aligned(goal.zone, max((item.alignment for item in found.items), default=1))
+        zoned = [_zoned(item, zone) for item in found.items]
+        offsets = [at + zone for at in place(zoned, {}, schedule.peak)]
     buffers, steps, cells = found.placed(offsets, [0] * len(offsets))
     plan = Plan(rows.graph, how, goal, steps, buffers, cells, schedule.peak, bottom_up)
     return Draft(rows, schedule, plan)
@@ -132,8 +133,7 @@ class Arrangement:
             else:
                 pieces.append(Piece(at, nbytes, first, last))
             self.home[r] = (len(self.items), len(pieces) - 1, at)
-        tensors = (self.rows.graph.tensors[t] for t in store.tensors)
-        self.items.append(Item(tuple(pieces), alignment_of(tensors)))
+        self.items.append(Item(tuple(pieces), store.alignment))
 
     def _add_scratch(self) -> None:
         """One place for each operator's working memory, taken only while the operator runs."""

@@ -27,6 +27,9 @@ from mote.targets import Memory
 
 __all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]
 
+ARENA_ALIGNMENT = 8
+"""What the address of an arena is a multiple of, whatever lies in it."""
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -187,6 +190,12 @@ class Plan:
     def place(self) -> dict[int, Buffer]:
         """The buffer of each tensor that has one."""
         return {t: b for b in self.buffers for t in b.tensors}
+
+    @property
+    def alignment(self) -> int:
+        """What the addresses of the arenas must be multiples of."""
+        kernels = [step.kernel for step in self.steps]
+        return max([ARENA_ALIGNMENT, *(max(k.alignment, k.tensor_alignment) for k in kernels)])
 
     @property
     def peak(self) -> int:

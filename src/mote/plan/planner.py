@@ -10,10 +10,12 @@ from heapq import heappop, heappush
 from itertools import count
 
 from mote.graph import Graph
+from mote.offload.contract import Offload
 from mote.plan.check import check
 from mote.plan.code_size_model import flash
 from mote.plan.control import with_bodies
 from mote.plan.estimate import estimate
+from mote.plan.external import with_external
 from mote.plan.frontier import UNLIMITED, Front, Lane, Limit, Sketch, rung_above, rung_below
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.layout import Draft
@@ -50,11 +52,18 @@ RATE_STEP = 2.0
 
 
 def plan(
-    graph: Graph, how: Lowering, goal: Goal | None = None, memories: Sequence[Memory] = (), say: Say = silent
+    graph: Graph,
+    how: Lowering,
+    goal: Goal | None = None,
+    memories: Sequence[Memory] = (),
+    say: Say = silent,
+    offload: Offload | None = None,
 ) -> Plan:
-    """The plan of a graph: see Goal. Where there are several memories it is spread over them."""
+    """The plan of a graph: see Goal. Where there are several memories it is spread over them; generators are asked for
+    what they offer beside the kernels of the core."""
     wanted = goal or Goal()
-    known = pinned(with_bodies(offers(ordered(graph)), wanted, plan), wanted.pins, how)
+    known = with_external(offers(ordered(graph)), offload)
+    known = pinned(with_bodies(known, wanted, plan), wanted.pins, how)
 
     def make(goal: Goal) -> Draft:
         return draft(known, how, goal, say)

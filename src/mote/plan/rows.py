@@ -70,6 +70,8 @@ class Store:
     caller lends."""
     memory: int = KEPT
     """Which memory that is."""
+    alignment: int = ALIGNMENT
+    """What its first byte must be a multiple of."""
 
     @property
     def ids(self) -> range:
@@ -284,6 +286,17 @@ class _Builder:
             found |= {self.root[op.inputs[p]] for p in wanted if op.inputs[p] in self.root}
         return frozenset(found)
 
+    @cached_property
+    def alignments(self) -> dict[int, int]:
+        """What kernels want the addresses of tensors to be multiples of, where that is more than usual."""
+        alignments: dict[int, int] = {}
+        for ops, op in self.pieces.items():
+            wanted = ALIGNMENT if isinstance(op, Arrival) else self.kernels(ops).tensor_alignment
+            if wanted > ALIGNMENT:
+                touched = {self.root[t] for t in (*op.inputs, *op.outputs) if t in self.root}
+                alignments |= {t: max(wanted, alignments.get(t, 0)) for t in touched}
+        return alignments
+
     def build(self) -> RowGraph:
         views: dict[int, list[int]] = {}
         for t, root in self.root.items():
@@ -352,7 +365,8 @@ class _Builder:
         )
         self.place.update((t, len(self.stores)) for t in members)
         outside = next((self.kept[t] for t in members if t in self.kept), None)
-        self._add_store(members, row, count, layout, linear, outside)
+        alignment = max(alignment_of(graph.tensors[t] for t in members), self.alignments.get(root, 0))
+        self._add_store(members, row, count, layout, linear, outside, alignment)
 
     def _add_store(
         self,
@@ -362,9 +376,10 @@ class _Builder:
         layout: Layout,
         linear: bool,
         outside: tuple[int, int] | None = None,
+        alignment: int = ALIGNMENT,
     ) -> int:
         memory, kept = (KEPT, None) if outside is None else outside
-        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear, kept, memory))
+        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear, kept, memory, alignment))
         self.size += [0 if kept is not None else row if linear else aligned(row)] * count
         return len(self.stores) - 1
 

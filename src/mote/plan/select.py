@@ -19,6 +19,7 @@ from mote.graph.rows import row_count
 from mote.kernels import catalogue
 from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View, aligned
 from mote.kernels.cost import Costs
+from mote.offload.contract import Offloaded
 from mote.plan.code_size_model import code, flash, smallest
 from mote.plan.goal import Goal
 from mote.plan.op_order import order
@@ -195,9 +196,12 @@ class Selection:
 
     @cached_property
     def _pieces(self) -> dict[Numbers, Op]:
-        """What is computed together, in order; views included. Where flash counts most nothing is: the code of one more
-        kernel takes more than it saves. A region whose input does not lie as its kernels read it is given up."""
-        regions = [] if self.how.optimize is Policy.SIZE else self.offers.regions(self.how)
+        """What is computed together, in order; views included. Where flash counts most only generators do that: the
+        code of one more kernel takes more than it saves. A region whose input does not lie as its kernels read it is
+        given up."""
+        regions = self.offers.regions(self.how)
+        if self.how.optimize is Policy.SIZE:
+            regions = [ops for ops in regions if any(isinstance(k, Offloaded) for k in self._somehow(ops))]
         gains = {ops: self._gain(ops) for ops in regions}
         least = -math.inf if self.way.fused else 0.0
         wanted = sorted((ops for ops in regions if gains[ops] > least), key=lambda ops: -gains[ops])
@@ -225,13 +229,14 @@ class Selection:
 
     def _gain(self, region: Numbers) -> float:
         """How much less one kernel for all of them takes than one for each; where memory is short, by rows too, and
-        with no more working memory."""
+        with no more working memory, but for those of generators."""
         together, op = self._somehow(region), self.offers.op(region)
         parts = [(n,) for n in region if not is_alias(self.graph, self.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
         if not self.way.layouts:
             room = max(min((k.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
-            together = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
+            lean = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
+            together = lean + [k for k in together if isinstance(k, Offloaded)]
         if not together:
             return -math.inf
         return sum(self._cheapest(*found) for found in apart.items()) - self._cheapest(region, together)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.kernels.contract import aligned
 from mote.plan.arena import ROUNDS as LONG
@@ -41,10 +42,15 @@ class Unit:
     items: tuple[int, ...]
     nbytes: int
     accesses: int
+    allowed: frozenset[str] | None = None
+    """The names of the memories that they may lie in; None: any."""
 
     @property
     def heat(self) -> float:
         return self.accesses / max(self.nbytes, 1)
+
+    def may_lie_in(self, memory: Memory) -> bool:
+        return self.allowed is None or memory.name in self.allowed
 
 
 ORDERS: tuple[Callable[[Unit], float], ...] = (lambda u: -u.heat, lambda u: -u.nbytes)
@@ -81,11 +87,13 @@ def _within(ram: int | None, plan: Plan) -> Plan:
 def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
     """The plan with a memory for everything: the fastest if it holds all."""
     plan = draft.plan
-    if plan.arena <= room(memories[0]):
+    restricted = any(step.kernel.memories for step in plan.steps)
+    if plan.arena <= room(memories[0]) and not restricted:
         return replace(plan, memories=(memories[0],))
     found = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps])
     overlays = found.overlays()
     units = _units(draft, found)
+    _check_reachable(units, memories)
     failed: TooSmallError | None = None
     for order in ORDERS:
         try:
@@ -107,7 +115,13 @@ def _filled(plan: Plan, found: Arrangement, overlays: Overlays, units: list[Unit
     used: list[Memory] = []
     for candidate in memories:
         last = candidate is memories[-1]
-        at = (_placed if last else _fill)(found.items, overlays, units, room(candidate))
+        late = memories[memories.index(candidate) + 1 :]
+        here = [u for u in units if u.may_lie_in(candidate)]
+        here.sort(key=lambda u: any(u.may_lie_in(m) for m in late))
+        at = (_placed if last else _fill)(found.items, overlays, here, room(candidate))
+        lost = [u for u in here if u.items[0] not in at and not any(u.may_lie_in(m) for m in late)]
+        if lost:
+            raise TooSmallError(candidate, room(candidate) + sum(u.nbytes for u in lost))
         at = _tightened(found.items, overlays, [u for u in units if u.items[0] in at], at, plan.peak)
         end = _end(found.items, at)
         if end > room(candidate):
@@ -168,11 +182,39 @@ def _units(draft: Draft, found: Arrangement) -> list[Unit]:
     for row, (item, _, _) in found.home.items():
         stores.setdefault(rows.store_of[row], {})[item] = None
     groups = [*stores.values(), *({item: None} for item in found.scratch.values())]
-    accesses = _accesses(draft, found)
+    accesses, allowed = _accesses(draft, found), _allowed(draft, found)
     return [
-        Unit(tuple(group), sum(aligned(items[i].nbytes) for i in group), sum(accesses[i] for i in group))
+        Unit(
+            tuple(group),
+            sum(aligned(items[i].nbytes) for i in group),
+            sum(accesses[i] for i in group),
+            next((allowed[i] for i in group if i in allowed), None),
+        )
         for group in groups
     ]
+
+
+def _allowed(draft: Draft, found: Arrangement) -> dict[int, frozenset[str]]:
+    """The memories that items may lie in, where a kernel reaches some only."""
+    rows, allowed = draft.rows, dict[int, frozenset[str]]()
+    for run, step in zip(draft.schedule.runs, draft.plan.steps, strict=True):
+        if step.kernel.memories:
+            op = rows.works[run.node.op].op
+            stores = {rows.place[t] for t in (*op.inputs, *op.outputs) if t in rows.place}
+            touched = {found.home[r][0] for s in stores for r in rows.stores[s].ids if r in found.home}
+            touched |= {found.scratch[run.node.op]} if step.kernel.scratch else set()
+            for item in touched:
+                allowed[item] = frozenset(step.kernel.memories) & allowed.get(item, frozenset(step.kernel.memories))
+    return allowed
+
+
+def _check_reachable(units: Sequence[Unit], memories: Sequence[Memory]) -> None:
+    if any(not any(u.may_lie_in(m) for m in memories) for u in units):
+        raise MoteError(
+            "no memory of the target can be reached by all who read and write a tensor",
+            where=", ".join(m.name for m in memories),
+            remedy="compile with fewer generators (--offload), or correct the memories that they name",
+        )
 
 
 def _accesses(draft: Draft, found: Arrangement) -> Counter[int]:

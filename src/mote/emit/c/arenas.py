@@ -26,7 +26,7 @@ from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import brief, section
 from mote.kernels.contract import ALIGNMENT
 from mote.lower.program import STATES
-from mote.plan.plan import Plan
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import KEPT, Memory
 
 KEPT_SUFFIX = f"_{KEPT}"
@@ -133,9 +133,12 @@ def places(plan: Plan) -> dict[int, Arena]:
     return {**dict(enumerate(arenas(plan))), **kept}
 
 
-def definition(union: str, name: str, nbytes: int | str, memory: Memory | None = None) -> Compound:
+def definition(
+    union: str, name: str, nbytes: int | str, memory: Memory | None = None, alignment: int = ARENA_ALIGNMENT
+) -> Compound:
     """An aligned block of memory."""
-    return Compound(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{section(memory)};")
+    more = f" MOTE_ALIGN({alignment})" if alignment > ARENA_ALIGNMENT else ""
+    return Compound(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{more}{section(memory)};")
 
 
 def shared_name(memory: Memory | None) -> str:

@@ -35,7 +35,8 @@ from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import ALIGNMENT, Call
-from mote.lower.program import STATES, Form, Instruction, Kind, Operand, Place, Program, Room
+from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Room
+from mote.offload.contract import SCRATCH, Pointer
 
 N = Name("n")
 """How many turns the instruction has had in this inference."""
@@ -251,6 +252,8 @@ class Executor:
     def _body(self, number: int, i: Instruction) -> list[Statement]:
         if i.control is not None:
             return self._control(number, i)
+        if i.external is not None:
+            return self._external(number, i, i.external)
         if i.form is Form.WHOLE:
             return self._whole(number, i)
         if i.form is Form.RING:
@@ -266,26 +269,51 @@ class Executor:
         body = self._rows(number, i)
         return count.before(body if i.group == 1 else [_batches(i, 1, *body)])
 
+    def _external(self, number: int, i: Instruction, external: ExternalCalls) -> list[Statement]:
+        """The calls of an external generator."""
+        blobs = {blob.name: blob for blob in external.artifact.blobs}
+
+        def constant(name: str, data: Array, alignment: int = ALIGNMENT) -> str:
+            return self.constants.array(f"{self.hint}{number}_{name}", data, i.reads, alignment)
+
+        def argument(given: Pointer | int | str) -> Expression:
+            if not isinstance(given, Pointer):
+                return given
+            if isinstance(given.to, int):
+                place = external.places[given.to]
+                return (
+                    self._at(place) if place.constant is None else constant(f"tensor_{given.to}", place.constant.data)
+                )
+            if given.to == SCRATCH:
+                assert i.scratch is not None
+                return self._at(i.scratch)
+            return constant(given.to, blobs[given.to].data, blobs[given.to].alignment)
+
+        calls = [call(c.function, *map(argument, c.arguments)) for c in external.artifact.calls]
+        written = [(self._at(place), place.nbytes) for place in (i.target, *i.others)]
+        traces = [self._trace(number, self._at(place), place.nbytes) for place in external.shown]
+        return [*self._guarded(i, calls, *written), *(trace for found in traces for trace in found)]
+
     def _guarded(
-        self, i: Instruction, kernel_call: Expression, *written: tuple[Expression, Expression]
+        self, i: Instruction, calls: Sequence[Expression], *written: tuple[Expression, Expression]
     ) -> list[Statement]:
-        """A kernel's call; in a debug build what lies around what it writes is noted before, and looked at after.
+        """Calls of a kernel; in a debug build what lies around what it writes is noted before, and looked at after.
         `written`: addresses and bytes, besides those of working memory and sums."""
         if not self.program.zone:
-            return [kernel_call]
+            return list(calls)
         spans = list(written) if 0 <= i.target.memory < STATES else []
         spans += [(self._at(room), room.nbytes) for room in (i.scratch, i.sums) if room is not None]
         note, look = (
             [call(f"{self.outermost.prefix}_{what}", at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
             for what in ("note", "look")
         )
-        return [*note, kernel_call, *look]
+        return [*note, *calls, *look]
 
     def _done(
         self, number: int, i: Instruction, kernel_call: Expression, target: Expression, nbytes: int
     ) -> list[Statement]:
         """A call that writes so many bytes, guarded and shown."""
-        return [*self._guarded(i, kernel_call, (target, nbytes)), *self._trace(number, target, nbytes)]
+        return [*self._guarded(i, [kernel_call], (target, nbytes)), *self._trace(number, target, nbytes)]
 
     def _counted(self, number: int, i: Instruction) -> _Count:
         """The counter of an instruction, which has a turn for each value of y."""
@@ -315,7 +343,7 @@ class Executor:
         """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""
         out = i.target
         new, oldest = self._at(i.operands[0].place), f"&{self._oldest(out)}"
-        run = self._guarded(i, call("mote_ring", self._params(number), new, self._at(out), oldest))
+        run = self._guarded(i, [call("mote_ring", self._params(number), new, self._at(out), oldest)])
         head = Template("for ({} = 0; {} < {}; {}++)", (Y, Y, out.rows, Y))
         return [*run, Compound(head, self._trace(number, self._row(out, Y), out.row_bytes))]
 
@@ -372,7 +400,7 @@ class Executor:
             assign("const int32_t count", call("mote_min", i.hi, Template("end - {}", (Y,)))),
             self._spread(source, array, 0),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
-            *self._guarded(i, call(f"mote_{i.called.rows}", *arguments), *piece),
+            *self._guarded(i, [call(f"mote_{i.called.rows}", *arguments)], *piece),
             *(loop("int32_t", K, "count", trace) for trace in self._trace(number, target, out.row_bytes)),
         )
 
@@ -459,7 +487,7 @@ class Executor:
         where = (self._at(i.sums), target, *self._scratch(i))
         run = call(f"mote_{i.called.name}", self._params(number), self._source(source, row), Y, part, *where)
         done = Template("{} == {} ? {} : 0", (N, last, out.row_bytes))
-        return [*self._guarded(i, run, (target, out.row_bytes)), *self._trace(number, target, done)]
+        return [*self._guarded(i, [run], (target, out.row_bytes)), *self._trace(number, target, done)]
 
     def _row(self, place: Place, row: Expression) -> Expression:
         """The address of a row."""

@@ -15,11 +15,13 @@ from mote.emit.c.c import Definition, Include, Text, printed
 from mote.emit.c.golden import GoldenRun
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import ConstantArray, ConstantPool
+from mote.errors import MoteError
 from mote.kernels import library
 from mote.kernels.contract import aligned
 from mote.kernels.structs import INCLUDE, closure
 from mote.lower.program import Program, program
-from mote.plan.plan import Plan
+from mote.offload.contract import Artifact
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import Memory
 
 MOST_CODE = 16 << 10
@@ -53,6 +55,10 @@ class Project:
     """Bytes of constants in each flash memory, where there are several."""
     tables: int = 0
     """Bytes of schedule and row tables."""
+    external: tuple[str, ...] = ()
+    """C files outside of the project that are compiled with it, by path: of external generators."""
+    includes: tuple[str, ...] = ()
+    """Folders outside of the project with headers of external generators."""
 
     def __repr__(self) -> str:
         return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
@@ -95,20 +101,41 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
     files[example.EXAMPLE] = example.shared_text([(j.plan, j.options) for j in jobs], folder)
     tests = [(j.plan, j.options, j.golden) for j in jobs]
     files[example.SELFTEST] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
-    sources = (*(f"{name}.c" for name in names), "mote_arena.c")
+    sources = tuple(dict.fromkeys(s for p in alone for s in p.sources if s != "mote_arena.c"))
     flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
-    together = Project(folder, files, sum(p.constants for p in alone), sources, sum(sizes.values()), flash)
+    together = Project(
+        folder,
+        files,
+        sum(p.constants for p in alone),
+        (*sources, "mote_arena.c"),
+        sum(sizes.values()),
+        flash,
+        external=tuple(dict.fromkeys(path for p in alone for path in p.external)),
+        includes=tuple(dict.fromkeys(path for p in alone for path in p.includes)),
+    )
     return alone, together
 
 
 def _projects(jobs: Sequence[Job]) -> list[Project]:
     """A project per model; their constants share the flash."""
+    for job in jobs:
+        _check_alignment(job)
     constants = [ConstantPool(j.options.name) for j in jobs]
     programs = [program(j.plan) for j in jobs]
     parts = list(zip(jobs, programs, constants, strict=True))
     bodies = [source.model(j.plan, made, j.options, c) for j, made, c in parts]
     _allocate([array for c in constants for array in c.arrays], jobs[0].options.flashes)
     return [_project(*part, body) for part, body in zip(parts, bodies, strict=True)]
+
+
+def _check_alignment(job: Job) -> None:
+    """Refuse an arena of the caller's where tensors need more alignment than callers know of."""
+    if job.plan.alignment > ARENA_ALIGNMENT and (job.options.caller_arena or job.options.shared_arena):
+        raise MoteError(
+            f"an external generator wants tensors at multiples of {job.plan.alignment} bytes, which only an arena of"
+            " the model's own gives",
+            remedy="omit --caller-arena, do not share the arena, or omit --offload",
+        )
 
 
 def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> None:
@@ -141,7 +168,30 @@ def _project(job: Job, made: Program, constants: ConstantPool, body: list[Defini
         project[example.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
-    return Project(options, project, constants.nbytes, (f"{name}.c",), arena, flash, constants.tables)
+    own = _own_files(made.artifacts, project)
+    return Project(
+        options,
+        project | own,
+        constants.nbytes,
+        (f"{name}.c", *(file for file in own if file.endswith(".c"))),
+        arena,
+        flash,
+        constants.tables,
+        tuple(dict.fromkeys(path for artifact in made.artifacts for path in artifact.sources)),
+        tuple(dict.fromkeys(path for artifact in made.artifacts for path in artifact.includes)),
+    )
+
+
+def _own_files(artifacts: Sequence[Artifact], project: Mapping[str, str]) -> dict[str, str]:
+    """The files of external generators, none of which may be another file of the project."""
+    files: dict[str, str] = {}
+    for file, text in ((file, text) for artifact in artifacts for file, text in artifact.files.items()):
+        if file in project or files.setdefault(file, text) != text:
+            raise MoteError(
+                f"the file {file} of an external generator is another file of the project as well",
+                remedy="correct the generator: name files after it and the layer",
+            )
+    return files
 
 
 def kernel_texts(plan: Plan, made: Program, options: ProjectOptions) -> dict[str, str]:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 
 from mote.emit.c.options import RAMFUNC_SECTION
+from mote.offload.contract import Offloaded
 from mote.plan.plan import Plan
 
 HOT = 0.95
@@ -37,7 +38,8 @@ def hot_files(plan: Plan) -> list[str]:
     for p in plan.all:
         for _, steps in p.works:
             options = p.choices.get(steps[0].ops, ())
-            costs[steps[0].kernel.files] += options[0].cost if options else 1
+            if not isinstance(steps[0].kernel, Offloaded):
+                costs[steps[0].kernel.files] += options[0].cost if options else 1
     hot: list[str] = []
     left = sum(costs.values()) * (1 - HOT)
     for files, cost in reversed(costs.most_common()):

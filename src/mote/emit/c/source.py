@@ -29,12 +29,12 @@ from mote.emit.c.checks import Checked, array_span
 from mote.emit.c.executor import Executor, other_elements
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.ports import inputs, outputs, parameters
-from mote.emit.c.values import ConstantPool
+from mote.emit.c.values import ALIGN, ConstantPool
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import ALIGNMENT, Packed
 from mote.kernels.structs import Field, kernel_fields
 from mote.lower.program import Form, Program
-from mote.plan.plan import Plan
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import ALIGNED
 
 BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})
@@ -72,7 +72,9 @@ def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool
         BLANK,
         *settings,
         *([SECTION] if options.flashes or plan.memories else []),
+        *([ALIGN] if plan.alignment > ARENA_ALIGNMENT else []),
         *map(Include, includes(made)),
+        *map(Include, dict.fromkeys(artifact.header for artifact in made.artifacts)),
         *map(Text, _instances(made)),
         *([Include("mote_arena.h")] if options.shared_arena else []),
         Include(f"{name}_constants.h"),
@@ -94,7 +96,7 @@ def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool
 def includes(made: Program) -> list[str]:
     """The kernels' files."""
     turns = [i for p in made.all for i in p.turns]
-    used = [file for i in turns if i.kernel is not None for file in i.kernel.files]
+    used = [file for i in turns if i.kernel is not None and i.external is None for file in i.kernel.files]
     kept = ["mote_state.h"] if made.states else []
     rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
     rows += ["mote_rows_of.h"] if other_elements(made) else []
@@ -124,7 +126,7 @@ def _structs(executor: Executor) -> Iterator[_Struct]:
     """Parameter structs of all instructions whose kernels have parameters."""
     for e in executor.all:
         for number, i in enumerate(e.program.instructions):
-            if i.kernel is not None:
+            if i.kernel is not None and i.external is None:
                 fields = kernel_fields(i.kernel)
                 yield _Struct(f"{e.hint}{number}", f"{e.prefix}_step_{number}", i.kernel, fields, i.reads)
 
@@ -148,6 +150,7 @@ def _checked(pool: ConstantPool, executor: Executor, structs: Iterable[_Struct])
 def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """Functions of a debug build that check red zones."""
     name, zone = options.name, plan.zone
+    most = max((len(op.outputs) for op, _ in plan.works if not op.bodies and not op.updates), default=1)
     before, after = f"(const uint8_t *)buffer - {zone}, {zone}", f"(const uint8_t *)buffer + bytes, {zone}"
     noted = f"{name}_noted[slot]", f"{name}_noted[slot] + {zone}"
     arguments = "(const void *buffer, size_t bytes, size_t slot)"
@@ -157,7 +160,7 @@ def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
             f"A debug build: the {zone} bytes before and after what a step writes are nobody's, or of rows that it must"
             " not\ntouch. What they hold is noted before the step and looked at after it."
         ),
-        f"static uint8_t {name}_noted[3][2 * {zone}]",
+        f"static uint8_t {name}_noted[{2 + most}][2 * {zone}]",
         BLANK,
         CFunction(
             f"static void {name}_note{arguments}", [f"memcpy({noted[0]}, {before})", f"memcpy({noted[1]}, {after})"]
@@ -218,7 +221,10 @@ def _storage(plan: Plan, options: ProjectOptions) -> list[Definition]:
         return [*(Noted(f"static uint8_t *{a.storage(options)}", why) for a in arenas(plan)), BLANK]
     return [
         Comment("Every tensor lives in here; the places were planned at compile time."),
-        *(definition("static union", f"{name}_memory{a.suffix}", a.nbytes, a.memory) for a in arenas(plan)),
+        *(
+            definition("static union", f"{name}_memory{a.suffix}", a.nbytes, a.memory, plan.alignment)
+            for a in arenas(plan)
+        ),
         BLANK,
     ]
 
@@ -236,6 +242,8 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
         body.append(when(f"{name}_check() != MOTE_OK", "return MOTE_DAMAGED"))
     if plan.graph.states:
         body.append(f"{name}_forget()")
+    begins = dict.fromkeys(artifact.init for artifact in made.artifacts if artifact.init)
+    body += [when(f"{begin}() != 0", "return MOTE_NOT_READY") for begin in begins]
     body += [assign(position, 1), "return MOTE_OK"]
     accessors: list[Definition] = []
     ports = zip((*inputs(plan, options), *outputs(plan, options)), (*made.inputs, *made.outputs), strict=True)

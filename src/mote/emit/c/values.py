@@ -11,7 +11,7 @@ import numpy as np
 from mote.emit.c.c import Text
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import Structs, Value
+from mote.kernels.contract import ALIGNMENT, Structs, Value
 from mote.kernels.structs import Field, named
 from mote.targets import Memory
 
@@ -38,6 +38,16 @@ CTYPES = {
     DType.BOOL: CType("uint8_t", "u8"),
 }
 LINE_LENGTH = 116
+ALIGN = Text("""\
+/* More alignment than C99 can ask for; define it before this file is compiled for another compiler. */
+#ifndef MOTE_ALIGN
+#if defined(__GNUC__) || defined(__IAR_SYSTEMS_ICC__)
+#define MOTE_ALIGN(bytes) __attribute__((aligned(bytes)))
+#else
+#error "define MOTE_ALIGN(bytes): what aligns a variable with this compiler"
+#endif
+#endif
+""")
 _LEAST = (-(1 << 31), -(1 << 63))
 """Values without a C literal, as a minus sign before them overflows."""
 
@@ -69,6 +79,7 @@ class ConstantArray:
     """Estimated bytes that an inference reads, by use."""
     memory: Memory | None = None
     """The memory section, if it is not left to the linker."""
+    alignment: int = ALIGNMENT
 
     @property
     def nbytes(self) -> int:
@@ -81,7 +92,8 @@ class ConstantArray:
 
     @property
     def definition(self) -> Text:
-        return table(_ctype(self.value), self.name, _items(self.value), f" MOTE_ALIGNED{section(self.memory)}")
+        aligned = "MOTE_ALIGNED" if self.alignment <= ALIGNMENT else f"MOTE_ALIGN({self.alignment})"
+        return table(_ctype(self.value), self.name, _items(self.value), f" {aligned}{section(self.memory)}")
 
 
 @dataclass
@@ -99,19 +111,21 @@ class ConstantPool:
 
     @property
     def definitions(self) -> list[Text]:
-        return [c.definition for c in self.arrays]
+        wide = any(c.alignment > ALIGNMENT for c in self.arrays)
+        return [*([ALIGN] if wide else []), *(c.definition for c in self.arrays)]
 
     @property
     def nbytes(self) -> int:
         return sum(c.nbytes for c in self.arrays) + self.tables
 
-    def array(self, hint: str, value: Array | Structs, reads: int = 0) -> str:
+    def array(self, hint: str, value: Array | Structs, reads: int = 0, alignment: int = ALIGNMENT) -> str:
         """The name of a constant with `value`, defined on first use."""
         data = value.rows if isinstance(value, Structs) else value
         constant = self._found.setdefault(
             (_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value)
         )
         constant.reads[hint] = reads
+        constant.alignment = max(constant.alignment, alignment)
         return constant.name
 
     def name(self, value: Array | Structs) -> str:

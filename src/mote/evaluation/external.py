@@ -1,0 +1,86 @@
+"""What the reference says of a model of which external generators compute parts that are not judged as exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op
+from mote.graph.graph import ABSENT
+from mote.graph.region import Numbers, in_order, joined
+from mote.graph.tensor import Array
+from mote.offload.contract import Judgement, Offloaded, named
+from mote.plan.plan import Plan
+
+Given = Callable[["ExternalPart"], Mapping[int, Array]]
+"""What the code gave for the outputs of a part, by tensor id."""
+
+
+@dataclass(frozen=True)
+class ExternalPart:
+    """A region that an external generator computes, and that is not judged as exact."""
+
+    place: int
+    """Its index among `Plan.works`."""
+    ops: Numbers
+    region: Op
+    kernel: Offloaded
+
+    @property
+    def is_run(self) -> bool:
+        return self.kernel.artifact.judgement is not Judgement.REFERENCE
+
+    def reference(self, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
+        """What its generator says that it computes."""
+        (generator,) = named([self.kernel.family])
+        return generator.reference(self.region, graph, values)
+
+
+def parts(plan: Plan) -> list[ExternalPart]:
+    """The regions of a plan that are not judged as exact."""
+    apart = [
+        ExternalPart(i, steps[0].ops, op, steps[0].kernel)
+        for i, (op, steps) in enumerate(plan.works)
+        if isinstance(steps[0].kernel, Offloaded)
+        if steps[0].kernel.artifact.judgement is not Judgement.EXACT
+    ]
+    if apart and plan.graph.states:
+        raise MoteError(
+            f"layer '{apart[0].region.name}' is not exact, and what it gives is kept in states for the next inference",
+            where=f"generator '{apart[0].kernel.family}'",
+            remedy="verify the model without states, or omit --offload",
+        )
+    return apart
+
+
+def followed(
+    graph: Graph, apart: Sequence[ExternalPart], case: Mapping[int, Array], given: Given
+) -> tuple[dict[int, Array], dict[int, Array]]:
+    """What every tensor should hold, where each part goes on with what it gave; and what the tensors then hold."""
+    by_ops = {part.ops: part for part in apart}
+    inside = {n for ops in by_ops for n in ops}
+    pieces = [*by_ops, *((n,) for n in range(len(graph.ops)) if n not in inside)]
+    expected, known = dict[int, Array](), dict(case)
+    for ops in in_order(graph, pieces) or ():
+        op = joined(graph, [graph.ops[n] for n in ops])
+        values = [None if t == ABSENT else _value(graph, known, t) for t in op.inputs]
+        wanted = _shaped(graph, op, op.evaluate(graph, values))
+        expected |= wanted
+        part = by_ops.get(ops)
+        if part is None:
+            known |= wanted
+        else:
+            known |= given(part) if part.is_run else _shaped(graph, op, part.reference(graph, values))
+    return expected, known
+
+
+def _value(graph: Graph, known: Mapping[int, Array], tensor: int) -> Array:
+    data = graph.tensors[tensor].data
+    return known[tensor] if data is None else data
+
+
+def _shaped(graph: Graph, op: Op, results: Sequence[Array]) -> dict[int, Array]:
+    tensors = (graph.tensors[t] for t in op.outputs)
+    pairs = zip(tensors, results, strict=True)
+    return {t.id: value.astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, value in pairs}

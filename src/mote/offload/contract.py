@@ -1,0 +1,261 @@
+"""The contract of an external generator: which regions of a graph it computes, and what it makes for each of them.
+
+A `Generator` claims regions of a graph and builds an `Artifact` for each: blobs that lie in flash, C calls, the files
+and include paths that these need, what it asks of the memory of tensors, what it costs, and how it is judged. The
+planner offers that beside the kernels of the core and takes what costs less; the artifact is then part of the plan.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op
+from mote.graph.region import Numbers, Region, region_problem
+from mote.graph.tensor import Array
+from mote.kernels.contract import ALIGNMENT, Packed, Refusal
+from mote.targets import Target
+from mote.text import did_you_mean
+
+SCRATCH = "scratch"
+"""The name of the working memory among what a `Pointer` may point to."""
+MOST_ALIGNMENT = 4096
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Judgement(StrEnum):
+    """How `mote verify` judges what an artifact computes."""
+
+    EXACT = "exact"
+    """It runs where the model runs, and every value equals the reference."""
+    TOLERANCE = "tolerance"
+    """It runs where the model runs, and no value is further from the reference than `Artifact.tolerance`."""
+    REFERENCE = "reference"
+    """It is not run here: `Generator.reference` says what it computes, and that is compared."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An argument of a C call: the address of a tensor (by id), of a blob (by name), or of SCRATCH."""
+
+    to: int | str
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A call of a C function; arguments are addresses, whole numbers, or C expressions."""
+
+    function: str
+    arguments: tuple[Pointer | int | str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Blob:
+    """Constants in flash: weights, or a command stream."""
+
+    name: str
+    data: Array
+    alignment: int = ALIGNMENT
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact:
+    """What a generator makes for a region."""
+
+    calls: tuple[Invocation, ...]
+    """What computes the region, one call after another. Tensors are whole and contiguous (NHWC)."""
+    cost: float
+    """About what that takes, in the unit of the target's table of costs: cycles of the core."""
+    header: str
+    """What declares the functions: the generated C includes it."""
+    blobs: tuple[Blob, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Files that become part of the project, by name; those that end in .c are compiled."""
+    sources: tuple[str, ...] = ()
+    """C files outside of the project, by path, that are compiled with it: a driver, say."""
+    includes: tuple[str, ...] = ()
+    """Folders outside of the project, by path, whose headers they include."""
+    init: str = ""
+    """A function `int init(void)` that the model's init calls, once for all artifacts that name it; 0: it is ready."""
+    scratch: int = 0
+    """Bytes of working memory while the calls run."""
+    alignment: int = ALIGNMENT
+    """What the addresses of the tensors that it reads and writes, and of its working memory, are multiples of."""
+    memories: tuple[str, ...] = ()
+    """The only memories of the target, by name, that these may lie in; none named: any."""
+    judgement: Judgement = Judgement.EXACT
+    tolerance: float = 0.0
+    """Of TOLERANCE: how far a stored value may be from the reference (1: one int8 code)."""
+    code: int = 0
+    """Bytes of flash that its code takes, about."""
+
+
+class Generator(ABC):
+    """An external generator. Its name is what `--offload` takes, and what `mote plan` shows as the kernel."""
+
+    name: str
+
+    @abstractmethod
+    def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
+        """The regions that it can compute, or single operators (`mote.graph.region.joined` makes them). They may
+        overlap: the planner takes those that save most."""
+
+    @abstractmethod
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
+        """What computes a region that it has claimed, or why it does not after all."""
+
+    def reference(self, region: Op, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
+        """What an artifact that is judged by REFERENCE computes: the outputs of the region from its inputs."""
+        raise NotImplementedError(f"the generator '{self.name}' has no reference")
+
+
+GENERATORS: dict[str, Generator] = {}
+"""Registered generators by name."""
+
+
+def register(generator: Generator) -> None:
+    """Make a generator known; a second one of the same name takes the place of the first."""
+    if not _NAME.fullmatch(generator.name):
+        raise MoteError(f"'{generator.name}' is no name of a generator", remedy="use letters, digits and underscores")
+    GENERATORS[generator.name] = generator
+    _built.cache_clear()
+
+
+def named(names: Sequence[str]) -> tuple[Generator, ...]:
+    """The generators that have these names."""
+    for name in names:
+        if name not in GENERATORS:
+            known = ", ".join(GENERATORS) or "none"
+            raise MoteError(
+                f"there is no generator '{name}'",
+                where="option offload",
+                remedy=f"{did_you_mean(name, GENERATORS)}registered are: {known}; --plugin FILE runs a Python file that"
+                " registers one (mote.register_generator)",
+            )
+    return tuple(GENERATORS[name] for name in names)
+
+
+@dataclass(frozen=True, eq=False)
+class Offloaded(Packed):
+    """An artifact as what computes a region: its calls, in place of a kernel of the library."""
+
+    artifact: Artifact = field(default_factory=lambda: Artifact((), 0.0, ""))
+
+    @cached_property
+    def constants(self) -> int:
+        return sum(blob.data.nbytes for blob in self.artifact.blobs)
+
+
+@dataclass(frozen=True)
+class Offload:
+    """The generators that are asked for a graph, and the target that they generate for."""
+
+    generators: tuple[Generator, ...]
+    target: Target
+
+    def kernels(self, graph: Graph) -> Mapping[Numbers, Sequence[Offloaded]]:
+        """What they offer for the operators of a graph, each region built once."""
+        return _built(graph, self)
+
+
+@lru_cache(maxsize=8)
+def _built(graph: Graph, offload: Offload) -> dict[Numbers, list[Offloaded]]:
+    kernels: dict[Numbers, list[Offloaded]] = {}
+    for generator in offload.generators:
+        for region in generator.claims(graph, offload.target):
+            where = f"generator '{generator.name}', layer '{region.name}'"
+            ops = region.ops if isinstance(region, Region) else (region,)
+            if problem := region_problem(graph, ops) or ("writes a state" if region.updates else ""):
+                raise MoteError(f"the region that it claims {problem}", where=where, remedy="correct the generator")
+            artifact = generator.build(region, graph, offload.target)
+            if isinstance(artifact, Artifact):
+                _check(artifact, region, graph, offload.target, where)
+                numbers = tuple(graph.places[id(op)] for op in ops)
+                kernels.setdefault(numbers, []).append(_kernel(generator, region, graph, artifact))
+    return kernels
+
+
+def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) -> Offloaded:
+    return Offloaded(
+        generator.name,
+        {},
+        operands=tuple(position for position, _ in region.computed(graph)),
+        scratch=artifact.scratch or None,
+        alignment=max(artifact.alignment, ALIGNMENT),
+        tensor_alignment=max(artifact.alignment, ALIGNMENT),
+        memories=artifact.memories,
+        family=generator.name,
+        cost=artifact.cost,
+        written=artifact.code,
+        artifact=artifact,
+    )
+
+
+def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: str) -> None:
+    """Refuse an artifact that no C can be made of."""
+    blobs = [blob.name for blob in artifact.blobs]
+    known = {*region.inputs, *region.outputs, *blobs, *([SCRATCH] if artifact.scratch else [])}
+    functions = [*(call.function for call in artifact.calls), *([artifact.init] if artifact.init else []), *blobs]
+    pointers = [p.to for call in artifact.calls for p in call.arguments if isinstance(p, Pointer)]
+    problems = [
+        *([] if artifact.calls else ["calls nothing"]),
+        *(f"has '{name}', which is no name in C" for name in functions if not _NAME.fullmatch(name)),
+        *([f"has two blobs of one name, or one called '{SCRATCH}'"] if len({*blobs, SCRATCH}) <= len(blobs) else []),
+        *(
+            f"points to '{to}', which is no tensor of the region and none of its blobs"
+            for to in pointers
+            if to not in known
+        ),
+        *(f"never gives the address of output {t}" for t in region.outputs if t not in pointers),
+        *(
+            f"wants an alignment of {n}, which is no power of two up to {MOST_ALIGNMENT}"
+            for n in (artifact.alignment, *(blob.alignment for blob in artifact.blobs))
+            if n < 1 or n & (n - 1) or n > MOST_ALIGNMENT
+        ),
+        *(f"has blob '{b.name}' of type {b.data.dtype}" for b in artifact.blobs if b.data.dtype not in _ELEMENTS),
+        *_files_problems(artifact),
+        *_state_problems(artifact, region, graph),
+        *_memory_problems(artifact, target),
+    ]
+    if artifact.judgement is Judgement.TOLERANCE and len({graph.tensors[t].dtype for t in region.outputs}) > 1:
+        problems.append("is judged by a tolerance, and has outputs of several types")
+    if not np.isfinite(artifact.cost) or artifact.cost < 0:
+        problems.append(f"costs {artifact.cost}")
+    if problems:
+        raise MoteError(f"its artifact {problems[0]}", where=where, remedy="correct the generator")
+
+
+_ELEMENTS = tuple(map(np.dtype, ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32")))
+
+
+def _files_problems(artifact: Artifact) -> list[str]:
+    known = re.compile(r"(?!mote_)[A-Za-z_][\w-]*\.[ch]")
+    wrong = [f"has a file '{name}', which is not a plain name that ends in .c or .h" for name in artifact.files]
+    problems = [text for name, text in zip(artifact.files, wrong, strict=True) if not known.fullmatch(name)]
+    missing = [p for p in artifact.sources if not Path(p).is_file()]
+    missing += [p for p in artifact.includes if not Path(p).is_dir()]
+    relative = [p for p in (*artifact.sources, *artifact.includes) if not Path(p).is_absolute()]
+    problems += [f"names '{path}', which is not there" for path in missing]
+    return problems + [f"names '{path}', which is no absolute path" for path in relative]
+
+
+def _state_problems(artifact: Artifact, region: Op, graph: Graph) -> list[str]:
+    """States lie outside of the arena, where no more than the usual alignment is planned."""
+    special = artifact.alignment > ALIGNMENT or bool(artifact.memories)
+    states = {s.before for s in graph.states} & set(region.inputs)
+    return ["asks for an alignment or a memory of a state, which has neither"] if special and states else []
+
+
+def _memory_problems(artifact: Artifact, target: Target) -> list[str]:
+    rams = [m.name for m in target.memories if m.kind == "ram"]
+    if not artifact.memories or not rams or set(artifact.memories) & set(rams):
+        return []
+    return [f"wants memory {' or '.join(artifact.memories)}, the target has {', '.join(rams)}"]
