@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -14,7 +14,6 @@ from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import code_axis, model_shape
 from mote.graph.tensor import Array
-from mote.lazy import dataclass
 from mote.text import did_you_mean, printable
 
 

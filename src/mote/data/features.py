@@ -4,13 +4,13 @@ the values depend on is a parameter."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from mote.errors import MoteError
 from mote.graph.tensor import Array
-from mote.lazy import dataclass
 
 WINDOWS = ("hann", "hamming")
 SPECTRA = ("magnitude", "power")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from mote.errors import MoteError, TooLargeError
-from mote.lazy import dataclass
 from mote.text import printable
 
 MOST_FILES = 1_000_000

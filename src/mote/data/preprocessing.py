@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from runpy import run_path
@@ -18,7 +19,6 @@ import numpy as np
 from mote.data.sample import Sample
 from mote.data.steps import STEPS
 from mote.errors import MoteError
-from mote.lazy import dataclass
 from mote.text import did_you_mean
 
 WHERE = "option preprocess"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mote.graph.tensor import Array
-from mote.lazy import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from mote.data.sample import Sample
 from mote.errors import MoteError
 from mote.graph.tensor import Array
-from mote.lazy import dataclass
 
 RIFF, WAVE = b"RIFF", b"WAVE"
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from mote.data.dataset_type import Dataset
 from mote.data.npz import LABELS, pair
 from mote.errors import MoteError, TooLargeError
 from mote.graph.tensor import Array
-from mote.lazy import dataclass
 from mote.text import did_you_mean, printable
 
 SEPARATORS = ",;\t"

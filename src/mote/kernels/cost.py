@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from math import isfinite
@@ -25,7 +25,6 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.region import Region
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
-from mote.lazy import dataclass
 from mote.ops.common import WindowOp
 from mote.targets import WORD, Reads
 from mote.text import printable

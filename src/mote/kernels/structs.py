@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -16,7 +17,6 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array
 from mote.kernels import library
 from mote.kernels.contract import Packed, Structs, Value
-from mote.lazy import dataclass
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _MACRO = re.compile(r"#define (MOTE_\w+)\(([^)]*)\)(.*)")

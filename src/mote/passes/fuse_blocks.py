@@ -7,11 +7,10 @@ a block apart. Exact, because what pads them is the zero point, as in a convolut
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from mote.graph import Graph, Op, Tensor
-from mote.lazy import dataclass
 from mote.ops.common import Axis
 from mote.ops.moves.pad_concat_transpose import Pad, same_steps
 from mote.ops.moves.reshape import Reshape

@@ -6,14 +6,13 @@ as the highest reaches; where another one is shorter its weights are zeros. Fewe
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mote.graph import Graph, Op, Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.lazy import dataclass
 from mote.ops.common import Axis, bias_values, float_bias
 from mote.ops.moves.pad_concat_transpose import Concatenation
 from mote.ops.moves.slice import Slice

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Flag, auto
 from functools import reduce
 from operator import or_
 
 from mote.graph import Graph
-from mote.lazy import dataclass
 from mote.passes import (
     flatten_sequences,
     fold_batch_norm,

@@ -4,7 +4,7 @@ layers that read them can do without: they have no weights for them, or somethin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.lazy import dataclass
 from mote.ops.common import bias_values, float_bias
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D

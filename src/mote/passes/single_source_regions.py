@@ -4,11 +4,11 @@ a part."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
-from mote.lazy import dataclass
 from mote.ops.elementwise.arithmetic import Binary
 from mote.ops.elementwise.select import Select
 from mote.ops.pointwise import Pointwise

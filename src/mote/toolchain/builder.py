@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from string import Template
 
 from mote.cores.board import Board
 from mote.errors import BudgetError, MoteError
-from mote.lazy import dataclass
 from mote.targets import Memory, Target
 from mote.targets.flags import OPTIMIZATION, optimization
 from mote.toolchain import cache

@@ -9,12 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from mote.cores import Architecture
 from mote.errors import MoteError
-from mote.lazy import dataclass
 from mote.targets import Target
 
 ZIG_REMEDY = "pip install ziglang (411 MB)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mote.cores import ARCHITECTURES
 from mote.extras import TORCH_REMEDY, installing, version_of
-from mote.lazy import dataclass
 from mote.toolchain.compilers import ZIG_REMEDY, first_line
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mote.errors import MoteError
-from mote.lazy import dataclass
 from mote.targets import Memory, Target
 
 _ALLOCATED = 2  # SHF_ALLOC

@@ -7,11 +7,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mote.errors import MoteError
 from mote.extras import version_of as package_version
-from mote.lazy import dataclass
 from mote.targets import Target
 from mote.toolchain.builder import Mode, board_of
 from mote.toolchain.compilers import version_of

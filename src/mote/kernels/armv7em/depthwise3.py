@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mote.kernels.armv7em.records import Channels, Weights, stream
 from mote.kernels.contract import Instance, Params, View
-from mote.lazy import dataclass
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from mote.kernels.armv7em.planar import Planar
 from mote.kernels.armv7em.records import Channels, Weights
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.portable.conv import sums_of
-from mote.lazy import dataclass
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 

@@ -8,13 +8,12 @@ have as many outputs as take the fewest cycles, and stores reach all of them fro
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise_wide_assembly import Block, Product, add, scale
 from mote.kernels.armv7em.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
-from mote.lazy import dataclass
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_TAPS = 31

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mote.kernels.armv7em.depthwise3 import Blocks, parts3
 from mote.kernels.armv7em.depthwise_two_assembly import MOST_OFFSET, TWO, Inputs, Outputs, Shape, code
 from mote.kernels.armv7em.depthwise_wide_assembly import Block
 from mote.kernels.armv7em.records import Channels, Weights
 from mote.kernels.contract import Instance, Params, View
-from mote.lazy import dataclass
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 ROWS = 2

@@ -12,11 +12,11 @@ can, for cores that start two at once; no result is the next instruction's addre
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from mote.kernels.armv7em.depthwise_wide_assembly import Block, Product, add
 from mote.kernels.armv7em.records import Weights
-from mote.lazy import dataclass
 
 OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
 """Where on the stack, behind the record of a channel, the next output lies, where a row's blocks of four end, the next

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.depthwise_wide_assembly import MOST_OFFSET, MOST_OUTPUTS, Block, code, row_bytes
 from mote.kernels.armv7em.records import Channels, Weights, stream
 from mote.kernels.contract import Instance, Params, View
-from mote.lazy import dataclass
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_COLUMNS = 7

@@ -16,10 +16,10 @@ row lies, and how far it is to the one behind is built into the code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from mote.kernels.armv7em.records import Weights
-from mote.lazy import dataclass
 
 RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 8, 16, 24, 28, 40, 68
 """Where on the stack those of `mote_wide_frame_t` lie, and its size."""

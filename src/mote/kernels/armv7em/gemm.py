@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +21,6 @@ from mote.kernels.pack.requantize_dsp import narrow, widest
 from mote.kernels.pack.sparse import paired, without_zeros
 from mote.kernels.portable.coded import coded
 from mote.kernels.portable.conv import patch_params, sums_of
-from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D

@@ -15,9 +15,8 @@ sum takes 16 cycles, 8 of them multiplications.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
-
-from mote.lazy import dataclass
 
 SUMS = tuple(f"r{i}" for i in range(8))
 FREE = ("r10", "r11", "r12", "lr")

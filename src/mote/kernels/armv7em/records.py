@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,6 @@ from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import View
 from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize_dsp import Narrow, narrow, shifts
-from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.depthwise import DepthwiseConv2D

@@ -4,7 +4,7 @@ convolutions of few pixels."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -20,7 +20,6 @@ from mote.kernels.pack.sparse import without_zeros
 from mote.kernels.portable.conv import gemm_params, sums_of
 from mote.kernels.portable.fully_connected import channels_of
 from mote.kernels.portable.fully_connected import sums_of as vector_sums
-from mote.lazy import dataclass
 from mote.ops.common import int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected

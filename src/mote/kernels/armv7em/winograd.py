@@ -7,6 +7,7 @@ at hand.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from math import gcd
 
@@ -20,7 +21,6 @@ from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize import searched
 from mote.kernels.pack.requantize_dsp import narrow
 from mote.kernels.portable.conv import sums_of
-from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D

@@ -11,10 +11,10 @@ the same weights loaded from some bytes before. A *band* is what rows of outputs
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from mote.kernels.helium.requantize import Requantize
-from mote.lazy import dataclass
 
 VECTOR = 16
 WORD = 4

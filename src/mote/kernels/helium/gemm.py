@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,6 @@ from mote.kernels.helium.windows_assembly import Windows
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize_vector import COUNT, Lanes, lanes, lanes_params
 from mote.kernels.portable.conv import sums_of
-from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
 from mote.ops.windows.conv import Conv2D
 

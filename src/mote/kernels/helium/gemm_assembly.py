@@ -15,9 +15,10 @@ columns pass by: each is loaded once for all pixels of the group that it is unde
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mote.kernels.helium.requantize import Requantize
 from mote.kernels.helium.schedule import Load, Product, scheduled
-from mote.lazy import dataclass
 
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"

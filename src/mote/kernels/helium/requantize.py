@@ -9,9 +9,9 @@ Only the narrowing shifts that round are used: GNU as 2.40 takes the others for 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mote.kernels.pack.requantize_vector import COUNT, INT8_LIMITS, Form, Lanes, Limits
-from mote.lazy import dataclass
 
 LINE_SCALE = "q3"
 """Lines: 2^scale in all lanes; it stays."""

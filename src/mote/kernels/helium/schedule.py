@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-
-from mote.lazy import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

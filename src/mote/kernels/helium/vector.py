@@ -3,6 +3,8 @@ convolutions of few pixels."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,6 @@ from mote.kernels.pack.requantize_vector import Lanes, Limits, lanes, lanes_para
 from mote.kernels.portable.conv import sums_of
 from mote.kernels.portable.fully_connected import sums_of as vector_sums
 from mote.kernels.portable.fully_connected import vectors
-from mote.lazy import dataclass
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected

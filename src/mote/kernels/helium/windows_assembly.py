@@ -7,7 +7,7 @@ what is too much is written over by the next row. Rows of four bytes are words.
 
 from __future__ import annotations
 
-from mote.lazy import dataclass
+from dataclasses import dataclass
 
 VECTOR = 16
 WORD = 4

@@ -9,6 +9,7 @@ is within a percent of Huffman's code, and a core finds a value in a dozen instr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
 from mote.kernels.contract import Params
-from mote.lazy import dataclass
 
 MOST_CLASSES = 12
 """Codes then have 20 bits at most; a decoder can see 25 at once."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,6 @@ from mote.kernels.contract import Instance, Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.kernels.pack.requantize_even import even_finish, rounds_to_even
 from mote.kernels.pack.round_once_s16 import Exact, exact_scale
-from mote.lazy import dataclass
 from mote.ops.common import (
     bias_values,
     channel_scales,

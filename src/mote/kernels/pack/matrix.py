@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Array
 from mote.kernels.contract import Params
 from mote.kernels.pack.params import interleave, pad_to, scale_params
-from mote.lazy import dataclass
 
 
 @dataclass(frozen=True, eq=False)

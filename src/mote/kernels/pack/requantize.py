@@ -20,6 +20,7 @@ the staircase comes from: nothing else is known of it here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
@@ -27,7 +28,6 @@ import numpy as np
 
 from mote.graph.fixedpoint import Ints
 from mote.graph.staircase import NEAR, reached
-from mote.lazy import dataclass
 from mote.ops.matrix.accumulators import Accumulators
 
 REGISTER = 1 << 31

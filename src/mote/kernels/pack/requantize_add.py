@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mote.graph.fixedpoint import Ints
-from mote.lazy import dataclass
 from mote.ops.elementwise.arithmetic import INT8
 
 ROUNDS = 64

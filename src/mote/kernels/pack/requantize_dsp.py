@@ -18,14 +18,13 @@ say is added to the sum, y = sum * 2^t + offset. Constants are then searched for
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.fixedpoint import Ints
 from mote.kernels.pack.requantize import searched
-from mote.lazy import dataclass
 from mote.ops.matrix.accumulators import Accumulators
 
 SHIFTS = (11, 12, 10, 13, 14, 9, 15)

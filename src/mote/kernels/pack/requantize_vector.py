@@ -17,6 +17,7 @@ by step: the one less makes of a rounding shift one that rounds halves away from
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -25,7 +26,6 @@ from numpy.typing import NDArray
 from mote.graph.fixedpoint import Ints, wrap32
 from mote.kernels.contract import Params
 from mote.kernels.pack.requantize import ROUNDING, searched
-from mote.lazy import dataclass
 from mote.ops.matrix.accumulators import Accumulators
 
 Form = Literal["line", "twice"]

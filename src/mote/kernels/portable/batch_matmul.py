@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from mote.kernels.contract import (
 )
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.kernels.pack.requantize_even import NOT_TO_EVEN, TO_EVEN, even_channels, even_sums, rounds_to_even
-from mote.lazy import dataclass
 from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 
 TURNED, LINES = "_turned", "_lines"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 import numpy as np
@@ -14,7 +14,6 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Signature, View
 from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Slots, Table, plain_slots, plain_type, slots_of, table_of
-from mote.lazy import dataclass
 from mote.ops.classical.forest import FEATURE_TYPES, SUM_TYPES, Forest, Trees
 
 TYPES = {

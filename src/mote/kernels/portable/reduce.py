@@ -6,6 +6,7 @@ MEAN of int8 and float32, and SUM of int8, have kernels of their own; REDUCE_MAX
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -28,7 +29,6 @@ from mote.kernels.contract import (
     View,
     units_of,
 )
-from mote.lazy import dataclass
 from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.reduce import (
     LOOPS,
