@@ -2,7 +2,7 @@
  *
  * Plain C99 in single precision. Results are within the stated number of ulp (the distance to the next float) of the true
  * value for every argument, whether the compiler fuses products and sums or not; infinities, what is no number, zeros
- * with a sign and numbers below the least normal one are treated as C says. docs/numerics.md says how that was tried. */
+ * with a sign and numbers below the least normal one are treated as C says. docs/trust/numerics.md says how that was tried. */
 #ifndef MOTE_MATH_H
 #define MOTE_MATH_H
 
