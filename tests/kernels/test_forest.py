@@ -15,7 +15,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import Packed
-from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Table, Width, keys_of, slots_of, table_of
+from mote.kernels.pack.forest import BYTES, HALVES, WORDS, ForestTable, Width, keys_of, slots_of, table_of
 from mote.ops.classical.forest import Forest, Trees
 from tests.helpers.offered import offered
 from tests.helpers.support import FUZZ, emulated, examples
@@ -162,7 +162,7 @@ def test_tables_of_every_width_lead_to_the_same_leaves(width: Width, dtype: DTyp
     for seed in range(2):
         trees = grow(described(seed, "row", trees=3, depth=7), dtype).trees
         found = table_of(trees, slots_of(trees, width, dtype), width, np.arange(len(trees.values)))
-        assert isinstance(found, Table)
+        assert isinstance(found, ForestTable)
         rows = rows_for(trees, dtype, np.random.default_rng(seed))
         for row, want in zip(rows, trees.reached(rows), strict=True):
             codes = [slot_code(slot, row[slot.key[0]], slot.key[1]) for slot in found.slots.slots]

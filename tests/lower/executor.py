@@ -32,7 +32,7 @@ from mote.lower.program import (
     Operand,
     Place,
     Program,
-    Room,
+    Scratch,
     Transfer,
     program,
 )
@@ -483,7 +483,7 @@ def _behind(place: Place, position: int, rows: Sequence[int], pointer: Span | No
     return [Read(position, r, Span(pointer.memory, pointer.lo + a, pointer.hi + a)) for r, a in ahead]
 
 
-def _room(room: Room | None, nbytes: int | None) -> Span | None:
+def _room(room: Scratch | None, nbytes: int | None) -> Span | None:
     if room is None:
         if nbytes:
             raise CorruptError("a kernel lacks its working memory")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from math import prod
 
-from mote.plan.rows import Node, RowGraph
+from mote.plan.rows import RowGraph, RowNode
 
 
 def state_count(rows: RowGraph) -> int:
@@ -41,7 +41,7 @@ Done = tuple[int, ...]
 """How many nodes of each operator have run."""
 
 
-def _next(rows: RowGraph, done: Done) -> list[tuple[Done, Node]]:
+def _next(rows: RowGraph, done: Done) -> list[tuple[Done, RowNode]]:
     """What can run, and how far things are after it."""
     made = {*rows.resident, *(r for i, n in enumerate(done) for node in rows.works[i].by_rows[:n] for r in node.writes)}
     found = []
@@ -60,7 +60,7 @@ def live(rows: RowGraph, done: Done) -> int:
     return sum(rows.size[r] for r in made & _wanted(rows, done))
 
 
-def during(rows: RowGraph, before: Done, after: Done, node: Node) -> int:
+def during(rows: RowGraph, before: Done, after: Done, node: RowNode) -> int:
     """The bytes that are taken while a node runs."""
     new = sum(rows.size[r] for r in node.writes)
     for group in node.over:

@@ -33,7 +33,7 @@ class CycleModel:
 
 
 @dataclass(frozen=True)
-class Table:
+class CycleTable:
     """A core that takes one instruction after another. `cycles` by task; every task that is not there takes one.
     `words`: of transfers of several words, on top of one for each. `taken`: on top when the program counter is
     written, by task, or `taken_else`."""

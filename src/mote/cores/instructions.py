@@ -25,7 +25,7 @@ Decoder = Callable[[Read, int, Known], "Decoded"]
 """What the instruction at an address does."""
 
 
-class Kind(Enum):
+class ControlKind(Enum):
     PLAIN = auto()  # goes on behind it
     CALL = auto()  # of the function at `target`
     JUMP = auto()  # goes on at `target`
@@ -50,7 +50,7 @@ class Decoded:
     """
 
     size: int
-    kind: Kind = Kind.PLAIN
+    kind: ControlKind = ControlKind.PLAIN
     target: int = 0
     grows: int = 0
     known: Known = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Decoded:
     @property
     def calls(self) -> bool:
         """Whether it leaves the address behind it, to come back there."""
-        return self.kind in (Kind.CALL, Kind.POINTER)
+        return self.kind in (ControlKind.CALL, ControlKind.POINTER)
 
     @property
     def jumps(self) -> bool:
         """Whether it writes the program counter."""
-        return self.kind not in (Kind.PLAIN, Kind.STOP, Kind.DYNAMIC)
+        return self.kind not in (ControlKind.PLAIN, ControlKind.STOP, ControlKind.DYNAMIC)
 
 
 def bits(value: int, *fields: tuple[int, int, int]) -> int:
@@ -138,10 +138,20 @@ class Timed:
 
 
 JUMPS = {
-    Kind.BRANCH: Task.BRANCH,
-    Kind.CALL: Task.CALL,
-    Kind.TABLE: Task.TABLE,
-    **dict.fromkeys((Kind.JUMP, Kind.DETOUR, Kind.RETURN, Kind.REGISTER, Kind.POINTER, Kind.TAIL), Task.JUMP),
+    ControlKind.BRANCH: Task.BRANCH,
+    ControlKind.CALL: Task.CALL,
+    ControlKind.TABLE: Task.TABLE,
+    **dict.fromkeys(
+        (
+            ControlKind.JUMP,
+            ControlKind.DETOUR,
+            ControlKind.RETURN,
+            ControlKind.REGISTER,
+            ControlKind.POINTER,
+            ControlKind.TAIL,
+        ),
+        Task.JUMP,
+    ),
 }
 
 

@@ -129,7 +129,7 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Room:
+class Scratch:
     """Working memory, or that of running sums."""
 
     memory: int
@@ -148,8 +148,8 @@ class Instruction:
     out: Place | None = None
     others: tuple[Place, ...] = ()
     """Further outputs of WHOLE, in the operator's order, each contiguous."""
-    scratch: Room | None = None
-    sums: Room | None = None
+    scratch: Scratch | None = None
+    sums: Scratch | None = None
     counter: int | None = None
     """Which counter says how many turns it has had; None where there is one turn only."""
     times: int = 1
@@ -204,7 +204,7 @@ class Instruction:
         return self.control.bodies if self.control else ()
 
     @property
-    def memory(self) -> list[Place | Room]:
+    def memory(self) -> list[Place | Scratch]:
         """All that it reads and writes, its bodies outside of their arenas included."""
         lent = (lent.place for body in self.bodies for lent in body.lent)
         parts = (*(o.place for o in self.operands), self.out, *self.others, self.scratch, self.sums, *lent)
@@ -554,8 +554,8 @@ def _mixed(plan: Plan) -> bool:
     return len(wide) > 1 or bool(wide and works and used - wide) or (works and bool(wide - {DType.FLOAT32}))
 
 
-def _room(memory: int, at: int | None, nbytes: int | None) -> Room | None:
-    return None if at is None else Room(memory, at, nbytes or 0)
+def _room(memory: int, at: int | None, nbytes: int | None) -> Scratch | None:
+    return None if at is None else Scratch(memory, at, nbytes or 0)
 
 
 def _turning(begun: Instruction, values: Sequence[int]) -> Instruction:

@@ -15,12 +15,12 @@ from heapq import nsmallest
 from itertools import accumulate
 
 from mote.plan.max_flow import FOREVER, Flow
-from mote.plan.rows import Node, RowGraph
+from mote.plan.rows import RowGraph, RowNode
 
 MOMENTS = 400
 
 
-def lower_bound(rows: RowGraph, order: Sequence[Node] | None = None, moments: int = MOMENTS) -> int:
+def lower_bound(rows: RowGraph, order: Sequence[RowNode] | None = None, moments: int = MOMENTS) -> int:
     """The lower bound, tightened with a schedule (see Bound.raised)."""
     return Bound(rows).raised(order or [node for work in rows.works for node in work.by_rows], moments)
 
@@ -49,7 +49,7 @@ class Bound:
         self.best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
         self._seen: set[int] = set()
 
-    def raised(self, order: Sequence[Node], moments: int = MOMENTS) -> int:
+    def raised(self, order: Sequence[RowNode], moments: int = MOMENTS) -> int:
         """The bound, with the help of a schedule. Nodes during which no more is live in it than the best bound so far
         cannot raise that and are left out: a good schedule makes this fast. Of the others the `moments` with the most
         live are looked at: fewer only make the bound lower."""

@@ -22,7 +22,7 @@ from mote.kernels.contract import Layout, Packed
 from mote.plan.code_size_model import flash
 from mote.plan.layout import Draft, arrange
 from mote.plan.request import Policy
-from mote.plan.rows import TALL, Arrival, Liveness, Node, RowGraph, Work, build
+from mote.plan.rows import TALL, Arrival, Liveness, RowGraph, RowNode, Work, build
 from mote.plan.schedule import Pace, Run, Schedule, Scheduler, Segment
 from mote.plan.select import RATES, SURE, Selection
 
@@ -99,7 +99,7 @@ class Ends:
         self.made = {store: live for store, live in after.items() if store not in before}
         self.begun: set[int] = set()
 
-    def during(self, node: Node, state: Liveness) -> tuple[int, int, int]:
+    def during(self, node: RowNode, state: Liveness) -> tuple[int, int, int]:
         """While a node runs, in the state after it: bytes of holes, bytes of tensors that have been begun and are not
         there yet, and bytes that are there still and that these may lie over."""
         size = self.rows.size
@@ -199,7 +199,7 @@ class Lane:
             cost = 0.0 if ops[0] < 0 else self.selection.cost(ops, k, whole)
             yield k.name, k.call, k.group, k.tile, k.scratch, k.own_flash, cost
 
-    def _sketched(self, node: Node | None) -> tuple[object, ...] | None:
+    def _sketched(self, node: RowNode | None) -> tuple[object, ...] | None:
         """What a node does, whatever the numbers of rows and operators are."""
         if node is None:
             return None
@@ -349,7 +349,7 @@ class Sketch:
 
 
 @dataclass(frozen=True, eq=False)
-class Front:
+class PlanFront:
     """The cheapest plans with rows in one direction."""
 
     lanes: Sequence[Lane]
@@ -512,7 +512,7 @@ class Front:
 class Placing:
     """A sketch that is being turned into a plan: the rows of its lanes, merged."""
 
-    front: Front
+    front: PlanFront
     sketch: Sketch
 
     @cached_property

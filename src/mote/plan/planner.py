@@ -16,7 +16,7 @@ from mote.plan.code_size_model import flash
 from mote.plan.control import with_bodies
 from mote.plan.estimate import estimate
 from mote.plan.external import with_external
-from mote.plan.frontier import UNLIMITED, Front, Lane, Limit, Sketch, rung_above, rung_below
+from mote.plan.frontier import UNLIMITED, Lane, Limit, PlanFront, Sketch, rung_above, rung_below
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.layout import Draft
 from mote.plan.pins import pinned
@@ -112,9 +112,9 @@ class Planner:
     say: Say = silent
     _selections: dict[Way, Selection] = field(default_factory=dict, compare=False)
     _sides: dict[tuple[Way, bool], Side] = field(default_factory=dict, compare=False)
-    _prepared: dict[tuple[bool, bool], Front] = field(default_factory=dict, compare=False)
+    _prepared: dict[tuple[bool, bool], PlanFront] = field(default_factory=dict, compare=False)
     """Fronts for all goals."""
-    _fronts: dict[tuple[bool, bool], Front] = field(default_factory=dict, compare=False)
+    _fronts: dict[tuple[bool, bool], PlanFront] = field(default_factory=dict, compare=False)
     """And for this one, with plans of its own."""
 
     def selection(self, way: Way) -> Selection:
@@ -146,14 +146,14 @@ class Planner:
         """The directions of which there are fronts."""
         return self.directions if self.side(LEAN).scheduler.nodes_by_rows <= BOTH_WAYS else (False,)
 
-    def front(self, bottom_up: bool = False, searched: bool = True) -> Front:
+    def front(self, bottom_up: bool = False, searched: bool = True) -> PlanFront:
         """The cheapest plans with rows in one direction; `searched`: also with orders that a search has found."""
         key = bottom_up, searched
         if key not in self._prepared:
             lean = self.side(LEAN, bottom_up)
             least = lean.least if searched else 0
             lanes = [self._lane(way, bottom_up, lean.scheduler if searched else None) for way in self._ways]
-            self._prepared[key] = Front(lanes, bottom_up, least)
+            self._prepared[key] = PlanFront(lanes, bottom_up, least)
         if key not in self._fronts:
             self._fronts[key] = replace(self._prepared[key], _drafts={})
         return self._fronts[key]
@@ -231,7 +231,7 @@ class Planner:
                 drafts += self._placed(front, sketch)
         return min(drafts, key=self._dear)
 
-    def _valuable(self, front: Front) -> Iterator[Sketch]:
+    def _valuable(self, front: PlanFront) -> Iterator[Sketch]:
         """Plans with less and less memory, as long as they are worth hardly less than the one that is worth most:
         with less memory no plan is worth more. Where flash is short that is not what plans are chosen by."""
         for limit in front.rungs(self._rate, UNLIMITED):
@@ -248,7 +248,7 @@ class Planner:
         longer = estimate(self.goal.costs, draft.plan) / (KNEE * fastest)
         return draft.plan.ram * max(longer, 1.0) ** DEAR
 
-    def _placed(self, front: Front, sketch: Sketch) -> Iterator[Draft]:
+    def _placed(self, front: PlanFront, sketch: Sketch) -> Iterator[Draft]:
         """The plan of a sketch; where its rows fit together badly, others that hardly cost more as well."""
         draft = front.placed(sketch)
         yield draft
@@ -299,7 +299,7 @@ class Planner:
             for limit in (*front.rungs(self.rates[0], ram), *front.last_rungs())
             if (sketch := self._within_flash(front, limit)) is not None and sketch.cost <= cost
         ]
-        best: tuple[int, Front, Limit] | None = None
+        best: tuple[int, PlanFront, Limit] | None = None
         for front, sketch, limit in sorted(found, key=lambda candidate: candidate[1].peak):
             if self._may_fit(limit, sketch, ram if best is None else best[0] - 1):
                 taken = front.ram(sketch)
@@ -309,12 +309,12 @@ class Planner:
             raise TooSlowError(estimate(self.goal.costs, self.within(self.goal.ram).plan))
         return self._leaner(cost, *best)
 
-    def _within_flash(self, front: Front, limit: Limit) -> Sketch | None:
+    def _within_flash(self, front: PlanFront, limit: Limit) -> Sketch | None:
         """The fastest plan within a limit whose flash is not too much."""
         sketches = (front.within(limit, rate) for rate in self.rates)
         return next((sketch for sketch in sketches if self._flashes(sketch)), None)
 
-    def _leaner(self, cost: float, ram: int, front: Front, limit: Limit) -> Draft:
+    def _leaner(self, cost: float, ram: int, front: PlanFront, limit: Limit) -> Draft:
         """The least flash within as much RAM, and no longer."""
         for rate in reversed(self.rates):
             sketch = front.within(limit, rate)
@@ -351,7 +351,7 @@ class Planner:
         sides = {b: self.side(LEAN, b) for b in self.directions}
         orders = (side.scheduler if b in self.fronts else side.unsearched for b, side in sides.items())
         lanes = [Lane(self.selection(LEAN), scheduler) for scheduler in orders]
-        found = [Front([lane], False, 0).within(Limit(rung_above(ram)), 0.0) for lane in lanes]
+        found = [PlanFront([lane], False, 0).within(Limit(rung_above(ram)), 0.0) for lane in lanes]
         return min((sketch.cost for sketch in found if sketch is not None), default=0.0)
 
     def _cheapest(self, ram: int | None) -> tuple[float, Draft] | None:
@@ -359,7 +359,7 @@ class Planner:
         queue: list[tuple[float, int, Candidate]] = []
         known: set[tuple[object, ...]] = set()
 
-        def push(front: Front, limits: Iterable[Limit], rate: int) -> None:
+        def push(front: PlanFront, limits: Iterable[Limit], rate: int) -> None:
             for limit in limits:
                 sketch = front.within(limit, self.rates[rate])
                 if sketch is not None:
@@ -430,7 +430,7 @@ class Planner:
 class Candidate:
     """A plan that may be taken."""
 
-    front: Front
+    front: PlanFront
     sketch: Sketch
     limit: Limit
     rate: int

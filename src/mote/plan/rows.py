@@ -79,7 +79,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Node:
+class RowNode:
     """A piece of work: a step of a schedule."""
 
     op: int
@@ -108,9 +108,9 @@ class Work:
     ops: Numbers
     op: Op
     """What has these numbers, seen as one operator."""
-    whole: Node | None
+    whole: RowNode | None
     """None where rows between those that are needed would be computed for nobody."""
-    by_rows: tuple[Node, ...]
+    by_rows: tuple[RowNode, ...]
     kernel: Packed
     row_kernel: Packed
     splits: bool = True
@@ -199,7 +199,7 @@ class Liveness:
     def copy(self) -> Liveness:
         return Liveness(self.left.copy(), self.live)
 
-    def run(self, rows: RowGraph, node: Node) -> int:
+    def run(self, rows: RowGraph, node: RowNode) -> int:
         """Run a node; the bytes that are live while it runs."""
         size, left, before, times = rows.size, self.left, self.live, node.times
         new = freed = 0
@@ -217,7 +217,7 @@ class Liveness:
                 return before + max(new - sum(size[r] for r in group), 0) + node.scratch
         return before + new + node.scratch
 
-    def undo(self, nodes: Iterable[Node], live: int) -> None:
+    def undo(self, nodes: Iterable[RowNode], live: int) -> None:
         """Take back the nodes that have run since `live` bytes were live."""
         left = self.left
         for node in nodes:
@@ -339,7 +339,7 @@ class _Builder:
         readers = {(before[t], w) for w, op in enumerate(found) for _, t in op.computed(self.graph) if t in before}
         late = {w: {r: len(works[r].by_rows) for u, r in readers if u == w != r} for w in before.values()}
 
-        def needs(node: Node) -> Node:
+        def needs(node: RowNode) -> RowNode:
             counts: dict[int, int] = dict(late.get(node.op, {}))
             for r in node.reads:
                 if r in maker and maker[r][0] != node.op:
@@ -457,7 +457,7 @@ class _Builder:
             reads = [r for r in reads if r in read]
             written = [r for n in by_rows for r in n.writes]
             writes = range(min(written), max(written) + 1)
-        whole = Node(
+        whole = RowNode(
             i,
             Rows(writes[0] - out.first, writes[-1] + 1 - out.first),
             tuple(reads),
@@ -500,15 +500,15 @@ class _Builder:
             size = 1
         return [wanted[k : k + size] for k in range(0, len(wanted), size)]
 
-    def _rows(self, i: int, op: Op, kernel: Packed, ys: list[int]) -> Node:
+    def _rows(self, i: int, op: Op, kernel: Packed, ys: list[int]) -> RowNode:
         out = self.stores[self.place[op.outputs[0]]]
         rows, writes = Rows(ys[0], ys[-1] + 1), tuple(out.first + y for y in ys)
         if isinstance(op, Arrival):
-            return Node(i, rows, (), writes)
+            return RowNode(i, rows, (), writes)
         reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
         positions = kernel.in_place if out.kept is None else ()
         over = _joined([self._over(op, y, out.row_bytes, positions) for y in ys], len(ys))
-        return Node(i, rows, tuple(reads), writes, kernel.scratch or 0, over)
+        return RowNode(i, rows, tuple(reads), writes, kernel.scratch or 0, over)
 
     def _over(self, op: Op, y: int, nbytes: int, positions: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """The rows as large as the output's that row y of the output is made from, element by element: those of inputs
@@ -527,7 +527,7 @@ class _Builder:
                 found.append((ids[0],))
         return tuple(found)
 
-    def _adding(self, i: int, op: Op, kernel: Packed, out: Store) -> list[Node]:
+    def _adding(self, i: int, op: Op, kernel: Packed, out: Store) -> list[RowNode]:
         """A node for each row of the window; the sums live from the first to the last."""
         taps = op.reads(self.graph, 0, 0) or tuple(range(row_count(op.input(self.graph).shape)))
         inside = [(k, r) for k, r in enumerate(taps) if r != OUTSIDE][:: self.step]
@@ -540,7 +540,7 @@ class _Builder:
             reads = (*self._rows_of(op.inputs[0], row), *(() if first else (acc,)))
             writes = (*((acc,) if first else ()), *(out.ids if last else ()))
             over = ((acc,),) if last and not first else ()
-            nodes.append(Node(i, Rows(0, 1), reads, writes, kernel.scratch or 0, over, tap))
+            nodes.append(RowNode(i, Rows(0, 1), reads, writes, kernel.scratch or 0, over, tap))
         return nodes
 
 

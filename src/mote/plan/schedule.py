@@ -21,7 +21,7 @@ from typing import NamedTuple
 from mote.kernels.cost import Costs
 from mote.plan.bound import Bound
 from mote.plan.estimate import extra_by_rows
-from mote.plan.rows import Liveness, Node, RowGraph
+from mote.plan.rows import Liveness, RowGraph, RowNode
 from mote.plan.search import Effort, Search
 from mote.progress import Say, silent
 
@@ -62,7 +62,7 @@ GLANCE = 12
 class Run:
     """A node in a schedule; `whole`: it stands for all of its operator."""
 
-    node: Node
+    node: RowNode
     whole: bool
 
 
@@ -77,7 +77,7 @@ class Schedule:
         state = Liveness.start(rows)
         return [state.run(rows, run.node) for run in self.runs]
 
-    def nodes(self, rows: RowGraph) -> list[Node]:
+    def nodes(self, rows: RowGraph) -> list[RowNode]:
         """The order with every operator expanded to rows."""
         parts = (rows.works[run.node.op].by_rows if run.whole else (run.node,) for run in self.runs)
         return [node for part in parts for node in part]
@@ -105,7 +105,7 @@ class Scheduler:
     """Whether operators that can run by rows may run whole as well."""
     say: Say = silent
     _peaks: dict[Segment, tuple[int, bool]] = field(default_factory=dict)
-    _searched: dict[Segment, tuple[Node, ...]] = field(default_factory=dict)
+    _searched: dict[Segment, tuple[RowNode, ...]] = field(default_factory=dict)
     """Orders found by search."""
     _reach: list[int] = field(default_factory=list)
     """The least peak over all cuts of the first n operators, by n."""
@@ -238,7 +238,7 @@ class Scheduler:
                 break
         return False
 
-    def _take(self, window: Segment, order: tuple[Node, ...]) -> None:
+    def _take(self, window: Segment, order: tuple[RowNode, ...]) -> None:
         """Uses an order found by search."""
         self._searched[window] = order
         self._peaks.pop(window, None)
@@ -309,7 +309,7 @@ class Scheduler:
         """All segments."""
         return (segment for lo in range(len(self.rows.works)) for segment in self._segments(lo))
 
-    def nodes(self, segment: Segment) -> Iterable[Node]:
+    def nodes(self, segment: Segment) -> Iterable[RowNode]:
         if segment.pace is Pace.WHOLE:
             whole = self.rows.works[segment.lo].whole
             assert whole is not None
@@ -328,12 +328,12 @@ class Scheduler:
         return Schedule(tuple(runs), max(self.peak(s) for s in segments) if segments else self.rows.prefixes[0].live)
 
 
-def _lazy(rows: RowGraph, segment: Segment) -> Iterator[Node]:
+def _lazy(rows: RowGraph, segment: Segment) -> Iterator[RowNode]:
     """Rows of the last operator one after another, each with what it still lacks; then what nobody asked for."""
     works = rows.works
     done = [0] * segment.hi
 
-    def demand(w: int, count: int, found: list[Node]) -> list[Node]:
+    def demand(w: int, count: int, found: list[RowNode]) -> list[RowNode]:
         while done[w] < count:
             node = works[w].by_rows[done[w]]
             for p, needed in node.needs:
@@ -348,7 +348,7 @@ def _lazy(rows: RowGraph, segment: Segment) -> Iterator[Node]:
             yield from demand(w, count, [])
 
 
-def _eager(rows: RowGraph, segment: Segment) -> Iterator[Node]:
+def _eager(rows: RowGraph, segment: Segment) -> Iterator[RowNode]:
     """Whatever can run farthest downstream. What has run lets its readers run, and nothing behind the last of them."""
     works, lo, last = rows.works, segment.lo, segment.hi - 1
     done = [0] * segment.hi

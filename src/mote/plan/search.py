@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from mote.plan.max_flow import FOREVER, Flow
-from mote.plan.rows import Liveness, Node, RowGraph
+from mote.plan.rows import Liveness, RowGraph, RowNode
 
 AHEAD = (1, 2, 4)
 """How many rows of an operator a commitment may ask for."""
@@ -42,7 +42,7 @@ class Effort:
 class Found:
     """The outcome: an order, a proof that there is none, or neither."""
 
-    order: tuple[Node, ...] | None
+    order: tuple[RowNode, ...] | None
     exhausted: bool
 
 
@@ -57,7 +57,7 @@ class Search:
     """The most live bytes at any moment."""
     effort: Effort
     _seen: set[tuple[int, ...]] = field(default_factory=set)
-    _paths: list[tuple[int, list[Node]]] = field(default_factory=list)
+    _paths: list[tuple[int, list[RowNode]]] = field(default_factory=list)
     """For each state its predecessor and the nodes in between."""
 
     def run(self) -> Found:
@@ -85,8 +85,8 @@ class Search:
                 self._push(queue, counted, after, number, [node])
         return Found(None, True)
 
-    def _order(self, number: int) -> tuple[Node, ...]:
-        parts: list[list[Node]] = []
+    def _order(self, number: int) -> tuple[RowNode, ...]:
+        parts: list[list[RowNode]] = []
         while number >= 0:
             number, nodes = self._paths[number]
             parts.append(nodes)
@@ -98,7 +98,7 @@ class Search:
         done: list[int],
         state: Liveness,
         parent: int,
-        path: list[Node],
+        path: list[RowNode],
     ) -> None:
         """Commits to all nodes that lose nothing, then records the state."""
         while self._commit(done, state, path):
@@ -112,7 +112,7 @@ class Search:
         progress = sum((k + 1) * n / len(w.by_rows) for k, (n, w) in enumerate(zip(done, works, strict=True)))
         heappush(queue, (-progress, len(self._paths) - 1, done, state))
 
-    def _commit(self, done: list[int], state: Liveness, path: list[Node]) -> bool:
+    def _commit(self, done: list[int], state: Liveness, path: list[RowNode]) -> bool:
         for k in range(len(done) - 1, -1, -1):
             for count in AHEAD:
                 total = len(self.rows.works[self.lo + k].by_rows)
@@ -127,13 +127,13 @@ class Search:
                     return True
         return False
 
-    def _demand(self, done: list[int], state: Liveness, k: int, count: int) -> list[Node] | None:
+    def _demand(self, done: list[int], state: Liveness, k: int, count: int) -> list[RowNode] | None:
         """The nodes that operator k needs to have `count` done, if they stay within the limit and leave no more live
         than there is now."""
         if count > len(self.rows.works[self.lo + k].by_rows):
             return None
         counted, live = done.copy(), state.live
-        nodes: list[Node] = []
+        nodes: list[RowNode] = []
 
         def demand(k: int, count: int) -> bool:
             while counted[k] < count:
@@ -152,7 +152,7 @@ class Search:
         state.undo(nodes, live)
         return nodes if worth_it else None
 
-    def _loses_nothing(self, state: Liveness, nodes: Sequence[Node]) -> bool:
+    def _loses_nothing(self, state: Liveness, nodes: Sequence[RowNode]) -> bool:
         """Whether no part of `nodes` that could run by itself leaves less live than all of them."""
         if len(nodes) == 1:
             return True
@@ -164,7 +164,7 @@ class Search:
         self.effort.spend(len(nodes) // CUT)
         return least_between(self.rows, state, nodes) >= after
 
-    def _next(self, done: list[int], k: int) -> Node | None:
+    def _next(self, done: list[int], k: int) -> RowNode | None:
         """The next node of operator k, if it can run."""
         nodes = self.rows.works[self.lo + k].by_rows
         if done[k] == len(nodes):
@@ -173,7 +173,7 @@ class Search:
         ready = all(p < self.lo or done[p - self.lo] >= n for p, n in node.needs)
         return node if ready else None
 
-    def _during(self, state: Liveness, node: Node) -> int:
+    def _during(self, state: Liveness, node: RowNode) -> int:
         self.effort.spend()
         before = state.live
         during = state.run(self.rows, node)
@@ -181,7 +181,7 @@ class Search:
         return during
 
 
-def least_between(rows: RowGraph, state: Liveness, nodes: Sequence[Node]) -> int:
+def least_between(rows: RowGraph, state: Liveness, nodes: Sequence[RowNode]) -> int:
     """The least that can be live after some of `nodes`, which can run in this order, have run: a minimum cut."""
     maker = {r: i for i, node in enumerate(nodes) for r in node.writes}
     readers: dict[int, list[int]] = {}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mote.cores.instructions import Decoded, Kind, Known
+from mote.cores.instructions import ControlKind, Decoded, Known
 from mote.errors import MoteError
 from mote.toolchain.machine_code import ElfCode, read_code
 
@@ -105,7 +105,7 @@ class _Walk:
     code: ElfCode
     depths: dict[int, int] = field(default_factory=dict)
     calls: dict[int, int] = field(default_factory=dict)
-    jumps: dict[int, Kind] = field(default_factory=dict)
+    jumps: dict[int, ControlKind] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     inside: set[tuple[int, int]] = field(default_factory=set)
     """Functions that call a part of themselves, and the bytes on the stack there: that part may return to them."""
@@ -131,7 +131,7 @@ class _Walk:
         for at, kind in self.jumps.items():
             if self.code.start(at) == function and self.depths[at] != depth:
                 raise _refusal(self.code, at, "jumps by tables with different amounts on the stack")
-            if self.code.start(at) == function and kind == Kind.REGISTER and not reached:
+            if self.code.start(at) == function and kind == ControlKind.REGISTER and not reached:
                 raise _refusal(self.code, at, "calls through a pointer")
 
     def _follow(self, at: int, state: _State) -> None:
@@ -169,17 +169,17 @@ class _Walk:
         self._check(at, i.kind, depth)
         kind = i.kind
         if self._is_far_jump(at, i):
-            kind = Kind.JUMP
+            kind = ControlKind.JUMP
             self.inside.add((self.code.start(at), depth))
-        if kind == Kind.CALL or self._is_tail_call(at, kind, i.target, depth):
+        if kind == ControlKind.CALL or self._is_tail_call(at, kind, i.target, depth):
             self.calls[at] = i.target
-        elif kind in (Kind.JUMP, Kind.BRANCH, Kind.LOOP, Kind.DETOUR):
+        elif kind in (ControlKind.JUMP, ControlKind.BRANCH, ControlKind.LOOP, ControlKind.DETOUR):
             yield i.target, _State(depth, i.known)
-        if kind == Kind.CALL and not self.code.is_code(behind):
-            kind = Kind.TABLE  # the table is behind the call of a function that jumps by it
-        if kind in (Kind.TABLE, Kind.REGISTER):
+        if kind == ControlKind.CALL and not self.code.is_code(behind):
+            kind = ControlKind.TABLE  # the table is behind the call of a function that jumps by it
+        if kind in (ControlKind.TABLE, ControlKind.REGISTER):
             self.jumps[at] = kind
-        if kind in (Kind.PLAIN, Kind.BRANCH, Kind.LOOP, Kind.CALL):
+        if kind in (ControlKind.PLAIN, ControlKind.BRANCH, ControlKind.LOOP, ControlKind.CALL):
             yield behind, _State(depth, i.known, i.runs or state.runs[1:])
         if i.runs:
             yield behind, _State(depth, i.known, tuple(not r for r in i.runs))
@@ -188,16 +188,16 @@ class _Walk:
         """On Armv6-M a jump further than 2 KB is a call into the middle of the same function; libgcc's product of
         doubles on Armv7-M calls a part of itself."""
         start = self.code.start(at)
-        return i.kind == Kind.CALL and start < i.target < self.code.ends[start]
+        return i.kind == ControlKind.CALL and start < i.target < self.code.ends[start]
 
-    def _is_tail_call(self, at: int, kind: Kind, target: int, depth: int) -> bool:
+    def _is_tail_call(self, at: int, kind: ControlKind, target: int, depth: int) -> bool:
         other = target in self.code.names and target != self.code.start(at)
-        return kind in (Kind.JUMP, Kind.BRANCH) and other and depth == 0
+        return kind in (ControlKind.JUMP, ControlKind.BRANCH) and other and depth == 0
 
-    def _check(self, at: int, kind: Kind, depth: int) -> None:
-        if kind in (Kind.POINTER, Kind.TAIL):
+    def _check(self, at: int, kind: ControlKind, depth: int) -> None:
+        if kind in (ControlKind.POINTER, ControlKind.TAIL):
             raise _refusal(self.code, at, "calls through a pointer")
-        if kind == Kind.DYNAMIC:
+        if kind == ControlKind.DYNAMIC:
             raise _refusal(self.code, at, "moves the stack pointer by an amount that is not a constant")
-        if kind == Kind.RETURN and depth and (self.code.start(at), depth) not in self.inside:
+        if kind == ControlKind.RETURN and depth and (self.code.start(at), depth) not in self.inside:
             raise _refusal(self.code, at, f"returns with {depth} bytes on the stack")

@@ -15,7 +15,7 @@ from mote import targets, toolchain
 from mote.cli import main
 from mote.compiler.firmware import bench
 from mote.cores.arm.decode import decode
-from mote.cores.instructions import Decoded, Kind, Read
+from mote.cores.instructions import ControlKind, Decoded, Read
 from mote.emit.c.ramcode import hot_files, in_ram
 from mote.errors import BudgetError, MoteError
 from mote.files import temporary_folder
@@ -219,4 +219,4 @@ def walk(read: Read, count: int) -> Decoded:
 )
 def test_far_jumps_of_linkers_are_followed(read: Read, count: int) -> None:
     last = walk(read, count)
-    assert (last.kind, last.target) == (Kind.JUMP, 0x2001194C)
+    assert (last.kind, last.target) == (ControlKind.JUMP, 0x2001194C)

@@ -10,7 +10,7 @@ import pytest
 
 from mote import targets
 from mote.cores import ARCHITECTURES
-from mote.cores.instructions import Decoded, Kind, Task, Timed
+from mote.cores.instructions import ControlKind, Decoded, Task, Timed
 from mote.measure.profiler.trace import FlashLoads
 from mote.measure.profiler.waits import Waits, Zone, lru_misses, simulate
 from mote.measure.profiler.zones import zones
@@ -23,7 +23,7 @@ def straight(at: int, *sizes: int) -> list[Timed]:
     """A block of instructions of these sizes."""
     found = []
     for size in sizes:
-        found.append(Timed(at, Decoded(size, Kind.PLAIN), "nop", Task.ALU))
+        found.append(Timed(at, Decoded(size, ControlKind.PLAIN), "nop", Task.ALU))
         at += size
     return found
 

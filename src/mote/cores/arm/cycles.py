@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mote.cores.cycles import Block, CycleModel, Table, is_quick
+from mote.cores.cycles import Block, CycleModel, CycleTable, is_quick
 from mote.cores.instructions import Task, Timed
 
 _ONE_ADDRESS = (Task.LOAD, Task.STORE)
@@ -27,15 +27,15 @@ def _m4_pairs(before: Timed, i: Timed) -> int:
 _V7M = {Task.LOAD: 2, Task.DIV: 12, Task.SYSTEM: 2, Task.TABLE: 3}
 _V7M_TAKEN = {Task.LOAD: 3, Task.LOADS: 3, Task.TABLE: 3}
 _FPU = {Task.FMAC: 3, Task.FDIV: 14, Task.FMOVE: 2}
-_M3 = Table(
+_M3 = CycleTable(
     {**_V7M, Task.MLA: 2, Task.MULL: 5, Task.MLAL: 7, Task.BARRIER: 3},
     words=1,
     taken=_V7M_TAKEN,
     taken_else=2,
     pairs=_m4_pairs,
 )
-_M4 = Table({**_V7M, **_FPU, Task.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
-_M0PLUS = Table(
+_M4 = CycleTable({**_V7M, **_FPU, Task.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
+_M0PLUS = CycleTable(
     {Task.LOAD: 2, Task.STORE: 2, Task.SYSTEM: 3, Task.BARRIER: 3, Task.FENCE: 3},
     words=1,
     taken={Task.CALL: 2, Task.LOADS: 2},
@@ -58,7 +58,7 @@ def _m55_pairs(before: Timed, i: Timed) -> int:
     return 1 if before.task in late and before.writes & (i.reads | i.address) else 0
 
 
-_M55 = Table(
+_M55 = CycleTable(
     {
         Task.DIV: 11,
         Task.SYSTEM: 2,

@@ -3,7 +3,7 @@ code by gcc, clang and the assembler sources of their libraries."""
 
 from __future__ import annotations
 
-from mote.cores.instructions import POPPED, Decoded, Kind, Known, Read, bits, constant, signed, without
+from mote.cores.instructions import POPPED, ControlKind, Decoded, Known, Read, bits, constant, signed, without
 
 _SP, _LR, _PC = 13, 14, 15
 
@@ -20,22 +20,22 @@ def _thumb16(i: int, at: int, known: Known, read: Read) -> Decoded:
         return Decoded(2, grows=4 * (i & 0x1FF).bit_count(), known=known)
     if i == 0xBD01 and read(at - 6) == 0x4801B403 and read(at - 2) & 0xFFFF == 0x9001:
         # How LLVM's linker jumps far on Armv6-M: push {r0, r1}; ldr r0, [pc, #4]; str r0, [sp, #4]; pop {r0, pc}.
-        return Decoded(2, Kind.JUMP, read((at & ~3) + 4) & ~1, grows=-8)
+        return Decoded(2, ControlKind.JUMP, read((at & ~3) + 4) & ~1, grows=-8)
     if i >> 9 == 0b1011110:  # pop
         popped = {r: POPPED for r in range(8) if i >> r & 1}
-        kind = Kind.RETURN if i & 0x100 else Kind.PLAIN
+        kind = ControlKind.RETURN if i & 0x100 else ControlKind.PLAIN
         return Decoded(2, kind, grows=-4 * (i & 0x1FF).bit_count(), known={**known, **popped})
     if i >> 8 == 0b10110000:  # add and sub sp, #n
         return Decoded(2, grows=4 * (i & 0x7F) * (1 if i & 0x80 else -1), known=known)
     if i >> 10 == 0b010001:
         return _high_registers(i, known)
     if i >> 12 == 0b1101 and i >> 8 & 15 != 15:
-        kind = Kind.STOP if i >> 8 & 15 == 14 else Kind.BRANCH
+        kind = ControlKind.STOP if i >> 8 & 15 == 14 else ControlKind.BRANCH
         return Decoded(2, kind, at + 4 + 2 * signed(i & 0xFF, 8))
     if i >> 11 == 0b11100:
-        return Decoded(2, Kind.JUMP, at + 4 + 2 * signed(i & 0x7FF, 11))
+        return Decoded(2, ControlKind.JUMP, at + 4 + 2 * signed(i & 0x7FF, 11))
     if i & 0xF500 == 0xB100:  # cbz, cbnz
-        return Decoded(2, Kind.BRANCH, at + 4 + bits(i, (3, 5, 1), (9, 1, 6)))
+        return Decoded(2, ControlKind.BRANCH, at + 4 + bits(i, (3, 5, 1), (9, 1, 6)))
     if i >> 8 == 0xBF and i & 15:
         length = 5 - (i & -i).bit_length()
         then = (bool(i >> 4 - n & 1) == bool(i >> 4 & 1) for n in range(1, length))
@@ -50,20 +50,20 @@ def _high_registers(i: int, known: Known) -> Decoded:
     if operation == 3:
         target = constant(known, source)
         if target is not None:  # how linkers jump far
-            return Decoded(2, Kind.CALL if to >= 8 else Kind.JUMP, target & ~1)
-        jump = Kind.RETURN if returns else Kind.TAIL
-        return Decoded(2, Kind.POINTER if to >= 8 else jump)
+            return Decoded(2, ControlKind.CALL if to >= 8 else ControlKind.JUMP, target & ~1)
+        jump = ControlKind.RETURN if returns else ControlKind.TAIL
+        return Decoded(2, ControlKind.POINTER if to >= 8 else jump)
     if operation == 1:
         return Decoded(2, known=known)
     if to == _PC:
-        return Decoded(2, Kind.RETURN if returns and operation == 2 else Kind.REGISTER)
+        return Decoded(2, ControlKind.RETURN if returns and operation == 2 else ControlKind.REGISTER)
     if to != _SP and operation == 2 and source in known:
         return Decoded(2, known={**known, to: known[source]})
     if to != _SP:
         return Decoded(2, known=without(known, to))
     amount = constant(known, source)
     if operation == 2 or amount is None:
-        return Decoded(2, Kind.DYNAMIC)
+        return Decoded(2, ControlKind.DYNAMIC)
     return Decoded(2, grows=-signed(amount, 32), known=known)
 
 
@@ -90,25 +90,25 @@ def _thumb32(i: int, j: int, at: int, known: Known, read: Read) -> Decoded:
     if i >> 11 == 0b11110 and j & 0x8000:
         return _thumb32_branch(i, j, at)
     if i & 0xFFF0 == 0xE8D0 and j & 0xFFE0 == 0xF000:  # tbb, tbh
-        return Decoded(4, Kind.TABLE)
+        return Decoded(4, ControlKind.TABLE)
     if i in (0xE92D, 0xE8BD):  # stmdb sp!, ldmia sp!
         size = 4 * j.bit_count()
-        kind = Kind.RETURN if i == 0xE8BD and j & 0x8000 else Kind.PLAIN
+        kind = ControlKind.RETURN if i == 0xE8BD and j & 0x8000 else ControlKind.PLAIN
         return Decoded(4, kind, grows=size if i == 0xE92D else -size)
     if i & 0xFE8F == 0xF80D and j & 0x900 == 0x900:  # ldr and str with [sp, #n]! or [sp], #n
-        kind = Kind.RETURN if i & 0x70 == 0x50 and j >> 12 == _PC else Kind.PLAIN
+        kind = ControlKind.RETURN if i & 0x70 == 0x50 and j >> 12 == _PC else ControlKind.PLAIN
         return Decoded(4, kind, grows=(j & 0xFF) * (-1 if j & 0x200 else 1))
     if i & 0xFE6F == 0xE86D or (i & 0xFE2F == 0xEC2D and j >> 8 & 15 in (10, 11)):  # ldrd, strd, vldm, vstm: likewise
         return Decoded(4, grows=4 * (j & 0xFF) * (-1 if i & 0x80 else 1))
     if i & 0xFF7F == 0xF85F and j >> 12 == _PC:  # ldr pc, [pc, #n]: how linkers jump far
         offset = j & 0xFFF if i & 0x80 else -(j & 0xFFF)
-        return Decoded(4, Kind.JUMP, read((at + 4 & ~3) + offset) & ~1)
+        return Decoded(4, ControlKind.JUMP, read((at + 4 & ~3) + offset) & ~1)
     if i & 0xFF70 == 0xF850 and j >> 12 in (_SP, _PC):  # ldr sp, ldr pc
-        return Decoded(4, Kind.REGISTER if j >> 12 == _PC else Kind.DYNAMIC)
+        return Decoded(4, ControlKind.REGISTER if j >> 12 == _PC else ControlKind.DYNAMIC)
     if i & 0xFE50 == 0xE810 and j & 0x8000:  # ldm of pc
-        return Decoded(4, Kind.REGISTER)
+        return Decoded(4, ControlKind.REGISTER)
     if i & 0xFE2F == 0xEC2D and j >> 8 & 15 == 15:  # a Helium register to [sp, #n]!
-        return Decoded(4, Kind.DYNAMIC)
+        return Decoded(4, ControlKind.DYNAMIC)
     if i & 0xFB70 == 0xF240 and j >> 8 & 15 < _SP:  # movw, movt
         return Decoded(4, known=_thumb32_constant(i, j, known))
     if (i >> 9 == 0b1110101 or i >> 11 == 0b11110) and j >> 8 & 15 == _SP:
@@ -131,15 +131,15 @@ def _thumb32_branch(i: int, j: int, at: int) -> Decoded:
     if kind == 0x8000:
         if i >> 6 & 15 < 14:
             offset = bits(j, (0, 11, 1), (13, 1, 18), (11, 1, 19)) + bits(i, (0, 6, 12), (10, 1, 20))
-            return Decoded(4, Kind.BRANCH, at + 4 + signed(offset, 21))
-        return Decoded(4, Kind.STOP if i & 0xFFF0 == 0xF7F0 and j >> 12 == 10 else Kind.PLAIN)
+            return Decoded(4, ControlKind.BRANCH, at + 4 + signed(offset, 21))
+        return Decoded(4, ControlKind.STOP if i & 0xFFF0 == 0xF7F0 and j >> 12 == 10 else ControlKind.PLAIN)
     if kind == 0xC000:  # the loops of Armv8.1-M: le jumps back, wls ahead, dls not at all
         offset = bits(j, (1, 10, 2), (11, 1, 1))
         back = i & 15 == 15
-        return Decoded(4, Kind.PLAIN if j & 0x2000 else Kind.LOOP, at + 4 + (-offset if back else offset))
+        return Decoded(4, ControlKind.PLAIN if j & 0x2000 else ControlKind.LOOP, at + 4 + (-offset if back else offset))
     i1, i2 = (1 - (j >> n & 1 ^ sign) for n in (13, 11))
     offset = bits(j, (0, 11, 1)) + bits(i, (0, 10, 12)) + (i2 << 22) + (i1 << 23) + (sign << 24)
-    return Decoded(4, Kind.CALL if kind == 0xD000 else Kind.JUMP, at + 4 + signed(offset, 25))
+    return Decoded(4, ControlKind.CALL if kind == 0xD000 else ControlKind.JUMP, at + 4 + signed(offset, 25))
 
 
 def _thumb32_sp(i: int, j: int) -> Decoded:
@@ -149,7 +149,7 @@ def _thumb32_sp(i: int, j: int) -> Decoded:
         return Decoded(4, grows=_expanded(immediate) * (1 if i & 0x80 else -1))
     if i & 0xFBFF in (0xF20D, 0xF2AD):
         return Decoded(4, grows=immediate * (1 if i & 0x80 else -1))
-    return Decoded(4, Kind.DYNAMIC)
+    return Decoded(4, ControlKind.DYNAMIC)
 
 
 def _expanded(immediate: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from mote.cores.instructions import Decoded, Kind, Task, Timed, task_of
+from mote.cores.instructions import ControlKind, Decoded, Task, Timed, task_of
 
 _REGISTER = re.compile(r"\b(r\d+|sb|sl|fp|ip|sp|lr|pc|[sdq]\d+)\b")
 _ALIASES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12"}
@@ -42,7 +42,7 @@ _MULTIPLIES = (
 def _armv8_1(flow: Decoded, word: int) -> Task | None:
     """Loops and Helium, which Capstone takes for coprocessors' instructions or Neon, or does not know."""
     first, second = word & 0xFFFF, word >> 16
-    if flow.kind == Kind.LOOP:
+    if flow.kind == ControlKind.LOOP:
         return Task.LOOP
     helium = first >> 10 & 0x3B == 0x3B and second >> 9 & 7 == 7
     if helium and not first >> 9 & 1:

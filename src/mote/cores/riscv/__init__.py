@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mote.cores.board import Board
-from mote.cores.cycles import Table
+from mote.cores.cycles import CycleTable
 from mote.cores.instructions import Task
 from mote.cores.record import Architecture, MachineCode, Unicorn
 from mote.cores.riscv.decode import decode
@@ -59,7 +59,7 @@ RISCV = Architecture(
         timed=timed,
     ),
     cycles={
-        "rv32imc": Table(
+        "rv32imc": CycleTable(
             {Task.LOAD: 2, Task.MULL: 2, Task.DIV: 34, Task.SYSTEM: 2}, words=1, taken={Task.BRANCH: 2}, taken_else=1
         ).model("RV32IMC", "a plain single-issue pipeline; no part's manual states its timing", estimate=True)
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.cores.instructions import Decoded, Kind, Known, Read, bits, constant, signed, without
+from mote.cores.instructions import ControlKind, Decoded, Known, Read, bits, constant, signed, without
 
 _RA, _SP = 1, 2
 
@@ -22,7 +22,7 @@ def _rv32(i: int, at: int, known: Known) -> Decoded:
         return _register_jump(4, to, source, signed(i >> 20, 12), at, known)
     if operation == 0x63:
         offset = signed(bits(i, (8, 4, 1), (25, 6, 5), (7, 1, 11), (31, 1, 12)), 13)
-        return Decoded(4, Kind.BRANCH, at + offset, known=known)
+        return Decoded(4, ControlKind.BRANCH, at + offset, known=known)
     if operation in (0x37, 0x17):  # lui, auipc
         value = (i & 0xFFFFF000) + (at if operation == 0x17 else 0)
         return _set(4, to, value & 0xFFFFFFFF, known)
@@ -33,7 +33,7 @@ def _rv32(i: int, at: int, known: Known) -> Decoded:
         if amount is not None:
             return Decoded(4, grows=signed(amount, 32) * (1 if i >> 30 else -1), known=known)
     if i in (0x00100073, 0xC0001073):  # ebreak, unimp
-        return Decoded(4, Kind.STOP)
+        return Decoded(4, ControlKind.STOP)
     if operation in (0x23, 0x27):  # stores
         return Decoded(4, known=known)
     return _forget(4, to, known)
@@ -43,13 +43,13 @@ def _rv16(i: int, at: int, known: Known) -> Decoded:
     operation, to, source = bits(i, (13, 3, 0), (0, 2, 3)), i >> 7 & 31, i >> 2 & 31
     immediate = signed(bits(i, (2, 5, 0), (12, 1, 5)), 6)
     if i == 0:
-        return Decoded(2, Kind.STOP)
+        return Decoded(2, ControlKind.STOP)
     if operation in (0b01_001, 0b01_101):  # c.jal, c.j
         offset = bits(i, (3, 3, 1), (11, 1, 4), (2, 1, 5), (7, 1, 6), (6, 1, 7), (9, 2, 8), (8, 1, 10), (12, 1, 11))
         return _jump(2, _RA if operation == 0b01_001 else 0, at + signed(offset, 12), at, known)
     if operation in (0b01_110, 0b01_111):  # c.beqz, c.bnez
         offset = bits(i, (3, 2, 1), (10, 2, 3), (2, 1, 5), (5, 2, 6), (12, 1, 8))
-        return Decoded(2, Kind.BRANCH, at + signed(offset, 9), known=known)
+        return Decoded(2, ControlKind.BRANCH, at + signed(offset, 9), known=known)
     if operation == 0b01_000:  # c.addi
         return _add(2, to, to, immediate, known)
     if operation == 0b01_010:  # c.li
@@ -61,7 +61,7 @@ def _rv16(i: int, at: int, known: Known) -> Decoded:
         return _set(2, to, immediate << 12 & 0xFFFFFFFF, known)
     if operation == 0b10_100 and source == 0:  # c.jr, c.jalr, c.ebreak
         link = _RA if i & 0x1000 else 0
-        return _register_jump(2, link, to, 0, at, known) if to else Decoded(2, Kind.STOP)
+        return _register_jump(2, link, to, 0, at, known) if to else Decoded(2, ControlKind.STOP)
     if operation == 0b10_100 and to == _SP and i & 0x1000:  # c.add
         amount = constant(known, source)
         if amount is not None:
@@ -77,8 +77,8 @@ def _rv16(i: int, at: int, known: Known) -> Decoded:
 
 def _jump(size: int, link: int, target: int, at: int, known: Known) -> Decoded:
     """A link register other than `ra` is for the functions that save and restore registers for their caller."""
-    kind = {0: Kind.JUMP, _RA: Kind.CALL}.get(link, Kind.DETOUR)
-    kept = {**known, link: at + size} if kind == Kind.DETOUR else {}
+    kind = {0: ControlKind.JUMP, _RA: ControlKind.CALL}.get(link, ControlKind.DETOUR)
+    kept = {**known, link: at + size} if kind == ControlKind.DETOUR else {}
     return Decoded(size, kind, target & 0xFFFFFFFF, known=kept)
 
 
@@ -87,8 +87,8 @@ def _register_jump(size: int, link: int, source: int, offset: int, at: int, know
     if base is not None:
         return _jump(size, link, base + offset, at, known)
     if link:
-        return Decoded(size, Kind.POINTER)
-    return Decoded(size, Kind.RETURN if source == _RA else Kind.REGISTER)
+        return Decoded(size, ControlKind.POINTER)
+    return Decoded(size, ControlKind.RETURN if source == _RA else ControlKind.REGISTER)
 
 
 def _add(size: int, to: int, source: int, amount: int, known: Known) -> Decoded:
@@ -106,4 +106,4 @@ def _set(size: int, to: int, value: int, known: Known) -> Decoded:
 
 def _forget(size: int, to: int, known: Known) -> Decoded:
     """Any other instruction that writes a register."""
-    return Decoded(size, Kind.DYNAMIC if to == _SP else Kind.PLAIN, known=without(known, to))
+    return Decoded(size, ControlKind.DYNAMIC if to == _SP else ControlKind.PLAIN, known=without(known, to))

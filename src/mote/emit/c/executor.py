@@ -35,7 +35,7 @@ from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import ALIGNMENT, Call
-from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Room
+from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Scratch
 from mote.offload.contract import SCRATCH, Pointer
 
 N = Name("n")
@@ -355,7 +355,7 @@ class Executor:
         """The parameters of the kernel of an instruction."""
         return f"&{self.prefix}_step_{number}"
 
-    def _at(self, place: Place | Room, more: Expression = 0) -> Expression:
+    def _at(self, place: Place | Scratch, more: Expression = 0) -> Expression:
         """An address in an arena, so many bytes behind where a place begins."""
         return self.arenas[place.memory].address(plus(more, place.at))
 

@@ -18,7 +18,7 @@ from mote.lower.program import (
     Operand,
     Place,
     Program,
-    Room,
+    Scratch,
     Transfer,
 )
 from mote.plan.plan import LENT
@@ -137,7 +137,7 @@ class _Flattener:
 
     def _body(self, scope: _Scope, i: Instruction, body: Body) -> _Scope:
         """A body with its memories: its arena is the instruction's working memory, and what it is lent lies outside."""
-        room = i.scratch or Room(0, 0, 0)
+        room = i.scratch or Scratch(0, 0, 0)
         around = scope.bases[room.memory]
         bases = {0: _Base(around.memory, around.at + room.at)}
         for k, lent in enumerate(body.lent):
@@ -204,8 +204,8 @@ class _Flattener:
         self.instructions[jump] = replace(self.instructions[jump], lo=len(self.schedule))
 
 
-def _room(scope: _Scope, room: Room | None) -> Room | None:
+def _room(scope: _Scope, room: Scratch | None) -> Scratch | None:
     if room is None:
         return None
     base = scope.bases[room.memory]
-    return Room(base.memory, base.at + room.at, room.nbytes)
+    return Scratch(base.memory, base.at + room.at, room.nbytes)

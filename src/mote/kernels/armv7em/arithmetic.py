@@ -5,11 +5,11 @@ from __future__ import annotations
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, Kernel, Packed, Refusal, View
 from mote.kernels.pack.arithmetic import elementwise, one_step, product_params, product_scale
-from mote.kernels.pack.requantize_add import Precision
+from mote.kernels.pack.requantize_add import AddPrecision
 from mote.ops.common import int8_range
 from mote.ops.elementwise.arithmetic import Add, Mul
 
-FOUR = Precision(16, dropped=8)
+FOUR = AddPrecision(16, dropped=8)
 """How `mote_add4_s8.h` adds."""
 
 LEAST_RIGHT_SHIFT = 2

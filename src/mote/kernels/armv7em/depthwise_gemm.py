@@ -13,10 +13,10 @@ from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise_planar import channels_once, planar_layout
 from mote.kernels.armv7em.depthwise_two import ROWS
 from mote.kernels.armv7em.depthwise_two_assembly import ONE, TWO, Inputs, Outputs, Shape, code
-from mote.kernels.armv7em.gemm import PACKERS, Form, bias_of, matrix_of, out_row, outputs_of
+from mote.kernels.armv7em.gemm import PACKERS, GemmForm, bias_of, matrix_of, out_row, outputs_of
 from mote.kernels.armv7em.gemm import Weights as Matrix
 from mote.kernels.armv7em.gemm4x2 import DUAL
-from mote.kernels.armv7em.gemm_assembly import Source, Target
+from mote.kernels.armv7em.gemm_assembly import OutputPlaces, PixelBytes
 from mote.kernels.armv7em.gemm_assembly import code as gemm_code
 from mote.kernels.armv7em.planar import Planar
 from mote.kernels.armv7em.records import Channels, Weights
@@ -32,7 +32,7 @@ WORD = 4 * BLOCK
 
 
 @dataclass(frozen=True)
-class Way:
+class DepthwiseGemm:
     """One of the kernels: the forms of both operators' weights, and rows of outputs at once."""
 
     matrix: Matrix
@@ -73,7 +73,7 @@ def _layout(view: View) -> Planar | None:
     return view.once(_depthwise).once(planar_layout)
 
 
-def _kernel(way: Way) -> Kernel:
+def _kernel(way: DepthwiseGemm) -> Kernel:
     def pack(view: View) -> Packed | Refusal:
         first, second = view.once(_depthwise), view.once(_pointwise)
         if view.output.shape[2] % BLOCK or first.output.shape[3] % 4 or view.output.shape[0] > 1:
@@ -123,7 +123,9 @@ def _stream(view: View, matrix: Matrix) -> Stream | None:
     return Stream(found.stream(), found.shift) if found else None
 
 
-def _packed(view: View, way: Way, depthwise: Packed, pointwise: Packed, channels: Channels, stream: Stream) -> Packed:
+def _packed(
+    view: View, way: DepthwiseGemm, depthwise: Packed, pointwise: Packed, channels: Channels, stream: Stream
+) -> Packed:
     first, second = view.once(_depthwise), view.once(_pointwise)
     layout = view.once(_layout)
     assert layout is not None
@@ -162,12 +164,12 @@ def _packed(view: View, way: Way, depthwise: Packed, pointwise: Packed, channels
     return replace(packed, row=f"{name}_row")
 
 
-def _gemm(view: View, way: Way, stream: Stream) -> tuple[Instance, str]:
+def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str]:
     """The code of the 1x1 convolution, and its name."""
-    source = Source(0, view.input.shape[3] // 4, 0, ready=True)
+    source = PixelBytes(0, view.input.shape[3] // 4, 0, ready=True)
     target = gemm4x2.target_of(view)
-    assert isinstance(target, Target)
-    form = Form(way.matrix, "", outputs_of(view), stream.shift)
+    assert isinstance(target, OutputPlaces)
+    form = GemmForm(way.matrix, "", outputs_of(view), stream.shift)
     name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual)}"
     text = gemm_code(source, target, form.weights, form.outputs, form.shift, dual=way.dual)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, -1, source.words, 0)
@@ -176,7 +178,7 @@ def _gemm(view: View, way: Way, stream: Stream) -> tuple[Instance, str]:
 
 
 def _functions(
-    name: str, way: Way, stride: int, line: int, count: int, width: int, form: tuple[str, int]
+    name: str, way: DepthwiseGemm, stride: int, line: int, count: int, width: int, form: tuple[str, int]
 ) -> tuple[Instance, ...]:
     """The code of the depthwise convolution: of one row, and of two that lie one behind another or anywhere."""
     shape = Shape(width // BLOCK, None, stride)
@@ -191,7 +193,7 @@ def _functions(
 
 FORMS: tuple[tuple[Matrix, Weights], ...] = (("wide", "w16"), ("wide", "w8"), ("pair", "w8"))
 KERNELS = tuple(
-    _kernel(Way(matrix, weights, rows, dual))
+    _kernel(DepthwiseGemm(matrix, weights, rows, dual))
     for dual in (True, False)
     for rows in (ROWS, 1)
     for matrix, weights in FORMS

@@ -89,7 +89,7 @@ class Pairs:
         return np.concatenate([[len(stream)], stream]), left.density
 
 
-class Form(NamedTuple):
+class GemmForm(NamedTuple):
     """Which kernel: that for these weights and outputs, this shift, and blocks of weights that may be missing."""
 
     weights: str
@@ -115,7 +115,7 @@ class Form(NamedTuple):
 class Stream(NamedTuple):
     """All weights and constants in the order in which a kernel reads them, and the share of weights among them."""
 
-    form: Form
+    form: GemmForm
     words: Ints
     density: float = 1.0
 
@@ -124,7 +124,7 @@ def _dense(view: View, weights: Weights) -> Stream | Refusal:
     packed = PACKERS[weights](view.once(matrix_of), view.once(bias_of), sums_of(view), isinstance(view.writes, Planar))
     if packed is None:
         return NO_CONSTANTS
-    return Stream(Form(weights, "", outputs_of(view), packed.shift), packed.stream())
+    return Stream(GemmForm(weights, "", outputs_of(view), packed.shift), packed.stream())
 
 
 def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
@@ -142,7 +142,7 @@ def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
     left = packed.sparse(block, order * (view.writes.planes[0] or 1))
     if left is None:
         return FEW_ZEROS
-    return Stream(Form(weights, f"sparse{block}", outputs_of(view), packed.shift), *left)
+    return Stream(GemmForm(weights, f"sparse{block}", outputs_of(view), packed.shift), *left)
 
 
 def outputs_of(view: View) -> str:

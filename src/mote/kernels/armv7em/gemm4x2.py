@@ -15,7 +15,7 @@ from mote.kernels.armv7em.gemm import (
     PACKERS,
     SHORT,
     WEIGHTS,
-    Form,
+    GemmForm,
     Stream,
     Weights,
     bias_of,
@@ -23,7 +23,7 @@ from mote.kernels.armv7em.gemm import (
     outputs_of,
     refused_of,
 )
-from mote.kernels.armv7em.gemm_assembly import AHEAD, MOST_OFFSET, Source, Target, code, twice
+from mote.kernels.armv7em.gemm_assembly import AHEAD, MOST_OFFSET, OutputPlaces, PixelBytes, code, twice
 from mote.kernels.armv7em.planar import Planar
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
 from mote.kernels.pack.params import pad_to
@@ -46,26 +46,26 @@ MOST_STEPS = 1023
 """Longer sums have inputs that are too far apart."""
 
 
-def _source(view: View, *, pointwise: bool) -> Source:
+def _source(view: View, *, pointwise: bool) -> PixelBytes:
     op, channels = view.the(Conv2D), view.input.shape[3]
     if pointwise:
-        return Source(0, channels // 4, 0)
+        return PixelBytes(0, channels // 4, 0)
     line = op.horizontal.kernel * channels
-    return Source(op.vertical.kernel, line // 4, line % 4)
+    return PixelBytes(op.vertical.kernel, line // 4, line % 4)
 
 
-def target_of(view: View) -> Target | Refusal:
+def target_of(view: View) -> OutputPlaces | Refusal:
     """Where rows are blocks of four, outputs lie at constant distances from each other."""
     y, (line, before) = view.output.shape, view.writes.planes
     if y[2] % 4:
-        return Target(line or 1) if 2 * line <= AHEAD else Refusal("lines are too long for rows of such a width")
+        return OutputPlaces(line or 1) if 2 * line <= AHEAD else Refusal("lines are too long for rows of such a width")
     places = [4 * (x // 4) + PLACES[x % 4] if line else i * y[3] for i, x in enumerate(range(before, before + 4))]
     if places[3] + (line or 1) > MOST_OFFSET:
         return Refusal("a pixel has too many channels")
-    return Target(line or 1, tuple(at - places[0] for at in places), fours=y[3] % 4 == 0)
+    return OutputPlaces(line or 1, tuple(at - places[0] for at in places), fours=y[3] % 4 == 0)
 
 
-def _stream(view: View, source: Source, weights: Weights) -> Stream | Refusal:
+def _stream(view: View, source: PixelBytes, weights: Weights) -> Stream | Refusal:
     """That of three pixels, unless lines of a window have bytes left over: these come two to a word, in order."""
     if source.rest == 0:
         return view.once(DENSE[weights])
@@ -78,7 +78,7 @@ def _stream(view: View, source: Source, weights: Weights) -> Stream | Refusal:
     if packed is None:
         return NO_CONSTANTS
     used = replace(packed, words=packed.words[:, : source.steps])
-    return Stream(Form(weights, "", outputs_of(view), packed.shift), used.stream())
+    return Stream(GemmForm(weights, "", outputs_of(view), packed.shift), used.stream())
 
 
 def _refused(view: View, *, pointwise: bool) -> Refusal | None:
@@ -117,7 +117,7 @@ def pack(
     return next((found for found in tried if found.code_bytes <= SHORT_CODE), Refusal("its code is long in any case"))
 
 
-def name_of(form: str, source: Source, target: Target, *, dual: bool = False, most: int | None = None) -> str:
+def name_of(form: str, source: PixelBytes, target: OutputPlaces, *, dual: bool = False, most: int | None = None) -> str:
     """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
@@ -131,7 +131,7 @@ def name_of(form: str, source: Source, target: Target, *, dual: bool = False, mo
 
 
 def _packed(
-    view: View, source: Source, target: Target, stream: Stream, *, dual: bool = False, most: int | None = None
+    view: View, source: PixelBytes, target: OutputPlaces, stream: Stream, *, dual: bool = False, most: int | None = None
 ) -> Packed:
     y, form = view.output.shape, stream.form
     name = name_of(form.name, source, target, dual=dual, most=most)
@@ -169,7 +169,7 @@ def _packed(
     )
 
 
-def facts_of(view: View, source: Source, target: Target) -> tuple[int, ...]:
+def facts_of(view: View, source: PixelBytes, target: OutputPlaces) -> tuple[int, ...]:
     """`near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
     if target.places is None:
         return 0, 0, 0
@@ -177,14 +177,14 @@ def facts_of(view: View, source: Source, target: Target) -> tuple[int, ...]:
     return 1, place, int(twice(source, target))
 
 
-def _pointwise(view: View, source: Source) -> tuple[Params, int]:
+def _pointwise(view: View, source: PixelBytes) -> tuple[Params, int]:
     """`mote_pointwise3_t` without its weights, and bytes of working memory."""
     x, y = view.input.shape, view.output.shape
     params: Params = {"width": y[2], "in_channels": x[3], "in_stride": x[2] * x[3], "out_stride": out_row(view)}
     return params, 16 * source.steps
 
 
-def _conv(view: View, source: Source) -> tuple[Params, int]:
+def _conv(view: View, source: PixelBytes) -> tuple[Params, int]:
     """`mote_conv4x2_t` without its weights, and bytes of working memory."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
     patch = patch_params(view)

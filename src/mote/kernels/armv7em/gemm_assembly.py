@@ -39,7 +39,7 @@ ADD_SHIFT = 21
 
 
 @dataclass(frozen=True)
-class Source:
+class PixelBytes:
     """The bytes of a pixel: `taps` lines of `words` whole words and `rest` bytes. 0 taps: one line, and four pixels
     wherever they lie."""
 
@@ -61,7 +61,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Target:
+class OutputPlaces:
     """Where a block's outputs go: bytes from a pixel's output to that of the next channel, and the distances of the
     four pixels from the first one, if they are always the same. `fours`: channels come in fours; `added`: what is there
     is added to what comes."""
@@ -72,7 +72,7 @@ class Target:
     added: bool = False
 
 
-def twice(source: Source, target: Target) -> bool:
+def twice(source: PixelBytes, target: OutputPlaces) -> bool:
     """Whether four channels are computed in a pass."""
     places = target.places or (MOST_OFFSET,)
     near = max(places) + 3 * target.line <= MOST_OFFSET
@@ -80,8 +80,8 @@ def twice(source: Source, target: Target) -> bool:
 
 
 def code(
-    source: Source,
-    target: Target,
+    source: PixelBytes,
+    target: OutputPlaces,
     weights: str,
     out: str,
     shift: int,
@@ -153,7 +153,7 @@ def _copy(words: int) -> list[str]:
     return found
 
 
-def _widened_inputs(source: Source) -> list[str]:
+def _widened_inputs(source: PixelBytes) -> list[str]:
     """What makes a block's inputs, if they are not there."""
     if source.ready:
         return []
@@ -167,7 +167,7 @@ def _next_inputs(steps: int, loop: tuple[int, int] | None) -> list[str]:
     return [f"movw r1, #{16 * steps}", *moved]
 
 
-def _pixels(source: Source) -> list[str]:
+def _pixels(source: PixelBytes) -> list[str]:
     """Four pixels' inputs, widened; then where those of the next four are."""
     return [
         f"add r3, sp, #{FROM}",
@@ -186,7 +186,7 @@ def _pixels(source: Source) -> list[str]:
     ]
 
 
-def _window(source: Source) -> list[str]:
+def _window(source: PixelBytes) -> list[str]:
     """The inputs of four windows, `stride` bytes apart in each row; their rests two to a word behind all else."""
     found = [f"ldr r2, [sp, #{INPUTS}]", f"ldr r3, [sp, #{STRIDE}]", "adds r2, r2, #8"]
     looped = source.words > MOST_WORDS
@@ -231,7 +231,7 @@ def _widened() -> list[str]:
     return [*odd, *(f"sxtb16 r{4 + p}, r{4 + p}" for p in range(4)), "stm r2!, {r4-r11}"]
 
 
-def _begin(target: Target) -> list[str]:
+def _begin(target: OutputPlaces) -> list[str]:
     """Where this block's outputs begin and end, and where the next one's begin."""
     if target.places:
         return [
@@ -406,7 +406,7 @@ def _addition(at: int) -> list[str]:
     ]
 
 
-def _add(target: Target, at: int) -> list[str]:
+def _add(target: OutputPlaces, at: int) -> list[str]:
     """(c + a * y + b * out) >> 21 for every result y. All is loaded before anything is stored: a pixel may be there
     more than once."""
     found = [f"ldrd r11, r12, [sp, #{at}]", *(f"mla {a}, {a}, r11, r12" for a in SUMS), f"ldr r11, [sp, #{at + 8}]"]
@@ -420,14 +420,14 @@ def _add(target: Target, at: int) -> list[str]:
     return [*found, *(f"ssat {a}, #8, {a}, asr #{ADD_SHIFT}" for a in SUMS)]
 
 
-def _store_half(target: Target) -> list[str]:
+def _store_half(target: OutputPlaces) -> list[str]:
     """The first two channels of four."""
     assert target.places is not None
     second = [f"strb r{4 + p}, [r10, #{at + target.line}]" for p, at in enumerate(target.places)]
     return ["ldr r10, [sp]", *second, *(f"strb r{p}, [r10, #{at}]" for p, at in enumerate(target.places))]
 
 
-def _store_rest(target: Target) -> list[str]:
+def _store_rest(target: OutputPlaces) -> list[str]:
     """The others, and whether these were the last."""
     line, places = target.line, [at + 2 * target.line for at in target.places or ()]
     second = [f"strb r{4 + p}, [r10, #{at + line}]" for p, at in enumerate(places)]
@@ -435,7 +435,7 @@ def _store_rest(target: Target) -> list[str]:
     return ["ldrd r10, r11, [sp]", *second, *first, f"add r10, r10, #{4 * line}", "str r10, [sp]", "cmp r10, r11"]
 
 
-def _store(target: Target, pointers: list[str]) -> list[str]:
+def _store(target: OutputPlaces, pointers: list[str]) -> list[str]:
     """Eight bytes, and whether these were the last; constants keep their places, a pointer for each pixel moves."""
     line = target.line
     if target.places:

@@ -35,7 +35,7 @@ BLOCKS = (8, 4)
 """Inputs that are left out together where all of their weights for four outputs are zero."""
 
 
-class Form(NamedTuple):
+class VectorForm(NamedTuple):
     """`mote_fc4_t` for widened inputs: the end of the kernel's name, and the share of weights that is in it."""
 
     end: str
@@ -49,10 +49,10 @@ class Vectors:
     none of blocks of zeros."""
 
     name: str
-    forms: list[Form]
+    forms: list[VectorForm]
     instances: tuple[Instance, ...] = ()
 
-    def form(self, end: str) -> Form | None:
+    def form(self, end: str) -> VectorForm | None:
         return next((form for form in self.forms if form.end == end), None)
 
 
@@ -138,15 +138,15 @@ class Matrix:
         instance = Instance("MOTE_FULLY_CONNECTED4", (form, shift))
         return Vectors(f"fully_connected4_{form}_{shift}", self._forms(None, words, constants), (instance,))
 
-    def _forms(self, scale: NDArray[np.int32] | None, words: Ints, constants: Ints) -> list[Form]:
+    def _forms(self, scale: NDArray[np.int32] | None, words: Ints, constants: Ints) -> list[VectorForm]:
         """Of what `four_outputs` gives, and constants of four outputs in a row."""
         starts, weights = words[:, :4], words[:, 4:]
-        found = [Form(ROOMY, self._params(scale, zip(starts, weights, constants, strict=True)))]
+        found = [VectorForm(ROOMY, self._params(scale, zip(starts, weights, constants, strict=True)))]
         for block in BLOCKS:
             left = without_zeros(weights.reshape(len(words), self.depth // block, -1), 2 * block, 0)
             if left is not None:
                 params = self._params(scale, zip(starts, left.rows, constants, strict=True))
-                found.append(Form(f"_sparse{block}", params, left.density))
+                found.append(VectorForm(f"_sparse{block}", params, left.density))
         return found
 
     def _params(self, scale: NDArray[np.int32] | None, parts: Iterable[tuple[Ints, ...]]) -> Params:

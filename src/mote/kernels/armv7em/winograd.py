@@ -30,7 +30,7 @@ LANES = 4
 
 
 @dataclass(frozen=True)
-class Form:
+class WinogradForm:
     """How a tile of outputs is computed."""
 
     header: str
@@ -70,7 +70,7 @@ class Form:
 
 
 FORMS = {
-    "2x2": Form(
+    "2x2": WinogradForm(
         "winograd2_s8",
         size=2,
         matrix=np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]]),
@@ -80,7 +80,7 @@ FORMS = {
         sums=16,
         columns=80,
     ),
-    "4x4": Form(
+    "4x4": WinogradForm(
         "winograd4_s8",
         size=4,
         matrix=np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]]),
@@ -92,7 +92,7 @@ FORMS = {
         sums=36,
         columns=216,
     ),
-    "stride2": Form(
+    "stride2": WinogradForm(
         "winograd_stride2_s8",
         size=2,
         matrix=np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]]),
@@ -107,7 +107,7 @@ FORMS = {
 }
 
 
-def pack(view: View, f: Form, shift: int | None = None) -> Packed | Refusal:
+def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refusal:
     """The kernel for a form of tiles; `shift`: only with this one."""
     if refused := _refused(view, f):
         return refused
@@ -135,7 +135,7 @@ class Transformed:
     """[channels, 3]: mult, add, fix."""
 
 
-def _scaled(f: Form, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
+def _scaled(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
     """Where sums come times a power of two: what requantization wants beyond it is in the weights, as far as 16 bits
     hold them."""
     largest = np.maximum(np.abs(weights).max(axis=(1, 2)), 1)
@@ -150,7 +150,7 @@ def _scaled(f: Form, weights: Ints, bias: Ints, sums: Accumulators, shift: int) 
     return Transformed(shift, scaled, biases, np.stack([found.mult, found.add, found.fix], axis=1))
 
 
-def _divided(f: Form, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
+def _divided(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
     """Where sums come times a number that is no power of two: multipliers are divided by it."""
     constant = sums.constant
     bits = np.where(constant, 0, shift + 1 + sums.shift)
@@ -165,7 +165,7 @@ def _divided(f: Form, weights: Ints, bias: Ints, sums: Accumulators, shift: int)
     return Transformed(shift, np.where(constant, 0, 1)[:, None, None] * weights, biases, rows[:, 1:])
 
 
-def _refused(view: View, f: Form) -> Refusal | None:
+def _refused(view: View, f: WinogradForm) -> Refusal | None:
     op, x, y = view.the(Conv2D), view.input, view.output
     axes = ((a.kernel, a.stride, a.dilation) for a in (op.vertical, op.horizontal))
     if any(axis != (3, f.stride, 1) for axis in axes):
@@ -189,7 +189,7 @@ def _stream(weights: Ints, bias: Ints) -> NDArray[np.int32]:
     return np.concatenate([wrap32(bias).reshape(outputs // 2, -1), pairs], axis=1).reshape(-1).astype(np.int32)
 
 
-def _packed(view: View, f: Form, kind: str, packed: Transformed) -> Packed:
+def _packed(view: View, f: WinogradForm, kind: str, packed: Transformed) -> Packed:
     x, y = view.input, view.output
     one, tile_rows = y.shape[0] == 1, _tile_rows(y.shape[1], y.shape[2], f.size)
     channels = -(-x.shape[3] // 4) * 4

@@ -24,7 +24,7 @@ MOST_WIDTH = 1 << 15
 """Places in a row of outputs are half words."""
 
 
-class Room(NamedTuple):
+class MemoryWeight(NamedTuple):
     """What a byte of working memory is worth, of the time, and whether rows are computed one by one: where memory is
     short each row that need not be there counts."""
 
@@ -32,10 +32,10 @@ class Room(NamedTuple):
     single: bool = False
 
 
-ROOMY, LEAN = Room(1e-5), Room(1e-4, single=True)
+ROOMY, LEAN = MemoryWeight(1e-5), MemoryWeight(1e-4, single=True)
 
 
-def _pack(view: View, room: Room) -> Packed | Refusal:
+def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     if op.multiplier != 1 or (v.dilation, h.dilation) != (1, 1) or y[0] != 1:
@@ -103,7 +103,7 @@ def _pack(view: View, room: Room) -> Packed | Refusal:
 
 
 @lru_cache(maxsize=256)
-def _best(window: Window, room: Room) -> Taps | None:
+def _best(window: Window, room: MemoryWeight) -> Taps | None:
     """The way that takes least, found once for all layers of the same shape: there are many to compare."""
     found = (taps for taps in ways(window) if taps.group == 1 or not room.single)
     return min(found, key=lambda taps: taps.estimate(room.memory), default=None)

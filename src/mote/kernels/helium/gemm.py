@@ -30,7 +30,7 @@ SUMS = 64
 """Bytes of the sums of four channels."""
 
 
-class Room(NamedTuple):
+class GemmBuffers(NamedTuple):
     """How many channels' sums are kept at once: a kernel that keeps fewer takes less memory and a bit more time."""
 
     end: str
@@ -41,7 +41,7 @@ class Room(NamedTuple):
     """Rows are kept with their padding."""
 
 
-ROOMS = (Room("", 16, 1024, True), Room("_lean", 4, 0, False))
+ROOMS = (GemmBuffers("", 16, 1024, True), GemmBuffers("_lean", 4, 0, False))
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class Layer:
     def fours(self) -> int:
         return -(-self.channels // 4)
 
-    def part(self, room: Room) -> int:
+    def part(self, room: GemmBuffers) -> int:
         return min(room.fours, self.fours)
 
-    def in_parts(self, room: Room) -> bool:
+    def in_parts(self, room: GemmBuffers) -> bool:
         return self.fours > room.fours
 
-    def params(self, weights: NDArray[np.int8], room: Room, pixels: int = PIXELS) -> Params:
+    def params(self, weights: NDArray[np.int8], room: GemmBuffers, pixels: int = PIXELS) -> Params:
         """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie, for groups of so many
         pixels."""
         return {
@@ -108,7 +108,7 @@ def _layer(view: View) -> Layer | None:
     return Layer(found, kept, found.constants(bias))
 
 
-def instance(found: Layer, pixels: Pixels, room: Room) -> tuple[str, Instance]:
+def instance(found: Layer, pixels: Pixels, room: GemmBuffers) -> tuple[str, Instance]:
     """The code for pixels that lie so, and its name."""
     requantize = Requantize.of(found.lanes)
     count = "" if pixels.count == PIXELS else f"{pixels.count}px_"
@@ -119,12 +119,12 @@ def instance(found: Layer, pixels: Pixels, room: Room) -> tuple[str, Instance]:
     return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines), _facts(found, room))
 
 
-def _facts(found: Layer, room: Room) -> tuple[int, int]:
+def _facts(found: Layer, room: GemmBuffers) -> tuple[int, int]:
     """`rest` and `parts` of `mote_gemm4_built_t`."""
     return found.rest, int(found.in_parts(room))
 
 
-def _end(found: Layer, room: Room) -> str:
+def _end(found: Layer, room: GemmBuffers) -> str:
     """Of the names of functions: how sums become bytes."""
     name = Requantize.of(found.lanes).name
     rest = f"_rest{found.rest}" if found.rest else ""
@@ -138,7 +138,7 @@ def _at_once(shape: Shape) -> int:
     return 3 if threes < fours else PIXELS
 
 
-def _pointwise(view: View, room: Room) -> Packed | Refusal:
+def _pointwise(view: View, room: GemmBuffers) -> Packed | Refusal:
     """Windows of one pixel, at any stride."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
@@ -192,7 +192,7 @@ class Padded(NamedTuple):
     size: int
 
 
-def _padded(view: View, room: Room, least: int) -> Padded | None:
+def _padded(view: View, room: GemmBuffers, least: int) -> Padded | None:
     """Rows of `least` columns and more, if they are kept; None where they are not, or have no padding."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
@@ -214,7 +214,7 @@ def _window(view: View, padded: Padded | None) -> Params:
     return window | {"cols": cols | {"in_size": padded.columns, "pad": 0}, "padded": padded.params}
 
 
-def _slide(view: View, room: Room) -> Packed | Refusal:
+def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     """Windows over pixels whose channels are whole vectors."""
     op, x, y = view.the(Conv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
@@ -256,7 +256,7 @@ def _slide(view: View, room: Room) -> Packed | Refusal:
     )
 
 
-def _windows(view: View, room: Room) -> Packed | Refusal:
+def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     """Any window, packed."""
     op, x = view.the(Conv2D), view.input
     v, h = op.vertical, op.horizontal
@@ -306,14 +306,14 @@ def _windows(view: View, room: Room) -> Packed | Refusal:
     )
 
 
-FAMILIES: dict[str, Callable[[View, Room], Packed | Refusal]] = {
+FAMILIES: dict[str, Callable[[View, GemmBuffers], Packed | Refusal]] = {
     "pointwise4": _pointwise,
     "conv4": _slide,
     "conv4_packed": _windows,
 }
 
 
-def _kernel(family: str, room: Room) -> Kernel:
+def _kernel(family: str, room: GemmBuffers) -> Kernel:
     pack = FAMILIES[family]
     named = f"{family}{room.end}"
     return Kernel(named, (Conv2D,), INT8, lambda view: pack(view, room), header="gemm4_s8", isa=HELIUM, lanes=4)

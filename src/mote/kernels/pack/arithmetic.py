@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mote.kernels.contract import OTHER_F32, Call, Packed, Params, Refusal, View
 from mote.kernels.pack.broadcast import broadcast
-from mote.kernels.pack.requantize_add import Precision, affine
+from mote.kernels.pack.requantize_add import AddPrecision, affine
 from mote.ops.common import int8_range
 from mote.ops.elementwise.arithmetic import INT8, Add, Mul
 
@@ -30,7 +30,7 @@ def elementwise(view: View, name: str, params: Callable[[Order], Params], beats:
     return Packed(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=(0, 1), beats=beats, costs=costs)
 
 
-def one_step(view: View, name: str, precision: Precision, beats: tuple[str, ...]) -> Packed | Refusal:
+def one_step(view: View, name: str, precision: AddPrecision, beats: tuple[str, ...]) -> Packed | Refusal:
     """ADD or SUB as a sum of two products and a constant, where there are such numbers."""
     found = affine_params(view, precision)
     if isinstance(found, Refusal):
@@ -39,7 +39,7 @@ def one_step(view: View, name: str, precision: Precision, beats: tuple[str, ...]
     return elementwise(view, name, lambda o: {"a": factors[o[0]], "b": factors[o[1]], "c": constant}, beats)
 
 
-def affine_params(view: View, precision: Precision) -> tuple[tuple[int, int], int] | Refusal:
+def affine_params(view: View, precision: AddPrecision) -> tuple[tuple[int, int], int] | Refusal:
     """The factors of the two inputs of ADD or SUB, and the constant."""
     g, op, y = view.graph, view.the(Add), view.output
     if int8_range(op.activation, y) != (-128, 127):

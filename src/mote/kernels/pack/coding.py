@@ -36,7 +36,7 @@ BEHIND = 3
 
 
 @dataclass(frozen=True)
-class Runs:
+class ZeroRuns:
     """How zeros are coded: a class, the bits of a length, and the shortest run."""
 
     at: int
@@ -90,7 +90,7 @@ def _best(counts: Ints, lengths: Ints) -> Coding:
     without the bits that tell them apart: most are left out for that."""
     best = Coding(Frequencies(counts))
     others = {n: Frequencies(_without_runs(counts, lengths, n)) for n in (SHORTEST_RUNS if len(lengths) else ())}
-    for runs in (Runs(at, b, n) for b in range(1, MOST_BITS + 1) for n in others for at in RUN_CLASSES):
+    for runs in (ZeroRuns(at, b, n) for b in range(1, MOST_BITS + 1) for n in others for at in RUN_CLASSES):
         number = int((-(-lengths[lengths >= runs.shortest] >> runs.bits)).sum())
         other = Coding(others[runs.shortest], runs, number)
         if Coding(other.values).nbits + number * (runs.at + runs.bits) < best.nbits > other.nbits:
@@ -158,7 +158,7 @@ class Coding:
     """Values, and a class of its own for so many runs of zeros."""
 
     values: Frequencies
-    runs: Runs | None = None
+    runs: ZeroRuns | None = None
     number: int = 0
 
     @cached_property
@@ -194,7 +194,7 @@ class Coding:
         return tuple(found)
 
 
-def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: Runs | None) -> Ints:
+def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: ZeroRuns | None) -> Ints:
     """What is coded, one after another."""
     found = weights.astype(np.int64) + 128
     if runs is None:
@@ -208,7 +208,7 @@ def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: Runs 
     return found[keep]
 
 
-def _write(symbols: Ints, counts: Ints, runs: Runs | None, class_bits: Sequence[int]) -> Code:
+def _write(symbols: Ints, counts: Ints, runs: ZeroRuns | None, class_bits: Sequence[int]) -> Code:
     """The symbols with codes of such classes."""
     values = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     codes, lengths = np.zeros((2, RUN + 1 + (1 << MOST_BITS)), np.int64)

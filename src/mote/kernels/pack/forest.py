@@ -158,7 +158,7 @@ def _parts(thresholds: Ints, width: Width, dtype: DType) -> list[Ints]:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ForestTable:
     """A forest as lists of elements, with everything that tells how to read them."""
 
     width: Width
@@ -188,7 +188,7 @@ class Table:
         return self.leaves[found]
 
 
-def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> Table | Refusal:
+def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> ForestTable | Refusal:
     """The table of a forest; `leaves` maps the leaves of the trees to those that tables have."""
     if max(int(slots.thresholds.size), 2 * trees.features + 1) >= 1 << width.wide:
         return Refusal(f"it has more features or thresholds than {width.wide} bits can count")
@@ -304,7 +304,7 @@ class _Drawing:
             self.long.add(slot)
         self.placed[node] = len(self.elements)
 
-    def table(self, more: int) -> Table:
+    def table(self, more: int) -> ForestTable:
         order = sorted(range(self.slots.count), key=lambda i: i not in self.long) if self.slots.slots else []
         near = self.slots.count
         far = near + JUMP + len(self.numbers)
@@ -328,4 +328,4 @@ class _Drawing:
         first = np.zeros(int(self.leaves.max(initial=-1)) + 1, np.int64)
         first[self.leaves] = np.arange(len(self.leaves))
         slots = self.slots.ordered(order) if order else self.slots
-        return Table(self.width, slots, near, far, more, elements, np.array(self.sizes, np.int64), first)
+        return ForestTable(self.width, slots, near, far, more, elements, np.array(self.sizes, np.int64), first)

@@ -40,7 +40,7 @@ CTYPE_SUFFIXES = {"int8_t": "s8", "int16_t": "s16"}
 
 
 @dataclass(frozen=True)
-class Form:
+class LayerForm:
     """How a layer is computed: what its kernel's name ends in, the macros' arguments after the name, and `finish_t`."""
 
     suffix: str
@@ -65,7 +65,9 @@ def quads(weights: Array) -> Array:
     return found
 
 
-def form(view: View, activation: Activation, *, axis: int = 0, rounding: Rounding = Rounding.TWICE) -> Form | Refusal:
+def form(
+    view: View, activation: Activation, *, axis: int = 0, rounding: Rounding = Rounding.TWICE
+) -> LayerForm | Refusal:
     """Of a layer whose weights have the output's channels on an axis."""
     if view.input.dtype == DType.FLOAT32:
         return _real(view, activation)
@@ -78,33 +80,33 @@ def _bias(view: View) -> NDArray[np.int64]:
     return bias_values(view.op.tensor(view.graph, 2), view.output.channels)
 
 
-def _real(view: View, activation: Activation) -> Form:
+def _real(view: View, activation: Activation) -> LayerForm:
     low, high = float_range(activation)
     bias = float_bias(view.op.tensor(view.graph, 2), view.output.channels)
     how = "mote_finish_f32_t", "MOTE_LAYER_NO_ZERO", "MOTE_LAYER_ADD", "MOTE_START_BIAS", "MOTE_FINISH_F32"
-    return Form("f32", ("float",) * 5 + how, {"bias": bias, "low": low, "high": high})
+    return LayerForm("f32", ("float",) * 5 + how, {"bias": bias, "low": low, "high": high})
 
 
-def _bytes(view: View, activation: Activation) -> Form:
+def _bytes(view: View, activation: Activation) -> LayerForm:
     scales = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     channels = channel_structs(_bias(view), *scales)
     finish: Params = {"channel": channels, "output": output_params(activation, view.output, channels)}
     types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t"
     how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_S8"
-    return Form("s8", types + how, finish)
+    return LayerForm("s8", types + how, finish)
 
 
-def _even(view: View, activation: Activation) -> Form:
+def _even(view: View, activation: Activation) -> LayerForm:
     """Also with weights of 9 bits."""
     assert isinstance(view.op, Conv2D | DepthwiseConv2D | FullyConnected | GroupedConv2D | TransposeConv)
     sums = view.op.sums(view.graph, view.graph.ranges[view.op.inputs[0]])
     weights = CTYPES[view.constant(1).dtype.name]
     types = "int8_t", weights, "int32_t", "int32_t", "int8_t"
     how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_EVEN"
-    return Form(f"even_{CTYPE_SUFFIXES[weights]}", types + how, even_finish(view, activation, sums, _bias(view)))
+    return LayerForm(f"even_{CTYPE_SUFFIXES[weights]}", types + how, even_finish(view, activation, sums, _bias(view)))
 
 
-def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -> Form | Refusal:
+def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -> LayerForm | Refusal:
     """Sums have 32 bits where they are proven to fit, or wrap in LiteRT."""
     lo, hi = quantized_range(activation, view.output)
     wide, once = wide_sums(view.graph, view.op), rounding is Rounding.ONCE
@@ -123,16 +125,18 @@ def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -
     how = f"mote_finish_{kind}{bits}_t", "MOTE_LAYER_NO_ZERO", plus, "MOTE_START_BIAS", f"MOTE_FINISH_{way}"
     suffix = "s16_sums64" if bits == 64 else "s16_sums32" if not wide else "s16_high" if way == "HIGH" else "s16"
     bias = _bias(view).astype(f"int{bits}")
-    return Form(suffix, (*types, *how), {"bias": bias, "lo": lo, "hi": hi, "scale": scale}, f"MOTE_DOTS_QUADS{bits}")
+    return LayerForm(
+        suffix, (*types, *how), {"bias": bias, "lo": lo, "hi": hi, "scale": scale}, f"MOTE_DOTS_QUADS{bits}"
+    )
 
 
-def _narrow(view: View, lo: int, hi: int) -> Form:
+def _narrow(view: View, lo: int, hi: int) -> LayerForm:
     """Sums that wrap in 32 bits, and are scaled as those of int8 layers are."""
     scales = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     types = "int16_t", "int8_t", "int32_t", "int32_t", "int16_t"
     how = "mote_finish_narrow_t", "MOTE_LAYER_NO_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_NARROW"
     finish: Params = {"channel": channel_structs(_bias(view), *scales), "lo": lo, "hi": hi}
-    return Form("s16_narrow", types + how, finish, "MOTE_DOTS_QUADS32")
+    return LayerForm("s16_narrow", types + how, finish, "MOTE_DOTS_QUADS32")
 
 
 def _wide_scales(view: View) -> Structs:
@@ -141,18 +145,18 @@ def _wide_scales(view: View) -> Structs:
     return Structs("mote_wide_t", np.stack([reduced(mult), np.where(mult == 0, HIGH + 1, 15 - shift)], axis=1))
 
 
-def projection(view: View) -> Form | Refusal:
+def projection(view: View) -> LayerForm | Refusal:
     """Of a fully connected layer whose weights are an operand."""
     op, y, g = view.the(Projection), view.output, view.graph
     if y.dtype == DType.FLOAT32:
         real = _real(view, op.activation)
-        return Form(real.suffix, (*real.arguments, "MOTE_LAYER_NO_ZERO"), real.finish)
+        return LayerForm(real.suffix, (*real.arguments, "MOTE_LAYER_NO_ZERO"), real.finish)
     if op.narrow(g) and not op.rounds_once(g):
         twice = (
             _bytes(view, op.activation) if y.dtype == DType.INT8 else _narrow(view, *quantized_range(op.activation, y))
         )
         zero = "MOTE_LAYER_WEIGHT_ZERO" if y.dtype == DType.INT8 else "MOTE_LAYER_NO_ZERO"
-        return Form(f"{twice.suffix}_twice", (*twice.arguments, zero), twice.finish)
+        return LayerForm(f"{twice.suffix}_twice", (*twice.arguments, zero), twice.finish)
     lo, hi = (bound - y.zero_point for bound in quantized_range(op.activation, y))
     scale = _exact_scales(view, op.largest(g)) if op.rounds_once(g) else _wide_scales(view)
     if isinstance(scale, Refusal):
@@ -163,13 +167,13 @@ def projection(view: View) -> Form | Refusal:
     if y.dtype == DType.INT8:
         types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "mote_finish_exact8_t"
         how = "MOTE_LAYER_ZERO", plus, "MOTE_START_BIAS", "MOTE_FINISH_EXACT8", "MOTE_LAYER_WEIGHT_ZERO"
-        return Form("s8", types + how, finish | {"zero": y.zero_point})
+        return LayerForm("s8", types + how, finish | {"zero": y.zero_point})
     kind = "exact" if op.rounds_once(g) else "wide"
     weights = f"{op.input(g, 1).dtype}_t"
     types = "int16_t", weights, "int32_t", f"int{bits}_t", "int16_t", f"mote_finish_{kind}{bits}_t"
     none = "MOTE_LAYER_NO_ZERO"
     suffix = f"s16_{CTYPE_SUFFIXES[weights]}_{kind}{bits}"
-    return Form(suffix, (*types, none, plus, "MOTE_START_BIAS", f"MOTE_FINISH_{kind.upper()}", none), finish)
+    return LayerForm(suffix, (*types, none, plus, "MOTE_START_BIAS", f"MOTE_FINISH_{kind.upper()}", none), finish)
 
 
 def _exact_scales(view: View, largest: int) -> Structs | Refusal:

@@ -41,7 +41,7 @@ TURNS = (0, -1, 1)
 """The sums that may be the first to arrive not below zero, which the offset decides."""
 
 
-class Way(NamedTuple):
+class ProductForm(NamedTuple):
     """What a kernel does with a product."""
 
     neighbours: tuple[int, ...]
@@ -63,10 +63,10 @@ class Way(NamedTuple):
         return (1 << 30) + (1 << 31 + shift)
 
 
-CHOOSING = Way((0, 1, -1, 2, -2))
-ROUNDING = Way(tuple(sorted(range(-400, 401), key=abs)), rounds=True)
+CHOOSING = ProductForm((0, 1, -1, 2, -2))
+ROUNDING = ProductForm(tuple(sorted(range(-400, 401), key=abs)), rounds=True)
 """With nothing but a multiplier and an offset to choose it takes more of them to find both."""
-HALF_CHOOSING = Way((0, 1, -1, 2, -2), bits=31, half=1 << 30)
+HALF_CHOOSING = ProductForm((0, 1, -1, 2, -2), bits=31, half=1 << 30)
 """Without `fix`."""
 
 
@@ -114,7 +114,11 @@ def staircases(sums: Accumulators) -> list[Staircase]:
 
 
 def searched(
-    sums: Accumulators, factors: Ints, shift: int, way: Way = CHOOSING, limits: tuple[int, int] = (LOWEST, HIGHEST)
+    sums: Accumulators,
+    factors: Ints,
+    shift: int,
+    way: ProductForm = CHOOSING,
+    limits: tuple[int, int] = (LOWEST, HIGHEST),
 ) -> Ints | None:
     """[channels, 4]: the constants of all channels, whose sums arrive times these factors, for outputs that are cut off
     at the limits; None where one has none. A channel with one result for all sums has no multiplier, or, where the
@@ -146,7 +150,7 @@ def search(
     nearest: int,
     *,
     linear: bool,
-    way: Way = CHOOSING,
+    way: ProductForm = CHOOSING,
     limits: tuple[int, int] = (LOWEST, HIGHEST),
 ) -> Constants | None:
     """Constants with which every step is where it should be, by multipliers around `nearest`; without `fix` where the
@@ -163,13 +167,15 @@ def search(
 
 
 def room_of(
-    stairs: Staircase, factor: int, shift: int, mult: int, way: Way, limits: tuple[int, int]
+    stairs: Staircase, factor: int, shift: int, mult: int, way: ProductForm, limits: tuple[int, int]
 ) -> tuple[int, int]:
     """The least and the largest c with which the steps are right; the one is above the other where there is none."""
     return _Arriving(factor, mult, shift, way, limits).bounds(stairs)
 
 
-def best_multiplier(stairs: Staircase, factor: int, shift: int, nearest: int, way: Way, limits: tuple[int, int]) -> int:
+def best_multiplier(
+    stairs: Staircase, factor: int, shift: int, nearest: int, way: ProductForm, limits: tuple[int, int]
+) -> int:
     """The multiplier near `nearest` whose bounds of c are the furthest apart. That is concave, so it is found by
     comparing two in the middle."""
 
@@ -191,7 +197,7 @@ class _Arriving:
     factor: int
     mult: int
     shift: int
-    way: Way
+    way: ProductForm
     limits: tuple[int, int]
 
     def fits(self, stairs: Staircase, offset: int) -> bool:

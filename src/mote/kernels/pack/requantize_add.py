@@ -16,18 +16,18 @@ LARGEST = 1 << 25
 
 
 @dataclass(frozen=True)
-class Precision:
+class AddPrecision:
     """A way to add: clamp(((a * x >> dropped) + (b * y >> dropped) + c) >> shift)."""
 
     shift: int
     dropped: int = 0
 
 
-ONE_STEP = Precision(21)
+ONE_STEP = AddPrecision(21)
 """How `mote_add_s8.h` adds."""
 
 
-def affine(want: Ints, ratio_a: float, ratio_b: float, precision: Precision) -> tuple[tuple[int, int], int] | None:
+def affine(want: Ints, ratio_a: float, ratio_b: float, precision: AddPrecision) -> tuple[tuple[int, int], int] | None:
     """(p, q), r with clamp(((p * a >> dropped) + (q * b >> dropped) + r) >> shift) == want[a + 128, b + 128] for all
     int8 a, b.
 

@@ -13,7 +13,17 @@ from mote.graph.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Signature, View
-from mote.kernels.pack.forest import BYTES, HALVES, WORDS, Slots, Table, plain_slots, plain_type, slots_of, table_of
+from mote.kernels.pack.forest import (
+    BYTES,
+    HALVES,
+    WORDS,
+    ForestTable,
+    Slots,
+    plain_slots,
+    plain_type,
+    slots_of,
+    table_of,
+)
 from mote.ops.classical.forest import FEATURE_TYPES, SUM_TYPES, Forest, Trees
 
 TYPES = {
@@ -134,10 +144,10 @@ def _plain(view: View) -> Packed | Refusal:
 def _ranked(view: View) -> Packed | Refusal:
     """Features become codes first; elements are the smallest that can hold the forest."""
     trees, leaves, x, y = view.the(Forest).trees, view.once(_leaves), view.input.dtype, view.output.dtype
-    table: Table | Refusal = Refusal("it has no trees")
+    table: ForestTable | Refusal = Refusal("it has no trees")
     for width in (BYTES, HALVES, WORDS):
         table = table_of(trees, slots_of(trees, width, x), width, leaves.number)
-        if isinstance(table, Table):
+        if isinstance(table, ForestTable):
             break
     if isinstance(table, Refusal):
         return table
@@ -156,7 +166,7 @@ def _ranked(view: View) -> Packed | Refusal:
     return replace(found, scratch=max(slots.count, 1) * width.code.itemsize)
 
 
-def _walked(view: View, table: Table, made: Instance, params: Params, first: float, level: float) -> Packed:
+def _walked(view: View, table: ForestTable, made: Instance, params: Params, first: float, level: float) -> Packed:
     """A table that is walked, with what its features take first, and each level."""
     op, leaves, width = view.the(Forest), view.once(_leaves), table.width
     trees = op.trees
