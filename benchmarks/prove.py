@@ -143,7 +143,7 @@ FOR_DSP = "only kernels for cores with DSP instructions call it"
 NOT_YET = "no model of the proofs has it yet; the tests call it under the sanitizers"
 REGIONS = "Eva does not see that comparisons leave no NaN; mutants of its parameters run under the sanitizers"
 FOR_FPU = "only kernels for cores with an FPU call it"
-MENDING = ("line", "one", "pixels", "place", "row", "rows", "suspect")
+PATCHING = ("line", "one", "pixels", "place", "row", "rows", "suspect")
 BLOCKS = (
     "block4_f32",
     "block4_rows_f32",
@@ -160,7 +160,7 @@ SAMPLES = ("cubic_far", "cubic_near", "grid_sample_f32", "reflected", "sample", 
 CELLS = ("max_roi_pool_f32", "roi_edge", "roi_most", "roi_pixel", "roi_align_f32", "roi_axis", "roi_cell", "roi_place")
 ALONE = ("other_side", "add_even_s8", "mul_steps_s8", "forest_key_f32", "forest_key_s32", "modulo", "wrapping_power")
 UNREACHED = {
-    **{f"mote_mend_{name}": FOR_DSP for name in MENDING},
+    **{f"mote_patch_{name}": FOR_DSP for name in PATCHING},
     **{f"mote_{name}f": NOT_YET for name in ANGLES},
     **{f"mote_{name}": REGIONS for name in (*SAMPLES, "sample_place", *CELLS, "roi_sample")},
     **{f"mote_{name}": NOT_YET for name in ALONE},

@@ -154,7 +154,7 @@ def test_what_an_image_cannot_be_is_refused(options: dict[str, object], reason: 
         mote.pack(DIGITS, **options)  # type: ignore[arg-type]
 
 
-def mended(data: bytes) -> bytes:
+def patched(data: bytes) -> bytes:
     """An image with the checksum of what it holds now."""
     crc = zlib.crc32(data[format.CHECKED_FROM : HEADER.unpack(data)["bytes"]])
     return data[:12] + crc.to_bytes(4, "little") + data[16:]
@@ -196,7 +196,7 @@ def test_changed_images_with_a_right_checksum_are_refused_or_read(mode: str) -> 
             changed[at] = rng.choice((0, 1, 255, rng.randrange(256), changed[at] ^ 1 << rng.randrange(8)))
         if bytes(changed[:4]) != format.BEGINS or HEADER.unpack(bytes(changed))["bytes"] > len(changed):
             continue
-        seen[attempt(mended(bytes(changed))) is not None] += 1
+        seen[attempt(patched(bytes(changed))) is not None] += 1
     assert all(seen.values()), seen
 
 

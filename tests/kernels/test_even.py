@@ -18,7 +18,7 @@ from mote.kernels import catalogue
 from mote.kernels.armv7em.planar import Planar
 from mote.kernels.contract import NHWC, View
 from mote.kernels.pack.loose import loosened
-from mote.kernels.pack.mend import layer_sums_of, loose_channels
+from mote.kernels.pack.patch import layer_sums_of, loose_channels
 from mote.kernels.pack.requantize import staircases
 from mote.kernels.pack.requantize_even import single_scale
 from mote.ops.common import Axis
@@ -63,11 +63,11 @@ def test_dsp() -> None:
     check_cases(some(found), Program(emulated("cortex-m4")))
 
 
-MENDED = (7, 8, 10, 11, 14)
+PATCHED = (7, 8, 10, 11, 14)
 """Layers among the following ones that have every family of kernels between them."""
 
 
-def mended_layers() -> Iterator[Graph]:
+def patched_layers() -> Iterator[Graph]:
     """Sums that are scaled by little, so that single precision makes halves of some products."""
     for seed in range(3):
         layers = Layers(seed)
@@ -123,25 +123,25 @@ class Written(Case):
 
 
 @pytest.mark.soak
-def test_mended_vectors() -> None:
+def test_patched_vectors() -> None:
     """Those of Helium, in lanes."""
     found = []
-    for seed, g in enumerate(mended_layers()):
+    for seed, g in enumerate(patched_layers()):
         if loose_channels(View(g, g.ops)):
             made = aimed(g, seed + 1)
-            kernels = [k for k in offered(made, made.ops[0], HELIUM) if k.name.startswith("mended_")]
+            kernels = [k for k in offered(made, made.ops[0], HELIUM) if k.name.startswith("patched_")]
             found += [Written(made, made.ops[0], kernel, seed + 1) for kernel in kernels]
     seen = {case.kernel.family for case in found}
-    assert {"pointwise4_mended", "depthwise_taps_mended", "fully_connected8_mended"} <= seen, seen
+    assert {"pointwise4_patched", "depthwise_taps_patched", "fully_connected8_patched"} <= seen, seen
     check_cases(found, Program(emulated("cortex-m55")))
 
 
 @pytest.mark.parametrize("line", [0, pytest.param(12, marks=pytest.mark.soak)])
-def test_mended(line: int) -> None:
-    """Kernels whose results are mended, at sums that they are wrong for."""
+def test_patched(line: int) -> None:
+    """Kernels whose results are patched, at sums that they are wrong for."""
     found = []
-    for seed, g in enumerate(mended_layers()):
-        if not ((FUZZ or seed in MENDED) and loose_channels(View(g, g.ops))):
+    for seed, g in enumerate(patched_layers()):
+        if not ((FUZZ or seed in PATCHED) and loose_channels(View(g, g.ops))):
             continue
         made = aimed(g, seed + 1)
         layout = Planar(line, 1) if line else NHWC
@@ -151,11 +151,18 @@ def test_mended(line: int) -> None:
         if isinstance(g.ops[0], DepthwiseConv2D):
             reads = catalogue.wanted_layout(View(made, made.ops), DSP)
             views = [] if reads is None else [{"reads": reads}]
-        kernels = [k for view in views for k in offered(made, made.ops[0], DSP, **view) if k.name.startswith("mended_")]
+        kernels = [
+            k for view in views for k in offered(made, made.ops[0], DSP, **view) if k.name.startswith("patched_")
+        ]
         found += [Written(made, made.ops[0], kernel, seed + 1) for kernel in kernels]
     seen = {case.kernel.family for case in found}
-    assert {"pointwise4x2_pair_mended", "conv4x2_wide_mended", "pointwise3_pair_mended", "conv3_wide_mended"} <= seen
-    assert line or {"fully_connected4_mended", "depthwise3_mended", "depthwise_wide_mended"} <= seen, seen
+    assert {
+        "pointwise4x2_pair_patched",
+        "conv4x2_wide_patched",
+        "pointwise3_pair_patched",
+        "conv3_wide_patched",
+    } <= seen
+    assert line or {"fully_connected4_patched", "depthwise3_patched", "depthwise_wide_patched"} <= seen, seen
     check_cases(some(found), Program(emulated("cortex-m4")))
 
 

@@ -42,7 +42,7 @@ ELSEWHERE = frozenset(
     }
 )
 """Kernels of headers that others share with them, whose checks are tried there."""
-UNCHECKED = ("mended", "affine")
+UNCHECKED = ("patched", "affine")
 """Parts of the names of kernels that are not tried: of those that no runtime has, since nothing checks their
 parameters, and of those of QONNX, whose checks are those of the kernels that they are variants of."""
 WANTED = tuple(

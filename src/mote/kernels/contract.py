@@ -205,7 +205,7 @@ class Packed:
     moves: bool = False
     """It copies elements whatever their type is: to its row functions they are bytes."""
     row_index: bool = False
-    """The row function is told which row it computes: `(&params, rows, y, out)`."""
+    """The row function takes the number of the row that it computes: `(&params, rows, y, out)`."""
     group: int = 1
     """How many output rows it wants to compute at once, by rows."""
     tile: tuple[int, int] = (1, 1)

@@ -68,7 +68,7 @@ class Costs:
     """What fetching code costs."""
 
     def on(self, memory: Reads, code: Reads | None = None) -> Costs:
-        """The same where constants lie in a memory, and code in another one, or in one that answers at once."""
+        """Costs with constants in one memory and code in another, or in one without wait states."""
         return replace(self, memory=memory, code=code or Reads())
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:

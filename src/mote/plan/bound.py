@@ -26,7 +26,7 @@ def lower_bound(rows: RowGraph, order: Sequence[RowNode] | None = None, moments:
 
 
 def _with_least_sums(rows: RowGraph) -> RowGraph:
-    """The same rows with running sums so small that the bound holds for operators that run whole, without sums, too.
+    """The rows with running sums so small that the bound holds for operators that run whole, without sums, too.
     Those keep the rows that they read until they have all of them: while the sums would live, one row at least, unless
     the rows have to be kept for another reader anyway."""
     size = list(rows.size)

@@ -163,7 +163,7 @@ class _Checker:
                 raise PlanError(f"the rows of '{op.name}' do not arrive one after another")
 
     def _check_strip(self, tensor: int, who: str) -> None:
-        """Who is told only where a tensor begins finds its rows one after another."""
+        """A kernel that gets a pointer to row 0 only needs contiguous rows."""
         buffer = self.plan.place.get(tensor)
         if buffer is None:
             return

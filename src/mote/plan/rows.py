@@ -142,7 +142,7 @@ class RowGraph:
     """The store of the running sums of an operator."""
 
     def unaligned(self) -> RowGraph:
-        """The same rows without the bytes that alignment adds."""
+        """The rows without the bytes that alignment adds."""
         stores = (self.stores[s] for s in self.store_of)
         return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in stores))
 

@@ -63,7 +63,7 @@ class Offers:
         return found
 
     def of(self, graph: Graph) -> Offers:
-        """The same for another graph of the same layers."""
+        """Offers for another graph of the same layers."""
         return Offers(graph)
 
     def pinned(self, ops: Numbers) -> set[str]:
@@ -146,7 +146,7 @@ class Offers:
 
 @lru_cache(maxsize=2)
 def offers(graph: Graph) -> Offers:
-    """Those of a graph whose operators are in the order in which they run."""
+    """Offers of kernels for a graph whose operators are in execution order."""
     return Offers(graph)
 
 

@@ -162,7 +162,7 @@ def _placed(
 def _tightened(
     items: Sequence[Item], overlays: Overlays, units: Sequence[Unit], at: dict[int, int], peak: int
 ) -> dict[int, int]:
-    """The same units in as little memory as was found, not just in what there is."""
+    """Units placed in as little memory as possible, not just in what there is."""
     goal = min(peak, live_peak([items[i] for u in units for i in u.items]))
     return min(at, _placed(items, overlays, units, goal), key=lambda found: _end(items, found)) if at else at
 

@@ -69,16 +69,16 @@ PROVEN = {
 """Models of the proofs, and in which mode they are compiled: the smallest ones with these kernels."""
 TUNED = ["0=winograd2", "2=pointwise4x2_wide_add", "19=fully_connected8_pairs"]
 """Kernels that so small an image would not be worth."""
-MENDED = ["CONV_2D0=pointwise3_pair_mended", "FULLY_CONNECTED1=fully_connected4_mended"]
-MENDED_LANES = [
-    "CONV_2D0=pointwise4_mended",
-    "FULLY_CONNECTED1=fully_connected8_mended",
-    "DEPTHWISE_CONV_2D2=depthwise_taps_mended",
+PATCHED = ["CONV_2D0=pointwise3_pair_patched", "FULLY_CONNECTED1=fully_connected4_patched"]
+PATCHED_LANES = [
+    "CONV_2D0=pointwise4_patched",
+    "FULLY_CONNECTED1=fully_connected8_patched",
+    "DEPTHWISE_CONV_2D2=depthwise_taps_patched",
 ]
 AVR_PORT = Path(__file__).with_name("avr_port.c")
 SMALL_ENOUGH = ("lstm", "mixed", "norms", "numbers", "svdf")
 """Models that `make test` runs on an AVR: fixed point of 8, 16 and 32 bits."""
-TOO_LARGE = ("blocks", "planar", "even", "mended", "mended_lanes", "mended_quads")
+TOO_LARGE = ("blocks", "planar", "even", "patched", "patched_lanes", "patched_quads")
 """Their constants, which lie in RAM there, leave no room for a stack."""
 LONG_DOUBLE = ("pairs", "proven_boxes")
 """Computed in double precision: a compiler whose `double` has 32 bits refuses them."""
@@ -160,9 +160,9 @@ def variable(net: Net) -> bytes:
     return net.finish(y)
 
 
-def mended(*which: int) -> Model:
+def patched(*which: int) -> Model:
     """Layers with sums that the quick kernels round to the wrong side."""
-    layers = list(test_even.mended_layers())
+    layers = list(test_even.patched_layers())
     return side_by_side(layers[i] for i in which)
 
 
@@ -200,9 +200,9 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "sequences": (prove.SMALL["built"](), {}),
         "even": (provable.even(), {"shrink": False}),
         "affine": (qonnx_models.network(0, 4, 4), {}),
-        "mended": (mended(5, 7), dsp | {"shrink": False, "kernels": MENDED}),
-        "mended_quads": (mended(10), dsp | {"shrink": False}),
-        "mended_lanes": (mended(5, 7, 8), {"target": HOST_HELIUM, "shrink": False, "kernels": MENDED_LANES}),
+        "patched": (patched(5, 7), dsp | {"shrink": False, "kernels": PATCHED}),
+        "patched_quads": (patched(10), dsp | {"shrink": False}),
+        "patched_lanes": (patched(5, 7, 8), {"target": HOST_HELIUM, "shrink": False, "kernels": PATCHED_LANES}),
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
 

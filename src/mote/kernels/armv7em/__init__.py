@@ -16,10 +16,10 @@ from mote.kernels.armv7em import (
     winograd,
 )
 from mote.kernels.pack.affine_layers import affines
-from mote.kernels.pack.mend import mended
+from mote.kernels.pack.patch import patched
 
-MENDED = tuple(
-    mended(kernel)
+PATCHED = tuple(
+    patched(kernel)
     for kernel in (*gemm4x2.KERNELS, *gemm.KERNELS, *vector.KERNELS, *depthwise_planar.KERNELS)
     if "sparse" not in kernel.name
 )
@@ -40,6 +40,6 @@ KERNELS = (
     *lines.KERNELS,
     *recurrent.KERNELS,
     *gemm.CODED,
-    *MENDED,
+    *PATCHED,
     *AFFINE,
 )

@@ -180,7 +180,7 @@ def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str
 def _functions(
     name: str, way: DepthwiseGemm, stride: int, line: int, count: int, width: int, form: tuple[str, int]
 ) -> tuple[Instance, ...]:
-    """The code of the depthwise convolution: of one row, and of two that lie one behind another or anywhere."""
+    """The code of the depthwise convolution: of one row, and of two that are contiguous or anywhere."""
     shape = Shape(width // BLOCK, None, stride)
     block = count // 2 * WORD
     to = Outputs("strh", 4, block, width // BLOCK * block, WORD)

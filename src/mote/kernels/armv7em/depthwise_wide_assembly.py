@@ -9,7 +9,7 @@ products of padding are left out. Weights of 8 bits are unpacked when they are l
 Registers: r0 the weights, r1 where in its line a block lies, r4 and up the sums, and the others for inputs and
 weights: either all weights of a row stay and inputs pass by, or the other way round, whichever is shorter.
 
-Rows lie anywhere, with pointers to them on the stack; or, `near`, one behind another: then r1 is where a block's next
+Rows lie anywhere, with pointers to them on the stack; or, `near`, contiguous: then r1 is where a block's next
 row lies, and how far it is to the one behind is built into the code.
 """
 
@@ -50,7 +50,7 @@ class Block:
     pixels: range
     weights: Weights = "w16"
     near: int = 0
-    """Bytes from a row to the next, where they lie one behind another."""
+    """Bytes from a row to the next, where they are contiguous."""
 
     @cached_property
     def products(self) -> list[Product]:

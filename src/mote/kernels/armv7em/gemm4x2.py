@@ -66,7 +66,7 @@ def target_of(view: View) -> OutputPlaces | Refusal:
 
 
 def _stream(view: View, source: PixelBytes, weights: Weights) -> Stream | Refusal:
-    """That of three pixels, unless lines of a window have bytes left over: these come two to a word, in order."""
+    """The weights of the three-pixel kernel, unless window rows have bytes left over: those come two to a word."""
     if source.rest == 0:
         return view.once(DENSE[weights])
     w = view.constant(1).astype(np.int64)

@@ -8,7 +8,7 @@ Registers: r0-r3 the sums of four pixels for the first channel of a pair, r4-r7 
 inputs and the stream come from; r10-r12 and lr inputs and weights. r8 stands 8 bytes before the next step's inputs, r9
 one word before its weights, so that the last load of a step can move it.
 
-Loads come one behind another: on a Cortex-M4 each but the first then takes one cycle. A step of two products of each
+Loads come contiguous: on a Cortex-M4 each but the first then takes one cycle. A step of two products of each
 sum takes 16 cycles, 8 of them multiplications.
 """
 
@@ -47,7 +47,7 @@ class PixelBytes:
     words: int
     rest: int
     ready: bool = False
-    """All blocks are there already, widened, one behind another."""
+    """All blocks are there already, widened and contiguous."""
 
     @property
     def pointers(self) -> int:
@@ -312,7 +312,7 @@ def _steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
 
 
 def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
-    """The same with a load beside every multiplication but two, for cores that start both in one cycle: a register is
+    """Products with a load beside all but two of them, for cores that issue both in one cycle: a register is
     loaded anew as soon as it was used, and not used before the next cycle."""
 
     def load(i: int, p: int) -> str:

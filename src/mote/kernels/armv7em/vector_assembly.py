@@ -2,7 +2,7 @@
 
 Registers: r0-r7 the sums, of which every other one is that of two outputs together, d0 + 256 d1; r8 and r9 where inputs
 and weights come from, each one word before the next, so that the last load of a pass can move it; r10-r12 and lr inputs
-and weights. Loads come one behind another, as many as registers are free: 37 cycles of a Cortex-M4 for 32 products, 24
+and weights. Loads follow one another, as many as registers are free: 37 cycles of a Cortex-M4 for 32 products, 24
 of them multiplications and what separates two outputs' weights.
 """
 

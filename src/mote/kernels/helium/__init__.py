@@ -2,8 +2,8 @@
 
 from mote.kernels.helium import arithmetic, depthwise, gemm, pool, vector
 from mote.kernels.pack.affine_layers import affines
-from mote.kernels.pack.mend import mended
+from mote.kernels.pack.patch import patched
 
-MENDED = tuple(mended(k) for k in (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS))
+PATCHED = tuple(patched(k) for k in (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS))
 AFFINE = affines(*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS)
-KERNELS = (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS, *arithmetic.KERNELS, *pool.KERNELS, *MENDED, *AFFINE)
+KERNELS = (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS, *arithmetic.KERNELS, *pool.KERNELS, *PATCHED, *AFFINE)

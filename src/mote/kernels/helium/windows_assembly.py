@@ -1,4 +1,4 @@
-"""The assembly that packs windows for `mote_gemm4_s8.h`: those of neighbouring pixels, one behind another.
+"""The assembly that packs windows for `mote_gemm4_s8.h`: those of neighbouring pixels, contiguous.
 
 r0 is where the next bytes go, lr counts pixels, and the other registers are rows of the window. Each row is loaded in
 vectors, the last one of which is predicated so that nothing behind the window is read, and stored in whole vectors:

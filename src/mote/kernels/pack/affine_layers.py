@@ -26,7 +26,7 @@ class _PlainConv2D(Conv2D):
 
 
 class _PlainDepthwiseConv2D(DepthwiseConv2D):
-    """The same of a depthwise convolution."""
+    """A depthwise convolution whose requantization is that of an affine layer."""
 
     layer: AffineLayer
 
@@ -35,7 +35,7 @@ class _PlainDepthwiseConv2D(DepthwiseConv2D):
 
 
 class _PlainFullyConnected(FullyConnected):
-    """The same of a fully connected layer."""
+    """A fully connected layer whose requantization is that of an affine layer."""
 
     layer: AffineLayer
 
@@ -84,5 +84,5 @@ def affine(kernel: Kernel) -> Kernel:
 
 
 def affines(*kernels: Kernel) -> tuple[Kernel, ...]:
-    """The same of those that compute one layer."""
+    """Kernels of affine layers, from those that compute a single layer."""
     return tuple(affine(k) for k in kernels if len(k.computes) == 1 and k.computes[0] in PLAIN)

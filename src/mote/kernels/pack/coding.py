@@ -175,7 +175,7 @@ class Coding:
 
     @property
     def nbits(self) -> int:
-        """Those of the weights and of the table of values."""
+        """Bits of the coded weights and of the table of values."""
         return int(self.least[0][0]) + 8 * self.values.size
 
     @property

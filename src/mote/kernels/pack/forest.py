@@ -75,7 +75,7 @@ class Slot:
 
 
 def keys_of(values: Array) -> Ints:
-    """Integers that compare as the values do: the bits of real numbers, so that zeros are neighbours."""
+    """Integers that compare as the values do: the bits of floats, so that zeros are neighbours."""
     if values.dtype != np.float32:
         return values.astype(np.int64)
     bits = values.view(np.int32).astype(np.int64)
@@ -95,7 +95,7 @@ class Slots:
     """Elements of a threshold."""
 
     def ordered(self, order: Sequence[int]) -> Slots:
-        """The same with slots in another order."""
+        """The features with their slots in another order."""
         place = np.argsort(np.array(order, np.int64))
         return replace(self, slots=tuple(self.slots[i] for i in order), slot=place[self.slot])
 

@@ -1,4 +1,4 @@
-"""What the macros of `mote_layer.h` are told of a layer: types, and what becomes of its sums."""
+"""The arguments of the macros of `mote_layer.h`: the types of a layer, and what becomes of its accumulators."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class _Made:
 
     @property
     def facts(self) -> tuple[str | int, ...]:
-        """What `MOTE_LINES_FITS` is told: the elements between steps, and what there is to check."""
+        """The arguments of `MOTE_LINES_FITS`: the elements between steps, and what there is to check."""
         return max(self.top, 1), " && ".join(self.checks)
 
     def _check(self, op: Op, packed: Packed, step: int) -> str:

@@ -1,4 +1,5 @@
-"""Layers of which a few results may be off by one in some channels: kernels compute those, and mend them."""
+"""Round-to-even layers in which some channels have no exact constants: the kernel rounds once and patches the few
+results that are off by one (`patch.py`)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class LooseConv2D(Conv2D):
 
 
 class LooseFullyConnected(FullyConnected):
-    """The same of a fully connected layer."""
+    """A fully connected layer in which some channels are off by one for a few accumulators."""
 
     loose: tuple[int, ...] = ()
 
@@ -34,7 +35,7 @@ class LooseFullyConnected(FullyConnected):
 
 
 class LooseDepthwiseConv2D(DepthwiseConv2D):
-    """The same of a depthwise convolution."""
+    """A depthwise convolution in which some channels are off by one for a few accumulators."""
 
     loose: tuple[int, ...] = ()
 

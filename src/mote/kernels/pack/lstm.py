@@ -39,7 +39,7 @@ def lstm_sizes(view: View) -> Params:
 
 
 def lstm_matrices(view: View) -> dict[int, Matrix]:
-    """Those of integer weights, by position."""
+    """The matrices of an LSTM that have integer weights, by the position of the input."""
     op, g = view.the(LstmLayer), view.graph
     matrices = {}
     for position in op.matrices(g):

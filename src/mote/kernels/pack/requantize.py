@@ -103,7 +103,7 @@ class Staircase:
 
 
 def staircases(sums: Accumulators) -> list[Staircase]:
-    """Those of all channels."""
+    """The staircases of all channels."""
     first, last = sums.outputs(sums.low), sums.outputs(sums.high)
     values = np.arange(-127, 128)[:, None]
     scales = np.ldexp(np.maximum(sums.mult, 1).astype(np.float64), sums.shift - 31)

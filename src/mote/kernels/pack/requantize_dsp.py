@@ -65,7 +65,7 @@ class Narrow:
         return np.where(self.constant, 0, (bias << self.scale) + self.offset)
 
     def unsigned(self) -> Narrow:
-        """The same with outputs that are 128 more, in 0..255."""
+        """The constants for outputs that are 128 more, in 0..255."""
         return replace(self, add=self.add + (128 << self.shift))
 
 

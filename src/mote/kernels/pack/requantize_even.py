@@ -36,7 +36,7 @@ def single_scale(real: float) -> tuple[int, int]:
 
 
 def even_sums(real: float, zero: int, limit: int) -> Accumulators:
-    """Those of one channel that are no farther from zero than `limit`."""
+    """The accumulators of one channel, no farther from zero than `limit`."""
     mult, shift = once_multiplier(real, zero, limit, even=True)
     ends = np.array([limit])
     return Accumulators(-ends, ends, np.array([mult]), np.array([shift]), zero, np.array([real]), even=True)

@@ -40,7 +40,7 @@ SCALES = 4
 MOST_SHIFT = 16
 """The largest shift that narrows; layers that share one share the code."""
 CONSTANT_MULT = 1 << 30
-"""That of a channel with one result, whose sums are zero."""
+"""The multiplier of a channel with one result, whose accumulators are zero."""
 
 
 @dataclass(frozen=True)

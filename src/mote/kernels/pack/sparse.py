@@ -1,4 +1,4 @@
-"""Weights without their blocks of zeros, for kernels that are told with each block where its inputs are."""
+"""Weights without their blocks of zeros, for kernels that read with each block where its inputs are."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ TURNED, LINES = "_turned", "_lines"
 
 @dataclass(frozen=True)
 class _Form:
-    """What `mote_batch_matmul.h` is told of types: the parameters, the elements of both operands, products and their
+    """The types that `mote_batch_matmul.h` takes: the parameters, the elements of both operands, products and their
     sums, results, zero points, how sums are added up, what becomes of them, and what adds up many at once."""
 
     params: str

@@ -39,7 +39,7 @@ CODE, SEARCH, FEATURE = 14, 9, 18
 LOOP, TREE = 12, 14
 """About the cycles of a node, and of a tree, where trees are tables."""
 BRANCH, RESULT = 4.5, 5
-"""The same where they are code."""
+"""About the cycles of a node, and of a tree, where trees are code."""
 KEY = 3
 """More of a node, where a feature is a float32 number."""
 MAYBE_NONE = "features that may be no numbers are made codes first"

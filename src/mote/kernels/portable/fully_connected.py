@@ -58,7 +58,7 @@ def plain_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
 
 
 def packed_params(view: View, weights: NDArray[np.int8]) -> Params:
-    """The same, whether constants are exact or not."""
+    """Parameters with interleaved weights, whether the constants are exact or not."""
     fours = weights.shape[0] // 4 * 4
     packed = np.concatenate([interleave(weights[:fours], 4), weights[fours:].reshape(-1)])
     return _common(view) | {"weights": packed, "channel": view.once(channels_of)}

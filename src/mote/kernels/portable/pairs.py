@@ -53,7 +53,7 @@ def _plain(name: str, kind: type[Binary], types: Collection[DType], header: str 
 
 
 def _of_any(name: str, kind: type[Binary], types: Collection[DType] = INTEGERS) -> tuple[Kernel, Kernel]:
-    """A function that is written alike for integers and for real numbers."""
+    """A function that is written alike for integers and floats."""
 
     def real(view: View) -> Packed:
         return plain_kernel(view, name, f"MOTE_{name.upper()}")
@@ -62,7 +62,7 @@ def _of_any(name: str, kind: type[Binary], types: Collection[DType] = INTEGERS) 
 
 
 def _comparison(name: str, kind: type[Comparison]) -> tuple[Kernel, ...]:
-    """Of numbers that stand for themselves, and of codes with scales."""
+    """Comparisons of unquantized and of quantized tensors."""
 
     def scaled(view: View) -> Packed | Refusal:
         op, g = view.the(Comparison), view.graph

@@ -44,7 +44,7 @@ LIMITS = {
     DType.UINT64: ("0", "UINT64_MAX", "18446744073709551616.0f"),
     DType.INT64: ("INT64_MIN", "INT64_MAX", "9223372036854775808.0f"),
 }
-"""The least and the largest integer, and the first real number that is too large, in C."""
+"""The least and the largest integer, and the first float that is too large, in C."""
 OTHERS = frozenset({DType.UINT8, DType.INT16, DType.UINT16})
 REAL = frozenset({DType.FLOAT32})
 EVEN = Refusal("halves are rounded to even")

@@ -1,7 +1,7 @@
 """Functions of one tensor, element by element: `mote_lut_s8.h` for all of them between bytes, `mote_unary_f32.h` and
-`mote_functions_f32.h` for real numbers, and of int16 those that are interpolated (`mote_lut_s16.h`,
-`mote_sigmoid_s16.h`), linear (`mote_linear_s16.h`) or roots (`mote_sqrt_s16.h`); `mote_integers.h` for integers that
-stand for themselves."""
+`mote_functions_f32.h` for float32, and of int16 those that are interpolated (`mote_lut_s16.h`,
+`mote_sigmoid_s16.h`), linear (`mote_linear_s16.h`) or roots (`mote_sqrt_s16.h`); `mote_integers.h` for unquantized
+integers."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ WORDS = {
 
 
 def _plain(macro: str, name: str, op: type[Op], *types: DType) -> Kernel:
-    """A function of integers that stand for themselves."""
+    """An element-wise function of unquantized integers."""
 
     def pack(view: View) -> Packed | Refusal:
         if isinstance(view.op, unary_math.Abs) and view.op.rescales(view.input):

@@ -1,4 +1,4 @@
-"""Functions of two tensors of integers that stand for themselves: `mote_whole_pairs.h`, with expressions built in."""
+"""Element-wise binary functions of unquantized integers: `mote_whole_pairs.h`, with expressions built in."""
 
 from __future__ import annotations
 

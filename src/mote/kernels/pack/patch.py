@@ -1,5 +1,5 @@
 """Kernels of layers that round to even, where some channels have no constants that are exact: those have constants that
-are wrong for a few sums, whose results are mended (`mote_mend_s8.h`)."""
+are wrong for a few accumulators, whose results are patched (`mote_patch_s8.h`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOOSE: dict[type[Op], type[Op]] = {
 LAYERS = Conv2D | DepthwiseConv2D | FullyConnected
 
 
-def mended(kernel: Kernel) -> Kernel:
+def patched(kernel: Kernel) -> Kernel:
     """The kernel for layers some of whose channels it has no constants for."""
 
     def pack(view: View) -> Packed | Refusal:
@@ -47,7 +47,7 @@ def mended(kernel: Kernel) -> Kernel:
         base = kernel.bind(View(view.graph, (_loose(view, loose),), view.reads, view.writes, view.small))
         return base if isinstance(base, Refusal) else _wrapped(view, base, loose)
 
-    return replace(kernel, name=f"{kernel.name}_mended", pack=pack, costs=kernel.costs or kernel.name)
+    return replace(kernel, name=f"{kernel.name}_patched", pack=pack, costs=kernel.costs or kernel.name)
 
 
 def layer_sums_of(view: View) -> Accumulators:
@@ -98,25 +98,25 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
         return Refusal("values are computed anew in NHWC and in lines of channels only")
     dry = "_DRY" if base.scratch is None else ""
     ending = f"ROWS{dry}" if not flat else "FLAT" if dry else "FLAT_WORKING"
-    instances = [*base.instances, Instance(f"MOTE_MENDED_{ending}", (base.name,))]
-    instances += [Instance(f"MOTE_MENDED_ROW{dry}", (base.name, base.row))] if base.row else []
-    instances += [Instance(f"MOTE_MENDED_SEVERAL{dry}", (base.name, base.rows))] if base.rows else []
+    instances = [*base.instances, Instance(f"MOTE_PATCHED_{ending}", (base.name,))]
+    instances += [Instance(f"MOTE_PATCHED_ROW{dry}", (base.name, base.row))] if base.row else []
+    instances += [Instance(f"MOTE_PATCHED_SEVERAL{dry}", (base.name, base.rows))] if base.rows else []
     return replace(
         base,
-        name=f"mended_{base.name}",
-        params={"plain": base.params, "mend": _mend(view, loose, base)},
-        row=f"mended_{base.row}" if base.row else "",
-        rows=f"mended_{base.rows}" if base.rows else "",
+        name=f"patched_{base.name}",
+        params={"plain": base.params, "patch": _patch(view, loose, base)},
+        row=f"patched_{base.row}" if base.row else "",
+        rows=f"patched_{base.rows}" if base.rows else "",
         instances=tuple(instances),
         beats=(),
         family="",
-        headers=(*base.headers, "mend_s8"),
+        headers=(*base.headers, "patch_s8"),
         costs="",
     )
 
 
-def _mend(view: View, loose: tuple[int, ...], base: Packed) -> Params:
-    """`mote_mend_t`."""
+def _patch(view: View, loose: tuple[int, ...], base: Packed) -> Params:
+    """`mote_patch_t`."""
     op, weights, sums = view.op, view.constant(1), layer_sums_of(view)
     assert isinstance(op, LAYERS) and sums.real is not None
     which, depthwise = np.array(loose), isinstance(op, DepthwiseConv2D)
@@ -137,7 +137,7 @@ def _mend(view: View, loose: tuple[int, ...], base: Packed) -> Params:
         "before": before,
         "count": len(loose),
         "output": output_params(op.activation, y),
-        "channel": Structs("mote_mended_t", np.concatenate(columns, axis=1)),
+        "channel": Structs("mote_patched_t", np.concatenate(columns, axis=1)),
         "suspects": suspects(sums, loose).reshape(-1).astype(np.uint32),
         "weights": np.ascontiguousarray(own),
     }
