@@ -116,7 +116,7 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
 
 
 def _patch(view: View, loose: tuple[int, ...], base: Packed) -> Params:
-    """`mote_patch_t`."""
+    """`mote_patching_t`."""
     op, weights, sums = view.op, view.constant(1), layer_sums_of(view)
     assert isinstance(op, LAYERS) and sums.real is not None
     which, depthwise = np.array(loose), isinstance(op, DepthwiseConv2D)

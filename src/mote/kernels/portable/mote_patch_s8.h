@@ -28,7 +28,7 @@ typedef struct {
     const mote_patched_t *channel;
     const uint32_t *suspects; /* a bit for each byte, from -128 up, of each of these channels */
     const int8_t *weights; /* [count][kernel rows][kernel columns][input channels, or one] */
-} mote_patch_t;
+} mote_patching_t;
 
 static inline int32_t mote_patch_suspect(const uint32_t *suspects, uint32_t code) {
     return (int32_t)(suspects[code >> 5] >> (code & 31u) & 1u);
@@ -38,7 +38,7 @@ static inline int32_t mote_patch_suspect(const uint32_t *suspects, uint32_t code
 static inline int32_t mote_patch_place(int32_t at) { return (at & ~3) | ((at & 1) << 1) | ((at >> 1) & 1); }
 
 /* A channel's inputs of one row of the window times weights. Planar ones are 128 more than values, whose zero is -128. */
-static inline int32_t mote_patch_line(const mote_patch_t *p, const int8_t *row, const int8_t *w, int32_t channel,
+static inline int32_t mote_patch_line(const mote_patching_t *p, const int8_t *row, const int8_t *w, int32_t channel,
                                      int32_t first, int32_t lo, int32_t hi, int32_t sum) {
     for (int32_t t = lo; t < hi; t++) {
         const int32_t x = first + t * p->cols.spread;
@@ -51,7 +51,7 @@ static inline int32_t mote_patch_line(const mote_patch_t *p, const int8_t *row, 
 }
 
 /* The byte of a channel under output column x, from all that it reads. */
-MOTE_NOINLINE int8_t mote_patch_one(const mote_patch_t *p, const mote_patched_t *q, const int8_t *w,
+MOTE_NOINLINE int8_t mote_patch_one(const mote_patching_t *p, const mote_patched_t *q, const int8_t *w,
                                    const int8_t *const *rows, int32_t x) {
     const mote_span_t *s = &p->cols;
     const int32_t c = p->in_channels, first = x * s->step - s->pad;
@@ -71,7 +71,7 @@ MOTE_NOINLINE int8_t mote_patch_one(const mote_patch_t *p, const mote_patched_t 
 }
 
 /* One output row. */
-MOTE_NOINLINE void mote_patch_row(const mote_patch_t *p, const int8_t *const *rows, int8_t *out) {
+MOTE_NOINLINE void mote_patch_row(const mote_patching_t *p, const int8_t *const *rows, int8_t *out) {
     const mote_patched_t *q = p->channel;
     const int8_t *w = p->weights;
     const uint32_t more = p->line != 0 ? 0u : 128u;
@@ -90,7 +90,7 @@ MOTE_NOINLINE void mote_patch_row(const mote_patch_t *p, const int8_t *const *ro
 }
 
 /* Pixels one after another, each a vector of its own. */
-static inline void mote_patch_pixels(const mote_patch_t *p, const int8_t *in, int8_t *out, int32_t pixels) {
+static inline void mote_patch_pixels(const mote_patching_t *p, const int8_t *in, int8_t *out, int32_t pixels) {
     const mote_patched_t *q = p->channel;
     const int8_t *w = p->weights;
     for (int32_t i = 0; i < p->count; i++, q++, w += p->in_channels) {
@@ -105,7 +105,7 @@ static inline void mote_patch_pixels(const mote_patch_t *p, const int8_t *in, in
     }
 }
 
-static inline void mote_patch_rows(const mote_patch_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi) {
+static inline void mote_patch_rows(const mote_patching_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi) {
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
         mote_window_s8(&p->rows, in, y, rows);
@@ -116,7 +116,7 @@ static inline void mote_patch_rows(const mote_patch_t *p, const int8_t *in, int8
 #define MOTE_PATCHED_STRUCT(name) \
     typedef struct { \
         mote_##name##_t plain; \
-        mote_patch_t patch; \
+        mote_patching_t patch; \
     } mote_patched_##name##_t;
 
 #define MOTE_PATCHED_FLAT(name) \
