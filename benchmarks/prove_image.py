@@ -22,9 +22,8 @@ from tests.emit.image.handmade import Handmade, every_form, pushed
 import prove
 from mote.emit.image import format
 from mote.emit.image.format import Feature
-from mote.kernels import portable
+from mote.kernels import library
 
-KERNELS = Path(portable.__file__).parent
 RUNTIME = Path(format.__file__).parent / "runtime"
 BY_HAND = Path(__file__).parents[1] / "tests" / "emit" / "image"
 IMAGES = {"every form": every_form, "wide tables": lambda: every_form(Feature.WIDE), "pushed rows": pushed}
@@ -102,7 +101,7 @@ def proof(name: str, machine: str = "gcc_x86_32", kernels: Path = BY_HAND) -> pr
     with TemporaryDirectory() as folder:
         at = Path(folder)
         (at / "prove.c").write_text(harness(IMAGES[name]()), encoding="utf-8")
-        includes = " ".join(f"-I{path}" for path in (kernels, RUNTIME, KERNELS, KERNELS / "fits"))
+        includes = " ".join(f"-I{path}" for path in (kernels, RUNTIME, *library.FOLDERS, *library.FITS))
         options = [o for o in prove.OPTIONS if not o.startswith("-cpp-extra-args")]
         split = ["-eva-split-return", "full", "-eva-slevel", "2000", "-eva-auto-loop-unroll", "300"]
         command = ["frama-c", "-machdep", machine, *options, *split, f"-cpp-extra-args={prove.PORTABLE} {includes}"]

@@ -50,7 +50,7 @@ def test_events_beside_a_recording(listed: Any, tmp_path: Path) -> None:
 
 def test_events_elsewhere_or_nowhere(tmp_path: Path) -> None:
     path = recorded(tmp_path)
-    with pytest.raises(MoteError, match="has no events"):
+    with pytest.raises(MoteError, match="has no labelled events"):
         dataset(path, labelled=True)
     unknown = dataset(path).stream
     assert unknown is not None and unknown.events is None

@@ -11,7 +11,7 @@ FOLDERS: tuple[Traversable, ...] = tuple(
 )
 """Where a C compiler finds them: kernels for any core, the primitives that they are made of, and what instruction sets
 have, kernels and primitives."""
-FITS: tuple[Traversable, ...] = tuple(folder / "fits" for folder in FOLDERS)
+FITS: tuple[Traversable, ...] = tuple(folder / "fits" for folder in FOLDERS if (folder / "fits").is_dir())
 """Where it finds the functions that check the parameters of kernels (see `mote_room.h`)."""
 _added: dict[str, str] = {}
 """Files that users have brought, by name."""

@@ -183,6 +183,8 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "mixed": (mixed(), {}),
         "lstm": (test_lstm.model(lstm("int8"), lstm("float32")), {}),
         "svdf": (test_svdf.model(svdf(), svdf(state="int8", zeros=(3, -128, 9)), svdf("float32")), {}),
+        "lstm_pairs": (test_lstm.model(lstm("int8")), dsp),
+        "svdf_pairs": (test_svdf.model(svdf(), svdf(state="int8", zeros=(3, -128, 9))), dsp),
         "variable": (variable(Net(9)), {}),
         "moves": (test_scatter.every(), {}),
         "halves": (halves(Net(10)), {"shrink": False}),

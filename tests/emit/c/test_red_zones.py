@@ -70,10 +70,13 @@ def status(plan: str, folder: Path, function: str = "", place: str = "", *, once
     compiled.write(folder)
     made = 0
     for file in folder.glob("mote_*.h") if function else ():
-        wrong = rf"\g<0>    static int calls;\n    if (!calls++ || {int(not once)}) {place} = (int8_t)({place} ^ 1);\n"
-        text, count = re.subn(
-            rf"\b(?:static inline|MOTE_NOINLINE) void {function}\([^)]*\) {{\n", wrong, file.read_text()
-        )
+        wrong = f" static int calls; if (!calls++ || {int(not once)}) {place} = (int8_t)({place} ^ 1);"
+        text = file.read_text()
+        begins = [rf"\b(?:static inline|MOTE_NOINLINE) void {function}"]
+        base, _, _ = function.removeprefix("mote_").partition("_row")
+        if re.search(rf"^MOTE_(?!BY_ROWS)\w+\({base}, ", text, re.MULTILINE):  # a macro makes it
+            begins.append("static inline void mote_##name" + ("##_row" if function.endswith("_row") else ""))
+        text, count = re.subn(rf"(?:{'|'.join(begins)})\([^)]*\) {{(?= ?\\?\n)", rf"\g<0>{wrong}", text)
         file.write_text(text)
         made += count
     assert made == bool(function)

@@ -221,7 +221,7 @@ def test_wrong_options_are_told() -> None:
     model, _ = fitted("tree")
     for options, reason in (
         ({"outputs": ["scores"]}, "no output 'scores'"),
-        ({"outputs": 3}, "names of outputs"),
+        ({"outputs": 3}, "not a list of names"),
         ({"features": "int64"}, "'int64' is not one of"),
     ):
         with pytest.raises(mote.MoteError, match=reason):

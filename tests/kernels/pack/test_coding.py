@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile
+from mote.compiler.line import compile, forget
 from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.graph.region import Numbers
@@ -205,7 +205,9 @@ def compiled_plain(model: bytes, target: str) -> Compiled:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flash, "DECODER", 1 << 30)
         patch.setattr(flash, "_known", WeakKeyDictionary())
-        return compile(model, target=target, optimize="size")
+        compiled = compile(model, target=target, optimize="size")
+        forget()
+        return compiled
 
 
 @needs_litert

@@ -228,4 +228,4 @@ def _inlined(kernels: Mapping[str, str], files: Iterable[str]) -> Text:
         return INCLUDE.sub(lambda found: text(found[1]), left.pop(file, "").rstrip("\n"))
 
     whole = "\n\n".join(filter(None, map(text, files)))
-    return Text(UNUSED + re.sub(r"^static inline ", "MOTE_INLINE ", whole, flags=re.MULTILINE))
+    return Text(UNUSED + re.sub(r"^(\s*)static inline ", r"\1MOTE_INLINE ", whole, flags=re.MULTILINE))
