@@ -38,10 +38,10 @@ def becomes(before: Graph, after: Graph, *lines: str, exact: bool = True) -> Non
 
 def over_time(graph: Graph, steps: int) -> list[Array]:
     """The first outputs of inferences one after another, each with the states that the one before it left."""
-    states = {state.before: state.initial for state in graph.states}
+    states: dict[int, Array] = {}
     outputs = []
     for case in stimuli(graph, steps):
         values = graph.evaluate({**case, **states})
-        states = {state.before: values[state.after] for state in graph.states}
+        states = graph.carried(values)
         outputs.append(values[graph.outputs[0]])
     return outputs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -65,10 +67,8 @@ def compile(
     plan. A flash budget includes the code, which is built for that."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = chosen_settings(settings, options)
-    source = given_model(model, settings, example_inputs)
-    with naming(source.where), explaining():
-        graph, warnings = _read(source)
-        return _compile(CompilerInput(graph, source.where, source, warnings), settings, say)
+    with reading(given_model(model, settings, example_inputs)) as subject:
+        return _compile(subject, settings, say)
 
 
 def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compiled:
@@ -108,17 +108,26 @@ class CompilerInput:
     warnings: tuple[str, ...] = ()
 
 
+@contextmanager
+def reading(source: Source) -> Iterator[CompilerInput]:
+    """The subject that a source holds; errors inside of the block name the source."""
+    with naming(source.where), explaining():
+        graph, warnings = _read(source)
+        yield CompilerInput(graph, source.where, source, warnings)
+
+
 def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
-    """Plans and emits; replans where code in RAM exceeds the budget."""
-    compiled = _once(subject, settings, say)
+    """Emits, and builds the code where a budget includes it; replans where code in RAM exceeds the budget."""
+    compiled = emitted(subject, settings, say)
     if settings.place_code == "ram":
-        compiled = beside_code(compiled, lambda changed: _once(subject, changed, say))
+        compiled = beside_code(compiled, lambda changed: emitted(subject, changed, say))
     if settings.flash is not None:
         checked_code(compiled)
     return compiled
 
 
-def _once(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
+def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Compiled:
+    """Optimizes, plans and emits C, which is not built: its code is not counted."""
     graph, where, source = subject.graph, subject.where, subject.source
     ready, savings = optimized(graph, settings)
     chosen = plan_for(ready, where, settings, say)

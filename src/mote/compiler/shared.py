@@ -10,7 +10,7 @@ from typing import Any
 from mote.compiler.budgets import check_flashes, over_budget
 from mote.compiler.code_size import CodeSize, code_size
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile, golden
+from mote.compiler.line import emitted, given_model, golden, reading
 from mote.compiler.settings import Settings, chosen_settings
 from mote.emit.c.arenas import shared
 from mote.emit.c.options import ProjectOptions
@@ -62,7 +62,10 @@ def compile_shared(models: Sequence[Any], settings: Settings | None = None, **op
         raise MoteError("one model was given, not a list of them", remedy="put it into a list, or use mote.compile")
     if not models:
         raise MoteError("no model was given")
-    compiled = [compile(model, settings) for model in models]
+    compiled = []
+    for model in models:
+        with reading(given_model(model, settings)) as subject:
+            compiled.append(emitted(subject, settings))
     _check_names(compiled)
     parts = [Job(c.plan, replace(c.project.options, shared_arena=True), golden(c.plan.graph)) for c in compiled]
     folder = ProjectOptions(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
-from mote.graph.graph import ABSENT
 from mote.graph.region import Numbers, in_order, joined
 from mote.graph.tensor import Array
 from mote.offload.contract import Judgement, Offloaded, named
@@ -64,23 +63,12 @@ def followed(
     expected, known = dict[int, Array](), dict(case)
     for ops in in_order(graph, pieces) or ():
         op = joined(graph, [graph.ops[n] for n in ops])
-        values = [None if t == ABSENT else _value(graph, known, t) for t in op.inputs]
-        wanted = _shaped(graph, op, op.evaluate(graph, values))
+        values = graph.arguments(op, known)
+        wanted = op.stored(graph, op.evaluate(graph, values))
         expected |= wanted
         part = by_ops.get(ops)
         if part is None:
             known |= wanted
         else:
-            known |= given(part) if part.is_run else _shaped(graph, op, part.reference(graph, values))
+            known |= given(part) if part.is_run else op.stored(graph, part.reference(graph, values))
     return expected, known
-
-
-def _value(graph: Graph, known: Mapping[int, Array], tensor: int) -> Array:
-    data = graph.tensors[tensor].data
-    return known[tensor] if data is None else data
-
-
-def _shaped(graph: Graph, op: Op, results: Sequence[Array]) -> dict[int, Array]:
-    tensors = (graph.tensors[t] for t in op.outputs)
-    pairs = zip(tensors, results, strict=True)
-    return {t.id: value.astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, value in pairs}

@@ -71,6 +71,11 @@ class Op(Attributes):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         raise NotImplementedError
 
+    def stored(self, g: Graph, results: Sequence[Array]) -> dict[int, Array]:
+        """The results of `evaluate` by tensor id, in the types and shapes of the tensors."""
+        pairs = zip((g.tensors[t] for t in self.outputs), results, strict=True)
+        return {t.id: np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, value in pairs}
+
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         """The outputs before their activations, for float outputs that are sums; else nothing. `mote.graph.tolerance`
         gives it absolute values and a graph of absolute constants, to learn how large the terms of the sums are."""
@@ -298,21 +303,20 @@ class Graph:
         values are at their beginning; `carried` makes those of the next inference."""
         known: dict[int, Array] = {s.before: s.initial for s in self.states} | dict(values)
         for op in self.ops:
-            args = [None if i == ABSENT else self._value(known, i) for i in op.inputs]
+            args = self.arguments(op, known)
             with working_on(op):
                 results = op.evaluate(self, args)
-            for out, value in zip(op.outputs, results, strict=True):
-                t = self.tensors[out]
-                known[out] = np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape)
+            known |= op.stored(self, results)
         return known
 
     def carried(self, values: Mapping[int, Array]) -> dict[int, Array]:
         """What the next inference finds in the states, from what `evaluate` gave for this one."""
         return {s.before: values[s.after] for s in self.states}
 
-    def _value(self, known: Mapping[int, Array], i: int) -> Array:
-        data = self.tensors[i].data
-        return known[i] if data is None else data
+    def arguments(self, op: Op, known: Mapping[int, Array]) -> list[Array | None]:
+        """The values of an operator's inputs: constants, and what is known of the others; None where one is absent."""
+        tensors = (None if i == ABSENT else self.tensors[i] for i in op.inputs)
+        return [None if t is None else known[t.id] if t.data is None else t.data for t in tensors]
 
     def verify(self) -> Graph:
         """Check the invariants that every pass must keep; raises InvalidGraphError."""

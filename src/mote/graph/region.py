@@ -56,10 +56,8 @@ class Region(Op):
         given = dict(zip(self.sources, values, strict=True))
         made: dict[int, Array] = {}
         for k, op in enumerate(self.ops):
-            results = op.evaluate(g, [made[t] if t in made else given[k, p] for p, t in enumerate(op.inputs)])
-            for out, value in zip(op.outputs, results, strict=True):
-                tensor = g.tensors[out]
-                made[out] = value.astype(tensor.dtype.numpy, copy=False).reshape(tensor.shape)
+            args = [made[t] if t in made else given[k, p] for p, t in enumerate(op.inputs)]
+            made |= op.stored(g, op.evaluate(g, args))
         return [made[t] for t in self.outputs]
 
     def macs(self, g: Graph) -> int:

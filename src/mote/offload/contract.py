@@ -238,8 +238,8 @@ _ELEMENTS = tuple(map(np.dtype, ("int8", "uint8", "int16", "uint16", "int32", "u
 
 def _files_problems(artifact: Artifact) -> list[str]:
     known = re.compile(r"(?!mote_)[A-Za-z_][\w-]*\.[ch]")
-    wrong = [f"has a file '{name}', which is not a plain name that ends in .c or .h" for name in artifact.files]
-    problems = [text for name, text in zip(artifact.files, wrong, strict=True) if not known.fullmatch(name)]
+    wrong = [name for name in artifact.files if not known.fullmatch(name)]
+    problems = [f"has a file '{name}', which is not a plain name that ends in .c or .h" for name in wrong]
     missing = [p for p in artifact.sources if not Path(p).is_file()]
     missing += [p for p in artifact.includes if not Path(p).is_dir()]
     relative = [p for p in (*artifact.sources, *artifact.includes) if not Path(p).is_absolute()]

@@ -1,4 +1,4 @@
-"""The Plan: what is computed when, by which kernel, where every byte lies. All back ends print this."""
+"""The Plan: what is computed when, by which kernel, where every byte lies. Back ends print what it is lowered to."""
 
 from __future__ import annotations
 

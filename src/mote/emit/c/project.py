@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from mote.emit.c import example, header, ramcode, selftest, source
 from mote.emit.c.arenas import arenas, shared, shared_files
@@ -63,7 +64,7 @@ class Project:
     def __repr__(self) -> str:
         return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
 
-    @property
+    @cached_property
     def math(self) -> bool:
         """Whether a user's kernel needs C's math library; Mote's kernels do not."""
         return any("#include <math.h>" in text for text in self.files.values())
