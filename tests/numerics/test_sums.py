@@ -16,7 +16,7 @@ from mote.frontends import tflite
 from mote.graph.fixedpoint import INT32_MAX, Ints, rescale_once
 from mote.graph.tensor import Array
 from mote.kernels.contract import View
-from mote.kernels.portable.fully_connected import KERNELS
+from mote.kernels.portable.matrix.fully_connected import KERNELS
 from mote.ops.matrix.round_once import once_multiplier, once_results, once_steps, same_once
 from tests.helpers.network import Net, Quant
 from tests.helpers.support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, varied

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.kernels.portable import formula
+from mote.kernels.portable.elementwise import fused_elementwise
 from mote.ops.elementwise.activations import Clamp, LeakyRelu
 from mote.ops.elementwise.binary_unscaled import Pow
 from mote.ops.elementwise.fused_elementwise import PARTS
@@ -43,7 +43,7 @@ def test_functions_of_real_numbers_are_formulas() -> None:
 
 
 def test_all_parts_of_formulas_have_expressions() -> None:
-    known = {*formula.SIGNS, *formula.EXPRESSIONS, *formula.PAIRS, Clamp, LeakyRelu, Pow}
+    known = {*fused_elementwise.SIGNS, *fused_elementwise.EXPRESSIONS, *fused_elementwise.PAIRS, Clamp, LeakyRelu, Pow}
     assert {*PARTS} == known
 
 

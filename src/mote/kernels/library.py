@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-FOLDERS: tuple[Traversable, ...] = tuple(
-    files("mote.kernels") / name for name in ("portable", "primitives", "armv6m", "armv7em", "vfp", "helium")
-)
+
+def _folders(top: Traversable) -> Iterator[Traversable]:
+    """All folders in a folder, in the order of their names, each before those inside it."""
+    for folder in sorted((path for path in top.iterdir() if path.is_dir()), key=lambda path: path.name):
+        yield folder
+        yield from _folders(folder)
+
+
+def _headers(folder: Traversable) -> list[Traversable]:
+    return [path for path in folder.iterdir() if path.name.endswith(".h")]
+
+
+_FOLDERS = [folder for folder in _folders(files("mote.kernels")) if _headers(folder)]
+FOLDERS = tuple(folder for folder in _FOLDERS if folder.name != "fits")
 """Where a C compiler finds them: kernels for any core, the primitives that they are made of, and what instruction sets
 have, kernels and primitives."""
-FITS: tuple[Traversable, ...] = tuple(folder / "fits" for folder in FOLDERS if (folder / "fits").is_dir())
+FITS = tuple(folder for folder in _FOLDERS if folder.name == "fits")
 """Where it finds the functions that check the parameters of kernels (see `mote_room.h`)."""
+_PATHS = {path.name: path for folder in _FOLDERS for path in _headers(folder)}
+"""Every file by its name, which is unique in all folders."""
 _added: dict[str, str] = {}
 """Files that users have brought, by name."""
 
 
 def is_own(name: str) -> bool:
     """Whether the file is Mote's, and not a user's."""
-    return any((folder / name).is_file() for folder in FOLDERS)
+    return name in _PATHS
 
 
 def add(name: str, text: str) -> None:
-    """A user's file, in place of one of the same name."""
+    """Take a user's file, in place of one of the same name."""
     _added[name] = text
 
 
@@ -33,10 +47,10 @@ def added() -> list[str]:
 
 
 def header(name: str) -> str:
-    """The text of a file of the library; its name is unique in all folders."""
+    """The text of a file of the library."""
     return _added[name] if name in _added else _header(name)
 
 
 @cache
 def _header(name: str) -> str:
-    return next(path for folder in (*FOLDERS, *FITS) if (path := folder / name).is_file()).read_text(encoding="utf-8")
+    return _PATHS[name].read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mote.kernels.portable.angles import FUNCTIONS
+from mote.kernels.portable.elementwise.float_math import FUNCTIONS
 from mote.ops.elementwise.round_to_format import FloatFormat, RoundToFormat
 from tests.helpers.support import emulated
 from tests.kernels.c_harness import Program

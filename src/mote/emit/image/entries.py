@@ -85,7 +85,7 @@ const mote_kernels_t mote_kernels = {{entries, {len(kernels)}}};
 
 def has_checks(headers: Sequence[str]) -> bool:
     """Whether there are files of parameter checks for the headers' kernels."""
-    return all(any((folder / file).is_file() for folder in library.FITS) for file in _checks_files(headers))
+    return all(map(library.is_own, _checks_files(headers)))
 
 
 def _checks_files(headers: Sequence[str]) -> tuple[str, ...]:

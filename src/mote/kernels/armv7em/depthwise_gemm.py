@@ -21,7 +21,7 @@ from mote.kernels.armv7em.gemm_assembly import code as gemm_code
 from mote.kernels.armv7em.planar import Planar
 from mote.kernels.armv7em.records import Channels, Weights
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
-from mote.kernels.portable.conv import sums_of
+from mote.kernels.portable.windows.conv import sums_of
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 

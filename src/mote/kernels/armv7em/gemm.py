@@ -19,8 +19,8 @@ from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize import HALF_CHOOSING, searched
 from mote.kernels.pack.requantize_dsp import narrow, widest
 from mote.kernels.pack.sparse import paired, without_zeros
-from mote.kernels.portable.coded import coded
-from mote.kernels.portable.conv import patch_params, sums_of
+from mote.kernels.portable.windows.coded_conv import coded
+from mote.kernels.portable.windows.conv import patch_params, sums_of
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D

@@ -27,7 +27,7 @@ from mote.kernels.armv7em.gemm_assembly import AHEAD, MOST_OFFSET, OutputPlaces,
 from mote.kernels.armv7em.planar import Planar
 from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
 from mote.kernels.pack.params import pad_to
-from mote.kernels.portable.conv import patch_params, sums_of
+from mote.kernels.portable.windows.conv import patch_params, sums_of
 from mote.ops.windows.conv import Conv2D
 
 COMPACT, COMPACT_STEPS = "_compact", (12, 11, 10, 9, 8, 7, 6, 5, 4)

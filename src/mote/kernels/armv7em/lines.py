@@ -6,7 +6,7 @@ from mote.kernels.armv7em import arithmetic
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, OTHER, Kernel, Packed, Refusal, View
 from mote.kernels.pack.lines import lines_kernel
-from mote.kernels.portable.lines import STEPS
+from mote.kernels.portable.reductions.fused_last_axis import STEPS
 from mote.ops.reductions.fused_last_axis import Lines
 
 

@@ -17,9 +17,9 @@ from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, 
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize_dsp import widest
 from mote.kernels.pack.sparse import without_zeros
-from mote.kernels.portable.conv import gemm_params, sums_of
-from mote.kernels.portable.fully_connected import channels_of
-from mote.kernels.portable.fully_connected import sums_of as vector_sums
+from mote.kernels.portable.matrix.fully_connected import channels_of
+from mote.kernels.portable.matrix.fully_connected import sums_of as vector_sums
+from mote.kernels.portable.windows.conv import gemm_params, sums_of
 from mote.ops.common import int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected

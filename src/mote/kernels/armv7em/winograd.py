@@ -20,7 +20,7 @@ from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, 
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize import searched
 from mote.kernels.pack.requantize_dsp import narrow
-from mote.kernels.portable.conv import sums_of
+from mote.kernels.portable.windows.conv import sums_of
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D

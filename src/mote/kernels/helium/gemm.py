@@ -18,7 +18,7 @@ from mote.kernels.helium.requantize import Requantize
 from mote.kernels.helium.windows_assembly import Windows
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize_vector import COUNT, Lanes, lanes, lanes_params
-from mote.kernels.portable.conv import sums_of
+from mote.kernels.portable.windows.conv import sums_of
 from mote.ops.common import bias_values, int8_range
 from mote.ops.windows.conv import Conv2D
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mote.kernels.contract import INT8, Kernel, Packed, Refusal, View
 from mote.kernels.helium.common import HELIUM
-from mote.kernels.portable.pool import pool_rows
+from mote.kernels.portable.windows.pool import pool_rows
 from mote.ops.windows.pool import AveragePool, MaxPool, Pool
 
 VECTOR = 16

@@ -15,9 +15,9 @@ from mote.kernels.helium.requantize import Requantize
 from mote.kernels.helium.vector_assembly import fully_connected
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize_vector import Lanes, Limits, lanes, lanes_params
-from mote.kernels.portable.conv import sums_of
-from mote.kernels.portable.fully_connected import sums_of as vector_sums
-from mote.kernels.portable.fully_connected import vectors
+from mote.kernels.portable.matrix.fully_connected import sums_of as vector_sums
+from mote.kernels.portable.matrix.fully_connected import vectors
+from mote.kernels.portable.windows.conv import sums_of
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected

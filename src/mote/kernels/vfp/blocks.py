@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Refusal, View, units_of
 from mote.kernels.pack.interleave4 import BLOCK, by_channels
-from mote.kernels.portable.conv import real_params as conv_params
-from mote.kernels.portable.depthwise import real_params as depthwise_params
-from mote.kernels.portable.fully_connected import real_params as vector_params
-from mote.kernels.portable.fully_connected import vectors
+from mote.kernels.portable.matrix.fully_connected import real_params as vector_params
+from mote.kernels.portable.matrix.fully_connected import vectors
+from mote.kernels.portable.windows.conv import real_params as conv_params
+from mote.kernels.portable.windows.depthwise import real_params as depthwise_params
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D

@@ -10,7 +10,8 @@ from mote.graph.types import DType
 from mote.kernels.contract import Call, Kernel, Packed, Params, Refusal, Signature, View, units_of
 from mote.kernels.pack.params import interleave
 from mote.kernels.pack.requantize_even import TO_EVEN, rounds_to_even
-from mote.kernels.portable import conv, depthwise, fully_connected
+from mote.kernels.portable.matrix import fully_connected
+from mote.kernels.portable.windows import conv, depthwise
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D

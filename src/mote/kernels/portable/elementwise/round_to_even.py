@@ -30,8 +30,8 @@ from mote.kernels.pack.arithmetic import Order, elementwise
 from mote.kernels.pack.params import output_params, window_params
 from mote.kernels.pack.requantize import HALF_CHOOSING, REGISTER, Staircase, best_multiplier, room_of
 from mote.kernels.pack.requantize_even import even_channels, even_sums
-from mote.kernels.portable.mean import walk_params
-from mote.kernels.portable.quantize import NAMES, NOT_EVEN
+from mote.kernels.portable.elementwise.quantize import NAMES, NOT_EVEN
+from mote.kernels.portable.reductions.mean import walk_params
 from mote.ops.elementwise.arithmetic import INT8 as CODES
 from mote.ops.elementwise.quantize import QUANTIZED, Quantize
 from mote.ops.onnxruntime_rounding import OFFSET, EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax, saturated

@@ -12,7 +12,7 @@ from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, R
 from mote.kernels.pack.layers import form, projection, quads
 from mote.kernels.pack.params import window_params
 from mote.kernels.pack.requantize_even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
-from mote.kernels.portable.weights9bit import WIDE
+from mote.kernels.portable.matrix.weights9bit import WIDE
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.fully_connected_dynamic import Projection
 from mote.ops.windows.conv import Conv2D

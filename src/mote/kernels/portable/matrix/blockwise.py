@@ -7,8 +7,8 @@ import numpy as np
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER_F32, Call, Kernel, Packed, Params, Refusal, View, signature
-from mote.kernels.portable.fully_connected import vectors
-from mote.kernels.portable.hybrid import HYBRID
+from mote.kernels.portable.matrix.fully_connected import vectors
+from mote.kernels.portable.matrix.hybrid import HYBRID
 from mote.ops.common import float_bias, float_range
 from mote.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 

@@ -10,7 +10,7 @@ from mote.kernels.contract import Call, Kernel, Packed, Params, Signature, View
 from mote.kernels.pack.lstm import OPERANDS, lstm_cells, lstm_sizes
 from mote.kernels.pack.params import window_params
 from mote.kernels.pack.svdf import svdf_sizes
-from mote.kernels.portable.fully_connected import vectors
+from mote.kernels.portable.matrix.fully_connected import vectors
 from mote.ops.common import FLOAT_MAX, float_bias, float_range, real_constant
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.recurrent.lstm import Lstm

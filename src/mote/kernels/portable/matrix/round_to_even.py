@@ -9,7 +9,8 @@ import numpy as np
 
 from mote.kernels.contract import INT8, Call, Kernel, Packed, Params, Refusal, View, units_of
 from mote.kernels.pack.requantize_even import NOT_TO_EVEN, even_finish, rounds_to_even
-from mote.kernels.portable import conv, depthwise, fully_connected
+from mote.kernels.portable.matrix import fully_connected
+from mote.kernels.portable.windows import conv, depthwise
 from mote.ops.common import bias_values
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from mote.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Kernel, Packed, Refusal, View
 from mote.kernels.pack.lines import lines_kernel
-from mote.kernels.portable import arithmetic, formula, mean, pairs, reduce, unary
+from mote.kernels.portable.elementwise import arithmetic, binary, fused_elementwise, unary
+from mote.kernels.portable.reductions import mean, reduce
 from mote.ops.reductions.fused_last_axis import Lines
 
-STEPS = (*arithmetic.KERNELS, *mean.KERNELS, *reduce.KERNELS, *unary.KERNELS, *formula.KERNELS, *pairs.KERNELS)
+STEPS = (
+    *arithmetic.KERNELS,
+    *mean.KERNELS,
+    *reduce.KERNELS,
+    *unary.KERNELS,
+    *fused_elementwise.KERNELS,
+    *binary.KERNELS,
+)
 
 
 def _lines(view: View) -> Packed | Refusal:

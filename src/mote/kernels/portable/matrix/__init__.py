@@ -1,0 +1,23 @@
+"""Kernels that multiply by a matrix, and layers of any shape with weights of other types."""
+
+from mote.kernels.portable.matrix import (
+    affine_layer,
+    batch_matmul,
+    blockwise,
+    fully_connected,
+    hybrid,
+    round_to_even,
+    typed_layers,
+    weights9bit,
+)
+
+KERNELS = (
+    *fully_connected.KERNELS,
+    *weights9bit.KERNELS,
+    *hybrid.KERNELS,
+    *batch_matmul.KERNELS,
+    *blockwise.KERNELS,
+    *typed_layers.KERNELS,
+    *round_to_even.KERNELS,
+    *affine_layer.KERNELS,
+)

@@ -1,0 +1,16 @@
+"""Kernels that move a window over an image: convolutions, pooling, resizing, sampling."""
+
+from mote.kernels.portable.windows import conv, conv3d, depthwise, grid_roi_sampling, pool, resize, transpose_conv
+from mote.kernels.portable.windows.coded_conv import coded
+
+KERNELS = (
+    *conv.KERNELS,
+    *depthwise.KERNELS,
+    *coded(conv.POINTWISE),
+    *coded(conv.CONV2D),
+    *pool.KERNELS,
+    *resize.KERNELS,
+    *transpose_conv.KERNELS,
+    *conv3d.KERNELS,
+    *grid_roi_sampling.KERNELS,
+)
