@@ -24,7 +24,7 @@ from mote import frontends
 from mote.data.dataset import dataset
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
-from mote.passes import remove_dead_code
+from mote.passes.folding import remove_dead_code
 from mote.passes.normal_form import normal
 
 ROOT = Path(__file__).parents[1]

@@ -19,9 +19,9 @@ from mote.errors import BudgetError
 from mote.frontends import read, source_of
 from mote.graph import Graph
 from mote.passes import optimize
-from mote.plan.code_size_model import flash
-from mote.plan.estimate import estimate
 from mote.plan.plan import Plan
+from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.estimate import estimate
 from mote.progress import silent
 
 

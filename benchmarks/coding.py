@@ -19,7 +19,7 @@ from anchors import load
 from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.graph.tensor import Array
-from mote.plan import code_size_model
+from mote.plan.selection import code_size_model
 
 HEAD = (
     "model",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from mote.passes import stream
+from mote.passes.streaming import stream
 
 BATCH = 24
 """Layers in a model."""

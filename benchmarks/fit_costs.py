@@ -53,15 +53,15 @@ from mote.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, Call, Layou
 from mote.measure.profiler import instructions
 from mote.measure.profiler.costs import steps
 from mote.ops.control.state import SlidingWindow
-from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
-from mote.plan.layout import arrange
+from mote.plan.memory.layout import arrange
 from mote.plan.plan import Plan
-from mote.plan.request import Lowering, Policy
-from mote.plan.rows import build, operator
-from mote.plan.schedule import Run, Schedule
-from mote.plan.select import ROOMY, Offers, Selection
-from mote.plan.strategies import UNLIMITED
+from mote.plan.scheduling.rows import build, operator
+from mote.plan.scheduling.schedule import Run, Schedule
+from mote.plan.scheduling.strategies import UNLIMITED
+from mote.plan.selection.estimate import estimate
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import ROOMY, Offers, Selection
 from mote.targets import Target
 
 DIGITS = 3

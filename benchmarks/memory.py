@@ -28,13 +28,13 @@ import mcunet_v2
 from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import forget
-from mote.plan import strategies
-from mote.plan.frontier import UNLIMITED
-from mote.plan.layout import Draft
-from mote.plan.plan_bound import bound
+from mote.plan.memory.layout import Draft
+from mote.plan.memory.plan_bound import bound
 from mote.plan.planner import Planner
-from mote.plan.select import LEAN
-from mote.plan.strategies import Side
+from mote.plan.scheduling import strategies
+from mote.plan.scheduling.frontier import UNLIMITED
+from mote.plan.scheduling.strategies import Side
+from mote.plan.selection.select import LEAN
 
 POINTS = {
     "KWS": (5_500, 6_100, 8_000, 16_500),

@@ -34,8 +34,8 @@ from tests.ops.indexing import test_scatter
 import provable
 from mote.compiler import line as compiler
 from mote.compiler.compiled import Compiled
-from mote.emit.c.arenas import places
-from mote.emit.c.ports import CPort, caller_arenas, init_call, inputs, outputs
+from mote.emit.c.model.arenas import places
+from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.errors import MoteError
 from mote.frontends.model import Model
 from mote.graph.rows import row_count

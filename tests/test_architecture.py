@@ -92,6 +92,11 @@ def test_every_room_has_its_place() -> None:
     assert sorted(ROOMS) == sorted(path.name for path in TOP.iterdir() if (path / "__init__.py").exists())
 
 
+def test_a_room_of_many_files_has_folders() -> None:
+    many = {room: sum(path.is_file() for path in (TOP / room).iterdir()) for room in ROOMS}
+    assert {room: count for room, count in many.items() if count > 15} == {}
+
+
 def test_the_picture_of_the_rooms_is_true() -> None:
     """docs/architecture.md draws the rooms as floors, the first ones at the bottom, and has a sentence for each."""
     page = (TOP.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")

@@ -39,12 +39,12 @@ def test_help_imports_no_command() -> None:
 
 def test_a_command_imports_no_other() -> None:
     loaded = loaded_by("from mote.cli import main; main(['compile', '--help'])")
-    assert "mote.cli.compile" in loaded and "mote.cli.quantize" not in loaded
+    assert "mote.cli.commands.compile" in loaded and "mote.cli.commands.quantize" not in loaded
 
 
 def test_every_command_has_its_module() -> None:
-    modules = {f.name.removesuffix(".py").replace("_", "-") for f in (files("mote") / "cli").iterdir()}
-    assert set(COMMANDS) <= modules
+    folder = files("mote") / "cli" / "commands"
+    assert set(COMMANDS) <= {file.name.removesuffix(".py").replace("_", "-") for file in folder.iterdir()}
 
 
 def test_dir_lists_what_there_is() -> None:

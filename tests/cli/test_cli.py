@@ -276,10 +276,11 @@ finally:
 
 def test_a_command_is_imported_when_it_is_called() -> None:
     """The version is told without any, and a command does not load the others."""
-    for arguments, allowed in ((["--version"], set()), (["targets"], {"common", "targets"})):
+    for arguments, allowed in ((["--version"], set()), (["targets"], {"common", "commands.targets"})):
         done = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=True)
         found = set(done.stderr.split())
-        assert {name for name in ("common", *COMMANDS) if f"mote.cli.{name}" in found} == allowed
+        commands = (f"commands.{name.replace('-', '_')}" for name in COMMANDS)
+        assert {name for name in ("common", *commands) if f"mote.cli.{name}" in found} == allowed
         assert ("numpy" in found) == bool(allowed)
 
 

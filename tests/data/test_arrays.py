@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.data.arrays import MOST, load_arrays, packed_arrays
+from mote.data.readers.arrays import MOST, load_arrays, packed_arrays
 from mote.errors import MoteError
 from mote.graph.tensor import Array
 

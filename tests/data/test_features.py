@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from mote.data import features
 from mote.data.dataset import Dataset, dataset
-from mote.data.features import Bands, cepstrum, log_mel
+from mote.data.preprocess import features
+from mote.data.preprocess.features import Bands, cepstrum, log_mel
 from mote.errors import MoteError
 from mote.execute import reference
 from mote.frontends import tflite

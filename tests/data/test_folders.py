@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.data import folders, labelled_files
 from mote.data.dataset import dataset
+from mote.data.readers import folders, labelled_files
 from mote.errors import MoteError, TooLargeError
 
 RNG = np.random.default_rng(0)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mote import extras
-from mote.data import pictures
-from mote.data.pictures import picture
+from mote.data.readers import pictures
+from mote.data.readers.pictures import picture
 from mote.errors import MoteError
 
 Image = pytest.importorskip("PIL.Image")

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.data.dataset import dataset
-from mote.data.preprocessing import preprocessing
-from mote.data.sample import Sample
-from mote.data.steps import STEPS
+from mote.data.preprocess.pipeline import preprocessing
+from mote.data.preprocess.sample import Sample
+from mote.data.preprocess.steps import STEPS
 from mote.errors import MoteError
 from tests.data.test_features import KEYWORDS, WAKE_WORD
 

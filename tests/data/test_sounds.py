@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mote.data.sounds import sound
+from mote.data.readers.sounds import sound
 from mote.errors import MoteError
 
 RNG = np.random.default_rng(0)

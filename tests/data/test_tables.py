@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mote
-from mote.data import tables
 from mote.data.dataset import Dataset, dataset
+from mote.data.readers import tables
 from mote.errors import MoteError
 
 IRIS = "length,width,species\n5.1,3.5,setosa\n7.0,3.2,versicolor\n6.3,3.3,virginica\n4.9,3.0,setosa\n"

@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 
 from mote.cli import main
-from mote.cli.sign import PASSPHRASE
+from mote.cli.commands.sign import PASSPHRASE
 from mote.deploy.signature import split
 from mote.errors import MoteError
 from mote.extras import installing
@@ -163,7 +163,7 @@ def test_encrypted_keys(here: Path, capsys: pytest.CaptureFixture[str], monkeypa
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert "nobody to ask" in refused(capsys, "sign", "m.mote", "--key", "hidden.pem")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("mote.cli.sign.getpass", lambda prompt: "swordfish" if "hidden.pem" in prompt else "")
+    monkeypatch.setattr("mote.cli.commands.sign.getpass", lambda prompt: "swordfish" if "hidden.pem" in prompt else "")
     assert main(["sign", "m.mote", "--key", "hidden.pem"]) == 0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mote import frontends
-from mote.compress.quantize.equalize import equalized
+from mote.compress.quantize.refinement.equalize import equalized
 from mote.compress.quantize.statistics import observe
 from mote.evaluation.layer_noise import comparable, layer_noise, matched, share
 from mote.graph import Graph

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote.compiler.line import compile
-from mote.emit.c.golden import FULL
+from mote.emit.c.programs.golden import FULL
 from mote.evaluation.verify import verify
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite

@@ -18,7 +18,7 @@ from mote.compiler.line import compile
 from mote.errors import InternalError, MoteError, TooLargeError
 from mote.evaluation.verify import verify
 from mote.frontends import tflite
-from mote.frontends.tflite import schema
+from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.measure.run import run

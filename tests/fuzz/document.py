@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mote.frontends.tflite import schema
-from mote.frontends.tflite.encoder import Encoder
-from mote.frontends.tflite.flatbuffer import FlatBuffer
-from mote.frontends.tflite.record import TableRecord
-from mote.frontends.tflite.schema import FieldKind, Fields
+from mote.frontends.tflite.file import schema
+from mote.frontends.tflite.file.encoder import Encoder
+from mote.frontends.tflite.file.flatbuffer import FlatBuffer
+from mote.frontends.tflite.file.record import TableRecord
+from mote.frontends.tflite.file.schema import FieldKind, Fields
 
 Table = dict[str, Any]
 

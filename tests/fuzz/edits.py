@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from mote.frontends.tflite import schema
-from mote.frontends.tflite.schema import ENUMS, FieldKind, Fields
+from mote.frontends.tflite.file import schema
+from mote.frontends.tflite.file.schema import ENUMS, FieldKind, Fields
 from tests.fuzz.document import Table, kind_of
 
 Place = tuple[str, Fields, Table]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mote.graph.fixedpoint import OVERFLOW, quantize_multiplier, quantize_multipliers, rounding_shift_right
+from mote.graph.numeric.fixedpoint import OVERFLOW, quantize_multiplier, quantize_multipliers, rounding_shift_right
 
 ODD = (0.0, -0.0, 0.5, 1.0, 1 - 2.0**-40, -(1 - 2.0**-40), 2.0**-32, 2.0**-33, -(2.0**-33), 1e300, 5e-324)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.emit.c.golden import FULL, runs
+from mote.emit.c.programs.golden import FULL, runs
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR
 from mote.graph import Graph, Quantization, Tensor

@@ -18,8 +18,8 @@ from mote.graph.region import Numbers
 from mote.kernels import catalogue
 from mote.kernels.contract import NHWC, Call, Kernel, Layout, Packed, Refusal, View
 from mote.passes import optimize
-from mote.plan.request import Lowering
-from mote.plan.select import Offers
+from mote.plan.selection.request import Lowering
+from mote.plan.selection.select import Offers
 from tests.helpers import support
 
 RECORD = "MOTE_RECORD_KERNELS"

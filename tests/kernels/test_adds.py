@@ -11,7 +11,7 @@ from mote.frontends import tflite
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import Call, Packed
 from tests.helpers.offered import adding, offered
 from tests.helpers.support import examples

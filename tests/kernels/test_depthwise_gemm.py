@@ -21,8 +21,8 @@ from mote.graph.region import Region, joined
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
-from mote.kernels.armv7em.depthwise_planar import planar_layout
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.depthwise_planar import planar_layout
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import NHWC, Packed, Refusal, View
 from tests.helpers.offered import DSP
 from tests.helpers.support import batch, emulated, examples, needs_litert

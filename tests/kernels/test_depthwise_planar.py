@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from mote.kernels.armv7em.depthwise_planar import planar_layout
+from mote.kernels.armv7em.depthwise.depthwise_planar import planar_layout
 from mote.kernels.contract import NHWC, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from tests.helpers.offered import named

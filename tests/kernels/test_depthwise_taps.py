@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.kernels.contract import Refusal, View
-from mote.kernels.helium.depthwise import KERNELS
+from mote.kernels.helium.depthwise.depthwise_taps import KERNELS
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from tests.helpers.offered import named
 from tests.helpers.support import batch, emulated, examples, needs_litert, soaked

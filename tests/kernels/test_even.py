@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints, scale_even
+from mote.graph.numeric.fixedpoint import Ints, scale_even
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import NHWC, View
-from mote.kernels.pack.loose import loosened
-from mote.kernels.pack.patch import layer_sums_of, loose_channels
-from mote.kernels.pack.requantize import staircases
-from mote.kernels.pack.requantize_even import single_scale
+from mote.kernels.pack.requantize.even import single_scale
+from mote.kernels.pack.requantize.loose import loosened
+from mote.kernels.pack.requantize.patch import layer_sums_of, loose_channels
+from mote.kernels.pack.requantize.search import staircases
 from mote.ops.common import Axis
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.round_once import once_results, once_steps

@@ -17,8 +17,8 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.region import joined
 from mote.kernels import catalogue
-from mote.kernels.armv7em.depthwise_planar import planar_layout
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.depthwise_planar import planar_layout
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import NHWC, Kernel, Refusal, View
 from mote.lower.program import Form
 from mote.ops.windows.conv import Conv2D

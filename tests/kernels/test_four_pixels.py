@@ -15,7 +15,7 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import NHWC, Layout, Packed, Refusal, View
 from tests.helpers.network import Net
 from tests.helpers.offered import DSP, offered

@@ -15,7 +15,7 @@ from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue
-from mote.kernels.armv7em.vector import pairs_fit
+from mote.kernels.armv7em.vector.vector4 import pairs_fit
 from mote.kernels.contract import Packed, View
 from tests.helpers.offered import DSP, PORTABLE, offered
 from tests.helpers.support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked

@@ -12,7 +12,7 @@ from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import NHWC, Call
 from tests.helpers.offered import DSP, PORTABLE, offered
 from tests.helpers.support import examples

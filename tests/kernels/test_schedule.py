@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mote.kernels.helium.gemm_assembly import Columns, Pixels
-from mote.kernels.helium.schedule import Load, Product, scheduled
+from mote.kernels.helium.gemm.gemm_assembly import Columns, Pixels
+from mote.kernels.helium.gemm.schedule import Load, Product, scheduled
 
 
 def replayed(lines: list[str]) -> dict[str, list[tuple[str, str]]]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mote.frontends.tflite.writer import Writer
 from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
-from mote.plan.select import Selection
+from mote.plan.selection.select import Selection
 from tests.helpers.support import HOST_DSP, check, exact_on, examples, needs_litert
 from tests.ops.windows import test_conv
 

@@ -15,9 +15,9 @@ from mote.compiler.line import compile
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
-from mote.graph.fixedpoint import rescale
+from mote.graph.numeric.fixedpoint import rescale
 from mote.graph.tensor import Array
-from mote.kernels.armv7em.winograd import FORMS
+from mote.kernels.armv7em.gemm.winograd import FORMS
 from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
 from mote.ops.windows.conv import Conv2D

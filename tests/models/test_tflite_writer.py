@@ -14,7 +14,7 @@ pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from mote.frontends.tflite.schema import OPTIONS, FieldKind
+from mote.frontends.tflite.file.schema import OPTIONS, FieldKind
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 
 RNG = np.random.default_rng(0)

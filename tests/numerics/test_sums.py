@@ -13,7 +13,7 @@ from mote.compiler.line import compile
 from mote.errors import UnsupportedError
 from mote.evaluation.verify import verify
 from mote.frontends import tflite
-from mote.graph.fixedpoint import INT32_MAX, Ints, rescale_once
+from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, rescale_once
 from mote.graph.tensor import Array
 from mote.kernels.contract import View
 from mote.kernels.portable.matrix.fully_connected import KERNELS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.passes.compose_requantization import COMPOSED
-from mote.passes.report import Removal
+from mote.passes.folding.compose_requantization import COMPOSED
+from mote.passes.shrinking.report import Removal
 from tests.helpers.network import SCALE, Net
 from tests.passes.test_shrink import shrunk
 

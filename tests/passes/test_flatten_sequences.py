@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.passes import flatten_sequences
+from mote.passes.rewriting import flatten_sequences
 from tests.helpers.network import Net
 from tests.passes.before_after import becomes, graph
 

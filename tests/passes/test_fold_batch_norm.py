@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.passes import (
-    fold_batch_norm,
-)
+from mote.passes.folding import fold_batch_norm
 from tests.helpers.network import Net
 from tests.passes.before_after import graph, unchanged
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.passes.fold_by_range import CLAMP, CONSTANT, IDENTITY
-from mote.passes.report import Removal
+from mote.passes.folding.fold_by_range import CLAMP, CONSTANT, IDENTITY
+from mote.passes.shrinking.report import Removal
 from tests.helpers.network import Net
 from tests.passes.test_shrink import shrunk
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.passes import (
-    fold_constants,
-)
+from mote.passes.folding import fold_constants
 from tests.helpers.network import SCALE, Net
 from tests.passes.before_after import graph, kinds, unchanged
 

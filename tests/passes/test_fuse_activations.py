@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from mote.frontends.tflite.writer import NO_TENSOR
-from mote.passes import (
-    fuse_activations,
-)
+from mote.passes.fusing import fuse_activations
 from tests.helpers.network import Net
 from tests.passes.before_after import graph, kinds, unchanged
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.passes import (
-    fuse_pads,
-)
+from mote.passes.fusing import fuse_pads
 from tests.helpers.network import SCALE, Net
 from tests.passes.before_after import graph, kinds, unchanged
 

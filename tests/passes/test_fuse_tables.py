@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from mote.passes import (
-    fuse_tables,
-)
+from mote.passes.fusing import fuse_tables
 from tests.helpers.network import FLOAT, Net
 from tests.passes.before_after import graph, kinds, unchanged
 

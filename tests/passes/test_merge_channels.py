@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.passes.merge_channels import COPIES
-from mote.passes.report import Removal
+from mote.passes.shrinking.merge_channels import COPIES
+from mote.passes.shrinking.report import Removal
 from tests.helpers.network import Net
 from tests.passes.test_shrink import channels, shrunk
 

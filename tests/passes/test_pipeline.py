@@ -22,6 +22,6 @@ def test_pipeline_reports_what_it_removed() -> None:
 
 
 def test_every_pass_has_its_own_test() -> None:
-    passes = [path for path in Path(pipeline.__file__).parent.glob("*.py") if "\ndef run(" in path.read_text()]
+    passes = [path for path in Path(pipeline.__file__).parent.rglob("*.py") if "\ndef run(" in path.read_text()]
     assert len(passes) > 25
     assert not [path.name for path in passes if not (Path(__file__).parent / f"test_{path.name}").exists()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.passes import pools_to_means
+from mote.passes.rewriting import pools_to_means
 from tests.helpers.network import Net
 from tests.passes.before_after import becomes, graph, kinds
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.passes import products_to_layers
+from mote.passes.rewriting import products_to_layers
 from tests.helpers.network import Net
 from tests.passes.before_after import becomes, graph, kinds
 

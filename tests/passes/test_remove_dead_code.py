@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from mote.passes import (
-    remove_dead_code,
-)
+from mote.passes.folding import remove_dead_code
 from tests.helpers.network import Net
 from tests.passes.before_after import graph, kinds, unchanged
 

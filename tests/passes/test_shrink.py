@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.graph import Graph
-from mote.passes import shrink
-from mote.passes.report import Removal
+from mote.passes.shrinking import shrink
+from mote.passes.shrinking.report import Removal
 from tests.helpers.network import Net
 from tests.helpers.shrinkable import example, random_model
 from tests.helpers.support import check, examples, needs_litert

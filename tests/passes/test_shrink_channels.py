@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.passes.report import Removal
-from mote.passes.shrink_channels import SETTLED, SILENT, UNREAD
+from mote.passes.shrinking.report import Removal
+from mote.passes.shrinking.shrink_channels import SETTLED, SILENT, UNREAD
 from tests.helpers.network import FLOAT, SCALE, Net
 from tests.helpers.shrinkable import BY_CHANNEL, LARGE, channel_model
 from tests.helpers.support import check, examples, needs_litert

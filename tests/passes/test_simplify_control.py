@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.passes import simplify_control
+from mote.passes.folding import simplify_control
 from tests.helpers.flow import BOOL, Flow
 from tests.passes.before_after import becomes, graph
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.frontends import tflite
-from mote.passes import slide_windows
+from mote.passes.streaming import slide_windows
 from tests.helpers.streams import sliding
 from tests.passes.before_after import over_time
 

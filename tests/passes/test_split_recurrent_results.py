@@ -8,7 +8,7 @@ import pytest
 from mote.frontends.build import Builder, recurrent
 from mote.graph.types import DType
 from mote.ops.recurrent.sequences import RecurrentOutput
-from mote.passes import split_recurrent_results
+from mote.passes.rewriting import split_recurrent_results
 from tests.passes.before_after import unchanged
 
 

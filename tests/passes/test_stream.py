@@ -19,7 +19,8 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.measure.run import run
 from mote.ops.common import Axis, WindowOp
-from mote.passes import optimize, stream
+from mote.passes import optimize
+from mote.passes.streaming import stream
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, examples, needs_litert, varied
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from mote.passes import (
-    strip_io,
-)
+from mote.passes.rewriting import strip_io
 from tests.helpers.network import FLOAT, Net
 from tests.passes.before_after import graph, kinds
 

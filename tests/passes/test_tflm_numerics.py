@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.execute.stimuli import stimuli
-from mote.passes import (
-    tflm_numerics,
-)
+from mote.passes.rewriting import tflm_numerics
 from tests.helpers.network import Net
 from tests.passes.before_after import graph
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mote.passes.report import Removal
-from mote.passes.trim_kernels import TRIMMED
+from mote.passes.shrinking.report import Removal
+from mote.passes.shrinking.trim_kernels import TRIMMED
 from tests.helpers.network import Net
 from tests.passes.test_shrink import shrunk
 

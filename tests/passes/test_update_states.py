@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote.ops.indexing.scatter import StateUpdate
-from mote.passes import update_states
+from mote.passes.streaming import update_states
 from tests.helpers.network import Net
 from tests.helpers.streams import Variable
 from tests.passes.before_after import graph, kinds, over_time

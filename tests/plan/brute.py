@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from math import prod
 
-from mote.plan.rows import RowGraph, RowNode
+from mote.plan.scheduling.rows import RowGraph, RowNode
 
 
 def state_count(rows: RowGraph) -> int:

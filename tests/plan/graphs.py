@@ -14,7 +14,7 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.kernels import catalogue
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View
 from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.kernels.contract import ALIGNMENT, aligned
-from mote.plan import arena
-from mote.plan.arena import Item, Overlays, Piece, live_peak, place
+from mote.plan.memory import arena
+from mote.plan.memory.arena import Item, Overlays, Piece, live_peak, place
 from tests.helpers.support import examples
 
 

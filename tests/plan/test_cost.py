@@ -20,9 +20,9 @@ from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Packed
 from mote.kernels.cost import Costs
-from mote.plan.estimate import estimate
-from mote.plan.request import Lowering, Policy
-from mote.plan.rows import Arrival, operator
+from mote.plan.scheduling.rows import Arrival, operator
+from mote.plan.selection.estimate import estimate
+from mote.plan.selection.request import Lowering, Policy
 from mote.quantize import post_training
 from mote.targets import Reads
 from tests.helpers.support import emulated

@@ -8,14 +8,14 @@ from itertools import pairwise
 import pytest
 
 from mote.plan.check import check
-from mote.plan.code_size_model import flash
-from mote.plan.estimate import estimate
-from mote.plan.frontier import UNLIMITED, rung_above, rung_below
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.plan import Plan
 from mote.plan.planner import Planner, plan
-from mote.plan.request import Lowering, Policy
-from mote.plan.select import Offers, ordered
+from mote.plan.scheduling.frontier import UNLIMITED, rung_above, rung_below
+from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.estimate import estimate
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import Offers, ordered
 from tests.plan.test_plan import DSP, model
 
 MODELS = ("digits", "keywords", "ad")

@@ -14,8 +14,8 @@ from mote.kernels.contract import Packed
 from mote.ops.windows.conv import Conv2D
 from mote.plan.goal import Goal
 from mote.plan.planner import Planner
-from mote.plan.request import Lowering, Policy
-from mote.plan.select import LEAN, Offers, Selection
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import LEAN, Offers, Selection
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
 from tests.plan.test_plan import DSP, LEAST, MODELS, PUSHED, model, planned

@@ -15,8 +15,8 @@ from mote.emit.c.project import Job, generate
 from mote.package.packagers import packaged
 from mote.plan.check import check
 from mote.plan.json_codec import SerialError, dump, load, same
+from mote.plan.memory.plan_bound import bound
 from mote.plan.plan import Plan
-from mote.plan.plan_bound import bound
 from tests.plan.test_plan import MODELS
 
 MODES: dict[str, dict[str, Any]] = {

@@ -16,7 +16,7 @@ from mote.kernels.contract import NHWC, Kernel, Layout, Packed, Refusal, View
 from mote.ops.common import Axis
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.plan.goal import Goal
-from mote.plan.request import Lowering, Policy
+from mote.plan.selection.request import Lowering, Policy
 from tests.plan.graphs import GraphNet
 from tests.plan.test_plan import LEAST, planned
 

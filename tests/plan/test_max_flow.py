@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mote.plan.max_flow import FOREVER, Flow
+from mote.plan.memory.max_flow import FOREVER, Flow
 
 SIZE = 6
 VERTEX = st.integers(0, SIZE - 1)

@@ -11,7 +11,7 @@ import pytest
 
 from mote.execute.stimuli import stimuli
 from mote.graph import Graph
-from mote.kernels.armv7em.planar import Planar
+from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import NHWC
 from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
@@ -22,7 +22,7 @@ from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
-from mote.plan.request import Lowering
+from mote.plan.selection.request import Lowering
 from tests.lower.executor import CorruptError, execute
 from tests.plan.graphs import AddingMean, AddingPool, GraphNet
 

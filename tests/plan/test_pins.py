@@ -12,11 +12,11 @@ from mote.frontends import tflite
 from mote.ops.common import Axis
 from mote.passes import optimize
 from mote.plan.goal import Goal
-from mote.plan.pins import pinned
 from mote.plan.plan import Plan
 from mote.plan.planner import draft, plan
-from mote.plan.request import Lowering, Policy
-from mote.plan.select import ROOMY, Offers, Selection, ordered
+from mote.plan.selection.pins import pinned
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import ROOMY, Offers, Selection, ordered
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, soaked
 from tests.plan.graphs import GraphNet

@@ -21,16 +21,17 @@ from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
 from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.reductions.mean import Mean
-from mote.passes import optimize, strip_io
+from mote.passes import optimize
+from mote.passes.rewriting import strip_io
 from mote.plan.check import PlanError, check
 from mote.plan.goal import DoesNotFitError, Goal
 from mote.plan.json_codec import same
-from mote.plan.op_order import order
 from mote.plan.plan import Cell, Plan
 from mote.plan.planner import WORTH, plan
-from mote.plan.request import Lowering, Policy
-from mote.plan.rows import Arrival
-from mote.plan.select import ROOMY, Selection, offers
+from mote.plan.scheduling.op_order import order
+from mote.plan.scheduling.rows import Arrival
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import ROOMY, Selection, offers
 from mote.targets import Memory
 from tests.helpers.support import examples, soaked
 from tests.lower.executor import CorruptError, execute

@@ -25,8 +25,8 @@ from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
 from mote.plan.plan import Plan
 from mote.plan.planner import draft
-from mote.plan.request import Lowering, Policy
-from mote.plan.select import Offers
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import Offers
 from mote.report.memory import MemoryMap
 from tests.helpers.support import examples
 from tests.lower.executor import CorruptError, execute

@@ -14,8 +14,8 @@ from mote.plan import planner
 from mote.plan.goal import Goal
 from mote.plan.json_codec import same
 from mote.plan.plan import Plan
-from mote.plan.request import Lowering
-from mote.plan.select import offers
+from mote.plan.selection.request import Lowering
+from mote.plan.selection.select import offers
 from tests.helpers.network import Net
 from tests.helpers.support import soaked
 

@@ -11,14 +11,14 @@ from mote.graph import Graph
 from mote.kernels import cost
 from mote.ops.common import Axis
 from mote.ops.elementwise.arithmetic import Add
-from mote.plan.bound import lower_bound
 from mote.plan.goal import Goal
-from mote.plan.request import Lowering
-from mote.plan.rows import RowGraph
-from mote.plan.schedule import Scheduler
-from mote.plan.search import Effort
-from mote.plan.select import ROOMY, Offers, Selection, ordered
-from mote.plan.strategies import rows_of as rows_of_selection
+from mote.plan.memory.bound import lower_bound
+from mote.plan.scheduling.rows import RowGraph
+from mote.plan.scheduling.schedule import Scheduler
+from mote.plan.scheduling.search import Effort
+from mote.plan.scheduling.strategies import rows_of as rows_of_selection
+from mote.plan.selection.request import Lowering
+from mote.plan.selection.select import ROOMY, Offers, Selection, ordered
 from tests.plan import brute
 from tests.plan.graphs import AddingDepthwise, GraphNet, graphs, pushable
 

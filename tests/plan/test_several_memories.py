@@ -18,9 +18,9 @@ from mote.compiler.line import compile
 from mote.errors import BudgetError
 from mote.evaluation.verify import verify
 from mote.plan.check import PlanError, check
+from mote.plan.memory.several_memories import spread
 from mote.plan.planner import draft
-from mote.plan.select import offers
-from mote.plan.several_memories import spread
+from mote.plan.selection.select import offers
 from mote.targets import Memory
 from mote.toolchain import Mode
 from tests.helpers.support import emulated, needs_litert, soaked

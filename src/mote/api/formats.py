@@ -17,7 +17,7 @@ def _table(module: str, name: str) -> Mapping[Any, Any]:
 
 
 def _onnx() -> Iterable[str]:
-    qonnx = import_module("mote.frontends.onnx.qonnx")
+    qonnx = import_module("mote.frontends.onnx.qonnx.dialect")
     refused = _table("onnx.ops.refused", "PARSERS")
     known = [key for key in _table("onnx.ops", "PARSERS") if key not in refused]
     known += [(domain, name) for domain in qonnx.CHANNELS_LAST for name in qonnx.LAST_OPERATORS]

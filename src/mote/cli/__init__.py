@@ -98,7 +98,7 @@ def _run(given: Sequence[str]) -> int:
     if plugins := getattr(arguments, "plugin", []):
         import_module("mote.api.register").load_plugins(plugins)
     if getattr(arguments, "quantize", "") or getattr(arguments, "calibrate", None):
-        import_module("mote.cli.quantize").quantize_first(arguments)
+        import_module("mote.cli.commands.quantize").quantize_first(arguments)
     status: int = arguments.run(arguments)
     return status
 
@@ -115,7 +115,7 @@ def parser(command: str) -> argparse.ArgumentParser:
     for name, line in COMMANDS.items():
         options = commands.add_parser(name, help=line)
         if name == command:
-            module = import_module(f"mote.cli.{name.replace('-', '_')}")
+            module = import_module(f"mote.cli.commands.{name.replace('-', '_')}")
             options.description = module.__doc__
             options.set_defaults(run=module.run)
             module.add(options)

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from mote.compiler.settings import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
-from mote.compress.quantize.precision import Precision
+from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mote.compiler.settings import Settings
-from mote.emit.c import header
+from mote.emit.c.model import header
 from mote.emit.c.project import Job, Project, generate
 from mote.errors import MoteError
 from mote.files import write_folder
@@ -17,8 +17,8 @@ from mote.kernels.catalogue import label
 from mote.ops.control.control_flow import unbounded
 from mote.package.packagers import packaged
 from mote.passes import Saving
-from mote.plan.estimate import estimate
 from mote.plan.plan import Plan
+from mote.plan.selection.estimate import estimate
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mote import toolchain
 from mote.compiler.compiled import Compiled
-from mote.emit.c import glue
+from mote.emit.c.programs import glue
 from mote.errors import MoteError
 from mote.files import fill
 from mote.offload.contract import Judgement, Offloaded

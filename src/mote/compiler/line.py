@@ -24,9 +24,9 @@ from mote.compiler.settings import (
     chosen_settings,
     settings_and_examples,
 )
-from mote.emit.c.golden import GoldenRun, runs
 from mote.emit.c.names import c_prefix
 from mote.emit.c.options import ProjectOptions
+from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.frontends import Format, Source
@@ -35,12 +35,13 @@ from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.offload.contract import Offload, named
 from mote.package.packagers import packaged
-from mote.passes import Saving, optimize, stream
+from mote.passes import Saving, optimize
+from mote.passes.streaming import stream
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
+from mote.plan.memory.several_memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
-from mote.plan.request import Lowering, Policy
-from mote.plan.several_memories import TooSmallError
+from mote.plan.selection.request import Lowering, Policy
 from mote.progress import Say, silent
 from mote.text import printable
 

@@ -14,7 +14,7 @@ from mote.frontends import EDGES, FEATURES
 from mote.kernels import cost
 from mote.kernels.contract import Fixed
 from mote.kernels.cost import Costs
-from mote.plan.request import Policy
+from mote.plan.selection.request import Policy
 from mote.targets import Reads, Target
 
 OPTIMIZE = tuple(Policy)

@@ -12,7 +12,7 @@ from mote.compiler.code_size import CodeSize, code_size
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import emitted, given_model, golden, reading
 from mote.compiler.settings import Settings, chosen_settings
-from mote.emit.c.arenas import shared
+from mote.emit.c.model.arenas import shared
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, Project, generate_shared
 from mote.errors import MoteError

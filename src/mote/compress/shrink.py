@@ -21,9 +21,9 @@ from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.passes.report import Removal
-from mote.passes.shrink import run as shrunk
-from mote.passes.shrink import totals, weight_bytes
+from mote.passes.shrinking.report import Removal
+from mote.passes.shrinking.shrink import run as shrunk
+from mote.passes.shrinking.shrink import totals, weight_bytes
 from mote.toolchain import Mode
 
 INPUTS = 2000

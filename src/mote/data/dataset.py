@@ -10,16 +10,16 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from mote.data.arrays import MOST, ONE, ZIP, load_arrays
 from mote.data.checks import NUMBERS, TEXTS, check, check_counts
 from mote.data.dataset_type import Dataset, RecordingInfo
-from mote.data.folders import address
-from mote.data.labelled_files import read_folder, read_recording
-from mote.data.npz import from_arrays, pair, stacked
-from mote.data.preprocessing import Function, Preprocessing, preprocessing
-from mote.data.sample import Sample
-from mote.data.sounds import RIFF
-from mote.data.tables import read_table
+from mote.data.preprocess.pipeline import Function, Preprocessing, preprocessing
+from mote.data.preprocess.sample import Sample
+from mote.data.readers.arrays import MOST, ONE, ZIP, load_arrays
+from mote.data.readers.folders import address
+from mote.data.readers.labelled_files import read_folder, read_recording
+from mote.data.readers.npz import from_arrays, pair, stacked
+from mote.data.readers.sounds import RIFF
+from mote.data.readers.tables import read_table
 from mote.errors import MoteError, TooLargeError
 from mote.graph.tensor import Array
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from mote.data.arrays import ONE, load_arrays
+from mote.data.readers.arrays import ONE, load_arrays
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape, to_code

@@ -18,8 +18,8 @@ from mote.extras import installing
 from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.tflite.export import Exported, export
+from mote.frontends.tflite.file.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.frontends.tflite.rounding import as_litert_rounds
-from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.io_order import model_shape

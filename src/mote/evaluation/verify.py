@@ -32,8 +32,9 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
 from mote.kernels.contract import NHWC, Layout
 from mote.offload.contract import Offloaded
-from mote.passes import simplify_control, tflm_numerics
-from mote.plan.rows import Arrival
+from mote.passes.folding import simplify_control
+from mote.passes.rewriting import tflm_numerics
+from mote.plan.scheduling.rows import Arrival
 from mote.toolchain import Mode
 
 Case = Mapping[int, Array]

@@ -15,7 +15,7 @@ import numpy as np
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import not_run
-from mote.emit.c import glue
+from mote.emit.c.programs import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import to_model

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from mote.emit.c.golden import Pattern
+from mote.emit.c.programs.golden import Pattern
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType

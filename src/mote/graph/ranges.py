@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.fixedpoint import INT32_MAX
+from mote.graph.numeric.fixedpoint import INT32_MAX
 from mote.graph.tensor import Array, Tensor
 from mote.graph.types import DType
 

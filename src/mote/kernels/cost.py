@@ -21,7 +21,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.region import Region
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed

@@ -19,9 +19,9 @@ from mote.lower.affine import affine
 from mote.offload.contract import Artifact, Offloaded, Pointer
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
+from mote.plan.memory.several_memories import constant_reads
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Plan, Step
-from mote.plan.rows import Arrival, further_outputs
-from mote.plan.several_memories import constant_reads
+from mote.plan.scheduling.rows import Arrival, further_outputs
 
 STATES = 0x10
 """The memory of what is kept from one inference to the next."""

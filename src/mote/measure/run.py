@@ -16,7 +16,7 @@ from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.firmware import Firmware, bench, firmware
 from mote.data.inputs import Inputs, given_inputs
-from mote.emit.c.golden import FULL
+from mote.emit.c.programs.golden import FULL
 from mote.errors import MoteError, explaining
 from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder

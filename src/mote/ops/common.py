@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import quantize_multiplier, quantize_multipliers
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import quantize_multiplier, quantize_multipliers
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.streaming import PaddingError, StreamAxis, StrideError
 from mote.graph.tensor import Array

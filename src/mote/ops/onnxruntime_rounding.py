@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, scale_even, wrap32
+from mote.graph.numeric.fixedpoint import Ints, scale_even, wrap32
 from mote.graph.ranges import LEAST, Peak, Range, between
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.emit.c.example import EXAMPLE, SELFTEST
+from mote.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.emit.c.project import Project
 
 MATH = """\

@@ -9,11 +9,16 @@ from functools import reduce
 from operator import or_
 
 from mote.graph import Graph
-from mote.passes import (
-    flatten_sequences,
+from mote.passes.folding import (
     fold_batch_norm,
     fold_constants,
     fold_heads,
+    remove_dead_code,
+    remove_identities,
+    simplify_control,
+)
+from mote.passes.folding.simplify_control import everywhere
+from mote.passes.fusing import (
     fuse_activations,
     fuse_blocks,
     fuse_functions,
@@ -22,19 +27,17 @@ from mote.passes import (
     fuse_pads,
     fuse_tables,
     join_depthwise,
+)
+from mote.passes.rewriting import (
+    flatten_sequences,
     pools_to_means,
     products_to_layers,
-    remove_dead_code,
-    remove_identities,
-    shrink,
-    simplify_control,
-    slide_windows,
     split_recurrent_results,
     strip_io,
     tflm_numerics,
-    update_states,
 )
-from mote.passes.simplify_control import everywhere
+from mote.passes.shrinking import shrink
+from mote.passes.streaming import slide_windows, update_states
 
 
 class Stage(Flag):

@@ -16,7 +16,7 @@ from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import ALIGNMENT, NHWC, Call
 from mote.plan.plan import KEPT, LENT, Bodied, Copy, Plan, Step
-from mote.plan.rows import Arrival
+from mote.plan.scheduling.rows import Arrival
 
 FREE, SCRATCH, SUMS = -1, -2, -3
 """What a byte holds that belongs to no tensor. Sums of tensor t hold SUMS - t."""

@@ -13,12 +13,12 @@ from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels.contract import NHWC, Packed, aligned
 from mote.ops.control.control_flow import Control, If, While
-from mote.plan.estimate import estimate
 from mote.plan.goal import Goal
 from mote.plan.plan import Bodied, Copy, Plan
-from mote.plan.request import Lowering
-from mote.plan.rows import alignment_of, roots
-from mote.plan.select import Offers
+from mote.plan.scheduling.rows import alignment_of, roots
+from mote.plan.selection.estimate import estimate
+from mote.plan.selection.request import Lowering
+from mote.plan.selection.select import Offers
 
 Make = Callable[[Graph, Lowering, Goal], Plan]
 """Plans a body."""

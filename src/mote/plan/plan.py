@@ -13,8 +13,7 @@ from mote.kernels.contract import NHWC, Call, Layout, Packed, aligned
 from mote.ops.control.state import SlidingWindow
 from mote.plan.goal import Goal
 from mote.plan.json_codec import dump, load, same
-from mote.plan.request import Lowering
-from mote.plan.rows import (
+from mote.plan.scheduling.rows import (
     KEPT,
     LENT,
     Arrival,
@@ -23,6 +22,7 @@ from mote.plan.rows import (
     operator,
     outside_places,
 )
+from mote.plan.selection.request import Lowering
 from mote.targets import Memory
 
 __all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]

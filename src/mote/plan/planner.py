@@ -12,21 +12,21 @@ from itertools import count
 from mote.graph import Graph
 from mote.offload.contract import Offload
 from mote.plan.check import check
-from mote.plan.code_size_model import flash
 from mote.plan.control import with_bodies
-from mote.plan.estimate import estimate
-from mote.plan.external import with_external
-from mote.plan.frontier import UNLIMITED, Lane, Limit, PlanFront, Sketch, rung_above, rung_below
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
-from mote.plan.layout import Draft
-from mote.plan.pins import pinned
+from mote.plan.memory.layout import Draft
+from mote.plan.memory.several_memories import plan_over
 from mote.plan.plan import Plan
-from mote.plan.recompute import Twice, candidates, rewrite
-from mote.plan.request import Lowering, Policy
-from mote.plan.schedule import Scheduler
-from mote.plan.select import LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
-from mote.plan.several_memories import plan_over
-from mote.plan.strategies import NEAR, Side, with_room
+from mote.plan.scheduling.frontier import UNLIMITED, Lane, Limit, PlanFront, Sketch, rung_above, rung_below
+from mote.plan.scheduling.recompute import Twice, candidates, rewrite
+from mote.plan.scheduling.schedule import Scheduler
+from mote.plan.scheduling.strategies import NEAR, Side, with_room
+from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.estimate import estimate
+from mote.plan.selection.external import with_external
+from mote.plan.selection.pins import pinned
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
 from mote.progress import Say, silent
 from mote.targets import Memory
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from mote.plan.arena import most_live
+from mote.plan.memory.arena import most_live
+from mote.plan.memory.plan_bound import bound
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
-from mote.plan.plan_bound import bound
 
 
 class HoldingKind(StrEnum):

@@ -17,8 +17,8 @@ from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
 from mote.measure.profiler.costs import check_cycles, profile
 from mote.measure.run import run
-from mote.plan.estimate import estimate
 from mote.plan.plan import Runs
+from mote.plan.selection.estimate import estimate
 from mote.progress import Say, silent
 from mote.report import pictures
 from mote.search import Runner, digest, front

@@ -38,7 +38,7 @@ __all__ = [
 ALIGNED = "aligned"
 """Among the features of a target: words may be loaded from and stored to multiples of four only."""
 
-_HERE = Path(__file__).parent
+_PARTS = Path(__file__).parent / "parts"
 _declared: dict[str, None] = {}
 """Features that kernels of users ask for."""
 _TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends", "costs")
@@ -173,8 +173,8 @@ def features() -> tuple[str, ...]:
 
 def names() -> list[str]:
     """The bundled targets: cores first, then parts."""
-    paths = sorted(_HERE.glob("*.toml"))
-    return sorted((p.stem for p in paths), key=lambda n: ("extends" in _read(_HERE / f"{n}.toml"), n))
+    paths = sorted(_PARTS.glob("*.toml"))
+    return sorted((p.stem for p in paths), key=lambda n: ("extends" in _read(_PARTS / f"{n}.toml"), n))
 
 
 def load(name_or_path: str, *, trusted: bool = False) -> Target:
@@ -191,7 +191,7 @@ def _locate(name: str) -> Path:
         if not path.is_file():
             raise MoteError("no such target file", where=name, remedy=f"give a file, or one of: {', '.join(names())}")
         return path
-    path = _HERE / f"{name}.toml"
+    path = _PARTS / f"{name}.toml"
     if not path.is_file():
         raise MoteError(
             f"unknown target '{name}'",

@@ -16,8 +16,8 @@ from mote import quantize
 from mote.compress.quantize.noise import signal_to_noise
 from mote.compress.quantize.pipeline import QuantizationResult as Quantized
 from mote.compress.quantize.pipeline import finished, prepared
-from mote.compress.quantize.precision import Precision, Scheme
-from mote.compress.quantize.precision_units import units
+from mote.compress.quantize.types.precision import Precision, Scheme
+from mote.compress.quantize.types.precision_units import units
 from mote.execute.batch import evaluate, is_stream
 from mote.frontends import tflite
 from mote.graph import Graph, Op, State, Tensor

@@ -9,10 +9,10 @@ import pytest
 
 from mote.compress.quantize.calibration import ranges
 from mote.compress.quantize.encode import in_steps, real_numbers
-from mote.compress.quantize.equalize import equalized, pairs
-from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import quantized
+from mote.compress.quantize.refinement.equalize import equalized, pairs
 from mote.compress.quantize.statistics import observe
+from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.execute.batch import evaluate
 from mote.frontends import tflite
 from mote.graph import Graph

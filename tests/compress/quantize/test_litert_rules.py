@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mote.compress.quantize.litert_rules import FAMILIES, Rule
-from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import integers
+from mote.compress.quantize.types.litert_rules import FAMILIES, Rule
+from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 import mote
 from mote import quantize
 from mote.cli import main
-from mote.cli.quantize import heading
+from mote.cli.commands.quantize import heading
 from mote.compress.quantize.noise import given
 from mote.compress.quantize.pipeline import Methods, prepared
 from mote.compress.quantize.post_training import Quantized, spread

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mote.compress.quantize.precision import Precision
-from mote.compress.quantize.precision_units import layers_of, units
+from mote.compress.quantize.types.precision import Precision
+from mote.compress.quantize.types.precision_units import layers_of, units
 from mote.frontends import tflite
 from mote.passes.normal_form import normal
 from tests.helpers.float_nets import BLOCKS, model

@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from mote.compress.quantize.encode import real_numbers
-from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import integers, quantized
+from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.export import export

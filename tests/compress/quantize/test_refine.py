@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mote.compress.quantize.as_matrix import Layer, as_weights, matrices, read
 from mote.compress.quantize.calibration import ranges
 from mote.compress.quantize.constants import Chosen
 from mote.compress.quantize.encode import in_steps, real_numbers
-from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import Integers, integers
-from mote.compress.quantize.refine import refined
+from mote.compress.quantize.refinement.as_matrix import Layer, as_weights, matrices, read
+from mote.compress.quantize.refinement.refine import refined
 from mote.compress.quantize.statistics import observe
+from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.execute.batch import evaluate
 from mote.graph import Graph
 from mote.graph.tensor import Array

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mote.compress.quantize.rounding import adaptive, best_scales, damped, loss, nearest
+from mote.compress.quantize.refinement.rounding import adaptive, best_scales, damped, loss, nearest
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.compress.quantize.precision import Precision, Scheme
+from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.compress.quantize_aware.aware import AwareModule
 from mote.graph import Graph
 from mote.graph.types import DType

@@ -15,8 +15,8 @@ import pytest
 import mcunet_v2
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.emit.c.checks import struct
-from mote.emit.c.golden import FULL, GENTLE, runs
+from mote.emit.c.model.checks import struct
+from mote.emit.c.programs.golden import FULL, GENTLE, runs
 from mote.frontends import tflite
 from mote.kernels.structs import Field
 from selftest import flips, matters, mutants, noticed

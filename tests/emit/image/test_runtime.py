@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.emit.c import header
+from mote.emit.c.model import header
 from mote.emit.image.format import Feature
 from tests.emit.image.c_runtime import (
     BAD_ARENA,

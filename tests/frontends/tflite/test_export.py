@@ -24,7 +24,7 @@ from mote.frontends import tflite
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite.emit import WRITERS, windows
 from mote.frontends.tflite.export import UnsaidLayersError, export
-from mote.frontends.tflite.schema import OPTIONS
+from mote.frontends.tflite.file.schema import OPTIONS
 from mote.graph import Graph, Op, Quantization, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array

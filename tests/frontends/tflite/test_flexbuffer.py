@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.flexbuffer import read, read_map
+from mote.frontends.tflite.file.flatbuffer import MalformedError
+from mote.frontends.tflite.file.flexbuffer import read, read_map
 from mote.frontends.tflite.node import CustomOptions
 from tests.helpers.flex import options
 

@@ -18,11 +18,11 @@ from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
-from mote.kernels.pack.coding import BEHIND, Code, encode
+from mote.kernels.pack.weights.coding import BEHIND, Code, encode
 from mote.measure import run
-from mote.plan import code_size_model as flash
-from mote.plan import select
-from mote.plan.select import Selection
+from mote.plan.selection import code_size_model as flash
+from mote.plan.selection import select
+from mote.plan.selection.select import Selection
 from tests.helpers.support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
 from tests.kernels.c_harness import Program
 from tests.kernels.test_variants import layers, planar

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mote.graph.fixedpoint import Ints
-from mote.graph.staircase import thresholds
-from mote.kernels.pack.requantize import HALF_CHOOSING, Constants, Staircase, _least_factor, search, searched
+from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.numeric.staircase import thresholds
+from mote.kernels.pack.requantize.search import HALF_CHOOSING, Constants, Staircase, _least_factor, search, searched
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.round_once import once_multiplier
 

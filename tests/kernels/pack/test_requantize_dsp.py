@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.graph.fixedpoint import Ints
-from mote.graph.staircase import thresholds
-from mote.kernels.pack.requantize_dsp import Narrow, narrow, shifts
+from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.numeric.staircase import thresholds
+from mote.kernels.pack.requantize.dsp import Narrow, narrow, shifts
 from mote.ops.matrix.accumulators import Accumulators
 from tests.helpers.support import examples
 

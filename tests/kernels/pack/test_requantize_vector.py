@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.graph.fixedpoint import Ints
-from mote.kernels.pack.requantize_vector import INT8_LIMITS, Lanes, Limits, lanes
+from mote.graph.numeric.fixedpoint import Ints
+from mote.kernels.pack.requantize.vector import INT8_LIMITS, Lanes, Limits, lanes
 from mote.ops.matrix.accumulators import Accumulators
 from tests.kernels.pack.test_requantize_dsp import around_thresholds, layers
 

@@ -13,10 +13,10 @@ import sparse
 from cost_layers import Layer, graph_of
 from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
-from mote.kernels.pack.sparse import LEAST, MOST, paired, without_zeros
+from mote.kernels.pack.weights.sparse import LEAST, MOST, paired, without_zeros
 from mote.plan.planner import plan
-from mote.plan.request import Lowering, Policy
-from mote.plan.select import Selection
+from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import Selection
 from tests.helpers.support import HOST_DSP, check, emulated, exact_on, needs_litert
 from tests.kernels import test_variants
 from tests.ops.windows import test_conv

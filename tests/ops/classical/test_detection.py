@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
-from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.tensor import Array

@@ -11,7 +11,7 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
-from mote.passes import fold_constants
+from mote.passes.folding import fold_constants
 from tests.helpers.offered import PORTABLE, offered
 from tests.kernels.c_harness import Program, call_over_time, random
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
-from mote.graph.fixedpoint import rounding_shift_right
-from mote.graph.fixedpoint16 import inverse_sqrt, logistic16, tanh16
+from mote.graph.numeric.fixedpoint import rounding_shift_right
+from mote.graph.numeric.fixedpoint16 import inverse_sqrt, logistic16, tanh16
 from mote.kernels.contract import Packed
-from mote.passes import fold_constants
+from mote.passes.folding import fold_constants
 from tests.helpers.offered import DSP, PORTABLE, first
 from tests.helpers.support import batch, emulated, examples, needs_litert, varied
 from tests.kernels.c_harness import Program

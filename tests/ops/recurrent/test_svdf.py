@@ -15,7 +15,7 @@ from mote.evaluation.verify import verify
 from mote.execute import reference
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
-from mote.graph.fixedpoint import quantize_multiplier, rescale
+from mote.graph.numeric.fixedpoint import quantize_multiplier, rescale
 from tests.helpers.offered import DSP, PORTABLE
 from tests.helpers.support import batch, check_numpy, emulated, examples, micro_agrees, needs_litert, tflite_micro
 from tests.kernels.c_harness import Program

@@ -13,7 +13,7 @@ from mote.compiler.line import compile
 from mote.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from mote.graph.fixedpoint import EXP_BITS
+from mote.graph.numeric.fixedpoint import EXP_BITS
 from tests.helpers.support import batch, check, exact_on, examples, needs_litert
 
 

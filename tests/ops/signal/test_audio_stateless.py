@@ -17,7 +17,7 @@ from mote.execute import reference
 from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.limits import TooLargeError
-from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare

@@ -25,7 +25,7 @@ from mote.compress.mixed_precision.result import AXES, MIXED, Guarded, Mixed, Mi
 from mote.compress.mixed_precision.task import SEARCHED, MixedPrecisionTask, Probe, Trial, file_of, probed, ran, tried
 from mote.compress.quantize.pipeline import Methods
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized
-from mote.compress.quantize.precision import Precision
+from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import Dataset, dataset
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation.score import score

@@ -16,10 +16,10 @@ from mote.compress.quantize.encode import real_numbers
 from mote.compress.quantize.noise import given
 from mote.compress.quantize.pipeline import CalibratedModel, Methods, finished, prepared
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, post_training, spread
-from mote.compress.quantize.precision import Precision, Scheme
-from mote.compress.quantize.precision_units import PrecisionUnit, layers_of, units
 from mote.compress.quantize.quantizer import Integers
-from mote.compress.quantize.type_assignment import is_real
+from mote.compress.quantize.types.precision import Precision, Scheme
+from mote.compress.quantize.types.precision_units import PrecisionUnit, layers_of, units
+from mote.compress.quantize.types.type_assignment import is_real
 from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError
 from mote.evaluation.score import rated, score
@@ -31,8 +31,8 @@ from mote.measure.run import run
 from mote.metrics import Score, noise
 from mote.ops.elementwise.activations import Logistic
 from mote.ops.reductions.softmax import Softmax
-from mote.plan.code_size_model import flash
-from mote.plan.estimate import estimate
+from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.estimate import estimate
 from mote.search import digest
 from mote.search.choices import Choice
 

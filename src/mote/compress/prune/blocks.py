@@ -14,10 +14,10 @@ import numpy as np
 
 from mote.compress.prune.layers import BIAS, Gram, Reals, float_layers, matrix
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.transpose_conv import TransposeConv
-from mote.passes.removable_channels import Layer, Mask
+from mote.passes.shrinking.removable_channels import Layer, Mask
 
 CONVOLUTION, VECTOR = (2, 4), (4, 8)
 """Block shapes as (outputs, inputs)."""

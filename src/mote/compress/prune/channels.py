@@ -15,8 +15,8 @@ import numpy as np
 from mote.compress.prune.groups import STAYS, ChannelGroups
 from mote.compress.prune.layers import Gram, Reals, float_layers, matrix
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints
-from mote.passes.removable_channels import Layer, Mask
+from mote.graph.numeric.fixedpoint import Ints
+from mote.passes.shrinking.removable_channels import Layer, Mask
 
 FOURS = 4
 """Channels that kernels process at once: multiples of this stay multiples."""

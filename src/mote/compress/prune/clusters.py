@@ -15,9 +15,9 @@ import numpy as np
 
 from mote.compress.prune.layers import Gram, Reals, float_layers, matrix
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.ops.windows.transpose_conv import TransposeConv
-from mote.passes.removable_channels import Layer
+from mote.passes.shrinking.removable_channels import Layer
 
 MOST = 127
 """The largest quantized weight."""

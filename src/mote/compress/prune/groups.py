@@ -11,11 +11,11 @@ import numpy as np
 
 from mote.compress.prune.layers import float_layers
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
-from mote.passes import remove_dead_code
-from mote.passes.removable_channels import ChannelReader, Layer, Readers, dispensable, remove
+from mote.passes.folding import remove_dead_code
+from mote.passes.shrinking.removable_channels import ChannelReader, Layer, Readers, dispensable, remove
 
 STAYS = -1
 """The group of channels that cannot be removed."""

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from mote.execute import batch
 from mote.graph import Graph, Tensor
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import float_bias
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.transpose_conv import TransposeConv
-from mote.passes.removable_channels import Layer
-from mote.passes.removable_channels import layers as layers_with_columns
+from mote.passes.shrinking.removable_channels import Layer
+from mote.passes.shrinking.removable_channels import layers as layers_with_columns
 
 Reals = NDArray[np.floating[Any]]
 

@@ -29,7 +29,7 @@ from mote.extras import require
 from mote.files import write_file
 from mote.frontends import read
 from mote.frontends.tflite.export import export
-from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
+from mote.frontends.tflite.file.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph
 from mote.graph.types import DType
 from mote.passes.normal_form import normal

@@ -20,11 +20,11 @@ from mote.compress.prune.layers import (
 )
 from mote.execute import batch
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
 from mote.graph.graph import ABSENT
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.ops.windows.transpose_conv import TransposeConv
-from mote.passes.removable_channels import Layer
+from mote.passes.shrinking.removable_channels import Layer
 
 RIDGE = 0.05
 """Ridge regularization towards the original weights, as a share of the inputs' energy."""

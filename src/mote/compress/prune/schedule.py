@@ -18,7 +18,7 @@ from mote.compress.prune.layers import Gram, Reals, float_layers, grams, matrix,
 from mote.compress.prune.reconstruct import refitted
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.passes.removable_channels import Mask
+from mote.passes.shrinking.removable_channels import Mask
 
 Cases = Sequence[Mapping[int, Array]]
 Prices = Mapping[int, float]

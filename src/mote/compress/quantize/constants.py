@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.compress.quantize.encode import bias_steps, weight_scales, weight_steps
-from mote.compress.quantize.litert_rules import FAMILIES
-from mote.compress.quantize.precision import Precision, Rounded
+from mote.compress.quantize.types.litert_rules import FAMILIES
+from mote.compress.quantize.types.precision import Precision, Rounded
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array

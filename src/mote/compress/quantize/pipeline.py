@@ -9,13 +9,13 @@ from mote.compress.quantize.attention_masks import softened
 from mote.compress.quantize.calibration import ranges
 from mote.compress.quantize.constants import Chosen
 from mote.compress.quantize.encode import Range
-from mote.compress.quantize.equalize import equalized
 from mote.compress.quantize.inside import Insides, followed
-from mote.compress.quantize.precision import Precision, Scheme
 from mote.compress.quantize.quantizer import IO, Integers, integers
-from mote.compress.quantize.refine import refined
+from mote.compress.quantize.refinement.equalize import equalized
+from mote.compress.quantize.refinement.refine import refined
 from mote.compress.quantize.statistics import observed
-from mote.compress.quantize.type_assignment import Ranges
+from mote.compress.quantize.types.precision import Precision, Scheme
+from mote.compress.quantize.types.type_assignment import Ranges
 from mote.errors import MoteError
 from mote.execute.batch import evaluate
 from mote.graph import Graph

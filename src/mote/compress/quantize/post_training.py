@@ -14,8 +14,8 @@ import numpy as np
 from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize.noise import signal_to_noise
 from mote.compress.quantize.pipeline import Methods, QuantizationResult, finished, prepared
-from mote.compress.quantize.precision import Precision, Scheme
-from mote.compress.quantize.type_assignment import is_real
+from mote.compress.quantize.types.precision import Precision, Scheme
+from mote.compress.quantize.types.type_assignment import is_real
 from mote.data.dataset import dataset
 from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
@@ -26,7 +26,7 @@ from mote.files import write_file
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.calibration import RANDOM
 from mote.frontends.tflite.export import export
-from mote.frontends.tflite.schema import IDENTIFIER, IDENTIFIER_AT
+from mote.frontends.tflite.file.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array

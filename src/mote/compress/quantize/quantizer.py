@@ -16,9 +16,9 @@ from mote.compress.quantize.composites.scope import CompositeBuilder
 from mote.compress.quantize.constants import Chosen, halved, layer_constants
 from mote.compress.quantize.encode import in_steps
 from mote.compress.quantize.inside import Insides
-from mote.compress.quantize.litert_rules import FAMILIES, Rule, has_weights
-from mote.compress.quantize.precision import Precision, Rounded, Scheme
-from mote.compress.quantize.type_assignment import Ranges, TypeAssignment, TypedTensor, held, is_real
+from mote.compress.quantize.types.litert_rules import FAMILIES, Rule, has_weights
+from mote.compress.quantize.types.precision import Precision, Rounded, Scheme
+from mote.compress.quantize.types.type_assignment import Ranges, TypeAssignment, TypedTensor, held, is_real
 from mote.errors import MoteError
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT

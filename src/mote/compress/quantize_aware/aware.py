@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from mote.compress.quantize.constants import Chosen, layer_constants
 from mote.compress.quantize.encode import in_steps, weight_scales, weight_steps
-from mote.compress.quantize.litert_rules import FAMILIES, Rule
-from mote.compress.quantize.precision import Precision, Rounded, Scheme
 from mote.compress.quantize.quantizer import IO, Integers, integers
-from mote.compress.quantize.type_assignment import Ranges
+from mote.compress.quantize.types.litert_rules import FAMILIES, Rule
+from mote.compress.quantize.types.precision import Precision, Rounded, Scheme
+from mote.compress.quantize.types.type_assignment import Ranges
 from mote.errors import working_on
 from mote.execute.torch.exact import forward
 from mote.execute.torch.float32 import twin

@@ -10,8 +10,8 @@ from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize import pipeline
 from mote.compress.quantize.pipeline import Methods, QuantizationResult
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
-from mote.compress.quantize.precision import Precision
 from mote.compress.quantize.quantizer import Integers
+from mote.compress.quantize.types.precision import Precision
 from mote.compress.quantize_aware.aware import AwareModule
 from mote.compress.quantize_aware.prepared import Prepared
 from mote.data.dataset import dataset

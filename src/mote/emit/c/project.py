@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mote.emit.c import example, header, ramcode, selftest, source
-from mote.emit.c.arenas import arenas, shared, shared_files
+from mote.emit.c import ramcode
 from mote.emit.c.c import Definition, Include, Text, printed
-from mote.emit.c.golden import GoldenRun
+from mote.emit.c.model import header, source
+from mote.emit.c.model.arenas import arenas, shared, shared_files
 from mote.emit.c.options import ProjectOptions
+from mote.emit.c.programs import example, selftest
+from mote.emit.c.programs.golden import GoldenRun
 from mote.emit.c.values import ConstantArray, ConstantPool
 from mote.errors import MoteError
 from mote.kernels import library

@@ -8,7 +8,7 @@ from typing import Any
 from mote.graph import Tensor
 from mote.kernels.contract import NHWC
 from mote.plan.plan import Plan
-from mote.plan.rows import Arrival
+from mote.plan.scheduling.rows import Arrival
 from mote.version import __version__
 
 TURNED = "channels_last"

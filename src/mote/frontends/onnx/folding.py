@@ -12,8 +12,8 @@ import numpy as np
 from mote.errors import TooLargeError, UnsupportedNodeError
 from mote.extras import quiet, require
 from mote.frontends import limits
+from mote.frontends.onnx.file.tensors import read_sparse, read_tensor
 from mote.frontends.onnx.node import ML, FileNode, words
-from mote.frontends.onnx.tensors import read_sparse, read_tensor
 from mote.graph.tensor import Array
 
 MOST_FOLDED = limits.MOST_ELEMENTS

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mote.errors import MoteError
+from mote.frontends.onnx.file.tensors import DTYPES, DamagedError, held_type
 from mote.frontends.onnx.node import GraphScope, words
-from mote.frontends.onnx.tensors import DTYPES, DamagedError, held_type
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
 from mote.text import did_you_mean, printable

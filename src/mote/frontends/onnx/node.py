@@ -17,7 +17,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value
-from mote.frontends.onnx.tensors import read_tensor
+from mote.frontends.onnx.file.tensors import read_tensor
 from mote.graph.tensor import Array
 
 FIX_SHAPES = "give its shape with --shape NAME=1,3,96,96, or export the model with fixed shapes"

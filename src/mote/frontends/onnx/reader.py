@@ -14,8 +14,9 @@ from mote.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
 from mote.frontends import limits
 from mote.frontends.build import Builder, Value, quantized
 from mote.frontends.model import Model, SourceLayer, with_numbers
-from mote.frontends.onnx import folding, qdq, qonnx, qonnx_layers
-from mote.frontends.onnx.container import (
+from mote.frontends.onnx import folding, qdq
+from mote.frontends.onnx.control import CONTROL
+from mote.frontends.onnx.file.container import (
     MOST_NODES,
     Container,
     LocalFunction,
@@ -24,14 +25,9 @@ from mote.frontends.onnx.container import (
     named,
     open_container,
 )
-from mote.frontends.onnx.control import CONTROL
-from mote.frontends.onnx.inputs import inputs_of, is_image
-from mote.frontends.onnx.local import written_out
-from mote.frontends.onnx.node import LOST, Entry, FileNode, GraphScope, Group, Node, Parser, UnavailableError
-from mote.frontends.onnx.ops import GROUPS, PARSERS
-from mote.frontends.onnx.schema import check_call, check_types, definition_of, schema_of
-from mote.frontends.onnx.sizes import proposed
-from mote.frontends.onnx.tensors import (
+from mote.frontends.onnx.file.local import written_out
+from mote.frontends.onnx.file.schema import check_call, check_types, definition_of, schema_of
+from mote.frontends.onnx.file.tensors import (
     DTYPES,
     FLOATS,
     DamagedError,
@@ -41,6 +37,12 @@ from mote.frontends.onnx.tensors import (
     read_sparse,
     read_tensor,
 )
+from mote.frontends.onnx.inputs import inputs_of, is_image
+from mote.frontends.onnx.node import LOST, Entry, FileNode, GraphScope, Group, Node, Parser, UnavailableError
+from mote.frontends.onnx.ops import GROUPS, PARSERS
+from mote.frontends.onnx.qonnx import dialect
+from mote.frontends.onnx.qonnx import layers as qonnx_layers
+from mote.frontends.onnx.sizes import proposed
 from mote.frontends.source import Source
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
@@ -75,7 +77,7 @@ class _Reader:
         self.seen: set[int] = set()
         """The types of elements that values have in the file."""
         self.main = GraphScope((), ())
-        quantizers = any(node.domain in qonnx.GENERAL for node in container.proto.graph.node)
+        quantizers = any(node.domain in dialect.GENERAL for node in container.proto.graph.node)
         self.groups: tuple[Group, ...] = (qonnx_layers.group,) if quantizers else ()
         """What is asked of each node of a file of QONNX."""
         self.told: tuple[FileNode, int] | None = None

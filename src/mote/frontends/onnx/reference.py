@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from mote.extras import installed, quiet, refusals, require, version_of
-from mote.frontends.onnx import qonnx
 from mote.frontends.onnx.classes import Classes, classes_of
 from mote.frontends.onnx.inputs import inputs_of
+from mote.frontends.onnx.qonnx import dialect
 from mote.frontends.onnx.saturation import saturating
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
@@ -42,7 +42,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] 
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
     _fix(onnx, model.graph, source)
-    written = " with QONNX's quantizers written out" if qonnx.written_out(model) else ""
+    written = " with QONNX's quantizers written out" if dialect.written_out(model) else ""
     _widen(onnx, model.graph)
     _expose(onnx, model, names)
     classes = classes_of(onnx, model)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.tflite import schema
-from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.record import TableRecord
+from mote.frontends.tflite.file import schema
+from mote.frontends.tflite.file.flatbuffer import MalformedError
+from mote.frontends.tflite.file.record import TableRecord
 from mote.graph import Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType

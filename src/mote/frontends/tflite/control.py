@@ -14,7 +14,7 @@ import numpy as np
 
 from mote.errors import UnsupportedError, UnsupportedNodeError
 from mote.frontends.model import Model
-from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.variables import Key, Variables
 from mote.graph import Graph, Op, State, Tensor

@@ -12,10 +12,10 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends import limits
-from mote.frontends.tflite import flexbuffer
 from mote.frontends.tflite.blockwise import BlockwiseScales
-from mote.frontends.tflite.flatbuffer import MalformedError
-from mote.frontends.tflite.record import TableRecord
+from mote.frontends.tflite.file import flexbuffer
+from mote.frontends.tflite.file.flatbuffer import MalformedError
+from mote.frontends.tflite.file.record import TableRecord
 from mote.graph import Quantization, State, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType

@@ -13,20 +13,21 @@ from mote.frontends import limits
 from mote.frontends.calibration import RANDOM
 from mote.frontends.model import Model, SourceLayer, checked
 from mote.frontends.source import Format, Source
-from mote.frontends.tflite import control, schema, storage, variables
+from mote.frontends.tflite import control, variables
 from mote.frontends.tflite.blockwise import BlockwiseScales, blocks_of, check_blocks
 from mote.frontends.tflite.control import BodySubgraph, Caller
-from mote.frontends.tflite.flatbuffer import FlatBuffer, MalformedError
+from mote.frontends.tflite.file import schema, storage
+from mote.frontends.tflite.file.flatbuffer import FlatBuffer, MalformedError
+from mote.frontends.tflite.file.record import TableRecord
+from mote.frontends.tflite.file.signatures import chosen
+from mote.frontends.tflite.file.sparsity import densified, sparsity
+from mote.frontends.tflite.file.storage import Storage
 from mote.frontends.tflite.folding import KnownTensors
 from mote.frontends.tflite.known import known_result, with_small_weights
 from mote.frontends.tflite.node import FIX_SHAPES, Node
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser, custom
-from mote.frontends.tflite.record import TableRecord
 from mote.frontends.tflite.restarts import renamed, restarted
 from mote.frontends.tflite.shaped import Shaped
-from mote.frontends.tflite.signatures import chosen
-from mote.frontends.tflite.sparsity import densified, sparsity
-from mote.frontends.tflite.storage import Storage
 from mote.frontends.tflite.unsigned import DIFFERENT, Signed, signed
 from mote.frontends.tflite.variables import FileOperator, VariableError, Variables
 from mote.graph import Graph, Op, Quantization, State, Tensor

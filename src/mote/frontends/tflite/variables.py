@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mote.frontends.tflite.record import TableRecord
+from mote.frontends.tflite.file.record import TableRecord
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType

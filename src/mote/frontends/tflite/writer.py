@@ -1,9 +1,9 @@
 """Writes `.tflite` files: `mote convert` does, and tests and model scripts, which need no TensorFlow for it.
 
 The format is the public TFLite schema, version 3: a FlatBuffer with a subgraph of tensors and operators (and more of
-them where one calls others), and one buffer for each constant. Its numbers are in `mote.frontends.tflite.schema`, which
-the reader works from as well. A field whose value is the schema's default is left out of the file, as the official
-converter does, so a reader under test meets absent fields too. The same calls give the same bytes.
+them where one calls others), and one buffer for each constant. Its numbers are in `mote.frontends.tflite.file.schema`,
+which the reader works from as well. A field whose value is the schema's default is left out of the file, as the
+official converter does, so a reader under test meets absent fields too. The same calls give the same bytes.
 
     w = Writer("one_conv")
     x = w.input("x", (1, 8, 8, 3), "int8", scale=0.02, zero_point=-3)
@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mote.frontends.tflite import schema
-from mote.frontends.tflite.encoder import Encoder
-from mote.frontends.tflite.record import SCALARS
-from mote.frontends.tflite.schema import ENUMS, OPERATORS, OPTIONS, TENSOR_TYPES, FieldKind, Fields
+from mote.frontends.tflite.file import schema
+from mote.frontends.tflite.file.encoder import Encoder
+from mote.frontends.tflite.file.record import SCALARS
+from mote.frontends.tflite.file.schema import ENUMS, OPERATORS, OPTIONS, TENSOR_TYPES, FieldKind, Fields
 
 NO_TENSOR = -1
 """The index that stands for an optional input left out, such as a convolution without a bias."""

@@ -1,9 +1,11 @@
 """Kernels for cores with Helium, the vectors of Armv8.1-M (Cortex-M55, M85), with portable twins in their C."""
 
-from mote.kernels.helium import arithmetic, depthwise, gemm, pool, vector
+from mote.kernels.helium import arithmetic
+from mote.kernels.helium.depthwise import depthwise_taps, pool
+from mote.kernels.helium.gemm import gemm4
+from mote.kernels.helium.vector import vector8
 from mote.kernels.pack.affine_layers import affines
-from mote.kernels.pack.patch import patched
+from mote.kernels.pack.requantize.patch import patched
 
-PATCHED = tuple(patched(k) for k in (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS))
-AFFINE = affines(*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS)
-KERNELS = (*vector.KERNELS, *gemm.KERNELS, *depthwise.KERNELS, *arithmetic.KERNELS, *pool.KERNELS, *PATCHED, *AFFINE)
+LAYERS = (*vector8.KERNELS, *gemm4.KERNELS, *depthwise_taps.KERNELS)
+KERNELS = (*LAYERS, *arithmetic.KERNELS, *pool.KERNELS, *map(patched, LAYERS), *affines(*LAYERS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mote.kernels.contract import INT8, Kernel, Packed, Refusal, View
 from mote.kernels.helium.common import HELIUM
 from mote.kernels.pack.arithmetic import one_step
-from mote.kernels.pack.requantize_add import ONE_STEP
+from mote.kernels.pack.requantize.add import ONE_STEP
 from mote.ops.elementwise.arithmetic import Add
 
 

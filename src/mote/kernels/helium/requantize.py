@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mote.kernels.pack.requantize_vector import COUNT, INT8_LIMITS, Form, Lanes, Limits
+from mote.kernels.pack.requantize.vector import COUNT, INT8_LIMITS, Form, Lanes, Limits
 
 LINE_SCALE = "q3"
 """Lines: 2^scale in all lanes; it stays."""

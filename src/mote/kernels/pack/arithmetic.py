@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mote.kernels.contract import OTHER_F32, Call, Packed, Params, Refusal, View
 from mote.kernels.pack.broadcast import broadcast
-from mote.kernels.pack.requantize_add import AddPrecision, affine
+from mote.kernels.pack.requantize.add import AddPrecision, affine
 from mote.ops.common import int8_range
 from mote.ops.elementwise.arithmetic import INT8, Add, Mul
 

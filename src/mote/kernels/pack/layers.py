@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.fixedpoint import INT32_MAX, reduced
+from mote.graph.numeric.fixedpoint import INT32_MAX, reduced
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import Instance, Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, output_params
-from mote.kernels.pack.requantize_even import even_finish, rounds_to_even
-from mote.kernels.pack.round_once_s16 import Exact, exact_scale
+from mote.kernels.pack.requantize.even import even_finish, rounds_to_even
+from mote.kernels.pack.requantize.round_once_s16 import Exact, exact_scale
 from mote.ops.common import (
     bias_values,
     channel_scales,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mote.kernels.contract import Packed, Params, View
-from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.params import scale_params
+from mote.kernels.pack.weights.matrix import Matrix
 from mote.ops.recurrent.lstm import LstmLayer
 from mote.ops.recurrent.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Tensor
-from mote.graph.fixedpoint import wrap32
+from mote.graph.numeric.fixedpoint import wrap32
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array
 from mote.graph.types import Activation

@@ -6,8 +6,8 @@ import numpy as np
 
 from mote.graph.tensor import Array
 from mote.kernels.contract import Packed, Params, Refusal, View
-from mote.kernels.pack.matrix import Matrix
 from mote.kernels.pack.params import scale_params
+from mote.kernels.pack.weights.matrix import Matrix
 from mote.ops.recurrent.svdf import STATE, Svdf
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Refusal, View, units_of
-from mote.kernels.pack.interleave4 import BLOCK, by_channels
+from mote.kernels.pack.weights.interleave4 import BLOCK, by_channels
 from mote.kernels.portable.matrix.fully_connected import real_params as vector_params
 from mote.kernels.portable.matrix.fully_connected import vectors
 from mote.kernels.portable.windows.conv import real_params as conv_params

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.std_heap import largest
+from mote.graph.numeric.std_heap import largest
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType

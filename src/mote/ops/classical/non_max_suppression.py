@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.std_heap import pop, push
+from mote.graph.numeric.std_heap import pop, push
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.classical.detection import Floats, overlap

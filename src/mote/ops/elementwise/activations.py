@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
-from mote.graph.fixedpoint16 import interpolate, line_ends, logistic_by_table, saturate16, tanh_by_table
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
+from mote.graph.numeric.fixedpoint16 import interpolate, line_ends, logistic_by_table, saturate16, tanh_by_table
 from mote.graph.ranges import Range
 from mote.graph.tensor import Array
 from mote.graph.tolerance import largest

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.ranges import Peak, Range
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape

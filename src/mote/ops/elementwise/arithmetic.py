@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
 from mote.graph.graph import ABSENT, Increment
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right
 from mote.graph.ranges import Peak, Range, between
 from mote.graph.rows import row_count
 from mote.graph.streaming import StreamAxis

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from mote.graph import Graph, Tensor
-from mote.graph.fixedpoint import Ints, high_mul, quantize_multiplier, reciprocal, rounding_shift_right
+from mote.graph.numeric.fixedpoint import Ints, high_mul, quantize_multiplier, reciprocal, rounding_shift_right
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.elementwise.arithmetic import Arithmetic, finish

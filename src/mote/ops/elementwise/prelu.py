@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from mote.graph import Graph
-from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
+from mote.graph.numeric.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.ranges import LEAST, MOST, Peak, Range, between
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType

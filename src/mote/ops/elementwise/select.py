@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.rows import row_count
 from mote.graph.streaming import StreamAxis

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType
 from mote.ops.common import scale_problem

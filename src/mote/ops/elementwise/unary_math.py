@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
-from mote.graph.fixedpoint16 import inverse_sqrt, saturate16
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
+from mote.graph.numeric.fixedpoint16 import inverse_sqrt, saturate16
 from mote.graph.tensor import Array
 from mote.graph.tolerance import largest
 from mote.graph.types import DType

@@ -11,8 +11,8 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.indexing.gather import flat_places, index_problem, other_type

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, scale_even, scale_once
+from mote.graph.numeric.fixedpoint import Ints, rescale, scale_even, scale_once
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import INT32_MAX, Ints, quantize_multipliers, rescale_affine, wrap32
+from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, quantize_multipliers, rescale_affine, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import FLOAT_TOLERANCE

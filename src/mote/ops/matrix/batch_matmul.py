@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rescale_wide, scale_even, wrap32
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale, rescale_wide, scale_even, wrap32
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import INT32_MAX, Ints
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import INT32_MAX, Ints
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import INT32_MAX, Ints, rescale, rescale_wide, scale_once, wrap32
+from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, rescale, rescale_wide, scale_once, wrap32
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding

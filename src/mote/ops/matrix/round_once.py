@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mote.graph.fixedpoint import INT32_MAX, Ints, quantize_multiplier, rescale_once, scale_even, scale_once
-from mote.graph.staircase import NEAR, reached
+from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, quantize_multiplier, rescale_once, scale_even, scale_once
+from mote.graph.numeric.staircase import NEAR, reached
 
 NEIGHBOURS = (0, 1, -1, 2, -2)
 """The multipliers that are tried, beside the nearest one."""

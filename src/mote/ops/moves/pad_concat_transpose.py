@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.rows import OUTSIDE, inside, row_count
 from mote.graph.streaming import PaddingError, StreamAxis

@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape

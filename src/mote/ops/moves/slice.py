@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.ops.moves.pad_concat_transpose import CopySpan, Join

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.ranges import Range
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
-from mote.graph.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale, rounding_shift_right, wrap32
+from mote.graph.numeric.fixedpoint16 import ONE, inverse_sqrt, logistic16, saturate16, tanh16
 from mote.graph.ranges import Peak, Range, anything
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType

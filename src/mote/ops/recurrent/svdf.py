@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType

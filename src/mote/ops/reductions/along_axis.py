@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import quantize_multiplier, rescale, wrap32
 from mote.graph.ranges import Range
 from mote.graph.rows import row_count
 from mote.graph.streaming import StreamAxis

@@ -1,5 +1,5 @@
 """LAYER_NORMALIZATION and RMS_NORMALIZATION: layer norm and RMS norm over the last axis. ONNX, PyTorch and Keras have
-them as layers; TFLite writes them out (see `mote.passes.fuse_lines`)."""
+them as layers; TFLite writes them out (see `mote.passes.fusing.fuse_lines`)."""
 
 from __future__ import annotations
 

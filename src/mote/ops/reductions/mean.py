@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph
-from mote.graph.fixedpoint import quantize_multiplier
+from mote.graph.numeric.fixedpoint import quantize_multiplier
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.reductions.reduce import QUANTIZED, ScaledSum

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import (
+from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import (
     INT32_MAX,
     Ints,
     high_mul,
@@ -17,8 +18,7 @@ from mote.graph.fixedpoint import (
     rescale,
     rounding_shift_right,
 )
-from mote.graph.fixedpoint16 import inverse_sqrt
-from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint16 import inverse_sqrt
 from mote.graph.ranges import Peak, Range
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
 from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import Ints, quantize_multiplier, rescale, wrap32
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.rows import row_count
 from mote.graph.streaming import StreamAxis

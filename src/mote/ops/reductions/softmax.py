@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mote.graph import Graph, Op, Tensor
-from mote.graph.fixedpoint import (
+from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint import (
     INT32_MAX,
     Ints,
     exp_on_negative,
@@ -22,8 +23,7 @@ from mote.graph.fixedpoint import (
     rounding_shift_right,
     wrap32,
 )
-from mote.graph.fixedpoint16 import interpolate, line_ends, saturate16
-from mote.graph.graph import Increment
+from mote.graph.numeric.fixedpoint16 import interpolate, line_ends, saturate16
 from mote.graph.ranges import Peak, Range
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.signal.audio_stateless import MicroOp

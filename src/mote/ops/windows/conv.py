@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints, rescale, rescale_wide, scale_even, scale_once, wrap32
+from mote.graph.numeric.fixedpoint import Ints, rescale, rescale_wide, scale_even, scale_once, wrap32
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding

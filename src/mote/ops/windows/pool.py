@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.ranges import LEAST, Peak, Range
 from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape

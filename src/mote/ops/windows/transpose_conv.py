@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.ranges import Peak, Range
 from mote.graph.rows import OUTSIDE, inside
 from mote.graph.tensor import Array, Shape

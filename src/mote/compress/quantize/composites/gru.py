@@ -29,7 +29,7 @@ from mote.ops.moves.slice import Slice
 from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID
 from mote.ops.recurrent.gru import Gru
 from mote.ops.recurrent.sequences import BIAS, HIDDEN, RECURRENT, WEIGHTS, RecurrentOutput
-from mote.passes.split_recurrent_results import whole
+from mote.passes.rewriting.split_recurrent_results import whole
 
 SHARE = one_scale(1 / 32768, 0)
 """The scale that LiteRT requires for int16 outputs of LOGISTIC and TANH."""

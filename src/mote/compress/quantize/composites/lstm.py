@@ -34,7 +34,7 @@ from mote.ops.recurrent.lstm_operands import (
     PROJECTION_BIAS,
 )
 from mote.ops.recurrent.sequences import LstmSequence, RecurrentOutput
-from mote.passes.split_recurrent_results import last_step, whole
+from mote.passes.rewriting.split_recurrent_results import last_step, whole
 
 MOST_BITS = 6
 """Most integer bits of a cell that LiteRT accepts."""

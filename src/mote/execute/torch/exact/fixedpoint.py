@@ -1,4 +1,4 @@
-"""`mote.graph.fixedpoint` for PyTorch tensors on any device, bit for bit."""
+"""`mote.graph.numeric.fixedpoint` for PyTorch tensors on any device, bit for bit."""
 
 from __future__ import annotations
 

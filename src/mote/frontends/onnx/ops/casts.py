@@ -12,8 +12,8 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, integers
+from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.frontends.onnx.tensors import held_type
 from mote.graph.types import DType
 from mote.ops.elementwise.binary_integer import IntegerFunction
 from mote.ops.elementwise.cast import BitCast

@@ -9,8 +9,8 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, integers, reductions
 from mote.frontends.build.orders import gathered
+from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.frontends.onnx.tensors import held_type
 from mote.graph.element_order import Atom
 from mote.graph.types import DType
 from mote.ops.elementwise.binary_integer import IntegerFunction

@@ -11,7 +11,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, quantized
 from mote.frontends.onnx.node import FileNode, GraphScope, Key, Node, Parser
-from mote.frontends.onnx.qonnx import GENERAL, QUANTS, Grid, bipolar_grid, quant_grid, rounding
+from mote.frontends.onnx.qonnx.dialect import GENERAL, QUANTS, Grid, bipolar_grid, quant_grid, rounding
 from mote.graph import Quantization
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType

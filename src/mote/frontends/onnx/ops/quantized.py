@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, quantized, reductions, windows
 from mote.frontends.build.codes import Codes
+from mote.frontends.onnx.file.tensors import DTYPES
 from mote.frontends.onnx.node import MICROSOFT, Key, Node, Parser
 from mote.frontends.onnx.ops.steps import codes_type, dequantize_in_steps, quantize_in_steps, written_out
 from mote.frontends.onnx.ops.windows import axes_of
-from mote.frontends.onnx.tensors import DTYPES
 from mote.graph import Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType

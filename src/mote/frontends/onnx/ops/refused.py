@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value
 from mote.frontends.onnx.node import ML, Key, Node, Parser
-from mote.frontends.onnx.qonnx import GENERAL
+from mote.frontends.onnx.qonnx.dialect import GENERAL
 
 SEQUENCES = "sequences of tensors are not supported: their length is only known at run time"
 STRINGS = "strings are not supported"

@@ -7,9 +7,9 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, moves, quantized
+from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Node
 from mote.frontends.onnx.ops.casts import FEW_BITS, FORMATS, narrowed
-from mote.frontends.onnx.tensors import held_type
 from mote.graph.types import DType
 
 UINT8 = 2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mote.frontends.tflite.schema import ACTIVATIONS
+from mote.frontends.tflite.file.schema import ACTIVATIONS
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT

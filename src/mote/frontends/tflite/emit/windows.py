@@ -11,8 +11,8 @@ import numpy as np
 
 from mote.frontends.tflite.emit.elementwise import weights
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
+from mote.frontends.tflite.file.schema import ACTIVATIONS
 from mote.frontends.tflite.ops.windows import same
-from mote.frontends.tflite.schema import ACTIVATIONS
 from mote.graph import Op, Tensor
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.tflite import flexbuffer
-from mote.frontends.tflite.flatbuffer import MalformedError
+from mote.frontends.tflite.file import flexbuffer
+from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.node import Node
 from mote.graph.types import DType
 from mote.ops.control.custom import DEFINITIONS, Custom

@@ -10,7 +10,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.moves import reshaped
 from mote.graph import Op
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.ops.indexing.gather import EmbeddingLookup, Gather, GatherNd, ScaledLookup
 from mote.ops.matrix.blockwise import BlockwiseLookup

@@ -6,8 +6,8 @@ from __future__ import annotations
 from math import prod
 
 from mote.errors import UnsupportedNodeError
+from mote.frontends.tflite.file.schema import TENSOR_TYPES
 from mote.frontends.tflite.node import Node
-from mote.frontends.tflite.schema import TENSOR_TYPES
 from mote.graph import Op
 from mote.graph.tensor import Shape
 from mote.graph.types import DType

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from mote.graph.fixedpoint import Ints
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Signature, View

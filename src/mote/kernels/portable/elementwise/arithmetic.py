@@ -5,7 +5,7 @@ from __future__ import annotations
 from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.arithmetic import Order, elementwise, one_step, product_params, product_scale
 from mote.kernels.pack.params import output_params
-from mote.kernels.pack.requantize_add import ONE_STEP
+from mote.kernels.pack.requantize.add import ONE_STEP
 from mote.ops.common import int8_range
 from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.onnxruntime_rounding import EvenAdd

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.graph.fixedpoint import Ints
-from mote.graph.staircase import thresholds
+from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.numeric.staircase import thresholds
 from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import (
     INT8,
@@ -28,8 +28,8 @@ from mote.kernels.contract import (
 )
 from mote.kernels.pack.arithmetic import Order, elementwise
 from mote.kernels.pack.params import output_params, window_params
-from mote.kernels.pack.requantize import HALF_CHOOSING, REGISTER, Staircase, best_multiplier, room_of
-from mote.kernels.pack.requantize_even import even_channels, even_sums
+from mote.kernels.pack.requantize.even import even_channels, even_sums
+from mote.kernels.pack.requantize.search import HALF_CHOOSING, REGISTER, Staircase, best_multiplier, room_of
 from mote.kernels.portable.elementwise.quantize import NAMES, NOT_EVEN
 from mote.kernels.portable.reductions.mean import walk_params
 from mote.ops.elementwise.arithmetic import INT8 as CODES

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mote.graph import Op
-from mote.graph.fixedpoint16 import SIGMOID
+from mote.graph.numeric.fixedpoint16 import SIGMOID
 from mote.graph.types import DType
 from mote.kernels.contract import (
     FLOAT32,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.graph.fixedpoint import INT32_MAX, reduced
+from mote.graph.numeric.fixedpoint import INT32_MAX, reduced
 from mote.graph.types import Activation, DType
 from mote.kernels.contract import (
     FLOAT32,
@@ -24,7 +24,7 @@ from mote.kernels.contract import (
     signature,
 )
 from mote.kernels.pack.params import channel_structs, output_params
-from mote.kernels.pack.requantize_even import NOT_TO_EVEN, TO_EVEN, even_channels, even_sums, rounds_to_even
+from mote.kernels.pack.requantize.even import NOT_TO_EVEN, TO_EVEN, even_channels, even_sums, rounds_to_even
 from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 
 TURNED, LINES = "_turned", "_lines"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.fixedpoint import INT32_MAX, Ints, wrap32
+from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, wrap32
 from mote.graph.types import Rounding
 from mote.kernels.contract import FLOAT32, INT8, Call, Coding, Kernel, Packed, Params, Refusal, Structs, View, units_of
-from mote.kernels.pack.coding import encode
 from mote.kernels.pack.params import channel_structs, interleave, output_params
-from mote.kernels.pack.requantize_even import TO_EVEN
+from mote.kernels.pack.requantize.even import TO_EVEN
+from mote.kernels.pack.weights.coding import encode
 from mote.ops.common import bias_values, float_bias, float_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mote.kernels.contract import INT8, Call, Kernel, Packed, Params, Refusal, View, units_of
-from mote.kernels.pack.requantize_even import NOT_TO_EVEN, even_finish, rounds_to_even
+from mote.kernels.pack.requantize.even import NOT_TO_EVEN, even_finish, rounds_to_even
 from mote.kernels.portable.matrix import fully_connected
 from mote.kernels.portable.windows import conv, depthwise
 from mote.ops.common import bias_values

@@ -11,7 +11,7 @@ from mote.graph.types import DType
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View, signature, units_of
 from mote.kernels.pack.layers import form, projection, quads
 from mote.kernels.pack.params import window_params
-from mote.kernels.pack.requantize_even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
+from mote.kernels.pack.requantize.even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
 from mote.kernels.portable.matrix.weights9bit import WIDE
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.fully_connected_dynamic import Projection

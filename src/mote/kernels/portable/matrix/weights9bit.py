@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mote.graph.types import DType
 from mote.kernels.contract import Call, Kernel, Packed, Params, Refusal, Signature, View, units_of
 from mote.kernels.pack.params import interleave
-from mote.kernels.pack.requantize_even import TO_EVEN, rounds_to_even
+from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.kernels.portable.matrix import fully_connected
 from mote.kernels.portable.windows import conv, depthwise
 from mote.ops.matrix.fully_connected import FullyConnected

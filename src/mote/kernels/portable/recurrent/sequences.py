@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mote.kernels.contract import FLOAT32, Kernel, Packed, Params, Refusal, View
-from mote.kernels.pack.interleave4 import by_channels
+from mote.kernels.pack.weights.interleave4 import by_channels
 from mote.ops.common import FLOAT_MAX
 from mote.ops.recurrent.gates import Gate
 from mote.ops.recurrent.gru import Gru

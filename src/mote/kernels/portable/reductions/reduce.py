@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from mote.graph.fixedpoint import wrap32
+from mote.graph.numeric.fixedpoint import wrap32
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.kernels.contract import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.graph.rows import row_count
 from mote.kernels.contract import Call, Coding, Instance, Kernel, Packed, Params, Refusal, View
-from mote.kernels.pack.coding import encode
+from mote.kernels.pack.weights.coding import encode
 
 STREAM_FIRST = 8
 """Bytes of constants before a pair's weights in a stream."""

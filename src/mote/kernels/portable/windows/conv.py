@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.fixedpoint import rescale, scale_even, wrap32
+from mote.graph.numeric.fixedpoint import rescale, scale_even, wrap32
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import Rounding
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View, units_of
 from mote.kernels.pack.params import adds_rows, channel_structs, interleave, output_params, window_params
-from mote.kernels.pack.requantize_even import TO_EVEN, rounds_to_even
+from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, even_scales, float_bias, float_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D

@@ -7,7 +7,7 @@ import numpy as np
 from mote.graph.tensor import Array
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import adds_rows, channel_structs, output_params, pad_to, window_params
-from mote.kernels.pack.requantize_even import TO_EVEN, rounds_to_even
+from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, float_bias, float_range
 from mote.ops.windows.depthwise import DepthwiseConv2D
 

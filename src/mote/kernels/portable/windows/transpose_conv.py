@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, interleave, output_params
-from mote.kernels.pack.requantize_even import TO_EVEN, rounds_to_even
+from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, float_bias, float_range
 from mote.ops.windows.transpose_conv import TransposeConv
 

@@ -1,0 +1,1 @@
+"""The subcommands of `mote`, one file for each."""

@@ -1,0 +1,119 @@
+"""`mote run`: compile, cross-compile, run on the emulated target, and print what each layer costs."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from mote.cli.common import (
+    add_compile_options,
+    add_tools,
+    bold,
+    print_json,
+    progress,
+    settings,
+    shortened,
+    table,
+)
+from mote.cli.images import add_runtime, image_of
+from mote.compiler import line
+from mote.data.inputs import read_inputs
+from mote.data.readers.arrays import ZIP, packed_arrays
+from mote.evaluation.images import LoadedImage, run_image
+from mote.files import write_file
+from mote.graph.tensor import Array
+from mote.measure.run import Inference, RunResult
+from mote.measure.run import run as run_model
+
+ALL, SOME = 32, 10
+"""An output of so many values is printed whole; of a longer one so many values are."""
+LARGEST = 3
+"""How many of the largest values are named."""
+ROWS = 16
+"""How many inferences are printed."""
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    add_compile_options(p)
+    add_tools(p)
+    add_runtime(p)
+    p.add_argument(
+        "--data",
+        metavar="FILE",
+        help=".npy or .npz with the inputs of one inference or, along a first axis, of several (default: the"
+        " self-test's pattern)",
+    )
+    p.add_argument("--output", metavar="FILE", help="write the outputs to this .npz")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    image = image_of(arguments)
+    model = image or line.compile(arguments.model, settings(arguments))
+    graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
+    inputs = read_inputs(graph, arguments.data) if arguments.data else None
+    tools = {"compiler": arguments.compiler, "emulator": arguments.emulator}
+    with progress("building and running"):
+        if isinstance(model, LoadedImage):
+            result = run_image(model, inputs, **tools)
+        else:
+            result = run_model(model, inputs, **tools)
+    if arguments.output is not None:
+        write_file(arguments.output, packed_arrays(result.values), ZIP)
+    print_json(result.json()) if arguments.json else print_text(result)
+    return 0
+
+
+def print_text(result: RunResult) -> None:
+    print(bold(f"{result.model} on {result.target}") + f" ({result.emulator}, {result.compiler})")
+    total = result.instructions or 0
+    rows = [
+        (
+            x.number,
+            name,
+            x.op,
+            x.kernel,
+            x.macs,
+            x.instructions,
+            f"{x.instructions / x.macs:.2f}" if x.instructions and x.macs else "",
+            f"{100 * x.instructions / total:.1f}%" if x.instructions and total else "",
+        )
+        for x, name in zip(result.layers, shortened([x.name for x in result.layers]), strict=True)
+    ]
+    print(table(("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "share"), rows, left=4))
+    macs = sum(x.macs for x in result.layers)
+    if result.instructions is not None:
+        per = f", {result.instructions / macs:.2f} per MAC" if macs else ""
+        print(f"instructions: {result.instructions:,}{per}")
+    ram, flash = result.ram, result.flash
+    code = f" + code {ram.code:,}" if ram.code else ""
+    stack = (
+        _n(ram.stack) if ram.stack is not None or ram.stack_measured is None else f"{ram.stack_measured:,} (measured)"
+    )
+    print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {stack}{code}")
+    print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
+    for i, inference in enumerate(result.inferences[:ROWS]):
+        if len(result.inferences) > 1:
+            print(bold(f"row {i}") + _took(inference))
+        for name, values in inference.outputs.items():
+            print(f"output {name}: {values.dtype} {'x'.join(map(str, values.shape))} {_values(values.reshape(-1))}")
+    if len(result.inferences) > ROWS:
+        print(f"and {len(result.inferences) - ROWS:,} rows more: --json prints them, --output writes them")
+
+
+def _took(inference: Inference) -> str:
+    return "" if inference.instructions is None else f": {inference.instructions:,} instructions"
+
+
+def _values(values: Array) -> str:
+    """All of them or the first, and the largest with the places that they have."""
+    shown = np.array2string(
+        values[: ALL if values.size <= ALL else SOME], precision=4, separator=" ", max_line_width=10**6
+    )
+    largest = np.argsort(-values.astype(np.float64), kind="stable")[:LARGEST]
+    best = ", ".join(f"{values[i]:.4g} at {i}" for i in largest)
+    return f"{shown}{' ...' if values.size > ALL else ''}" + (f", largest: {best}" if values.size > 1 else "")
+
+
+def _n(value: int | None) -> str:
+    return "(not measured)" if value is None else f"{value:,}"

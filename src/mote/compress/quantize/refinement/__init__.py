@@ -1,0 +1,1 @@
+"""Refinement of quantized weights and biases on calibration data."""

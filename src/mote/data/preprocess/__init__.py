@@ -1,0 +1,1 @@
+"""Preprocessing of samples: named steps and their parameters."""

@@ -1,0 +1,247 @@
+"""The steps of preprocessing: functions of a sample and the parameters that a user may give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from mote.data.preprocess.features import Bands, cepstrum, log_mel
+from mote.data.preprocess.sample import Sample
+from mote.errors import MoteError
+from mote.graph.tensor import Array
+
+WHERE = "option preprocess"
+LARGEST = 1 << 28
+"""Values that a step may make of one sample."""
+
+
+def as_real(sample: Sample) -> Sample:
+    """Whole numbers as real ones: quantized inputs then get what stands for them, and not themselves."""
+    return sample.with_values(_real(sample))
+
+
+def scale(sample: Sample, factor: float) -> Sample:
+    """Multiply."""
+    return sample.with_values(_real(sample) * factor)
+
+
+def offset(sample: Sample, value: float) -> Sample:
+    """Add."""
+    return sample.with_values(_real(sample) + value)
+
+
+def mean(sample: Sample, *values: float) -> Sample:
+    """Subtract one number, or one for each channel, which is the last axis."""
+    return sample.with_values(_real(sample) - _channels("mean", sample, values))
+
+
+def std(sample: Sample, *values: float) -> Sample:
+    """Divide by one number, or one for each channel, which is the last axis."""
+    if 0 in values:
+        raise MoteError("std=0 divides by zero", where=WHERE, remedy="give the deviation of your data")
+    return sample.with_values(_real(sample) / _channels("std", sample, values))
+
+
+def clip(sample: Sample, low: float, high: float) -> Sample:
+    """Nothing below or above."""
+    return sample.with_values(np.clip(_real(sample), low, high))
+
+
+def shape(sample: Sample, *sizes: int) -> Sample:
+    """Reshape; the rows of a recording are reshaped one by one."""
+    rows = sample.values.shape[:1] if sample.period else ()
+    if prod((*rows, *sizes)) != sample.values.size or min(sizes, default=0) < 1:
+        wanted, there = ("x".join(map(str, s)) for s in ((*rows, *sizes), sample.values.shape))
+        raise MoteError(f"{sample.name} is {there} and cannot be {wanted}", where=WHERE, remedy="as many values")
+    return sample.with_values(sample.values.reshape(*rows, *sizes))
+
+
+def gray(sample: Sample) -> Sample:
+    """An image with one channel: how bright each colour is to the eye (ITU-R BT.601)."""
+    image = _image(sample)
+    if image.shape[2] == 1:
+        return sample
+    return sample.with_values((image[..., :3] @ np.array([0.299, 0.587, 0.114]))[..., None])
+
+
+def resize(sample: Sample, size: str) -> Sample:
+    """An image of WIDTHxHEIGHT: between pixels in a straight line, and over all that become one where it gets
+    smaller."""
+    width, height = _size(size)
+    image = _image(sample)
+    across = np.einsum("hwc,vw->hvc", image, _weights(image.shape[1], width))
+    return sample.with_values(np.einsum("hvc,uh->uvc", across, _weights(image.shape[0], height)))
+
+
+def crop(sample: Sample, size: str) -> Sample:
+    """The middle of an image, WIDTHxHEIGHT."""
+    width, height = _size(size)
+    image = _image(sample)
+    top, left = (image.shape[0] - height) // 2, (image.shape[1] - width) // 2
+    if top < 0 or left < 0:
+        raise MoteError(
+            f"{sample.name} is {image.shape[1]}x{image.shape[0]}, less than {size}", where=WHERE, remedy="resize it"
+        )
+    return sample.with_values(image[top : top + height, left : left + width])
+
+
+def channels_first(sample: Sample) -> Sample:
+    """An image as [channels, height, width]."""
+    return sample.with_values(np.ascontiguousarray(_image(sample).transpose(2, 0, 1)))
+
+
+def mono(sample: Sample) -> Sample:
+    """The mean of the channels of a sound."""
+    return sample.with_values(_sound(sample))
+
+
+def peak(sample: Sample) -> Sample:
+    """A sound divided by the largest of its samples."""
+    sound = _sound(sample)
+    largest = sound.max(initial=0)
+    return sample.with_values(sound / largest if largest > 0 else sound)
+
+
+def length(sample: Sample, samples: int) -> Sample:
+    """A sound of so many samples: zeros behind it, or nothing behind them."""
+    if not 1 <= samples <= LARGEST:
+        raise MoteError(f"length={samples} cannot be", where=WHERE, remedy=f"take from 1 to {LARGEST}")
+    sound = _sound(sample)[:samples]
+    return sample.with_values(np.pad(sound, (0, samples - len(sound))))
+
+
+def pre_emphasis(sample: Sample, factor: float) -> Sample:
+    """A sound less so much of the sample before each, which makes high tones louder."""
+    sound = _sound(sample)
+    before = np.concatenate([sound[:1] * 0, sound[:-1]])
+    return sample.with_values(sound - factor * before)
+
+
+def log_mel_energies(
+    sample: Sample,
+    frame: int = 480,
+    hop: int = 320,
+    fft: int = 0,
+    filters: int = 40,
+    low: float = 20,
+    high: float = 4000,
+    window: str = "hann",
+    spectrum: str = "power",
+    unit: str = "db",
+    floor: float = 1e-20,
+    rate: int = 0,
+) -> Sample:
+    """[frames, filters] of a sound."""
+    bands = Bands(
+        _rate(sample, rate), frame, hop, fft or _power_of_two(frame), filters, low, high, window, spectrum, unit, floor
+    )
+    return sample.framed(log_mel(_sound(sample), bands), frame, hop)
+
+
+def mfcc(
+    sample: Sample,
+    frame: int = 480,
+    hop: int = 320,
+    fft: int = 0,
+    filters: int = 40,
+    low: float = 20,
+    high: float = 4000,
+    window: str = "hann",
+    spectrum: str = "magnitude",
+    floor: float = 1e-6,
+    count: int = 10,
+    rate: int = 0,
+) -> Sample:
+    """[frames, count] of a sound."""
+    bands = Bands(
+        _rate(sample, rate), frame, hop, fft or _power_of_two(frame), filters, low, high, window, spectrum, "ln", floor
+    )
+    return sample.framed(cepstrum(log_mel(_sound(sample), bands), count), frame, hop)
+
+
+STEPS: dict[str, Callable[..., Sample]] = {
+    "float": as_real,
+    "scale": scale,
+    "offset": offset,
+    "mean": mean,
+    "std": std,
+    "clip": clip,
+    "shape": shape,
+    "gray": gray,
+    "resize": resize,
+    "crop": crop,
+    "channels-first": channels_first,
+    "mono": mono,
+    "peak": peak,
+    "length": length,
+    "pre-emphasis": pre_emphasis,
+    "log-mel": log_mel_energies,
+    "mfcc": mfcc,
+}
+"""All by name, as docs/improve/data.md lists them."""
+
+
+def _real(sample: Sample) -> Array:
+    return sample.values.astype(np.float64)
+
+
+def _channels(name: str, sample: Sample, values: tuple[float, ...]) -> Array:
+    if len(values) != 1 and (not sample.values.ndim or len(values) != sample.values.shape[-1]):
+        raise MoteError(
+            f"{name} has {len(values)} numbers, and {sample.name} is {'x'.join(map(str, sample.values.shape))}",
+            where=WHERE,
+            remedy="give one number, or one for each channel, before channels-first",
+        )
+    return np.array(values)
+
+
+def _image(sample: Sample) -> Array:
+    """[height, width, channels]."""
+    values = sample.values[..., None] if sample.values.ndim == 2 else sample.values
+    if values.ndim != 3 or not values.size:
+        there = "x".join(map(str, sample.values.shape)) or "one number"
+        raise MoteError(f"{sample.name} is {there}, no image", where=WHERE, remedy="give height x width x channels")
+    return values
+
+
+def _size(text: str) -> tuple[int, int]:
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < int(part) <= 1 << 14 for part in parts):
+        raise MoteError(f"'{text}' is no size", where=WHERE, remedy="write it as WIDTHxHEIGHT: 96x96")
+    return int(parts[0]), int(parts[1])
+
+
+def _weights(given: int, wanted: int) -> Array:
+    """[wanted, given]: how much each pixel of a row gets of each of another: a triangle around its middle, as wide as
+    two pixels of the coarser row."""
+    ratio = given / wanted
+    middles = (np.arange(wanted) + 0.5) * ratio - 0.5
+    far = np.abs(np.arange(given) - middles[:, None]) / max(ratio, 1)
+    weights = np.maximum(0, 1 - far)
+    normalized: Array = weights / weights.sum(1, keepdims=True)
+    return normalized
+
+
+def _sound(sample: Sample) -> Array:
+    """[samples], of one channel."""
+    values = _real(sample)
+    if values.ndim not in (1, 2) or not values.size:
+        there = "x".join(map(str, values.shape)) or "one number"
+        raise MoteError(f"{sample.name} is {there}, no sound", where=WHERE, remedy="give samples x channels")
+    return values.mean(1) if values.ndim == 2 else values
+
+
+def _rate(sample: Sample, rate: int) -> int:
+    hertz = rate or sample.rate
+    if hertz < 1:
+        raise MoteError(
+            f"{sample.name} does not say how many samples a second it has", where=WHERE, remedy="say it: rate=16000"
+        )
+    return hertz
+
+
+def _power_of_two(frame: int) -> int:
+    """The least that is not less."""
+    return 1 << max(0, frame - 1).bit_length()

@@ -1,0 +1,1 @@
+"""Readers of files: arrays, tables, images, sounds, folders of them."""

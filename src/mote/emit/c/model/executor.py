@@ -1,0 +1,537 @@
+"""The part of `<name>.c` that runs the program: a case for each instruction, and tables where there are rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from mote.emit.c.c import (
+    Case,
+    CFunction,
+    Comment,
+    Compound,
+    Definition,
+    Expression,
+    Name,
+    Statement,
+    Switch,
+    Template,
+    assign,
+    call,
+    index,
+    loop,
+    plus,
+    times,
+    uses,
+)
+from mote.emit.c.model import control
+from mote.emit.c.model.arenas import Arena
+from mote.emit.c.model.control import BodyFunction
+from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.kernels.contract import ALIGNMENT, Call
+from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Scratch
+from mote.offload.contract import SCRATCH, Pointer
+
+N = Name("n")
+"""How many turns the instruction has had in this inference."""
+Y = Name("y")
+"""The output row, or the tap of the window, that it is at."""
+K = Name("k")
+ROW = Name("row")
+
+
+@dataclass(frozen=True)
+class _Count:
+    """What counts the turns of an instruction, and the y that follows from it."""
+
+    counter: Expression
+    y: Expression
+
+    def before(self, body: Sequence[Statement]) -> list[Statement]:
+        """The body, behind assignments to `y`, and to `n` where anything but `y` is made from it."""
+        if uses(body, N) or (self.y != N and uses(self.y, N)):
+            return [assign(N, self.counter), assign(Y, self.y), *body]
+        if self.y == N:
+            return [assign(Y, self.counter), *body]
+        return [*([] if self.counter == 0 else [self.counter]), assign(Y, self.y), *body]
+
+
+@dataclass(frozen=True)
+class _Pointers:
+    """An array of pointers to rows of elements of one type, which many instructions use."""
+
+    element: CType
+    output: bool = False
+
+    @property
+    def name(self) -> str:
+        name = "outs" if self.output else "rows"
+        return name if self.element == CTYPES[DType.INT8] else f"{name}_{self.element.suffix}"
+
+    def declaration(self, count: int) -> str:
+        return f"{'' if self.output else 'const '}{self.element.name} *{self.name}[{count}]"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """An operand of an instruction, and which input of its kernel's operator it is."""
+
+    number: int
+    instruction: Instruction
+    operand: Operand
+    position: int
+
+    @property
+    def place(self) -> Place:
+        return self.operand.place
+
+    @property
+    def row(self) -> Expression:
+        """The first row that is read, by its formula."""
+        return plus(times(Y, self.operand.step), self.operand.start)
+
+    @property
+    def single(self) -> bool:
+        """One row that is always there."""
+        rows = map(self.operand.row, self.instruction.computed)
+        return self.operand.taps == 1 and all(0 <= row < self.place.rows for row in rows)
+
+
+def _sources(number: int, i: Instruction) -> list[_Source]:
+    return [_Source(number, i, o, p) for o, p in zip(i.operands, i.called.operands, strict=True)]
+
+
+def _nth(i: Instruction) -> Expression:
+    """Which of the rows that are computed row y is."""
+    return N if i.group == 1 else plus(Y, -min(i.begins))
+
+
+def _batches(i: Instruction, size: int, *body: Statement) -> Compound:
+    """The body for the rows of one turn from row y on, `size` at a time."""
+    end = call("mote_min", plus(Y, i.group), i.last)
+    after = Template("{}++" if size == 1 else f"{{}} += {size}", (Y,))
+    return Compound(Template("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
+
+
+@dataclass
+class Executor:
+    """What the instructions of a program become."""
+
+    program: Program
+    constants: ConstantPool
+    prefix: str
+    arenas: Mapping[int, Arena]
+    """By the number of their memory."""
+    caller: Executor | None = None
+    """Of a body of control flow: what runs the instruction that it belongs to."""
+    body: BodyFunction | None = None
+    """The body that it runs, then."""
+    bodies: list[Executor] = field(default_factory=list)
+    """Executors of the bodies of control flow, once the cases are known."""
+    row_table: list[int] = field(default_factory=list)
+    """Offsets of rows, in units of ALIGNMENT."""
+    _slots: dict[tuple[int, ...], int] = field(default_factory=dict)
+    """The place in `row_table` of row 0 of each buffer, by the tensors that lie there."""
+    lists: dict[str, Sequence[int]] = field(default_factory=dict)
+    """Tables for what no formula describes."""
+    pointers: dict[_Pointers, int] = field(default_factory=dict)
+    """The arrays of row pointers, and how many each needs at most."""
+
+    @property
+    def all(self) -> list[Executor]:
+        """This one and those of all bodies inside, once the cases are known."""
+        return [self, *(inner for body in self.bodies for inner in body.all)]
+
+    @property
+    def outermost(self) -> Executor:
+        return self if self.caller is None else self.caller.outermost
+
+    @property
+    def hint(self) -> str:
+        """What the names of its constants begin with, after the model's own name."""
+        return self.prefix[len(self.outermost.prefix) + 1 :] + "_" if self.caller else ""
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The tables by name, once the cases are known."""
+        arrays = {name: np.array(values, _integer(values)) for name, values in self.lists.items()}
+        if self.row_table:
+            arrays[self._rows_name] = np.array(self.row_table, np.uint32 if self.wide else np.uint16)
+        if not self.program.straight:
+            arrays[self._order_name] = np.array(self.program.schedule, _integer(self.program.schedule))
+        return arrays
+
+    @property
+    def wide(self) -> bool:
+        """Whether the places of rows take four bytes each instead of two, in all tables of the model."""
+        return max((place for e in self.outermost.all for place in e.row_table), default=0) >= 1 << 16
+
+    @property
+    def _rows_name(self) -> str:
+        return f"{self.prefix}_rows"
+
+    @property
+    def _order_name(self) -> str:
+        return f"{self.prefix}_schedule"
+
+    @property
+    def table_bytes(self) -> int:
+        """Flash that the tables take, those of bodies included."""
+        return sum(values.nbytes for e in self.all for values in e.arrays.values())
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """What each instruction does when it is its turn. The tables and the variables follow from it."""
+        return [self._case(number, i) for number, i in enumerate(self.program.instructions)]
+
+    @property
+    def variables(self) -> list[Statement]:
+        """The declarations that the cases need."""
+        used = [name.text for name in (N, Y) if uses(self.cases, name)]
+        arrays = [array.declaration(count) for array, count in self.pointers.items()]
+        return [*arrays, *([f"int32_t {', '.join(used)}"] if used else [])]
+
+    @property
+    def functions(self) -> list[CFunction]:
+        """The bodies of control flow, each after those that it calls."""
+        made = [(body.function, body) for body in self.bodies]
+        return [part for function, body in made for part in (*body.functions, function)]
+
+    @cached_property
+    def function(self) -> CFunction:
+        """A body of control flow: all of its steps, one after another."""
+        program, body = self.program, self.body
+        assert body is not None
+        cases, steps = self.cases, list[Statement]()
+        if program.straight:
+            steps = [part for case in cases for part in (Comment(case.comment), *case.body)]
+        else:
+            steps = [loop("uint32_t", "step", len(program.schedule), Switch(f"{self._order_name}[step]", cases))]
+        counters = [f"uint{8 * program.counter_bytes}_t next[{program.counters}] = {{0}}"] if program.counters else []
+        said = [*steps, *body.end]
+        return CFunction(body.signature, [*self.variables, *counters, *body.unused, *said])
+
+    def _control(self, number: int, i: Instruction) -> list[Statement]:
+        """An instruction with bodies, each of which becomes a function."""
+        functions = control.functions(i, f"{self.prefix}_{number}")
+        self.bodies += [Executor(f.body.program, self.constants, f.name, f.memories, self, f) for f in functions]
+        inputs = [o.place for o in i.operands]
+
+        def address(place: Place) -> Expression:
+            if place.constant is None:
+                return self._at(place)
+            return f"(const uint8_t *){self._constant(_Source(number, i, Operand(place), inputs.index(place)))}"
+
+        run = control.statements(i, functions, address, "NULL" if i.scratch is None else self._at(i.scratch))
+        shown = i.control.shown if i.control else ()
+        return [*run, *(trace for made in shown for trace in self._trace(number, self._at(made), made.nbytes))]
+
+    @property
+    def tables(self) -> list[Definition]:
+        about = {
+            self._rows_name: Comment(f"Where rows lie in the arena, in units of {ALIGNMENT} bytes."),
+            self._order_name: Comment("Which operator does its next piece of work."),
+        }
+        definitions: list[Definition] = []
+        for name, values in self.arrays.items():
+            ctype = "mote_place_t" if name == self._rows_name else f"{values.dtype}_t"
+            definitions += [*([about[name]] if name in about else []), table(ctype, name, map(str, values.tolist()))]
+        return definitions
+
+    def _case(self, number: int, i: Instruction) -> Case:
+        shape = "x".join(map(str, i.shape)) or "scalar"
+        after = [call("MOTE_NEXT")] if self.outermost.program.mixed else []
+        return Case(number, brief(f"{i.kind} {shape} {i.name}"), [*self._body(number, i), *after])
+
+    def _body(self, number: int, i: Instruction) -> list[Statement]:
+        if i.control is not None:
+            return self._control(number, i)
+        if i.external is not None:
+            return self._external(number, i, i.external)
+        if i.form is Form.WHOLE:
+            return self._whole(number, i)
+        if i.form is Form.RING:
+            return self._ring(number, i)
+        count = self._counted(number, i)
+        if i.form is Form.ARRIVAL:
+            target, nbytes = self._row(i.target, Y), i.target.row_bytes
+            return count.before(self._done(number, i, call("memcpy", target, ROW, nbytes), target, nbytes))
+        if i.form is Form.SUMS:
+            return count.before(self._adding(number, i))
+        if i.form is Form.ROWS:
+            return count.before([self._several(number, i)])
+        body = self._rows(number, i)
+        return count.before(body if i.group == 1 else [_batches(i, 1, *body)])
+
+    def _external(self, number: int, i: Instruction, external: ExternalCalls) -> list[Statement]:
+        """The calls of an external generator."""
+        blobs = {blob.name: blob for blob in external.artifact.blobs}
+
+        def constant(name: str, data: Array, alignment: int = ALIGNMENT) -> str:
+            return self.constants.array(f"{self.hint}{number}_{name}", data, i.reads, alignment)
+
+        def argument(given: Pointer | int | str) -> Expression:
+            if not isinstance(given, Pointer):
+                return given
+            if isinstance(given.to, int):
+                place = external.places[given.to]
+                return (
+                    self._at(place) if place.constant is None else constant(f"tensor_{given.to}", place.constant.data)
+                )
+            if given.to == SCRATCH:
+                assert i.scratch is not None
+                return self._at(i.scratch)
+            return constant(given.to, blobs[given.to].data, blobs[given.to].alignment)
+
+        calls = [call(c.function, *map(argument, c.arguments)) for c in external.artifact.calls]
+        written = [(self._at(place), place.nbytes) for place in (i.target, *i.others)]
+        traces = [self._trace(number, self._at(place), place.nbytes) for place in external.shown]
+        return [*self._guarded(i, calls, *written), *(trace for found in traces for trace in found)]
+
+    def _guarded(
+        self, i: Instruction, calls: Sequence[Expression], *written: tuple[Expression, Expression]
+    ) -> list[Statement]:
+        """Calls of a kernel; in a debug build what lies around what it writes is noted before, and looked at after.
+        `written`: addresses and bytes, besides those of working memory and sums."""
+        if not self.program.zone:
+            return list(calls)
+        spans = list(written) if 0 <= i.target.memory < STATES else []
+        spans += [(self._at(room), room.nbytes) for room in (i.scratch, i.sums) if room is not None]
+        note, look = (
+            [call(f"{self.outermost.prefix}_{what}", at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
+            for what in ("note", "look")
+        )
+        return [*note, *calls, *look]
+
+    def _done(
+        self, number: int, i: Instruction, kernel_call: Expression, target: Expression, nbytes: int
+    ) -> list[Statement]:
+        """A call that writes so many bytes, guarded and shown."""
+        return [*self._guarded(i, [kernel_call], (target, nbytes)), *self._trace(number, target, nbytes)]
+
+    def _counted(self, number: int, i: Instruction) -> _Count:
+        """The counter of an instruction, which has a turn for each value of y."""
+        if i.counter is None:
+            return _Count(0, i.first)
+        y = index(self._list(f"y_{number}", i.listed), N) if i.listed else plus(times(N, i.step), i.first)
+        counters = "next" if self.caller else f"{self.prefix}_state.next"
+        return _Count(Template("{}++", (index(counters, i.counter),)), y)
+
+    def _whole(self, number: int, i: Instruction) -> list[Statement]:
+        """The kernel's own call over contiguous tensors."""
+        kernel, out = i.called, i.target
+        arguments = [self._params(number)]
+        for s in _sources(number, i):
+            arguments.append(self._at(s.place) if s.place.constant is None else self._constant(s))
+        arguments += map(self._at, (out, *i.others))
+        if kernel.call is Call.FLAT:
+            arguments.append(i.hi)
+        elif kernel.call is Call.ROWS:
+            arguments += [i.lo, i.hi]
+        arguments += self._scratch(i)
+        target = self._at(out, i.rows.lo * out.row_bytes)
+        kernel_call = call(f"mote_{kernel.name}", *arguments)
+        return self._done(number, i, kernel_call, target, (i.rows.hi - i.rows.lo) * out.row_bytes)
+
+    def _ring(self, number: int, i: Instruction) -> list[Statement]:
+        """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""
+        out = i.target
+        new, oldest = self._at(i.operands[0].place), f"&{self._oldest(out)}"
+        run = self._guarded(i, [call("mote_ring", self._params(number), new, self._at(out), oldest)])
+        head = Template("for ({} = 0; {} < {}; {}++)", (Y, Y, out.rows, Y))
+        return [*run, Compound(head, self._trace(number, self._row(out, Y), out.row_bytes))]
+
+    def _oldest(self, place: Place) -> str:
+        """The variable that says which row of a ring buffer is the oldest."""
+        return f"{self.prefix}_kept.oldest[{place.ring}]"
+
+    def _params(self, number: int) -> Expression:
+        """The parameters of the kernel of an instruction."""
+        return f"&{self.prefix}_step_{number}"
+
+    def _at(self, place: Place | Scratch, more: Expression = 0) -> Expression:
+        """An address in an arena, so many bytes behind where a place begins."""
+        return self.arenas[place.memory].address(plus(more, place.at))
+
+    def _constant(self, source: _Source) -> str:
+        """The name of an operand that is a constant."""
+        assert source.place.constant is not None
+        hint, reads = f"{self.hint}{source.number}_operand_{source.position}", source.instruction.reads
+        return self.constants.array(hint, source.place.constant.data, reads)
+
+    def _scratch(self, i: Instruction) -> list[Expression]:
+        if i.called.scratch is None:
+            return []
+        return ["NULL" if i.scratch is None else self._at(i.scratch)]
+
+    def _rows(self, number: int, i: Instruction) -> list[Statement]:
+        """An output row: from row pointers where the kernel has a row function, else from the operands' rows."""
+        kernel, out, sources = i.called, i.target, _sources(number, i)
+        target = self._row(out, Y)
+        before: list[Statement] = []
+        arguments = [self._params(number)]
+        if i.form is Form.ROW:
+            array = _Pointers(element(i))
+            before = self._pointers(sources, array)
+            arguments += [array.name, *([Y] if kernel.row_index else []), target]
+        else:
+            arguments += [self._source(s, self._row_read(s, f"_{s.position}")) for s in sources]
+            arguments += [target, *([i.hi] if kernel.call is Call.FLAT else [0, 1])]
+        kernel_call = call(f"mote_{kernel.row or kernel.name}", *arguments, *self._scratch(i))
+        return [*before, *self._done(number, i, kernel_call, target, out.row_bytes)]
+
+    def _several(self, number: int, i: Instruction) -> Compound:
+        """As many output rows as the kernel computes at once, from all input rows under them."""
+        out, (source,) = i.target, _sources(number, i)
+        array = self._array(_Pointers(element(i)), source.operand.taps)
+        outs = self._array(_Pointers(CTYPES[out.dtype], output=True), i.hi)
+        arguments = [self._params(number), array.name, outs.name, "count", *self._scratch(i)]
+        target = index(outs.name, K)
+        piece = [(index(outs.name, 0), f"(size_t)count * {out.row_bytes}")] if _contiguous(i) else []
+        return _batches(
+            i,
+            i.hi,
+            assign("const int32_t count", call("mote_min", i.hi, Template("end - {}", (Y,)))),
+            self._spread(source, array, 0),
+            loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
+            *self._guarded(i, [call(f"mote_{i.called.rows}", *arguments)], *piece),
+            *(loop("int32_t", K, "count", trace) for trace in self._trace(number, target, out.row_bytes)),
+        )
+
+    def _array(self, array: _Pointers, count: int) -> _Pointers:
+        """An array of pointers that has room for `count` of them."""
+        self.pointers[array] = max(self.pointers.get(array, 0), count)
+        return array
+
+    def _row_read(self, source: _Source, suffix: str = "") -> Expression:
+        """The one row that is read, by its formula or from a list."""
+        if not source.operand.listed:
+            return source.row
+        return index(self._reads(source, suffix), _nth(source.instruction))
+
+    def _reads(self, source: _Source, suffix: str) -> str:
+        """The list of the rows that are read; of rows that are computed in groups it begins with the first one."""
+        i, operand = source.instruction, source.operand
+        first = 0 if i.group == 1 else min(i.begins)
+        return self._list(f"reads_{source.number}{suffix}", operand.listed[first * operand.taps :])
+
+    def _source(self, source: _Source, row: Expression) -> Expression:
+        """The address of a row of an operand."""
+        place = source.place
+        if place.constant is None:
+            return self._row(place, row)
+        stride = place.row_bytes // place.dtype.itemsize
+        return plus(self._constant(source), times(row, stride))
+
+    def _pointers(self, sources: Sequence[_Source], array: _Pointers) -> list[Statement]:
+        """Fill the array of row pointers: the taps of a window, or a row of each operand of a join."""
+        body: list[Statement] = []
+        at = 0
+        for source in sources:
+            operand = source.operand
+            if operand.listed:
+                body.append(self._listed(source, array, at))
+            elif operand.taps == 1 and all(
+                0 <= operand.row(y) < source.place.rows for y in source.instruction.computed
+            ):
+                body.append(assign(index(array.name, at), self._source(source, source.row)))
+            else:
+                body.append(self._spread(source, array, at))
+            at += operand.taps
+        self._array(array, at)
+        return body
+
+    def _spread(self, source: _Source, array: _Pointers, at: int) -> Expression:
+        """Pointers by formula, from `at` on."""
+        operand, place, suffix = source.operand, source.place, array.element.suffix
+        which = (source.row, operand.taps, operand.spread, plus(array.name, at))
+        if place.constant is not None:
+            constant = f"(const uint8_t *){self._constant(source)}"
+            return call(f"mote_strip_rows_{suffix}", constant, place.row_bytes, place.rows, *which)
+        if place.kind is Kind.RING:
+            ring = (self._at(place), place.row_bytes, place.rows, self._oldest(place))
+            return call(f"mote_ring_rows_{suffix}", *ring, *which)
+        arena = self.arenas[place.memory].pointer
+        if place.kind is Kind.STRIP:
+            return call(f"mote_strip_rows_{suffix}", f"{arena} + {place.at}", place.row_bytes, place.rows, *which)
+        places = f"{self._rows_name} + {self._slot(place)}"
+        return call(f"mote_table_rows_{suffix}", arena, places, place.rows, *which)
+
+    def _listed(self, source: _Source, array: _Pointers, at: int) -> Compound:
+        """Pointers to rows that a list names."""
+        count, nth = source.operand.taps, _nth(source.instruction)
+        name = self._reads(source, f"_{source.position}")
+        row = self._source(source, ROW)
+        return loop(
+            "int32_t",
+            K,
+            count,
+            assign("const int32_t row", index(name, plus(times(nth, count), K))),
+            assign(index(array.name, plus(K, at)), Template("{} < 0 ? NULL : {}", (ROW, row))),
+        )
+
+    def _adding(self, number: int, i: Instruction) -> list[Statement]:
+        """One more row into running sums."""
+        out, (source,) = i.target, _sources(number, i)
+        row = self._row_read(source)
+        last = i.times - 1
+        part = Template("({} == 0) | ({} == {}) << 1", (N, N, last))
+        assert i.sums is not None
+        target = self._at(out)
+        where = (self._at(i.sums), target, *self._scratch(i))
+        run = call(f"mote_{i.called.name}", self._params(number), self._source(source, row), Y, part, *where)
+        done = Template("{} == {} ? {} : 0", (N, last, out.row_bytes))
+        return [*self._guarded(i, [run], (target, out.row_bytes)), *self._trace(number, target, done)]
+
+    def _row(self, place: Place, row: Expression) -> Expression:
+        """The address of a row."""
+        if place.kind is Kind.RING:
+            return call("mote_ring_row", self._at(place), place.row_bytes, place.rows, self._oldest(place), row)
+        if place.kind is Kind.STRIP:
+            return self._at(place, times(row, place.row_bytes))
+        return self.arenas[place.memory].address_of_row(self._rows_name, plus(row, self._slot(place)))
+
+    def _slot(self, place: Place) -> int:
+        if place.tensors not in self._slots:
+            self._slots[place.tensors] = len(self.row_table)
+            self.row_table += [(offset or 0) // ALIGNMENT for offset in place.offsets]
+        return self._slots[place.tensors]
+
+    def _trace(self, number: int, data: Expression, nbytes: Expression) -> list[Statement]:
+        """What shows a step's output; what runs inside of control flow is not shown."""
+        return [] if self.caller else [call("MOTE_TRACE", number, data, nbytes)]
+
+    def _list(self, name: str, values: Sequence[int]) -> str:
+        full = f"{self.prefix}_{name}"
+        self.lists[full] = values
+        return full
+
+
+def _contiguous(i: Instruction) -> bool:
+    """Whether the rows of each turn lie one after another."""
+    out = i.target
+    turns = (out.offsets[begin : min(begin + i.group, i.last)] for begin in i.begins)
+    return out.kind is Kind.STRIP or all(b == (a or 0) + out.row_bytes for rows in turns for a, b in pairwise(rows))
+
+
+def element(i: Instruction) -> CType:
+    """What the row pointers of an instruction point to."""
+    return CTYPES[DType.INT8 if i.called.moves else i.operands[0].place.dtype]
+
+
+def other_elements(program: Program) -> list[CType]:
+    """What row pointers point to besides what `mote_rows.h` knows, in bodies of control flow too."""
+    elements = dict.fromkeys(element(i) for p in program.all for i in p.turns if i.form in (Form.ROW, Form.ROWS))
+    return [e for e in elements if e not in (CTYPES[DType.INT8], CTYPES[DType.FLOAT32])]
+
+
+def _integer(values: Sequence[int]) -> np.dtype[np.generic]:
+    """The smallest type that holds all of them."""
+    kinds = (np.int8, np.int16, np.int32) if min(values) < 0 else (np.uint8, np.uint16, np.uint32)
+    return next(np.dtype(k) for k in kinds if np.iinfo(k).min <= min(values) and max(values) <= np.iinfo(k).max)

@@ -1,0 +1,289 @@
+"""`<name>.h`: the API of the generated model, with its documentation."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+from mote.emit.c.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
+from mote.emit.c.model.arenas import arenas, size_macro
+from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
+from mote.emit.c.model.states import saved_bytes
+from mote.emit.c.options import RAMFUNC_SECTION, ProjectOptions, banner
+from mote.emit.c.values import brief, quoted
+from mote.graph import Tensor
+from mote.graph.io_order import model_shape
+from mote.graph.rows import row_count
+from mote.graph.types import DType
+from mote.ops.control.control_flow import unbounded
+from mote.plan.plan import Plan
+from mote.targets import ALIGNED
+from mote.text import printable
+
+STATUS = Text("""\
+#ifndef MOTE_STATUS_DEFINED
+#define MOTE_STATUS_DEFINED
+typedef enum {
+    MOTE_OK = 0,
+    MOTE_NOT_READY = 1,   /* init was not called, or has failed */
+    MOTE_BAD_ARENA = 2,   /* the arena is missing, too small or not aligned to 8 bytes */
+    MOTE_WRONG = 3,       /* the self-test found a difference */
+    MOTE_BUSY = 4,        /* there is more to do: call step again */
+    MOTE_WAITING = 5,     /* the next row of the input, or the next frame of a stream, is needed */
+    MOTE_BROKEN = 6,      /* debug builds: a kernel wrote outside of its buffers */
+    MOTE_BAD_STATE = 7,   /* the saved state is damaged, too short, or not one of this model */
+    MOTE_DAMAGED = 8,     /* a constant in flash is not what it was when the model was compiled */
+    MOTE_BAD_IMAGE = 9,   /* the runtime: the image is damaged, or no image */
+    MOTE_NO_KERNEL = 10,  /* the runtime: the image needs a kernel that the firmware does not have */
+    MOTE_UNSUPPORTED = 11 /* the runtime: the image needs a newer runtime, or one with larger limits */
+} mote_status;
+#endif
+""")
+
+WIDTH = 110
+"""Characters per line of the comment at the top."""
+MOST_NOTE = 400
+"""Most characters of a note."""
+MOST_CLASSES = 256
+"""Most class names in the header."""
+UNALIGNED = """\
+Kernels load words from any address: on an Arm core CCR.UNALIGN_TRP must be 0, as it is after reset. For a firmware
+that sets it, generate the model with --aligned."""
+
+IN_RAM = f"""\
+Inner loops are executed from RAM: the linker script must place the section {RAMFUNC_SECTION} there with its image in
+flash, and the start-up code must copy it before init is called, both as for .data. The simplest way is
+    *({RAMFUNC_SECTION})
+inside of .data. Where a script has such a section already, define MOTE_RAMFUNC when the model is compiled, for example
+-D'MOTE_RAMFUNC=__attribute__((section(".RamFunc")))' with STM32CubeIDE, ".time_critical.mote" with the Pico SDK."""
+
+
+def text(plan: Plan, options: ProjectOptions) -> str:
+    """The header of a model."""
+    reads, writes = inputs(plan, options), outputs(plan, options)
+    body: list[Definition] = [
+        Text('#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'),
+        STATUS,
+        *_sizes(plan, options),
+        *(d for port in (*reads, *writes) for d in _macros(port)),
+        *_init(plan, options),
+        *(d for port in ([] if plan.pushed else reads) for d in _accessor(port, "Write the input")),
+        *(d for port in writes for d in _accessor(port, "Read the output")),
+        *(_pushing(reads[0], options) if plan.pushed else _running(options)),
+        *(_keeping(plan, options) if plan.graph.states else []),
+        *_checking(options),
+        Text("#ifdef __cplusplus\n}\n#endif\n"),
+    ]
+    head = banner(options, f"{options.name}.h: how to use the model.\n\n{_usage(plan, options)}")
+    return printed([head, BLANK, *guarded(f"{options.name.upper()}_H", *body)])
+
+
+def _usage(plan: Plan, options: ProjectOptions) -> str:
+    """The example and the rules at the top."""
+    name = options.name
+    results = ", ".join(f"{port.function}()" for port in outputs(plan, options))
+    lines = [*caller_arenas(plan, options), f"if ({init_call(plan, options)} != MOTE_OK) {{ handle_the_error(); }}"]
+    if plan.pushed:
+        lines += [
+            f"while ({name}_push(next_row(), 1) == MOTE_WAITING) {{ }}",
+            f"use({results});",
+        ]
+        note = "The input is never held whole: rows come from the top. Outputs stay valid until the next row."
+    else:
+        lines += [
+            *(f"memcpy({port.function}(), my_data, {port.macro}_BYTES);" for port in inputs(plan, options)),
+            f"if ({name}_run() == MOTE_OK) {{ use({results}); }}",
+        ]
+        note = "Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
+    if loops := unbounded(plan.graph):
+        names = ", ".join(dict.fromkeys(brief(op.name) for op in loops))
+        note += (
+            "\nHow long a run takes, and whether it ends, depends on the inputs: loops go on while a condition holds"
+        )
+        note += f"\n({names})."
+    if options.shared_arena:
+        note += "\nOther models use the same memory: mote_arena.h says what that means."
+    for told in (*options.notes, options.measured):
+        note += f"\n{fill(printable(told[:MOST_NOTE]), WIDTH, break_on_hyphens=False)}"
+    if ALIGNED not in plan.how.features and any(step.kernel.isa for step in plan.steps):
+        note += f"\n{UNALIGNED}"
+    if options.code_in_ram:
+        note += f"\n{IN_RAM}"
+    kept = ", what the model remembers" if plan.graph.states else ""
+    shown = "\n".join(f"    {line}" for line in lines)
+    return (
+        f"{shown}\n\n"
+        f"No heap, no recursion, no other state than the arena{kept} and a few counters. Not reentrant: one\n"
+        f"inference at a time, and no call of a function here while another one has not returned, be it from an\n"
+        f"interrupt or another thread. Before init, and after one that failed, functions return MOTE_NOT_READY and\n"
+        f"pointers are NULL.\n{note}"
+    )
+
+
+def _running(options: ProjectOptions) -> list[Definition]:
+    return [
+        Comment(
+            "One inference: reads the inputs, writes the outputs. What the inputs held is lost. An inference that was\n"
+            "begun with step is finished."
+        ),
+        f"mote_status {options.name}_run(void)",
+        BLANK,
+        Comment(
+            "The same in pieces, for a core that has other things to do as well: one piece of work, then\n"
+            "MOTE_BUSY while there is more to do, MOTE_OK after the last one."
+        ),
+        *_step(options),
+    ]
+
+
+def _pushing(port: CPort, options: ProjectOptions) -> list[Definition]:
+    name, rows = options.name, row_count(port.tensor.shape)
+    return [
+        Comment(f"The input comes as {rows} rows, top to bottom."),
+        Define(f"{port.macro}_ROWS", rows),
+        Noted(Define(f"{port.macro}_ROW_SIZE", port.tensor.size // rows), "elements"),
+        Define(f"{port.macro}_ROW_BYTES", port.tensor.nbytes // rows),
+        BLANK,
+        Comment(
+            "Hand over the next `count` rows and do all that can be done with them. MOTE_WAITING: more rows are\n"
+            "needed; MOTE_OK: they were the last ones, the outputs are there, and the next row begins another\n"
+            "inference. With more rows than this inference needs, the next one begins at once, and the outputs are\n"
+            "those of the last inference that has ended."
+        ),
+        f"mote_status {name}_push(const {port.ctype} *rows, size_t count)",
+        BLANK,
+        Comment(
+            "The same in pieces, for a core that has other things to do as well: hand over one row, then call step\n"
+            "while it is MOTE_BUSY. A row is taken only when nothing else is left to do (MOTE_BUSY: it was not)."
+        ),
+        f"mote_status {name}_push_row(const {port.ctype} *row)",
+        *_step(options),
+    ]
+
+
+def _step(options: ProjectOptions) -> list[Definition]:
+    """The step function, and its bound where known."""
+    step: list[Definition] = [f"mote_status {options.name}_step(void)", BLANK]
+    if options.step_bound is None:
+        return step
+    return [
+        *step,
+        Comment(f"Instructions that a step takes at most, measured on {options.target}."),
+        Define(f"{options.name.upper()}_STEP_INSTRUCTIONS", options.step_bound),
+        BLANK,
+    ]
+
+
+def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """Functions for the model's persistent state."""
+    name, waiting = options.name, plan.graph.warm_up - 1
+    first: list[Definition] = [
+        Comment(
+            f"The first {waiting} runs return MOTE_WAITING: not all of the window has come yet, and the\n"
+            "outputs mean nothing."
+        ),
+        Define(f"{name.upper()}_WARM_UP", waiting),
+        BLANK,
+    ]
+    return [
+        *(first if waiting > 0 else []),
+        Comment("Bytes of a saved state: what the model remembers from one run to the next, and what tells it apart."),
+        Define(f"{name.upper()}_STATE_BYTES", saved_bytes(plan)),
+        BLANK,
+        Comment("Forget everything, as after init."),
+        f"mote_status {name}_reset(void)",
+        BLANK,
+        Comment(
+            "Copy what is remembered to memory of yours, and back: the model goes on from there. MOTE_BUSY in the\n"
+            "middle of an inference. MOTE_BAD_STATE: there are fewer bytes than a state has, or they are not what\n"
+            "this model has saved (a version, the size, the model and a CRC-32 are compared); nothing has changed."
+        ),
+        f"mote_status {name}_save(void *state, size_t bytes)",
+        f"mote_status {name}_restore(const void *state, size_t bytes)",
+        BLANK,
+    ]
+
+
+def _checking(options: ProjectOptions) -> list[Definition]:
+    """The function that checks constants in flash."""
+    when = "Init does this too." if options.check_flash else "The linker drops this where nobody calls it."
+    return [
+        Comment(
+            "Compare the CRC-32 of weights, tables and parameters in flash with that of the compiled model:\n"
+            f"MOTE_OK, or MOTE_DAMAGED where a bit has changed. May be called at any time. {when}"
+        ),
+        f"mote_status {options.name}_check(void)",
+        BLANK,
+    ]
+
+
+def _macros(port: CPort) -> list[Definition]:
+    """Macros of an input or output."""
+    t, macro = port.tensor, port.macro
+    dims = ", ".join(map(str, t.shape)) or "1"
+    quantization: list[Definition] = []
+    if t.quant is not None and t.dtype != DType.FLOAT32:
+        scale = Define(f"{macro}_SCALE", f"{t.quant.scale[0]!s}f")
+        quantization = [
+            Noted(scale, "real = scale * (q - zero_point)"),
+            Define(f"{macro}_ZERO_POINT", f"({t.zero_point})"),
+        ]
+    return [
+        Comment(f"{brief(t.name)}: {t.dtype} [{dims}]{_lying(t)}"),
+        Noted(Define(f"{macro}_SIZE", t.size), "elements"),
+        Define(f"{macro}_BYTES", t.nbytes),
+        Define(f"{macro}_SHAPE", f"{{{dims}}}"),
+        Define(f"{macro}_RANK", max(len(t.shape), 1)),
+        *quantization,
+        *_names(port),
+        BLANK,
+    ]
+
+
+def _names(port: CPort) -> list[Definition]:
+    """Names of an input's features, or of an output's classes, as an initializer macro, which costs nothing unless
+    used."""
+    labels = port.tensor.labels
+    if not labels or len(labels) > MOST_CLASSES:
+        return []
+    names = ", ".join(f'"{quoted(label)}"' for label in labels)
+    macro = f"{port.macro}_{'FEATURES' if port.is_input else 'CLASSES'}"
+    what = "Its elements in order" if port.is_input else "What its values 0, 1, .. stand for"
+    return [Comment(f"{what}: static const char *const names[] = {macro};"), Define(macro, f"{{{names}}}")]
+
+
+def _lying(t: Tensor) -> str:
+    """The element order of the model's own tensor, if it differs."""
+    if t.arrangement is None:
+        return ""
+    names = ["n", "c", *"zyx"[5 - len(t.shape) :]] if len(t.shape) <= 5 else [f"i{a}" for a in range(len(t.shape))]
+    here = "".join(f"[{name}]" for name in (names[0], *names[2:], names[1]))
+    there = "".join(f"[{name}]" for name in names)
+    shape = ", ".join(map(str, model_shape(t)))
+    return f"\nwith channels last: the model has [{shape}], whose element {there} is {here} here"
+
+
+def _sizes(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """Sizes of the arenas, by memory name; the first one has a fixed name."""
+    own = arenas(plan)
+    always = Define(f"{options.name.upper()}_ARENA_BYTES", own[0].macro(options))
+    return [
+        Comment("Working memory in bytes; every tensor lives in it."),
+        *(size_macro(a.macro(options), a.nbytes, a.memory) for a in own),
+        *([always] if plan.memories else []),
+        BLANK,
+    ]
+
+
+def _init(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    why = "Before anything else."
+    if options.caller_arena:
+        sizes = " and ".join(a.macro(options) for a in arenas(plan))
+        why = (
+            f"Before anything else: give the model its working memory ({sizes} or more bytes,\n"
+            "aligned to 8). It may be used for other things between runs."
+        )
+    return [Comment(why), f"mote_status {options.name}_init({parameters(plan, options)})", BLANK]
+
+
+def _accessor(port: CPort, what: str) -> list[Definition]:
+    return [Comment(f"{what} ({port.tensor.size} elements) here."), f"{port.ctype} *{port.function}(void)", BLANK]

@@ -1,0 +1,355 @@
+"""`<name>.c`: constants, a parameter struct per step, and the run function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from mote.emit.c.c import (
+    BLANK,
+    Accessor,
+    CFunction,
+    Comment,
+    Compound,
+    Define,
+    Definition,
+    Include,
+    Noted,
+    Statement,
+    Switch,
+    Text,
+    assign,
+    call,
+    guarded,
+    when,
+)
+from mote.emit.c.model import checks, states
+from mote.emit.c.model.arenas import SECTION, arenas, definition, places
+from mote.emit.c.model.checks import Checked, array_span
+from mote.emit.c.model.executor import Executor, other_elements
+from mote.emit.c.model.ports import inputs, outputs, parameters
+from mote.emit.c.options import ProjectOptions, banner
+from mote.emit.c.values import ALIGN, ConstantPool
+from mote.graph.tolerance import computes_floats
+from mote.kernels.contract import ALIGNMENT, Packed
+from mote.kernels.structs import Field, kernel_fields
+from mote.lower.program import Form, Program
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
+from mote.targets import ALIGNED
+
+BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})
+
+
+def constants(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
+    """`<name>_constants.h`."""
+    head = banner(options, f"{options.name}_constants.h: weights and tables, kept in flash.")
+    guard = f"{options.name.upper()}_CONSTANTS_H"
+    return [head, *guarded(guard, Include("mote_common.h"), BLANK, *pool.definitions)]
+
+
+def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
+    """The C file. Fills `pool` with the constants that the steps need."""
+    name = options.name
+    executor = Executor(made, pool, name, places(plan))
+    work = _work(executor, options)
+    structs = list(_structs(executor))
+    parameters_ = _parameters(structs, pool)
+    keeping = states.keeping(plan, options, pool) if plan.graph.states else []
+    pool.tables = executor.table_bytes
+    settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
+    if ALIGNED in plan.how.features:
+        settings.append(Define("MOTE_WORDS_ALIGNED", 1))
+    if plan.graph.sums_wrap:
+        settings.append(Define("MOTE_SUMS_WRAP", 1))
+    if options.fused and computes_floats(plan.graph):
+        settings.append(Define("MOTE_FUSED", 1))
+    if executor.wide:
+        settings.append(Define("MOTE_PLACE", "uint32_t"))
+    return [
+        banner(options, f"{name}.c: the model. Call {name}_run; {name}.h is the manual."),
+        BLANK,
+        Include(f"{name}.h"),
+        BLANK,
+        *settings,
+        *([SECTION] if options.flashes or plan.memories else []),
+        *([ALIGN] if plan.alignment > ARENA_ALIGNMENT else []),
+        *map(Include, includes(made)),
+        *map(Include, dict.fromkeys(artifact.header for artifact in made.artifacts)),
+        *map(Text, _instances(made)),
+        *([Include("mote_arena.h")] if options.shared_arena else []),
+        Include(f"{name}_constants.h"),
+        BLANK,
+        _trace(options),
+        *([NEXT] if made.mixed else []),
+        *parameters_,
+        *(part for e in executor.all for part in e.tables),
+        *_memory(plan, options),
+        *keeping,
+        *checks.check(name, _checked(pool, executor, structs)),
+        *_accessors(plan, made, options),
+        *(_zones(plan, options) if plan.zone else []),
+        *work,
+        *(_push(plan, made, options) if made.pushed else _run(made, options)),
+    ]
+
+
+def includes(made: Program) -> list[str]:
+    """The kernels' files."""
+    turns = [i for p in made.all for i in p.turns]
+    used = [file for i in turns if i.kernel is not None and i.external is None for file in i.kernel.files]
+    kept = ["mote_state.h"] if made.states else []
+    rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
+    rows += ["mote_rows_of.h"] if other_elements(made) else []
+    return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *rows, *used]))
+
+
+def _instances(made: Program) -> list[str]:
+    """What the kernels' files define only where it is asked for."""
+    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(made)]
+    kernels = (i.kernel for p in made.all for i in p.turns if i.kernel is not None)
+    return rows + list(dict.fromkeys(str(instance) for kernel in kernels for instance in kernel.instances))
+
+
+class _Struct(NamedTuple):
+    """The parameters of an operator's kernel."""
+
+    hint: str
+    """Prefix of its constants' names."""
+    name: str
+    kernel: Packed
+    fields: Sequence[Field]
+    reads: int
+    """Estimated bytes of its constants that an inference reads."""
+
+
+def _structs(executor: Executor) -> Iterator[_Struct]:
+    """Parameter structs of all instructions whose kernels have parameters."""
+    for e in executor.all:
+        for number, i in enumerate(e.program.instructions):
+            if i.kernel is not None and i.external is None:
+                fields = kernel_fields(i.kernel)
+                yield _Struct(f"{e.hint}{number}", f"{e.prefix}_step_{number}", i.kernel, fields, i.reads)
+
+
+def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definition]:
+    """Definitions of the parameter structs."""
+    made = ((s, pool.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
+    return [Text(f"static const mote_{s.kernel.name}_t {s.name} = {value};\n") for s, value in made]
+
+
+def _checked(pool: ConstantPool, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
+    """All constants of the model."""
+    arrays = [array_span(c.name, c.value) for c in pool.arrays]
+    tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
+    return [
+        Checked([*arrays, *tables], {}),
+        *(checks.struct(s.name, s.fields, s.kernel.params, pool.name) for s in structs),
+    ]
+
+
+def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """Functions of a debug build that check red zones."""
+    name, zone = options.name, plan.zone
+    most = max((len(op.outputs) for op, _ in plan.works if not op.bodies and not op.updates), default=1)
+    before, after = f"(const uint8_t *)buffer - {zone}, {zone}", f"(const uint8_t *)buffer + bytes, {zone}"
+    noted = f"{name}_noted[slot]", f"{name}_noted[slot] + {zone}"
+    arguments = "(const void *buffer, size_t bytes, size_t slot)"
+    changed = f"memcmp({noted[0]}, {before}) != 0 ||\n        memcmp({noted[1]}, {after}) != 0"
+    return [
+        Comment(
+            f"A debug build: the {zone} bytes before and after what a step writes are nobody's, or of rows that it must"
+            " not\ntouch. What they hold is noted before the step and looked at after it."
+        ),
+        f"static uint8_t {name}_noted[{2 + most}][2 * {zone}]",
+        BLANK,
+        CFunction(
+            f"static void {name}_note{arguments}", [f"memcpy({noted[0]}, {before})", f"memcpy({noted[1]}, {after})"]
+        ),
+        CFunction(f"static void {name}_look{arguments}", [when(changed, assign(f"{name}_state.broken", 1))]),
+    ]
+
+
+NEXT = Text("""\
+/* The arena holds elements of several types, one after another in the same place. A compiler may take accesses of
+ * different types for independent; between two steps it must not move any. */
+#if defined(__GNUC__) && !defined(__FRAMAC__)
+#define MOTE_NEXT() __asm__ volatile("" : : : "memory")
+#else
+#define MOTE_NEXT() ((void)0) /* another compiler: switch type-based alias analysis off */
+#endif
+""")
+
+
+def _trace(options: ProjectOptions) -> Definition:
+    return Text(f"""\
+/* A debug or profiling build may define this hook; it is called after each step with its output. With MOTE_SELFTEST
+ * defined it is the self-test's. */
+#if defined(MOTE_SELFTEST) && !defined(MOTE_TRACE)
+void {options.name}_traced(uint32_t step, const void *data, size_t bytes);
+#define MOTE_TRACE {options.name}_traced
+#elif !defined(MOTE_TRACE)
+#define MOTE_TRACE(step, data, bytes) ((void)0)
+#endif
+""")
+
+
+def _memory(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The model's variables."""
+    position = f"uint{8 * plan.position_bytes}_t position"
+    fields: list[Statement] = [Noted(position, "in the schedule, from 1 on; 0 before init")]
+    if plan.counters:
+        counters = f"uint{8 * plan.counter_bytes}_t next[{plan.counters}]"
+        fields.append(Noted(counters, "of each operator that runs by rows"))
+    if plan.zone:
+        fields.append(Noted("uint8_t broken", "a red zone was written to"))
+    return [
+        *_storage(plan, options),
+        Comment("How far the inference has got."),
+        Compound("static struct", fields, f" {options.name}_state;"),
+        BLANK,
+        *(states.kept(plan, options) if plan.graph.states else []),
+    ]
+
+
+def _storage(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The arenas, or pointers to them."""
+    name = options.name
+    if options.shared_arena:
+        return []
+    if options.caller_arena:
+        why = f"what the caller gave to {name}_init"
+        return [*(Noted(f"static uint8_t *{a.storage(options)}", why) for a in arenas(plan)), BLANK]
+    return [
+        Comment("Every tensor lives in here; the places were planned at compile time."),
+        *(
+            definition("static union", f"{name}_memory{a.suffix}", a.nbytes, a.memory, plan.alignment)
+            for a in arenas(plan)
+        ),
+        BLANK,
+    ]
+
+
+def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
+    """The functions that begin, and that tell where inputs and outputs are."""
+    name, position = options.name, f"{options.name}_state.position"
+    body: list[Statement] = [assign(position, 0)]
+    if options.caller_arena:
+        for a in arenas(plan):
+            bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
+            body.append(when(bad, "return MOTE_BAD_ARENA"))
+        body += [assign(a.storage(options), f"(uint8_t *){a.pointer}") for a in arenas(plan)]
+    if options.check_flash:
+        body.append(when(f"{name}_check() != MOTE_OK", "return MOTE_DAMAGED"))
+    if plan.graph.states:
+        body.append(f"{name}_forget()")
+    begins = dict.fromkeys(artifact.init for artifact in made.artifacts if artifact.init)
+    body += [when(f"{begin}() != 0", "return MOTE_NOT_READY") for begin in begins]
+    body += [assign(position, 1), "return MOTE_OK"]
+    accessors: list[Definition] = []
+    ports = zip((*inputs(plan, options), *outputs(plan, options)), (*made.inputs, *made.outputs), strict=True)
+    for port, place in ((port, p.place) for port, p in ports if p.place is not None):
+        address = f"{places(plan)[place.memory].storage(options)} + {place.at}"
+        where = f"return {position} == 0 ? NULL : (mote_any_t)({address})"
+        accessors.append(Accessor(f"{port.ctype} *{port.function}(void)", where))
+    return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
+
+
+def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
+    """One step of the schedule, and the macros for addresses in it."""
+    name, cases, made = options.name, executor.cases, executor.program
+    arenas = executor.arenas.values()
+    functions = executor.functions
+    macros = [Define(f"{a.at}(offset)", f"((mote_any_t)({a.pointer} + (offset)))") for a in arenas]
+    if executor.row_table:
+        place = f"{ALIGNMENT} * (size_t){name}_rows[index]"
+        macros += [Define(f"{a.row}(index)", call(a.at, place)) for a in arenas]
+    body = [
+        *(f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in arenas),
+        *executor.variables,
+        *(f"(void){a.pointer}" for a in arenas),
+        Switch("step" if made.straight else f"{name}_schedule[step]", cases),
+    ]
+    row = ", const void *row" if made.pushed else ""
+    return [*macros, BLANK, *functions, CFunction(f"static void {name}_work(uint32_t step{row})", body)]
+
+
+def _ready(options: ProjectOptions) -> Statement:
+    """The check that init was called."""
+    return when(f"{options.name}_state.position == 0", "return MOTE_NOT_READY")
+
+
+def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
+    """What a step does before its work: counters start at zero."""
+    state = f"{options.name}_state"
+    return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if made.counters else []
+
+
+def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
+    """What a step does after its work, and returns; `busy` where there is more to do."""
+    state, missing = f"{options.name}_state", f"{options.name}_kept.missing"
+    body: list[Statement] = []
+    if made.zone:
+        again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
+        body.append(when(f"{state}.broken", *again, "return MOTE_BROKEN"))
+    body += [when(f"++{state}.position <= {len(made.schedule)}", f"return {busy}"), assign(f"{state}.position", 1)]
+    if not made.warm_up:
+        return [*body, "return MOTE_OK"]
+    return [*body, when(f"{missing} > 0", f"{missing}--"), f"return {missing} > 0 ? MOTE_WAITING : MOTE_OK"]
+
+
+def _run(made: Program, options: ProjectOptions) -> list[Definition]:
+    """The functions that run the model, at once or step by step."""
+    name = options.name
+    step, run = f"mote_status {name}_step(void)", f"mote_status {name}_run(void)"
+    if not made.schedule:
+        nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
+        return [CFunction(step, nothing), Accessor(run, f"return {name}_step()")]
+    work = f"{name}_work((uint32_t){name}_state.position - 1)"
+    again = Compound("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
+    return [
+        CFunction(step, [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]),
+        CFunction(run, ["mote_status status", again, "return status"]),
+    ]
+
+
+def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
+    """The input comes row by row: what can be done with a row is done when it comes."""
+    name, (port,) = options.name, inputs(plan, options)
+    state = f"{name}_state"
+    arrival = next(n for n, i in enumerate(made.instructions) if i.form is Form.ARRIVAL)
+    waits, status = f"{name}_waits()", f"{name}_waits() ? MOTE_WAITING : MOTE_BUSY"
+    work = f"{name}_work((uint32_t){state}.position - 1, row)"
+    return [
+        Comment("Whether the next step is the arrival of a row."),
+        Accessor(
+            f"static int {name}_waits(void)", f"return {name}_schedule[(uint32_t){state}.position - 1] == {arrival}"
+        ),
+        Comment("One step; what comes after it."),
+        CFunction(
+            f"static mote_status {name}_advance(const void *row)",
+            [*_begin(made, options), work, *_end(made, options, status)],
+        ),
+        CFunction(
+            f"mote_status {name}_step(void)",
+            [_ready(options), f"return {waits} ? MOTE_WAITING : {name}_advance(NULL)"],
+        ),
+        CFunction(
+            f"mote_status {name}_push_row(const {port.ctype} *row)",
+            [_ready(options), f"return {waits} ? {name}_advance(row) : MOTE_BUSY"],
+        ),
+        CFunction(
+            f"mote_status {name}_push(const {port.ctype} *rows, size_t count)",
+            [
+                _ready(options),
+                f"mote_status status = {status}",
+                Compound(
+                    f"for (;; count--, rows += {port.macro}_ROW_SIZE)",
+                    [
+                        Compound("while (status == MOTE_BUSY)", [f"status = {name}_advance(NULL)"]),
+                        when("count == 0 || (status != MOTE_WAITING && status != MOTE_OK)", "return status"),
+                        f"status = {name}_advance(rows)",
+                    ],
+                ),
+            ],
+        ),
+    ]

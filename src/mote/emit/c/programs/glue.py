@@ -1,0 +1,40 @@
+"""C glue between a generated model and the measuring harness (not part of the user's project)."""
+
+from __future__ import annotations
+
+from mote.emit.c.c import Accessor, CFunction, Include, Text, printed, when
+from mote.emit.c.model.ports import caller_arenas, init_call, inputs, outputs
+from mote.emit.c.options import ProjectOptions
+from mote.plan.plan import Plan
+
+
+def text(plan: Plan, options: ProjectOptions) -> str:
+    name = options.name
+    reads, writes = inputs(plan, options), outputs(plan, options)
+    frames = [f"static {p.ctype} frame_{i}[{p.macro}_SIZE]" for i, p in enumerate(reads) if plan.pushed]
+    whole = [f"frame_{i}" if plan.pushed else f"{p.function}()" for i, p in enumerate(reads)]
+    run = f"{name}_push(frame_0, {reads[0].macro}_ROWS)" if plan.pushed else f"{name}_run()"
+    waits = "status == MOTE_WAITING ? 0 : " if plan.graph.warm_up else ""
+    return printed(
+        [
+            Include("harness.h"),
+            Include(f"{name}.h"),
+            *map(Text, caller_arenas(plan, options)),
+            f"const uint32_t harness_input_count = {len(reads)}",
+            f"const uint32_t harness_output_count = {len(writes)}",
+            f"const uint32_t harness_step_count = {len(plan.works)}",
+            *frames,
+            _chosen("void *harness_input(uint32_t i)", whole),
+            _chosen("size_t harness_input_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in reads]),
+            _chosen("const void *harness_output(uint32_t i)", [f"{p.function}()" for p in writes]),
+            _chosen("size_t harness_output_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in writes]),
+            Accessor("int harness_init(void)", f"return (int){init_call(plan, options)}"),
+            Accessor("int harness_check(void)", f"return (int){name}_check()"),
+            CFunction("int harness_run(void)", [f"const mote_status status = {run}", f"return {waits}(int)status"]),
+        ]
+    )
+
+
+def _chosen(signature: str, values: list[str]) -> CFunction:
+    """A function that returns the i-th value."""
+    return CFunction(signature, [*(when(f"i == {i}", f"return {value}") for i, value in enumerate(values)), "return 0"])

@@ -1,0 +1,1 @@
+"""ONNX files as bytes: records, tensors, schemas, functions."""

@@ -1,0 +1,228 @@
+"""The container of an ONNX file: its bytes as records, what it asks of a reader, and its nodes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mote.errors import MoteError, TooLargeError
+from mote.extras import require
+from mote.frontends import limits
+from mote.frontends.onnx.file.tensors import EXPORT, MOST_BYTES, DamagedError
+from mote.frontends.onnx.node import ML, FileNode
+from mote.frontends.onnx.qonnx.dialect import channels_first
+from mote.text import printable
+
+OLDEST = 9
+"""The oldest set of ONNX's own operators that is read; older ones are converted to it first."""
+MOST_NODES = 8 * limits.MOST_LAYERS
+"""Nodes that are read, each as often as loops and functions use it. Of most that exporters write nothing is left: they
+reckon with shapes."""
+_OWN = "ai.onnx"
+
+
+@dataclass(frozen=True)
+class LocalFunction:
+    """A function that the file itself defines."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    defaults: Mapping[str, Any]
+    """The attributes that have a value where a call gives none."""
+    attributes: frozenset[str]
+    nodes: Sequence[Any]
+    versions: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Container:
+    """A file whose records are there; what they say is not checked yet."""
+
+    proto: Any
+    versions: Mapping[str, int]
+    """Of the sets of operators, by their domains."""
+    functions: Mapping[tuple[str, str], LocalFunction]
+    notes: tuple[str, ...] = ()
+    """What was done to the file before it is read."""
+
+
+def open_container(data: bytes) -> Container:
+    """The records of a file, which must be ONNX of a version that can be read."""
+    onnx = require("onnx", extra="onnx", what="an ONNX model")
+    if len(data) > MOST_BYTES:
+        raise TooLargeError(
+            f"the file has {len(data):,} bytes, an ONNX file has at most {MOST_BYTES:,}",
+            remedy="no microcontroller has memory for it: use a smaller model",
+        )
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except Exception:  # The package names no kind of error: this is a library's below it.
+        raise DamagedError("it is no ONNX model, or only a part of one") from None
+    _check_texts(proto)
+    if not proto.HasField("graph"):
+        raise DamagedError("it has no graph")
+    channels_first(proto)
+    versions = _versions(proto.opset_import)
+    notes: tuple[str, ...] = ()
+    if versions.get("", OLDEST) < OLDEST and not proto.functions:
+        proto, note = _converted(proto, versions[""], onnx)
+        versions, notes = _versions(proto.opset_import), (note,)
+    _check_versions(versions, onnx)
+    return Container(proto, versions, {_name_of(f): _function(f, onnx) for f in proto.functions}, notes)
+
+
+def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
+    """Convert a model to a newer operator set; also returns which of its operators have changed since."""
+    from onnx import version_converter
+
+    try:
+        found = version_converter.convert_version(proto, OLDEST)
+    except Exception as error:  # The converter is C++, whose errors have no class of their own.
+        reason = printable(" ".join(str(error).rpartition("failed: ")[2].split()))
+        raise MoteError(
+            f"it uses version {version} of ONNX's operators, which the package onnx {onnx.__version__} does not convert"
+            f" to version {OLDEST} ({reason})",
+            remedy=f"{EXPORT} with opset_version=13 or newer",
+        ) from None
+    kinds = sorted({node.op_type for node in proto.graph.node if _changed(node.op_type, version, onnx)})
+    what = f"; changed since: {', '.join(map(printable, kinds))}" if kinds else ""
+    return found, f"version {version} of ONNX's operators was converted to version {OLDEST}{what}"
+
+
+def _changed(kind: str, version: int, onnx: Any) -> bool:
+    """Whether an operator of a version has another definition in the oldest one that is read."""
+    try:
+        first, second = (onnx.defs.get_schema(kind, v, "").since_version for v in (version, OLDEST))
+    except onnx.defs.SchemaError:
+        return True
+    return bool(first != second)
+
+
+def _check_texts(proto: Any) -> None:
+    """Refuse names that are no text, which the package gives as bytes; those of tensors are in a few places, their
+    elements are not looked at."""
+    waiting = [proto]
+    count = 0
+    while waiting:
+        at = waiting.pop()
+        count += 1
+        if count > 100 * MOST_NODES:
+            raise TooLargeError(f"more than {100 * MOST_NODES:,} records", remedy="split the model")
+        if at.DESCRIPTOR.name == "TensorProto":
+            texts: list[Any] = [at.name, *(text for entry in at.external_data for text in (entry.key, entry.value))]
+        else:
+            texts = []
+            for field, value in at.ListFields():
+                many = value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [value]
+                texts += many if field.type == field.TYPE_STRING else []
+                waiting += many if field.type == field.TYPE_MESSAGE else []
+        if any(isinstance(text, bytes) for text in texts):
+            raise DamagedError("it has names that are no text")
+
+
+def domain_of(name: str) -> str:
+    """A domain, of which ONNX's own has two names."""
+    return "" if name == _OWN else name
+
+
+def _versions(imports: Sequence[Any]) -> dict[str, int]:
+    versions: dict[str, int] = {}
+    for entry in imports:
+        domain = domain_of(entry.domain)
+        if versions.setdefault(domain, entry.version) != entry.version:
+            raise DamagedError(f"it asks for two versions of the operators of '{printable(domain) or _OWN}'")
+    return versions
+
+
+def _check_versions(versions: Mapping[str, int], onnx: Any) -> None:
+    """Refuse sets of operators that are too old, or newer than what is installed."""
+    for domain, newest in (("", onnx.defs.onnx_opset_version()), (ML, onnx.defs.onnx_ml_opset_version())):
+        version = versions.get(domain, newest)
+        if version > newest:
+            raise MoteError(
+                f"it uses version {version} of the operators of '{domain or _OWN}', the package onnx"
+                f" {onnx.__version__} knows them up to {newest}",
+                remedy=f"pip install --upgrade onnx, or {EXPORT} with opset_version={newest}",
+            )
+    if versions.get("", OLDEST) < OLDEST:
+        raise MoteError(
+            f"it has functions of version {versions['']} of ONNX's operators, Mote reads them from {OLDEST} on",
+            remedy=f"{EXPORT} with opset_version=13 or newer",
+        )
+
+
+def _name_of(function: Any) -> tuple[str, str]:
+    return domain_of(function.domain), function.name
+
+
+def _function(f: Any, onnx: Any) -> LocalFunction:
+    _check_versions(_versions(f.opset_import), onnx)
+    defaults = {a.name: a for a in f.attribute_proto}
+    return function_of(f, defaults, frozenset({*f.attribute, *defaults}))
+
+
+def function_of(f: Any, defaults: Mapping[str, Any], attributes: frozenset[str]) -> LocalFunction:
+    """A function from its record, with what is said of its attributes."""
+    return LocalFunction(tuple(f.input), tuple(f.output), defaults, attributes, f.node, _versions(f.opset_import))
+
+
+def calls_of(nodes: Sequence[Any], versions: Mapping[str, int]) -> list[FileNode]:
+    """The nodes of a graph, or of a function."""
+    if len(nodes) > MOST_NODES:
+        raise TooLargeError(f"{len(nodes):,} nodes are more than {MOST_NODES:,}", remedy="split the model")
+    return [call_of(node, versions) for node in nodes]
+
+
+def call_of(node: Any, versions: Mapping[str, int]) -> FileNode:
+    domain = domain_of(node.domain)
+    if domain in ("", ML) and domain not in versions:
+        raise DamagedError(f"it does not say which version of the operators of '{domain or _OWN}' it uses")
+    attributes: dict[str, Any] = {}
+    for attribute in node.attribute:
+        if attribute.name in attributes:
+            raise DamagedError(f"node '{printable(node.name)}' has the attribute {printable(attribute.name)} twice")
+        attributes[attribute.name] = attribute
+    names = tuple(node.input), tuple(node.output)
+    return FileNode(domain, node.op_type, node.name, *names, attributes, versions.get(domain, 1), node)
+
+
+def check_order(calls: Sequence[FileNode], given: Sequence[str]) -> None:
+    """Every node computes something, every name that it reads is there before it, and no name is computed twice."""
+    made: dict[str, int] = {}
+    for place, call in enumerate(calls):
+        if not call.outputs:
+            raise DamagedError(f"{named(place, call)} has no outputs")
+        for name in call.outputs:
+            if name and (name in made or name in given):
+                raise DamagedError(f"'{printable(name)}' is computed twice, the second time by {named(place, call)}")
+            made |= {name: place} if name else {}
+    for place, call in enumerate(calls):
+        late = next((name for name in call.inputs if made.get(name, -1) >= place), None)
+        if late is None:
+            continue
+        if _leads(calls, made, made[late], place):
+            raise DamagedError(f"'{printable(late)}' depends on itself, at {named(place, call)}")
+        raise DamagedError(
+            f"{named(place, call)} reads '{printable(late)}', which {named(made[late], calls[made[late]])} computes"
+            " after it"
+        )
+
+
+def _leads(calls: Sequence[FileNode], made: Mapping[str, int], node: int, to: int) -> bool:
+    """Whether a node needs, by way of others, what another one computes."""
+    seen, waiting = set(), [node]
+    while waiting:
+        at = waiting.pop()
+        if at == to:
+            return True
+        if at not in seen:
+            seen.add(at)
+            waiting += [made[name] for name in calls[at].inputs if name in made]
+    return False
+
+
+def named(place: int, call: FileNode) -> str:
+    """How messages name a node."""
+    return f"layer {place} {printable(call.code)} '{printable(call.label)}'"

@@ -1,0 +1,100 @@
+"""The ONNX schema of a node: its number of inputs, its attributes and their types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mote.errors import UnsupportedNodeError
+from mote.frontends.onnx.file.container import LocalFunction, function_of
+from mote.frontends.onnx.node import TYPES, FileNode
+from mote.text import did_you_mean, printable
+
+_EARLY = "LayerNormalization"
+"""ONNX Runtime's optimizer writes it into files of versions before 17, which have no such operator."""
+
+
+def schema_of(call: FileNode) -> Any:
+    """The standard's definition of an operator; None where it has none."""
+    from onnx import defs
+
+    if not defs.has(call.op_type, call.domain):
+        return None
+    try:
+        return defs.get_schema(call.op_type, call.version, call.domain)
+    except defs.SchemaError:
+        return None
+
+
+def check_call(call: FileNode) -> None:
+    """Refuse a node that does not fit its definition."""
+    from onnx import defs
+
+    schema = schema_of(call)
+    if schema is None:
+        if defs.has(call.op_type, call.domain) and call.op_type != _EARLY:
+            raise UnsupportedNodeError(f"is no operator of version {call.version}")
+        return
+    counts = (("inputs", call.inputs, schema.min_input, schema.max_input),)
+    for what, names, least, most in (*counts, ("outputs", call.outputs, schema.min_output, schema.max_output)):
+        if not least <= len(names) <= most:
+            raise UnsupportedNodeError(f"has {len(names)} {what}, the operator has {_from_to(least, most)}")
+    for name, attribute in call.attributes.items():
+        known = schema.attributes.get(name)
+        if known is None:
+            near = did_you_mean(name, schema.attributes)
+            told = f"the operator has no attribute {printable(name)} in version {call.version}"
+            raise UnsupportedNodeError(f"{told}; {near.strip()}" if near else told)
+        wanted = TYPES[known.type.value]
+        if TYPES[attribute.type] != wanted:
+            raise UnsupportedNodeError(
+                f"the attribute {name} has the type {TYPES[attribute.type]}, it must be {wanted}"
+            )
+    for name, known in schema.attributes.items():
+        if known.required and name not in call.attributes:
+            raise UnsupportedNodeError(f"the attribute {name} is missing")
+
+
+def definition_of(call: FileNode, types: Sequence[Any]) -> LocalFunction | None:
+    """An operator that the standard defines by others, as a function; None where it does not. Some definitions depend
+    on the types of the inputs, which are records, None for inputs that are left out."""
+    from onnx import FunctionProto, TypeProto
+
+    schema = schema_of(call)
+    if schema is None:
+        return None
+    plain = [v for v in schema.function_opset_versions if v <= call.version]
+    dependent = [v for v in schema.context_dependent_function_opset_versions if v <= call.version]
+    if plain:
+        data = schema.get_function_with_opset_version(max(plain))
+    elif dependent:
+        given = [(TypeProto() if type_ is None else type_).SerializeToString() for type_ in types]
+        version, node = max(dependent), call.proto.SerializeToString()
+        data = schema.get_context_dependent_function_with_opset_version(version, node, given)
+    else:
+        return None
+    found = FunctionProto.FromString(data)
+    defaults = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.type}
+    return function_of(found, defaults, frozenset(schema.attributes))
+
+
+def check_types(call: FileNode, numbers: Sequence[int]) -> None:
+    """Refuse inputs of types that the operator does not take; 0 stands for one that is not known."""
+    from onnx import TensorProto
+
+    schema = schema_of(call)
+    if schema is None or not schema.inputs:
+        return
+    names = {number: f"tensor({name.lower()})" for name, number in TensorProto.DataType.items()}
+    for place, number in enumerate(numbers):
+        taken = schema.inputs[min(place, len(schema.inputs) - 1)].types
+        if number and names.get(number) not in taken:
+            raise UnsupportedNodeError(
+                f"input {place} is {names.get(number, number)}, which the operator does not take"
+            )
+
+
+def _from_to(least: int, most: int) -> str:
+    if least == most:
+        return str(least)
+    return f"{least} or more" if most > 1000 else f"{least} to {most}"

@@ -1,0 +1,1 @@
+"""QONNX, the dialect of ONNX for networks of few bits."""

@@ -1,0 +1,1 @@
+"""`.tflite` files as bytes: FlatBuffers, the schema, stored constants."""

@@ -1,0 +1,30 @@
+"""The signatures of a `.tflite` file: the subgraphs that can be run by their names."""
+
+from __future__ import annotations
+
+from mote.errors import MoteError
+from mote.frontends.tflite.file import schema
+from mote.frontends.tflite.file.flatbuffer import MalformedError
+from mote.frontends.tflite.file.record import TableRecord
+from mote.text import did_you_mean, printable
+
+
+def chosen(root: TableRecord, subgraphs: int, wanted: str) -> int:
+    """The number of the subgraph that a signature names. Without a name, it is that of the only signature, or the first
+    one of a file without signatures."""
+    found = {}
+    for record in root.children("signature_defs", schema.SIGNATURE):
+        number = record.integer("subgraph_index")
+        if number >= subgraphs:
+            raise MalformedError(f"a signature names subgraph {number} of {subgraphs}")
+        found[printable(record.string("signature_key"))] = number
+    if wanted and wanted not in found:
+        names = f"the signatures are: {', '.join(found)}" if found else "the file has none: omit it"
+        remedy = f"{did_you_mean(wanted, found)}{names}"
+        raise MoteError(f"there is no signature '{wanted}'", where="option signature", remedy=remedy)
+    if wanted:
+        return found[wanted]
+    if len(set(found.values())) > 1:
+        said = f"the file has {len(found)} signatures: {', '.join(found)}"
+        raise MoteError(said, remedy="choose one of them with --signature NAME")
+    return next(iter(found.values()), 0)

@@ -1,0 +1,68 @@
+"""The bytes of a constant as a file holds them: inside of the FlatBuffer or behind it, several elements a byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.frontends.tflite.file.flatbuffer import MalformedError, Vector
+from mote.frontends.tflite.file.record import TableRecord
+from mote.graph.tensor import Array
+from mote.graph.types import DType
+
+OUTSIDE = 1
+"""Offsets up to this one mean that a buffer's data is not behind the FlatBuffer: writers put 1 where the place of the
+data is still to be filled in."""
+PACKED = {DType.INT4: 4, DType.INT2: 2}
+"""Types of which several elements share a byte, the first one in its lowest bits, and how many bits each has. Constants
+of them become int8."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """One of the file's buffers: a vector in the FlatBuffer, or so many bytes at an offset. They are looked at when
+    somebody asks for them."""
+
+    file: bytes
+    vector: Vector | None
+    offset: int
+    size: int
+
+    def content(self) -> bytes:
+        """All of its bytes; none where it stands for a tensor that is computed."""
+        if self.vector is not None and self.vector.length:
+            return self.vector.array("uint8").tobytes()
+        if self.offset <= OUTSIDE or self.size == 0:
+            return b""
+        if self.offset + self.size > len(self.file):
+            raise MalformedError(f"a buffer of {self.size} bytes at {self.offset} runs past the end of the file")
+        return self.file[self.offset : self.offset + self.size]
+
+
+def stored(file: bytes, buffer: TableRecord) -> Storage:
+    return Storage(file, buffer.vector("data"), buffer.integer("offset"), buffer.integer("size"))
+
+
+def held(dtype: DType) -> DType:
+    """The type of a constant in the graph that has this one in the file."""
+    return DType.INT8 if dtype in PACKED else dtype
+
+
+def readable(dtype: DType) -> bool:
+    return dtype in PACKED or dtype.stored
+
+
+def nbytes(dtype: DType, count: int) -> int:
+    """What so many elements take in a file."""
+    return -(-count * PACKED[dtype] // 8) if dtype in PACKED else count * dtype.itemsize
+
+
+def elements(raw: bytes, dtype: DType, count: int) -> Array:
+    """The first `count` elements of some bytes, of which there are enough, one after another."""
+    if dtype not in PACKED:
+        return np.frombuffer(raw, dtype.numpy.newbyteorder("<"), count).astype(dtype.numpy, copy=False)
+    bits = PACKED[dtype]
+    parts = np.frombuffer(raw, np.uint8)[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)
+    codes = (parts & ((1 << bits) - 1)).reshape(-1)[:count].astype(np.int16)
+    return (codes - ((codes >> (bits - 1)) << bits)).astype(np.int8)

@@ -1,0 +1,1 @@
+"""Integer arithmetic of kernels, in Python: fixed-point multiplication, staircases, heaps."""

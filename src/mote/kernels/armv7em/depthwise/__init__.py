@@ -1,0 +1,1 @@
+"""Depthwise convolutions, and the planar layout that some of them read."""

@@ -1,0 +1,201 @@
+"""Depthwise convolutions with the 1x1 convolution behind them: what `mote_depthwise_gemm_s8.h` needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
+from mote.kernels.armv7em.depthwise import depthwise_planar
+from mote.kernels.armv7em.depthwise.depthwise_planar import channels_once, planar_layout
+from mote.kernels.armv7em.depthwise.depthwise_two import ROWS
+from mote.kernels.armv7em.depthwise.depthwise_two_assembly import ONE, TWO, Inputs, Outputs, Shape, code
+from mote.kernels.armv7em.depthwise.planar import Planar
+from mote.kernels.armv7em.depthwise.records import Channels, Weights
+from mote.kernels.armv7em.gemm import gemm4x2
+from mote.kernels.armv7em.gemm.gemm3 import PACKERS, GemmForm, bias_of, matrix_of, out_row, outputs_of
+from mote.kernels.armv7em.gemm.gemm3 import Weights as Matrix
+from mote.kernels.armv7em.gemm.gemm4x2 import DUAL
+from mote.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
+from mote.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.portable.windows.conv import sums_of
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+
+BLOCK = 4
+"""Pixels that are computed at once."""
+WORD = 4 * BLOCK
+"""Bytes of two channels of these."""
+
+
+@dataclass(frozen=True)
+class DepthwiseGemm:
+    """One of the kernels: the forms of both operators' weights, and rows of outputs at once."""
+
+    matrix: Matrix
+    weights: Weights
+    rows: int
+    dual: bool = False
+    """Ordered for a core that starts two instructions a cycle."""
+
+    @property
+    def plain(self) -> str:
+        return f"depthwise_gemm{'_two' if self.rows == ROWS else ''}_{self.matrix}{self.compact}"
+
+    @property
+    def compact(self) -> str:
+        return "_compact" if self.weights == "w8" else ""
+
+    @property
+    def name(self) -> str:
+        return self.plain + (DUAL if self.dual else "")
+
+    @property
+    def parts(self) -> tuple[Kernel, Kernel]:
+        """The kernels for each of the operators: they cost as much, but for the widening of what is between them."""
+        depthwise = f"depthwise{'_two' if self.rows == ROWS else '3'}{self.compact}"
+        kernels = {kernel.name: kernel for kernel in (*depthwise_planar.KERNELS, *gemm4x2.KERNELS)}
+        return kernels[depthwise], kernels[f"pointwise4x2_{self.matrix}{DUAL if self.dual else ''}"]
+
+
+def _depthwise(view: View) -> View:
+    return View(view.graph, view.ops[:1], reads=view.reads, small=view.small)
+
+
+def _pointwise(view: View) -> View:
+    return View(view.graph, view.ops[1:], writes=view.writes, small=view.small)
+
+
+def _layout(view: View) -> Planar | None:
+    return view.once(_depthwise).once(planar_layout)
+
+
+def _kernel(way: DepthwiseGemm) -> Kernel:
+    def pack(view: View) -> Packed | Refusal:
+        first, second = view.once(_depthwise), view.once(_pointwise)
+        if view.output.shape[2] % BLOCK or first.output.shape[3] % 4 or view.output.shape[0] > 1:
+            return Refusal("it is for one image, rows of four pixels and more fours, and channels in fours")
+        depthwise, pointwise = (view.once(kernel.bind) for view, kernel in zip((first, second), way.parts, strict=True))
+        if isinstance(depthwise, Refusal):
+            return depthwise
+        if isinstance(pointwise, Refusal):
+            return pointwise
+        channels = channels_once(first, way.weights)
+        stream = _stream(second, way.matrix)
+        if channels is None or stream is None:
+            return NO_CONSTANTS
+        return _packed(view, way, depthwise, replace(pointwise, paid=("input",)), channels, stream)
+
+    return Kernel(
+        way.name,
+        (DepthwiseConv2D, Conv2D),
+        INT8,
+        pack,
+        header="depthwise_gemm_s8",
+        isa=DSP | {"dual"} if way.dual else DSP,
+        unless=frozenset({"mve"}),
+        lanes=2,
+        costs=f"pointwise4x2_{way.matrix}",
+        reads=_layout,
+        writes=(Planar,),
+    )
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The weights and constants of the 1x1 convolution."""
+
+    words: Ints
+    shift: int
+
+
+def _stream(view: View, matrix: Matrix) -> Stream | None:
+    """In the order of the widened inputs: a word has one channel of each half."""
+    depth = view.input.shape[3]
+    pairs = np.arange(depth).reshape(2, -1).T.reshape(-1, 2, 2)
+    order = pairs.transpose(0, 2, 1).reshape(-1)
+    found = PACKERS[matrix](
+        view.once(matrix_of)[:, order], view.once(bias_of), sums_of(view), isinstance(view.writes, Planar)
+    )
+    return Stream(found.stream(), found.shift) if found else None
+
+
+def _packed(
+    view: View, way: DepthwiseGemm, depthwise: Packed, pointwise: Packed, channels: Channels, stream: Stream
+) -> Packed:
+    first, second = view.once(_depthwise), view.once(_pointwise)
+    layout = view.once(_layout)
+    assert layout is not None
+    count, width = first.output.shape[3], first.output.shape[2]
+    gemm = pointwise.params["gemm"]
+    assert isinstance(gemm, Mapping)
+    records = depthwise.params["records"]
+    assert isinstance(records, np.ndarray)
+    params: Params = {
+        "planar": depthwise.params,
+        "gemm": {**gemm, "stream": wrap32(stream.words).astype(np.int32)},
+        "half": records.size // 2,
+        "out_stride": out_row(second),
+    }
+    last, matrix = _gemm(second, way, stream)
+    stride = first.the(DepthwiseConv2D).vertical.stride
+    form = (channels.form, channels.found.shift)
+    name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
+    macro = "MOTE_DEPTHWISE_GEMM" + ("_TWO" if way.rows == ROWS else "")
+    made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))
+    scratch = way.rows * 2 * width * count
+    packed = Packed(
+        name,
+        params,
+        Call.ROWS,
+        taps=3,
+        scratch=scratch,
+        instances=(last, *_functions(name, way, stride, layout.line, count, width, form), made),
+        reads=layout,
+        writes=view.writes,
+        parts=(depthwise, pointwise),
+        beats=(way.plain,) if way.dual else (),
+    )
+    if way.rows == ROWS:
+        return replace(packed, rows=f"{name}_rows", group=ROWS, tile=(ROWS, 1))
+    return replace(packed, row=f"{name}_row")
+
+
+def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str]:
+    """The code of the 1x1 convolution, and its name."""
+    source = PixelBytes(0, view.input.shape[3] // 4, 0, ready=True)
+    target = gemm4x2.target_of(view)
+    assert isinstance(target, OutputPlaces)
+    form = GemmForm(way.matrix, "", outputs_of(view), stream.shift)
+    name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual)}"
+    text = gemm_code(source, target, form.weights, form.outputs, form.shift, dual=way.dual)
+    arguments = (name, form.weights, form.outputs, form.shift, target.line, -1, source.words, 0)
+    facts = gemm4x2.facts_of(view, source, target)
+    return Instance("MOTE_GEMM4X2_CODE", arguments, tuple(text), facts), name
+
+
+def _functions(
+    name: str, way: DepthwiseGemm, stride: int, line: int, count: int, width: int, form: tuple[str, int]
+) -> tuple[Instance, ...]:
+    """The code of the depthwise convolution: of one row, and of two that are contiguous or anywhere."""
+    shape = Shape(width // BLOCK, None, stride)
+    block = count // 2 * WORD
+    to = Outputs("strh", 4, block, width // BLOCK * block, WORD)
+    made = {"one": code(shape, Inputs(ONE, line, None), to, way.weights, *form)}
+    if way.rows == ROWS:
+        made["near"] = code(shape, Inputs(TWO[stride], line, count * line), to, way.weights, *form)
+        made["anywhere"] = code(shape, Inputs(TWO[stride], line, None), to, way.weights, *form)
+    return tuple(Instance("MOTE_TWO_CODE", (f"{name}_{which}",), tuple(text)) for which, text in made.items())
+
+
+FORMS: tuple[tuple[Matrix, Weights], ...] = (("wide", "w16"), ("wide", "w8"), ("pair", "w8"))
+KERNELS = tuple(
+    _kernel(DepthwiseGemm(matrix, weights, rows, dual))
+    for dual in (True, False)
+    for rows in (ROWS, 1)
+    for matrix, weights in FORMS
+)

@@ -1,0 +1,124 @@
+"""Depthwise convolutions over planar rows (see `mote_planar_s8.h`): the layout that they read, and their kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from mote.graph.rows import OUTSIDE
+from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
+from mote.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3
+from mote.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_rows
+from mote.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
+from mote.kernels.armv7em.depthwise.planar import Planar
+from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.pack.params import window_params
+from mote.ops.windows.depthwise import DepthwiseConv2D
+
+
+def planar_layout(view: View) -> Planar | None:
+    """The planar rows that the operator could read, None where there is no kernel for its shape."""
+    op = view.the(DepthwiseConv2D)
+    h = op.horizontal
+    if (view.input.zero_point, op.multiplier, h.dilation) != (-128, 1, 1) or h.stride not in (1, 2):
+        return None
+    present = view.once(_present)
+    if blocks := blocks3(view, present):
+        return Planar(blocks.line, h.before)
+    split = wide_split(view, present)
+    return Planar(split.line, split.before) if split else None
+
+
+def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of 3x3; `shift`: only with this one."""
+    layout = view.once(planar_layout)
+    blocks = blocks3(view, view.once(_present)) if layout else None
+    if blocks is None:
+        return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
+    channels = channels_once(view, weights, shift)
+    if channels is None:
+        return NO_CONSTANTS
+    return _packed(view, *parts3(view, blocks, channels, weights))
+
+
+def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of 3x3 that makes two rows of outputs at once; `shift`: only with this one."""
+    blocks = blocks3(view, view.once(_present)) if view.once(planar_layout) else None
+    two = two_rows(view, blocks) if blocks else None
+    if blocks is None or two is None:
+        return Refusal(
+            "it is for one image, windows of 3x3, rows of not just five outputs, and two that are made from rows inside"
+            " the image"
+        )
+    channels = channels_once(view, weights, shift)
+    if channels is None:
+        return NO_CONSTANTS
+    found = _packed(view, *two_parts(view, two, blocks, channels, weights))
+    return replace(found, row="", rows=f"{found.name}_rows", group=ROWS, tile=(ROWS, 1))
+
+
+def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of any size; `shift`: only with this one."""
+    present = view.once(_present)
+    layout = view.once(planar_layout)
+    if layout and blocks3(view, present):
+        return Refusal("depthwise3 is for windows of 3x3")
+    split = wide_split(view, present, weights) if layout else None
+    if split is None:
+        return Refusal("its code does not have the registers for such a window")
+    channels = channels_once(view, weights, shift)
+    if channels is None:
+        return NO_CONSTANTS
+    return _packed(view, *wide_parts(view, split, channels, weights, max(present)))
+
+
+CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channels_of, weights=w) for w in WEIGHTS}
+"""What is looked for once for all kernels of a layer."""
+
+
+def channels_once(view: View, weights: Weights, shift: int | None = None) -> Channels | None:
+    return view.once(CHANNELS[weights]) if shift is None else channels_of(view, weights, shift)
+
+
+def _packed(view: View, name: str, instances: tuple[Instance, ...], params: Params) -> Packed:
+    layout, rows = view.once(planar_layout), window_params(view)["rows"]
+    assert layout is not None and isinstance(rows, dict)
+    return Packed(
+        name,
+        params | {"rows": {**rows, "in_stride": view.input.shape[3] * layout.line}},
+        Call.ROWS,
+        taps=view.the(DepthwiseConv2D).vertical.kernel,
+        row=f"{name}_row",
+        reads=layout,
+        instances=instances,
+    )
+
+
+def _present(view: View) -> list[int]:
+    """How many rows of the window lie inside the image, for each row of outputs."""
+    op, height = view.the(DepthwiseConv2D), view.input.shape[1]
+    return [sum(r != OUTSIDE for r in op.vertical.rows(y, height)) for y in range(view.output.shape[1])]
+
+
+PACKERS: dict[str, Callable[..., Packed | Refusal]] = {
+    "depthwise_two": pack_two,
+    "depthwise3": pack3,
+    "depthwise_wide": pack_wide,
+}
+
+
+def _kernel(name: str, weights: Weights) -> Kernel:
+    return Kernel(
+        name + ("_compact" if weights == "w8" else ""),
+        (DepthwiseConv2D,),
+        INT8,
+        partial(PACKERS[name], weights=weights),
+        header=f"{name}_s8",
+        isa=DSP,
+        reads=planar_layout,
+    )
+
+
+KERNELS = tuple(_kernel(name, weights) for name in PACKERS for weights in WEIGHTS)

@@ -1,0 +1,1 @@
+"""Convolutions as matrix products, and by Winograd."""

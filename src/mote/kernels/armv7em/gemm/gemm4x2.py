@@ -1,0 +1,226 @@
+"""Convolutions four pixels at a time: the weights, constants and code of `mote_gemm4x2_s8.h`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from math import gcd
+
+import numpy as np
+
+from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
+from mote.kernels.armv7em.depthwise.planar import Planar
+from mote.kernels.armv7em.gemm.gemm3 import (
+    DENSE,
+    PACKERS,
+    SHORT,
+    WEIGHTS,
+    GemmForm,
+    Stream,
+    Weights,
+    bias_of,
+    out_row,
+    outputs_of,
+    refused_of,
+)
+from mote.kernels.armv7em.gemm.gemm_assembly import AHEAD, MOST_OFFSET, OutputPlaces, PixelBytes, code, twice
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
+from mote.kernels.pack.params import pad_to
+from mote.kernels.portable.windows.conv import patch_params, sums_of
+from mote.ops.windows.conv import Conv2D
+
+COMPACT, COMPACT_STEPS = "_compact", (12, 11, 10, 9, 8, 7, 6, 5, 4)
+"""The end of the names of kernels with short code, and how many steps that may write out."""
+SHORT_CODE = 1024
+"""Bytes of code that most parts keep."""
+DUAL = "_dual"
+"""The end of the names of kernels for cores that start two instructions a cycle."""
+FOURS = "_fours"
+"""The end of the names of code that computes four channels in a pass."""
+ONTO = "_onto"
+"""The end of the names of code that adds to what is there."""
+PLACES = (0, 2, 1, 3)
+"""Where a planar line keeps each of four neighbours."""
+MOST_STEPS = 1023
+"""Longer sums have inputs that are too far apart."""
+
+
+def _source(view: View, *, pointwise: bool) -> PixelBytes:
+    op, channels = view.the(Conv2D), view.input.shape[3]
+    if pointwise:
+        return PixelBytes(0, channels // 4, 0)
+    line = op.horizontal.kernel * channels
+    return PixelBytes(op.vertical.kernel, line // 4, line % 4)
+
+
+def target_of(view: View) -> OutputPlaces | Refusal:
+    """Where rows are blocks of four, outputs lie at constant distances from each other."""
+    y, (line, before) = view.output.shape, view.writes.planes
+    if y[2] % 4:
+        return OutputPlaces(line or 1) if 2 * line <= AHEAD else Refusal("lines are too long for rows of such a width")
+    places = [4 * (x // 4) + PLACES[x % 4] if line else i * y[3] for i, x in enumerate(range(before, before + 4))]
+    if places[3] + (line or 1) > MOST_OFFSET:
+        return Refusal("a pixel has too many channels")
+    return OutputPlaces(line or 1, tuple(at - places[0] for at in places), fours=y[3] % 4 == 0)
+
+
+def _stream(view: View, source: PixelBytes, weights: Weights) -> Stream | Refusal:
+    """The weights of the three-pixel kernel, unless window rows have bytes left over: those come two to a word."""
+    if source.rest == 0:
+        return view.once(DENSE[weights])
+    w = view.constant(1).astype(np.int64)
+    lines = w.reshape(w.shape[0], source.taps, -1)
+    words, rest = (part.reshape(w.shape[0], -1) for part in np.split(lines, [4 * source.words], axis=2))
+    ordered = pad_to(rest, 1, 4).reshape(len(w), -1, 4)[:, :, [0, 2, 1, 3]]
+    matrix: Ints = np.concatenate([words, ordered.reshape(len(w), -1)], axis=1)
+    packed = PACKERS[weights](matrix, view.once(bias_of), sums_of(view), isinstance(view.writes, Planar))
+    if packed is None:
+        return NO_CONSTANTS
+    used = replace(packed, words=packed.words[:, : source.steps])
+    return Stream(GemmForm(weights, "", outputs_of(view), packed.shift), used.stream())
+
+
+def _refused(view: View, *, pointwise: bool) -> Refusal | None:
+    op, y = view.the(Conv2D), view.output.shape
+    if y[3] % 2:
+        return Refusal("channels are computed two at a time")
+    if y[2] < 4 and y[0] * y[1] * y[2] < 4:
+        return Refusal("there are fewer than four pixels")
+    if op.horizontal.dilation > 1:
+        return Refusal("windows are dilated")
+    return refused_of(view, pointwise=pointwise)
+
+
+def pack(
+    view: View, weights: Weights, *, pointwise: bool, dual: bool = False, compact: bool = False, added: bool = False
+) -> Packed | Refusal:
+    """`dual`: ordered for two instructions a cycle; `compact`: short code; `added`: code that adds its results to what
+    is there."""
+    if refused := _refused(view, pointwise=pointwise):
+        return refused
+    source, target = _source(view, pointwise=pointwise), target_of(view)
+    if isinstance(target, Refusal):
+        return target
+    if source.steps > MOST_STEPS:
+        return Refusal("sums are too long")
+    stream = _stream(view, source, weights)
+    if isinstance(stream, Refusal):
+        return stream
+    target = replace(target, added=added)
+    if not compact:
+        return _packed(view, source, target, stream, dual=dual)
+    longest = _packed(view, source, target, stream, dual=dual)
+    if longest.code_bytes <= SHORT_CODE:
+        return Refusal("its code is short as it is")
+    tried = (_packed(view, source, replace(target, fours=False), stream, most=most) for most in COMPACT_STEPS)
+    return next((found for found in tried if found.code_bytes <= SHORT_CODE), Refusal("its code is long in any case"))
+
+
+def name_of(form: str, source: PixelBytes, target: OutputPlaces, *, dual: bool = False, most: int | None = None) -> str:
+    """Of the code for a form of weights and outputs."""
+    where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
+    shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
+    ends = (
+        DUAL if dual else "",
+        f"{COMPACT}{most}" if most else "",
+        ONTO if target.added else "",
+        FOURS if twice(source, target) else "",
+    )
+    return f"{form}_{shape}_{target.line}_{where}{''.join(ends)}"
+
+
+def _packed(
+    view: View, source: PixelBytes, target: OutputPlaces, stream: Stream, *, dual: bool = False, most: int | None = None
+) -> Packed:
+    y, form = view.output.shape, stream.form
+    name = name_of(form.name, source, target, dual=dual, most=most)
+    text = code(source, target, form.weights, form.outputs, form.shift, dual=dual, most=most)
+    arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
+    kind = "conv4x2" if source.taps else "pointwise4x2"
+    macro = "MOTE_GEMM4X2_ADD_CODE" if target.added else "MOTE_GEMM4X2_CODE"
+    several = y[0] == 1 and (not source.taps or view.the(Conv2D).vertical.dilation == 1)
+    params, scratch = _conv(view, source) if source.taps else _pointwise(view, source)
+    gemm: Params = {
+        "depth": 2 * source.steps,
+        "channels": y[3],
+        "pixel": y[3],
+        "planes": view.writes.planes[0],
+        "before": view.writes.planes[1],
+        "stream": wrap32(stream.words).astype(np.int32),
+    }
+    return Packed(
+        f"{kind}_{name}",
+        params | {"gemm": gemm},
+        Call.ROWS,
+        row=f"{kind}_{name}_row" if source.taps else "",
+        rows=f"{kind}_{name}_rows" if several else "",
+        taps=source.taps,
+        scratch=scratch,
+        instances=(
+            Instance(macro, arguments, tuple(text), facts_of(view, source, target)),
+            Instance(f"MOTE_{kind.upper()}", (name,)),
+        ),
+        writes=view.writes,
+        tile=(1, 4),
+        whole_tiles=True,
+        group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
+        beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
+    )
+
+
+def facts_of(view: View, source: PixelBytes, target: OutputPlaces) -> tuple[int, ...]:
+    """`near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
+    if target.places is None:
+        return 0, 0, 0
+    place = view.writes.before % 4 if isinstance(view.writes, Planar) else view.output.shape[3]
+    return 1, place, int(twice(source, target))
+
+
+def _pointwise(view: View, source: PixelBytes) -> tuple[Params, int]:
+    """`mote_pointwise3_t` without its weights, and bytes of working memory."""
+    x, y = view.input.shape, view.output.shape
+    params: Params = {"width": y[2], "in_channels": x[3], "in_stride": x[2] * x[3], "out_stride": out_row(view)}
+    return params, 16 * source.steps
+
+
+def _conv(view: View, source: PixelBytes) -> tuple[Params, int]:
+    """`mote_conv4x2_t` without its weights, and bytes of working memory."""
+    op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
+    patch = patch_params(view)
+    window = patch["rows"]
+    assert isinstance(window, dict)
+    patch["rows"] = window | {"out_stride": out_row(view)}
+    line = op.horizontal.kernel * x[3]
+    waiting = 16 * source.steps
+    columns = waiting + (4 * source.taps * line if y[2] % 4 else 0)
+    padded = any((op.horizontal.before, op.horizontal.after, op.vertical.before, op.vertical.after))
+    end = columns + (source.taps * (3 * op.horizontal.stride * x[3] + line) if padded and y[2] > 3 else 0)
+    return {"patch": patch, "waiting": waiting, "columns": columns}, aligned(end)
+
+
+def _kernel(weights: Weights, *, pointwise: bool, dual: bool = False, compact: bool = False) -> Kernel:
+    name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
+    return Kernel(
+        name + (DUAL if dual else COMPACT if compact else ""),
+        (Conv2D,),
+        INT8,
+        partial(pack, weights=weights, pointwise=pointwise, dual=dual, compact=compact),
+        header="gemm4x2_s8",
+        isa=DSP | {"dual"} if dual else DSP,
+        lanes=2,
+        costs=name,
+        writes=(Planar,),
+    )
+
+
+KERNELS = tuple(
+    _kernel(weights, pointwise=pointwise, dual=dual)
+    for dual in (True, False)
+    for pointwise in (True, False)
+    for weights in WEIGHTS
+)
+SHORT_KERNELS = tuple(
+    _kernel(weights, pointwise=pointwise, compact=True) for pointwise in (True, False) for weights in WEIGHTS
+)
+"""Those whose code fits what parts keep of it: behind the others, which they cost like where code does not wait."""

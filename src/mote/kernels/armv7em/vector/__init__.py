@@ -1,0 +1,1 @@
+"""Products of a matrix and a vector: FULLY_CONNECTED and recurrent layers."""

@@ -1,0 +1,322 @@
+"""Convolutions four pixels at a time: the weights and constants of `mote_gemm4_s8.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.tensor import Shape
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
+from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
+from mote.kernels.helium.gemm.gemm_assembly import Columns, Pixels, code, gemm, slide
+from mote.kernels.helium.gemm.windows_assembly import Windows
+from mote.kernels.helium.requantize import Requantize
+from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.requantize.vector import COUNT, Lanes, lanes, lanes_params
+from mote.kernels.portable.windows.conv import sums_of
+from mote.ops.common import bias_values, int8_range
+from mote.ops.windows.conv import Conv2D
+
+VECTOR = 16
+"""Inputs that are multiplied at once."""
+PIXELS = 4
+TILE = (1, PIXELS)
+SUMS = 64
+"""Bytes of the sums of four channels."""
+
+
+class GemmBuffers(NamedTuple):
+    """How many channels' sums are kept at once: a kernel that keeps fewer takes less memory and a bit more time."""
+
+    end: str
+    fours: int
+    packed: int
+    """Bytes of windows that are packed at once, at most, where there are more than four."""
+    pads: bool
+    """Rows are kept with their padding."""
+
+
+ROOMS = (GemmBuffers("", 16, 1024, True), GemmBuffers("_lean", 4, 0, False))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution's constants: its weights are [outputs, rows of the window, inputs under a row]."""
+
+    lanes: Lanes
+    weights: NDArray[np.int8]
+    constants: NDArray[np.int32]
+
+    @property
+    def channels(self) -> int:
+        return len(self.weights)
+
+    @property
+    def rest(self) -> int:
+        """Channels that are left of the last four."""
+        return self.channels % 4
+
+    @property
+    def fours(self) -> int:
+        return -(-self.channels // 4)
+
+    def part(self, room: GemmBuffers) -> int:
+        return min(room.fours, self.fours)
+
+    def in_parts(self, room: GemmBuffers) -> bool:
+        return self.fours > room.fours
+
+    def params(self, weights: NDArray[np.int8], room: GemmBuffers, pixels: int = PIXELS) -> Params:
+        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie, for groups of so many
+        pixels."""
+        return {
+            "weights": in_pairs(weights),
+            "constants": pad_to(self.constants, 0, 4).reshape(-1),
+            "fours": self.fours,
+            "part": self.part(room),
+            "advance": (pixels - 1) * self.channels,
+            "lanes": lanes_params(self.lanes),
+            "channels": self.channels,
+            "pixel": self.channels,
+        }
+
+
+def in_pairs(weights: NDArray[np.int8]) -> NDArray[np.int8]:
+    """[outputs, inputs] as [pairs of outputs in fours, vectors, two, sixteen]."""
+    padded = pad_to(pad_to(weights, 0, 4), 1, VECTOR)
+    pairs = padded.reshape(len(padded) // 2, 2, -1, VECTOR).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(pairs).reshape(-1)
+
+
+def layer(view: View) -> Layer | None:
+    return view.once(_layer)
+
+
+def _layer(view: View) -> Layer | None:
+    op, w = view.the(Conv2D), view.constant(1)
+    found = lanes(sums_of(view), int8_range(op.activation, view.output))
+    if found is None:
+        return None
+    matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
+    bias = bias_values(op.tensor(view.graph, 2), len(w)) - view.input.zero_point * matrix.sum(axis=1)
+    kept = found.weights(w.reshape(w.shape[0], w.shape[1], -1).astype(np.int64)).astype(np.int8)
+    return Layer(found, kept, found.constants(bias))
+
+
+def instance(found: Layer, pixels: Pixels, room: GemmBuffers) -> tuple[str, Instance]:
+    """The code for pixels that lie so, and its name."""
+    requantize = Requantize.of(found.lanes)
+    count = "" if pixels.count == PIXELS else f"{pixels.count}px_"
+    name = f"{pixels.steps}x{pixels.apart}_{count}{_end(found, room)}"
+    form, shift = requantize.form, requantize.shift
+    arguments = (name, COUNT[form], pixels.steps, pixels.apart, pixels.count, form, shift)
+    lines = code(gemm(pixels), requantize, found.rest, parts=found.in_parts(room))
+    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines), _facts(found, room))
+
+
+def _facts(found: Layer, room: GemmBuffers) -> tuple[int, int]:
+    """`rest` and `parts` of `mote_gemm4_built_t`."""
+    return found.rest, int(found.in_parts(room))
+
+
+def _end(found: Layer, room: GemmBuffers) -> str:
+    """Of the names of functions: how sums become bytes."""
+    name = Requantize.of(found.lanes).name
+    rest = f"_rest{found.rest}" if found.rest else ""
+    return f"{name}{rest}{'_parts' if found.in_parts(room) else ''}"
+
+
+def _at_once(shape: Shape) -> int:
+    """Three pixels or four: of a small image three leave fewer that are computed for nothing."""
+    pixels = shape[0] * shape[1] * shape[2]
+    threes, fours = (-(-pixels // n) * (2 + 3 * n) for n in (3, 4))
+    return 3 if threes < fours else PIXELS
+
+
+def _pointwise(view: View, room: GemmBuffers) -> Packed | Refusal:
+    """Windows of one pixel, at any stride."""
+    op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
+    v, h = op.vertical, op.horizontal
+    if v.kernel * h.kernel > 1 or v.before + v.after + h.before + h.after:
+        return Refusal("it is for windows of one pixel")
+    depth = x[3]
+    pixels = Pixels(-(-depth // VECTOR), h.stride * depth, _at_once(y))
+    if depth % 4:
+        return Refusal("channels are no multiple of four")
+    if not pixels.fits:
+        return Refusal("four pixels are too far apart")
+    found = layer(view)
+    if found is None:
+        return NO_CONSTANTS
+    if room.end and found.fours <= room.fours:
+        return Refusal("it keeps the sums of all channels anyway")
+    name, function = instance(found, pixels, room)
+    flat = op.pointwise
+    after = 0 if flat else x[2] * depth - (y[2] - 1) * pixels.apart - depth
+    behind = -(-max(VECTOR * pixels.steps - depth - after, 0) // pixels.apart)
+    params: Params = {
+        "depth": depth,
+        "apart": pixels.apart,
+        "group": pixels.count,
+        "behind": behind,
+        "width": y[2],
+        "step": v.stride,
+        "in_stride": x[2] * depth,
+        "out_stride": y[2] * y[3],
+        "gemm": found.params(found.weights.reshape(found.channels, -1), room, pixels.count),
+    }
+    copies = behind or y[2] < pixels.count
+    scratch = SUMS * found.part(room) + (pixels.count * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
+    instances = function, Instance("MOTE_POINTWISE4", (name,))
+    more: dict[str, Any] = {"scratch": scratch, "instances": instances, "whole_tiles": True}
+    more["tile"] = (1, pixels.count)
+    more["density"] = VECTOR * pixels.steps / depth
+    if flat:
+        return Packed(f"pointwise4_{name}", params, Call.FLAT, units_of(y, y[3]), **more)
+    if y[0] > 1 and x[1] != y[1] * v.stride:
+        return Refusal("rows of several images do not lie evenly")
+    name = f"pointwise4_rows_{name}"
+    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=1, **more)
+
+
+class Padded(NamedTuple):
+    """Rows that are kept with their padding: `mote_padded_t`, and the columns that they have."""
+
+    params: Params
+    columns: int
+    size: int
+
+
+def _padded(view: View, room: GemmBuffers, least: int) -> Padded | None:
+    """Rows of `least` columns and more, if they are kept; None where they are not, or have no padding."""
+    op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
+    v, h = op.vertical, op.horizontal
+    if not room.pads or not (v.before or v.after or h.before or h.after):
+        return None
+    columns = max(h.before + x[2], (y[2] - 1) * h.stride + h.extent, least)
+    size = aligned(columns * x[3])
+    params: Params = {"size": size, "left": h.before * x[3], "line": x[2] * x[3]}
+    return Padded(params, columns, v.kernel * size)
+
+
+def _window(view: View, padded: Padded | None) -> Params:
+    """`mote_window_t`, `mote_span_t` and `mote_padded_t`: rows that have their padding have none at the sides."""
+    window = window_params(view)
+    if padded is None:
+        return window | {"padded": {"size": 0, "left": 0, "line": 0}}
+    cols = window["cols"]
+    assert isinstance(cols, dict)
+    return window | {"cols": cols | {"in_size": padded.columns, "pad": 0}, "padded": padded.params}
+
+
+def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
+    """Windows over pixels whose channels are whole vectors."""
+    op, x, y = view.the(Conv2D), view.input, view.output
+    v, h = op.vertical, op.horizontal
+    if v.kernel * h.kernel == 1:
+        return Refusal("pointwise4 is for windows of one pixel")
+    columns = Columns(v.kernel, h.kernel, h.stride, x.shape[3])
+    if not columns.fits or h.dilation > 1:
+        return Refusal("it is for windows of up to three rows over few times sixteen channels")
+    found = layer(view)
+    if found is None:
+        return NO_CONSTANTS
+    padded = _padded(view, room, columns.span)
+    requantize = Requantize.of(found.lanes)
+    shape = (v.kernel, h.kernel, h.stride, x.shape[3])
+    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(found, room)}"
+    arguments = (name, COUNT[requantize.form], *shape, requantize.form, requantize.shift)
+    lines = code(slide(columns), requantize, found.rest, parts=found.in_parts(room))
+    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(lines), _facts(found, room))
+    vectors = found.weights.reshape(found.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
+    weights = vectors.transpose(0, 1, 3, 2, 4).reshape(found.channels, -1)
+    params: Params = {
+        **_window(view, padded),
+        "depth": x.shape[3],
+        "zero": x.zero_point,
+        "span": columns.span,
+        "gemm": found.params(weights, room),
+    }
+    spare = 4 * found.fours if y.shape[2] < PIXELS else 0
+    return Packed(
+        f"conv4_{name}",
+        params,
+        Call.ROWS,
+        row=f"conv4_{name}_row",
+        taps=v.kernel,
+        scratch=SUMS * found.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare,
+        instances=(function, Instance("MOTE_SLIDE4", (name,))),
+        tile=TILE,
+        whole_tiles=True,
+    )
+
+
+def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
+    """Any window, packed."""
+    op, x = view.the(Conv2D), view.input
+    v, h = op.vertical, op.horizontal
+    if op.pointwise and x.shape[3] % 4 == 0:
+        return Refusal("pointwise4 is for windows of one pixel and channels in fours")
+    line, steps = h.kernel * x.shape[3], -(-op.depth(view.graph) // VECTOR)
+    pixels = Pixels(steps, VECTOR * steps)
+    if not pixels.fits:
+        return Refusal("windows are too large to be packed")
+    found = layer(view)
+    if found is None:
+        return NO_CONSTANTS
+    gemm_name, gemm_code = instance(found, pixels, room)
+    windows = Windows(v.kernel, line, h.stride * x.shape[3], pixels.apart)
+    pack, instances = "NULL", [gemm_code]
+    if windows.fits and h.dilation == 1:
+        pack = f"{v.kernel}x{line}_{windows.step}_{pixels.apart}"
+        arguments = (pack, v.kernel, line, windows.step, pixels.apart)
+        instances.append(Instance("MOTE_WINDOWS4_CODE", arguments, tuple(windows.code())))
+    name = f"packed_{pack if pack != 'NULL' else 'any'}_{gemm_name}"
+    function = f"mote_windows4_{pack}" if pack != "NULL" else pack
+    instances.append(Instance("MOTE_CONV4_WINDOWS", (name, gemm_name, function)))
+    batch = max(room.packed // (PIXELS * pixels.apart), 1) * PIXELS
+    padded = _padded(view, room, 0) if pack != "NULL" else None
+    padding = aligned(x.shape[2] * x.shape[3]) if pack != "NULL" and (v.before or v.after) and not padded else 0
+    params: Params = {
+        **_window(view, padded),
+        "depth": x.shape[3],
+        "zero": x.zero_point,
+        "apart": pixels.apart,
+        "batch": batch,
+        "padding": padding,
+        "gemm": found.params(found.weights.reshape(found.channels, -1), room),
+    }
+    packed = batch * pixels.apart + VECTOR
+    return Packed(
+        f"conv4_{name}",
+        params,
+        Call.ROWS,
+        row=f"conv4_{name}_row",
+        taps=v.kernel,
+        scratch=SUMS * found.part(room) + packed + 4 * found.fours + (padded.size if padded else padding),
+        instances=tuple(instances),
+        tile=TILE,
+        whole_tiles=True,
+        density=VECTOR * steps / op.depth(view.graph),
+    )
+
+
+FAMILIES: dict[str, Callable[[View, GemmBuffers], Packed | Refusal]] = {
+    "pointwise4": _pointwise,
+    "conv4": _slide,
+    "conv4_packed": _windows,
+}
+
+
+def _kernel(family: str, room: GemmBuffers) -> Kernel:
+    pack = FAMILIES[family]
+    named = f"{family}{room.end}"
+    return Kernel(named, (Conv2D,), INT8, lambda view: pack(view, room), header="gemm4_s8", isa=HELIUM, lanes=4)
+
+
+KERNELS = tuple(_kernel(family, room) for family in FAMILIES for room in ROOMS)

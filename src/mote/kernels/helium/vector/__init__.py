@@ -1,0 +1,1 @@
+"""FULLY_CONNECTED."""

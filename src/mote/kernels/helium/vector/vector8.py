@@ -1,0 +1,201 @@
+"""A matrix times a vector: the weights and constants of `mote_fully_connected8_s8.h`, for fully connected layers and
+convolutions of few pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
+from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
+from mote.kernels.helium.requantize import Requantize
+from mote.kernels.helium.vector.vector_assembly import fully_connected
+from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.requantize.vector import Lanes, Limits, lanes, lanes_params
+from mote.kernels.portable.matrix.fully_connected import sums_of as vector_sums
+from mote.kernels.portable.matrix.fully_connected import vectors
+from mote.kernels.portable.windows.conv import sums_of
+from mote.ops.common import bias_values, int8_range
+from mote.ops.matrix.accumulators import Accumulators
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+
+VECTOR, OUTPUTS = 16, 8
+ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
+"""Outputs are narrowed to the bottom and the top halves of words."""
+PART = 8
+"""Eights of outputs whose sums are kept at once."""
+MOST_STEPS = 12
+"""Vectors of inputs that the code has one after another."""
+FEW_PIXELS = 2
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The constants of a layer, with weights [outputs, inputs]."""
+
+    weights: NDArray[np.int8]
+    lanes: Lanes
+    constants: NDArray[np.int32]
+    same: tuple[int, int] | None = None
+    """The offset and multiplier of all outputs, if they are the same: constants are then where sums begin."""
+
+    @property
+    def steps(self) -> int:
+        """Vectors of inputs."""
+        return -(-int(self.weights.shape[1]) // VECTOR)
+
+    @property
+    def round(self) -> int:
+        """Vectors of inputs that the code has."""
+        if self.steps <= MOST_STEPS:
+            return self.steps
+        return max(n for n in range(1, MOST_STEPS + 1) if self.steps % n == 0)
+
+    @property
+    def eights(self) -> int:
+        return -(-len(self.weights) // OUTPUTS)
+
+    @property
+    def part(self) -> int:
+        return min(self.eights, PART)
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of the sums that are kept."""
+        return 4 * OUTPUTS * self.part
+
+    def params(self) -> Params:
+        """`mote_fc8_t`."""
+        weights = pad_to(pad_to(self.weights, 0, OUTPUTS), 1, VECTOR).reshape(-1, OUTPUTS, self.steps, VECTOR)
+        offset, mult = self.same or (0, 0)
+        return {
+            "weights": np.ascontiguousarray(weights[:, ORDER].transpose(0, 2, 1, 3)).reshape(-1),
+            "constants": self.constants,
+            "eights": self.eights,
+            "part": self.part,
+            "loops": self.steps // self.round,
+            "lanes": lanes_params(self.lanes),
+            "offset": offset,
+            "mult": mult,
+            "depth": self.weights.shape[1],
+            "channels": len(self.weights),
+        }
+
+    def instances(self) -> tuple[str, tuple[Instance, ...]]:
+        """The name of the code, and what defines it."""
+        requantize, rest = Requantize.of(self.lanes), len(self.weights) % OUTPUTS
+        looped, same = self.steps > self.round, self.same is not None
+        parts = [f"{self.round}{'n' if looped else ''}", "same" if same else "each", requantize.name]
+        name = "_".join([*parts, *([f"rest{rest}"] if rest else [])])
+        code = fully_connected(self.round, looped, same, requantize, rest)
+        arguments = (name, self.round, int(same), requantize.form, requantize.shift)
+        made = Instance("MOTE_FC8_CODE", arguments, tuple(code), (int(looped), rest))
+        return name, (made, Instance("MOTE_FULLY_CONNECTED8", (name,)))
+
+
+def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Limits) -> Matrix | None:
+    """`bias`: where sums begin, with what the input's zero point adds."""
+    one = _one(sums)
+    found = lanes(one, limits) if one is not None else None
+    if found is not None and found.form == "line" and not found.constant[0]:
+        starts = pad_to(wrap32(bias), 0, OUTPUTS).reshape(-1, OUTPUTS)[:, ORDER]
+        offset = int(wrap32(found.offset)[0])
+        return Matrix(weights, found, starts.reshape(-1).astype(np.int32), (offset, int(found.mult[0])))
+    found = lanes(sums, limits)
+    if found is None:
+        return None
+    rows = pad_to(found.constants(bias), 0, OUTPUTS)
+    fours = rows.reshape(-1, OUTPUTS, rows.shape[1])[:, ORDER].reshape(-1, 4, rows.shape[1])
+    constants = np.ascontiguousarray(fours.transpose(0, 2, 1)).reshape(-1)
+    return Matrix(found.weights(weights.astype(np.int64)).astype(np.int8), found, constants)
+
+
+def _one(sums: Accumulators) -> Accumulators | None:
+    """The sums of all outputs as those of one, where all have the same scale."""
+    scales = [sums.mult, sums.shift, *([] if sums.real is None else [sums.real])]
+    if any(np.any(scale != scale[0]) for scale in scales) or not np.all(sums.fits):
+        return None
+    real = None if sums.real is None else sums.real[:1]
+    return Accumulators(
+        sums.low.min(keepdims=True),
+        sums.high.max(keepdims=True),
+        sums.mult[:1],
+        sums.shift[:1],
+        sums.zero,
+        real,
+        sums.even,
+    )
+
+
+def _bias(view: View, weights: NDArray[np.int8]) -> Ints:
+    """With what the input's zero point adds."""
+    bias = bias_values(view.op.tensor(view.graph, 2), len(weights))
+    folded: Ints = bias - view.input.zero_point * weights.astype(np.int64).sum(axis=1)
+    return folded
+
+
+def _layer(view: View) -> Matrix | None:
+    w, limits = view.constant(1), int8_range(view.the(FullyConnected).activation, view.output)
+    return matrix(w, _bias(view, w), view.once(vector_sums), limits)
+
+
+def _window(view: View) -> Matrix | None:
+    w = view.constant(1)
+    rows = w.reshape(len(w), -1)
+    return matrix(rows, _bias(view, rows), sums_of(view), int8_range(view.the(Conv2D).activation, view.output))
+
+
+def _packed(found: Matrix, count: int) -> Packed:
+    name, instances = found.instances()
+    depth = found.weights.shape[1]
+    scratch = found.scratch + (VECTOR * found.steps if depth % VECTOR else 0)
+    params = found.params()
+    density = VECTOR * found.steps / depth
+    name = f"fully_connected8_{name}"
+    return Packed(name, params, Call.FLAT, count, scratch=scratch, instances=instances, density=density)
+
+
+def _fully_connected(view: View) -> Packed | Refusal:
+    found = view.once(_layer)
+    return NO_CONSTANTS if found is None else _packed(found, vectors(view))
+
+
+def _conv(view: View) -> Packed | Refusal:
+    """A matrix times a vector for each pixel, where a row has few and no window crosses the edge of the image."""
+    op, x, y = view.the(Conv2D), view.input, view.output
+    v, h = op.vertical, op.horizontal
+    if v.before or v.after or h.before or h.after or h.dilation > 1:
+        return Refusal("windows are padded or dilated")
+    if y.shape[2] > (FEW_PIXELS if op.pointwise else 1):
+        return Refusal("it is for rows of one pixel, or two")
+    found = view.once(_window)
+    if found is None:
+        return NO_CONSTANTS
+    if op.pointwise:
+        return _packed(found, units_of(y.shape, y.shape[3]))
+    window = window_params(view)["rows"]
+    assert isinstance(window, dict)
+    name, instances = found.instances()
+    name = f"fully_connected8_rows_{name}"
+    return Packed(
+        name,
+        {"rows": window, "line": h.kernel * x.shape[3], "vector": found.params()},
+        Call.ROWS,
+        row=f"{name}_row",
+        taps=v.kernel,
+        scratch=aligned(found.scratch + VECTOR * found.steps),
+        instances=instances,
+        density=VECTOR * found.steps / found.weights.shape[1],
+    )
+
+
+def _kernel(kind: type[FullyConnected] | type[Conv2D]) -> Kernel:
+    pack, header = _fully_connected if kind is FullyConnected else _conv, "fully_connected8_s8"
+    return Kernel("fully_connected8", (kind,), INT8, pack, header=header, isa=HELIUM, lanes=OUTPUTS)
+
+
+KERNELS = (_kernel(FullyConnected), _kernel(Conv2D))

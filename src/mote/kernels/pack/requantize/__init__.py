@@ -1,0 +1,1 @@
+"""Constants of requantization: sums to int8, exactly as the reference rounds."""

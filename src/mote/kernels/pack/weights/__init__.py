@@ -1,0 +1,1 @@
+"""Orders, sparsity and compression of weights."""

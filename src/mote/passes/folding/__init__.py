@@ -1,0 +1,1 @@
+"""Passes that compute at compile time what is known, and remove what has no effect."""

@@ -1,0 +1,1 @@
+"""Passes of `mote shrink`: remove what cannot affect the outputs."""

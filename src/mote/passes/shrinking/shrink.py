@@ -1,0 +1,86 @@
+"""Shrinking: remove what cannot affect outputs, bit-exact for any input (see docs/compile/shrinking.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from mote.graph import Graph, Op
+from mote.ops.control.control_flow import Control
+from mote.passes.folding import compose_requantization, fold_by_range
+from mote.passes.shrinking import merge_channels, shrink_channels, trim_kernels
+from mote.passes.shrinking.report import Removal, RemovalKind
+
+Shrinking = Callable[[Graph], tuple[Graph, list[Removal]]]
+
+PASSES: tuple[Shrinking, ...] = (
+    fold_by_range.run,
+    compose_requantization.run,
+    shrink_channels.run,
+    merge_channels.run,
+    trim_kernels.run,
+)
+
+
+def run(graph: Graph) -> tuple[Graph, list[Removal]]:
+    """All passes, again and again until nothing is left to remove, in the bodies of control flow first."""
+    graph, removals = _in_bodies(graph)
+    while True:
+        found: list[Removal] = []
+        for shrinking in PASSES:
+            graph, removed = shrinking(graph)
+            graph.verify()
+            found += removed
+        if not found:
+            return graph, removals
+        removals += found
+
+
+def reported(graph: Graph) -> tuple[Graph, str]:
+    """The graph after all passes, and what they removed in a line."""
+    after, removals = run(graph)
+    return after, summary(graph, after, removals) if removals else ""
+
+
+def _in_bodies(graph: Graph) -> tuple[Graph, list[Removal]]:
+    """What is removed inside of control flow counts for the operator that it is inside of."""
+    ops: list[Op] = []
+    removals: list[Removal] = []
+    for op in graph.ops:
+        if isinstance(op, Control):
+            found = [run(body) for body in op.bodies]
+            removals += [replace(removal, index=op.index) for _, removed in found for removal in removed]
+            op = op.with_bodies([body for body, _ in found])
+        ops.append(op)
+    return (graph.with_ops(ops), removals) if removals else (graph, [])
+
+
+def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:
+    """What was removed, by kind, and what that saves."""
+    parts = [f"{count:,} {kind.name}" for kind, count in totals(removals).items()]
+    for unit, measure in (("MACs", _macs), ("bytes of weights", _weight_bytes)):
+        if saved := measure(before) - measure(after):
+            parts.append(f"{saved:,} of {measure(before):,} {unit}")
+    return ", ".join(parts)
+
+
+def totals(removals: Iterable[Removal]) -> dict[RemovalKind, int]:
+    """How many of each kind."""
+    totals: dict[RemovalKind, int] = {}
+    for r in removals:
+        totals[r.kind] = totals.get(r.kind, 0) + r.count
+    return totals
+
+
+def weight_bytes(graph: Graph, op: Op) -> int:
+    """Of the constants that an operator reads."""
+    read = (op.tensor(graph, position) for position in range(len(op.inputs)))
+    return sum(t.nbytes for t in read if t is not None and t.data is not None)
+
+
+def _macs(graph: Graph) -> int:
+    return sum(op.macs(graph) for op in graph.ops)
+
+
+def _weight_bytes(graph: Graph) -> int:
+    return sum(weight_bytes(graph, op) for op in graph.ops)

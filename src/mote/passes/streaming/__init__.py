@@ -1,0 +1,1 @@
+"""Passes for models that take a stream piece by piece."""

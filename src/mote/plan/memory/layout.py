@@ -1,0 +1,229 @@
+"""Schedule -> Plan: lifetimes of rows, and a place for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from mote.graph.region import Numbers
+from mote.kernels.contract import Call, Packed, aligned
+from mote.plan.goal import Goal
+from mote.plan.memory.arena import Item, Overlays, Piece, padding, place
+from mote.plan.plan import Buffer, Cell, Plan, Role, Step
+from mote.plan.scheduling.rows import RowGraph, Store
+from mote.plan.scheduling.schedule import Run, Schedule
+from mote.plan.selection.request import Lowering
+
+KernelOf = Callable[[Numbers, bool], Packed]
+"""The kernel of operators, run whole or by rows."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A plan, and the rows and the schedule that it was made from."""
+
+    rows: RowGraph
+    schedule: Schedule
+    plan: Plan
+
+
+def arrange(
+    rows: RowGraph,
+    schedule: Schedule,
+    kernel_of: KernelOf,
+    how: Lowering,
+    goal: Goal,
+    *,
+    bottom_up: bool = False,
+) -> Draft:
+    """A place for every row of a schedule, with the goal's red zone around each."""
+    kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
+    found = Arrangement(rows, schedule, kernels)
+    if not goal.zone:
+        enough = schedule.peak + padding(found.items)
+        offsets = place(found.items, found.overlays(), schedule.peak, enough=enough)
+    else:
+        zone = aligned(goal.zone, max((item.alignment for item in found.items), default=1))
+        zoned = [_zoned(item, zone) for item in found.items]
+        offsets = [at + zone for at in place(zoned, {}, schedule.peak)]
+    buffers, steps, cells = found.placed(offsets, [0] * len(offsets))
+    plan = Plan(rows.graph, how, goal, steps, buffers, cells, schedule.peak, bottom_up)
+    return Draft(rows, schedule, plan)
+
+
+def _zoned(item: Item, zone: int) -> Item:
+    """The item with zones at both ends, `zone` bytes further up."""
+    first, last = min(p.at for p in item.pieces), max(_end(p) for p in item.pieces)
+    return Item(
+        tuple(
+            Piece(
+                p.at + (0 if p.at == first else zone),
+                p.nbytes + zone * ((p.at == first) + (_end(p) == last)),
+                p.first,
+                p.last,
+            )
+            for p in item.pieces
+        ),
+        item.alignment,
+    )
+
+
+class Arrangement:
+    """What has to be placed for a schedule, and what a placement makes of it."""
+
+    def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Packed]) -> None:
+        self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
+        self.first = dict.fromkeys(rows.resident, -1)
+        self.last: dict[int, int] = {}
+        for step, run in enumerate(self.runs):
+            self.first.update(dict.fromkeys(run.node.writes, step))
+            self.last.update(dict.fromkeys(run.node.reads, step))
+        self.last.update(dict.fromkeys(rows.kept, len(self.runs)))
+        self.items: list[Item] = []
+        self.home: dict[int, tuple[int, int, int]] = {}
+        """The item, the piece and the place in the item of each row."""
+        whole = [rows.works[run.node.op].op for run in self.runs if run.whole]
+        self.touched = {rows.place[t] for op in whole for t in (*op.inputs, *op.outputs) if t in rows.place}
+        """Stores that whole operators are given, also where they read no row of them: their rows lie one after
+        another."""
+        self.scratch: dict[int, int] = {}
+        """The item of an operator's working memory."""
+        windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.call is Call.RING]
+        stores = [rows.stores[rows.store_of[r]] for r in windows]
+        self.rings = {(store.memory, store.kept): n for n, store in enumerate(stores)}
+        """The numbers of the ring buffers, by where they lie."""
+        for i in range(len(rows.stores)):
+            self._add_store(i)
+        self._add_scratch()
+
+    def placed(
+        self, offsets: Sequence[int], memory: Sequence[int]
+    ) -> tuple[tuple[Buffer, ...], tuple[Step, ...], tuple[Cell, ...]]:
+        """Where each item lies at an offset of a memory; all items of a store in the same one."""
+        buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.stores)))
+        steps = tuple(self._step(i, run, buffers, offsets, memory) for i, run in enumerate(self.runs))
+        cells = (*self._cells(buffers), *self._scratch_cells(offsets, memory))
+        return buffers, steps, cells
+
+    def _lives(self, row: int) -> tuple[int, int]:
+        first = self.first[row]
+        return first, max(self.last.get(row, first), first)
+
+    def _add_store(self, i: int) -> None:
+        store = self.rows.stores[i]
+        existing = [r for r in store.ids if r in self.first]
+        if not existing or store.kept is not None:
+            return
+        if store.linear or i in self.touched:
+            self._add_strip(store, existing, store.first, store.row_bytes)
+            return
+        for _, rows in groupby(existing, key=lambda r: self.first[r]):
+            together = list(rows)
+            nbytes = aligned(store.row_bytes) if together[1:] else store.row_bytes
+            self._add_strip(store, together, together[0], nbytes)
+
+    def _add_strip(self, store: Store, existing: Sequence[int], origin: int, nbytes: int) -> None:
+        """Rows that lie one after another, each `nbytes` long, with row `origin` at the front."""
+        pieces: list[Piece] = []
+        for r in existing:
+            at, (first, last) = (r - origin) * nbytes, self._lives(r)
+            if pieces and (pieces[-1].first, pieces[-1].last) == (first, last) and _end(pieces[-1]) == at:
+                pieces[-1] = Piece(pieces[-1].at, pieces[-1].nbytes + nbytes, first, last)
+            else:
+                pieces.append(Piece(at, nbytes, first, last))
+            self.home[r] = (len(self.items), len(pieces) - 1, at)
+        self.items.append(Item(tuple(pieces), store.alignment))
+
+    def _add_scratch(self) -> None:
+        """One place for each operator's working memory, taken only while the operator runs."""
+        steps: dict[int, list[int]] = {}
+        for step, kernel in enumerate(self.kernels):
+            if kernel.scratch:
+                steps.setdefault(self.runs[step].node.op, []).append(step)
+        for op, found in steps.items():
+            nbytes = self.kernels[found[0]].scratch or 0
+            self.scratch[op] = len(self.items)
+            pieces = tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(found))
+            self.items.append(Item(pieces, self.kernels[found[0]].alignment))
+
+    def overlays(self) -> Overlays:
+        """What each step may write over: rows that it reads last, each under the row that is made from it; sums that it
+        finishes."""
+        found: Overlays = {}
+        for step, run in enumerate(self.runs):
+            groups = [group for group in run.node.over if len(group) == len(run.node.writes)]
+            matched = [pair for group in groups for pair in zip(run.node.writes, group, strict=True)]
+            for w, r in (*run.node.pairs, *matched):
+                (a, i, _), (b, j, _) = self.home[w], self.home[r]
+                p, q = self.items[a].pieces[i], self.items[b].pieces[j]
+                sums = self.kernels[step].call is Call.ADDS
+                if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
+                    found.setdefault((a, b), set()).add((i, j))
+                    found.setdefault((b, a), set()).add((j, i))
+        return found
+
+    def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:
+        store = self.rows.stores[i]
+        if store.kept is not None:
+            places = tuple(store.kept + y * store.row_bytes for y in range(store.count))
+            ring = self.rings.get((store.memory, store.kept))
+            return Buffer(store.tensors, store.row_bytes, places, store.layout, store.memory, ring)
+        homes = [self.home.get(r) for r in store.ids]
+        found = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
+        where = next((memory[home[0]] for home in homes if home is not None), 0)
+        return Buffer(store.tensors, store.row_bytes, found, store.layout, where)
+
+    def _step(
+        self, i: int, run: Run, buffers: tuple[Buffer, ...], offsets: Sequence[int], memory: Sequence[int]
+    ) -> Step:
+        work = self.rows.works[run.node.op]
+        sums = self.rows.sums.get(run.node.op) if self.kernels[i].call is Call.ADDS else None
+        scratch = self.scratch[run.node.op] if self.kernels[i].scratch else None
+        return Step(
+            work.ops,
+            self.kernels[i],
+            run.node.rows,
+            run.whole,
+            run.node.tap,
+            None if sums is None else buffers[sums].offset,
+            None if scratch is None else offsets[scratch],
+            0 if sums is None else buffers[sums].memory,
+            0 if scratch is None else memory[scratch],
+        )
+
+    def _cells(self, buffers: tuple[Buffer, ...]) -> list[Cell]:
+        cells = []
+        for store, buffer in zip(self.rows.stores, buffers, strict=True):
+            if store.kept is not None:
+                continue
+            role = Role.ROW if store.tensors else Role.SUMS
+            for row, offset in enumerate(buffer.offsets):
+                if offset is not None:
+                    lives = self._lives(store.first + row)
+                    cells.append(Cell(store.tensors, row, store.row_bytes, offset, *lives, role, buffer.memory))
+        return cells
+
+    def _scratch_cells(self, offsets: Sequence[int], memory: Sequence[int]) -> list[Cell]:
+        cells = []
+        for op, item in self.scratch.items():
+            outputs = self.rows.works[op].op.outputs
+            for piece in self.items[item].pieces:
+                where = offsets[item], piece.first, piece.last
+                cells.append(Cell(outputs, 0, piece.nbytes, *where, Role.SCRATCH, memory[item]))
+        return cells
+
+
+def _end(piece: Piece) -> int:
+    return piece.at + piece.nbytes
+
+
+def _spans(steps: list[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as runs of neighbours."""
+    spans: list[tuple[int, int]] = []
+    for step in steps:
+        if spans and spans[-1][1] == step - 1:
+            spans[-1] = (spans[-1][0], step)
+        else:
+            spans.append((step, step))
+    return spans

@@ -1,0 +1,22 @@
+"""Lower bound of a plan's arena, proven on request, since it takes as long as planning."""
+
+from __future__ import annotations
+
+from mote.plan.control import with_bodies
+from mote.plan.memory.bound import lower_bound
+from mote.plan.plan import Plan
+from mote.plan.planner import Planner
+from mote.plan.planner import plan as plan_of
+from mote.plan.selection.select import LEAN, offers
+
+
+def bound(plan: Plan) -> int:
+    """A lower bound for the arena of any plan of the same work: without recomputation, with each operator's rows in one
+    direction, and the least scratch of the kernels."""
+    planner = Planner(with_bodies(offers(plan.graph), plan.goal, plan_of), plan.how, plan.goal)
+    found = []
+    for side in (planner.side(LEAN, bottom_up) for bottom_up in planner.directions):
+        schedule = side.scheduler.cheapest(side.least)
+        assert schedule is not None
+        found.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
+    return min(found)

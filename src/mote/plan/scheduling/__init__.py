@@ -1,0 +1,1 @@
+"""When each row of each tensor is computed."""

@@ -1,0 +1,570 @@
+"""The cheapest plans within limits of memory.
+
+A lane is one way to choose kernels and layouts, with the segments that its rows can be cut into. Lanes meet wherever
+the same work is done and the same rows lie in memory, and a plan may go from one to another there: planar rows and fast
+kernels where they fit, lean ones where the peak is. Within a limit, each operator has the best kernel whose working
+memory fits beside what is live while it runs. The cheapest plan within a limit is then a shortest path.
+
+A plan that is found within a limit is found again within every smaller limit that it keeps. The limits that are tried
+are rungs of one ladder, whatever the budget is, so that a larger budget has all plans of a smaller one to choose from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate, product
+
+from mote.graph.region import Numbers, in_order
+from mote.kernels.contract import Layout, Packed
+from mote.plan.memory.layout import Draft, arrange
+from mote.plan.scheduling.rows import TALL, Arrival, Liveness, RowGraph, RowNode, Work, build
+from mote.plan.scheduling.schedule import Pace, Run, Schedule, Scheduler, Segment
+from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.request import Policy
+from mote.plan.selection.select import RATES, SURE, Selection
+
+UNLIMITED = 1 << 60
+"""More bytes than any memory has."""
+RUNGS = 64
+"""Limits to try per power of two."""
+SCATTERED, SOLID = 0, 1
+"""Whether the live rows between two segments are scattered, or contiguous per tensor, as operators that run whole need
+them."""
+ENDS = tuple(product((SCATTERED, SOLID), repeat=2))
+"""Combinations of both before and after a segment."""
+LAST = ((0.0, 1.0, True), (0.0, 1.0, False), (1 / 32, 1.0, False), (1 / 8, 3 / 4, False))
+"""Variants at the least peak: share to leave free, share up to which operators run whole, and whether to minimize the
+number of operators by rows."""
+LOOSER = ((1 / 64, 1.0), (1 / 16, 1.0), (1 / 16, 3 / 4), (1 / 8, 3 / 4), (1 / 8, 1 / 2))
+"""Variants at the peak of a plan with much fragmentation."""
+COUNTER = 10**12
+"""Penalty per operator that runs by rows, where few should."""
+TIGHT = 10**15
+"""Penalty per operator that is too close to the limit, where slack should be left."""
+
+Live = tuple[tuple[int, tuple[int, ...]], ...]
+"""The operators of a segment, and the most bytes of rows that are live while each of them runs, for each of ENDS."""
+Place = tuple[int, frozenset[tuple[object, ...]]]
+"""Which operators have been run, as a set of bits, and which rows are live."""
+
+
+def rung_above(nbytes: int) -> int:
+    """The lowest rung of at least this many bytes."""
+    step = 1 << max(nbytes.bit_length() - RUNGS.bit_length(), 0)
+    return -(-nbytes // step) * step
+
+
+def rung_below(nbytes: int) -> int:
+    """The highest rung below this many bytes."""
+    step = 1 << max((nbytes - 1).bit_length() - RUNGS.bit_length(), 0)
+    return (nbytes - 1) // step * step
+
+
+@dataclass(frozen=True, order=True)
+class Limit:
+    """The peak that a plan may take."""
+
+    nbytes: int
+    slack: int = 0
+    """Slack below the limit that as many operators as possible should leave, to reduce fragmentation."""
+    whole: int = UNLIMITED
+    """Operators that take more than this run by rows, where they can, so that their tensors need not be contiguous."""
+    few: bool = False
+    """Minimize the number of operators that run by rows, each of which needs a counter."""
+
+
+class Ends:
+    """Extra bytes needed for tensors to be contiguous before or after a segment."""
+
+    def __init__(self, rows: RowGraph, segment: Segment) -> None:
+        self.rows = rows
+        before, after = rows.crossing[segment.lo], rows.crossing[segment.hi]
+        self.holes = self.dying = self.lacking = 0
+        self.inner: set[int] = set()
+        """Rows that leave holes when they die, as rows on both sides outlive the segment."""
+        self.outer: set[int] = set()
+        """Rows that free the end of their tensor when they die."""
+        for store, live in before.items():
+            left = after.get(store)
+            if not left:
+                self.outer.update(live)
+                continue
+            self.holes += rows.size[live[0]] * (live[-1] - live[0] + 1 - len(live))
+            self.inner.update(r for r in live if left[0] < r < left[-1])
+            self.outer.update(r for r in live if not left[0] <= r <= left[-1])
+        self.dying = sum(rows.size[r] for r in self.outer)
+        self.made = {store: live for store, live in after.items() if store not in before}
+        self.begun: set[int] = set()
+
+    def during(self, node: RowNode, state: Liveness) -> tuple[int, int, int]:
+        """While a node runs, in the state after it: bytes of holes, bytes of tensors that have been begun and are not
+        there yet, and bytes that are there still and that these may lie over."""
+        size = self.rows.size
+        over = any(not any(state.left[r] for r in group) for group in node.over)
+        for r in node.writes:
+            self._write(r, over)
+        found = self.holes, self.lacking, self.dying
+        for r in node.reads:
+            if not state.left[r] and r in self.inner:
+                self.inner.discard(r)
+                self.holes += 0 if over else size[r]
+            elif not state.left[r] and r in self.outer:
+                self.outer.discard(r)
+                self.dying -= size[r]
+        return found
+
+    def _write(self, row: int, over: bool) -> None:
+        """A row is made, `over` another one that nobody needs any more."""
+        store, size = self.rows.store_of[row], self.rows.size[row]
+        live = self.made.get(store)
+        if live is None:
+            return
+        if over:
+            del self.made[store]
+            return
+        if store not in self.begun:
+            self.begun.add(store)
+            self.lacking += size * (live[-1] - live[0] + 1)
+        self.lacking -= size if live[0] <= row <= live[-1] else 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best kernel of an operator, whole or by rows, within a limit of scratch."""
+
+    kernel: Packed
+    scratch: int
+    price: int
+    """What plans are chosen by: the cost, and what constants have to save. A whole number: sums do not depend on their
+    order, and what is equal is."""
+    cost: float
+
+
+def surely(choices: Sequence[Choice]) -> Choice:
+    """The fastest choice, where it is surely faster than the one that also weighs flash."""
+    best = min(choices, key=lambda c: (c.cost, c.scratch))
+    usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.own_flash, c.scratch))
+    return best if best.cost <= SURE * usual.cost else usual
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """The segments of one selection."""
+
+    selection: Selection
+    scheduler: Scheduler
+    _choices: dict[tuple[int, bool, float], tuple[list[int], list[Choice]]] = field(default_factory=dict)
+    _offers: dict[tuple[int, bool], list[Packed]] = field(default_factory=dict)
+    _lowest: dict[float, tuple[list[int], list[int]]] = field(default_factory=dict)
+    _priced: dict[tuple[Segment, int, float], tuple[int, int, int]] = field(default_factory=dict)
+    _live: dict[Segment, Live | int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> RowGraph:
+        return self.scheduler.rows
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The state after the first i operators, for every i."""
+        rows = self.rows
+        bits = [sum(1 << (n + len(rows.graph.inputs)) for n in work.ops) for work in rows.works]
+        done = accumulate(bits, lambda a, b: a | b, initial=0)
+        live = (frozenset(self._described[r] for rs in found.values() for r in rs) for found in rows.crossing)
+        return list(zip(done, live, strict=True))
+
+    @cached_property
+    def _described(self) -> list[tuple[object, ...]]:
+        """What must be the same of each row where lanes meet."""
+        found: list[tuple[object, ...]] = []
+        size = self.rows.size
+        for store in self.rows.stores:
+            ring = any(t in self.selection.rings for t in store.tensors)
+            first, layout = store.tensors[:1], store.layout
+            found += [(*first, r - store.first, size[r], layout, ring) for r in store.ids]
+        return found
+
+    def outline(self, work: int) -> tuple[object, ...]:
+        """What must be equal of an operator for two lanes to treat it alike."""
+        found = self.rows.works[work]
+        kernels = tuple(tuple(self._known(work, whole)) for whole in (False, True))
+        return found.ops, found.splits, kernels, *map(self._sketched, (found.whole, *found.by_rows))
+
+    def _known(self, work: int, whole: bool) -> Iterator[tuple[object, ...]]:
+        """What is to be known of the kernels of an operator."""
+        ops = self.rows.works[work].ops
+        for k in self._offered(work, whole):
+            cost = 0.0 if ops[0] < 0 else self.selection.cost(ops, k, whole)
+            yield k.name, k.call, k.group, k.tile, k.scratch, k.own_flash, cost
+
+    def _sketched(self, node: RowNode | None) -> tuple[object, ...] | None:
+        """What a node does, whatever the numbers of rows and operators are."""
+        if node is None:
+            return None
+        rows, works = self._described, self.rows.works
+        over = tuple(tuple(rows[r] for r in group) for group in node.over)
+        needs = tuple((works[w].ops, n) for w, n in node.needs)
+        reads, writes = (tuple(rows[r] for r in rs) for rs in (node.reads, node.writes))
+        return node.rows, node.tap, node.scratch, reads, writes, over, needs
+
+    def whole(self, segment: Segment, work: int) -> bool:
+        """Whether an operator of a segment runs whole."""
+        return segment.pace is Pace.WHOLE or not self.rows.works[work].splits
+
+    def choices(self, work: int, whole: bool, rate: float) -> tuple[list[int], list[Choice]]:
+        """The best kernels for increasing scratch, and the scratch of each."""
+        key = work, whole, rate
+        if key not in self._choices:
+            best: list[Choice] = []
+            offered = list(self._priced_kernels(work, whole, rate))
+            for room in sorted({c.scratch for c in offered}):
+                found = [c for c in offered if c.scratch <= room]
+                choice = min(found, key=lambda c: (c.price, c.scratch)) if rate else surely(found)
+                if not best or choice.price < best[-1].price:
+                    best.append(choice)
+            self._choices[key] = [c.scratch for c in best], best
+        return self._choices[key]
+
+    def _priced_kernels(self, work: int, whole: bool, rate: float) -> Iterator[Choice]:
+        ops, selection = self.rows.works[work].ops, self.selection
+        for kernel in self._offered(work, whole):
+            if ops[0] < 0:
+                yield Choice(kernel, 0, 0, 0.0)
+                continue
+            price = round(selection.price(ops, kernel, whole, rate))
+            yield Choice(kernel, kernel.scratch or 0, price, selection.cost(ops, kernel, whole))
+
+    def _offered(self, work: int, whole: bool) -> list[Packed]:
+        """The candidate kernels of an operator."""
+        key = work, whole
+        if key not in self._offers:
+            found = self.rows.works[work]
+            arrives = isinstance(found.op, Arrival)
+            self._offers[key] = [found.kernel] if arrives else self.selection.able(found.ops, whole)
+        return self._offers[key]
+
+    def fastest(self, rate: float) -> tuple[float, int]:
+        """Cost and constant bytes of all operators, whole, without a memory limit."""
+        chosen = [self.choices(i, True, rate)[1][-1] for i in range(len(self.rows.works))]
+        return sum(c.cost for c in chosen), sum(c.kernel.own_flash for c in chosen)
+
+    def lowest(self, segment: Segment, rate: float) -> int:
+        """A lower bound for the price of a segment, without a memory limit."""
+        if rate not in self._lowest:
+            by_rows, whole = ([0, *accumulate(self._prices(whole, rate))] for whole in (False, True))
+            self._lowest[rate] = by_rows, whole
+        sums = self._lowest[rate][segment.pace is Pace.WHOLE]
+        return sums[segment.hi] - sums[segment.lo]
+
+    def _prices(self, whole: bool, rate: float) -> Iterator[int]:
+        for i, work in enumerate(self.rows.works):
+            yield self.choices(i, whole or not work.splits, rate)[1][-1].price
+
+    def priced(self, segment: Segment, ends: int, limit: int, rate: float) -> tuple[int, int] | None:
+        """The price and peak of a segment within a limit; None where it does not fit."""
+        key = segment, ends, rate
+        known = self._priced.get(key)
+        if known is not None and known[2] <= limit <= known[0]:
+            return known[1], known[2]
+        price, peak = 0, 0
+        live = self.live(segment, limit)
+        for work, nbytes in live or ():
+            scratches, best = self.choices(work, self.whole(segment, work), rate)
+            n = bisect_right(scratches, limit - nbytes[ends])
+            if not n:
+                return None
+            price += best[n - 1].price
+            peak = max(peak, nbytes[ends] + best[n - 1].scratch)
+        if live is None:
+            return None
+        self._priced[key] = limit, price, peak
+        return price, peak
+
+    def live(self, segment: Segment, limit: int) -> Live | None:
+        """Live bytes of a segment; None where they exceed `limit` even if everything is scattered."""
+        known = self._live.get(segment)
+        if known is None or (isinstance(known, int) and known <= limit):
+            known = self._live[segment] = self._simulated(segment, limit)
+        return None if isinstance(known, int) else known
+
+    def _simulated(self, segment: Segment, limit: int) -> Live | int:
+        """Live bytes of a segment; or a lower bound for them that exceeds `limit`."""
+        rows, ends = self.rows, Ends(self.rows, segment)
+        state = rows.prefixes[segment.lo].copy()
+        most: dict[int, list[int]] = {}
+        for node in self.scheduler.nodes(segment):
+            during = state.run(rows, node)
+            if during > limit:
+                return during
+            holes, lacking, dying = ends.during(node, state)
+            bare = during - node.scratch
+            now = bare, bare + lacking, bare + holes, bare + holes + max(lacking - dying, 0)
+            most[node.op] = list(map(max, most[node.op], now)) if node.op in most else list(now)
+        return tuple((work, tuple(found)) for work, found in most.items())
+
+
+def _counters(segment: Segment, few: bool) -> int:
+    """The penalty of a segment, where few operators should run by rows."""
+    return COUNTER * (segment.hi - segment.lo) if few and segment.pace is not Pace.WHOLE else 0
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A segment of a lane that starts at a state; `ends`: which of ENDS."""
+
+    start: int
+    lane: Lane
+    segment: Segment
+    ends: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A plan without addresses: the cheapest within a limit, at a price of flash."""
+
+    legs: tuple[Leg, ...]
+    peak: int
+    chosen: dict[Numbers, Choice]
+    """The chosen kernels, by operator numbers."""
+
+    @cached_property
+    def cost(self) -> float:
+        return sum(c.cost for c in self.chosen.values())
+
+    @cached_property
+    def constants(self) -> int:
+        return sum(c.kernel.own_flash for c in self.chosen.values())
+
+    @cached_property
+    def flash(self) -> float:
+        """Bytes of constants, and estimated code."""
+        return flash(choice.kernel for choice in self.chosen.values())
+
+    @cached_property
+    def memory(self) -> tuple[object, ...]:
+        """The key of its memory use."""
+        return (*((leg.lane, leg.segment) for leg in self.legs), *(c.scratch for c in self.chosen.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class PlanFront:
+    """The cheapest plans with rows in one direction."""
+
+    lanes: Sequence[Lane]
+    bottom_up: bool
+    least: int
+    """The least known peak."""
+    _found: dict[tuple[Limit, float], Sketch | None] = field(default_factory=dict)
+    _drafts: dict[tuple[object, ...], Draft] = field(default_factory=dict)
+    _lows: dict[tuple[float, bool], dict[int, list[tuple[int, int]]]] = field(default_factory=dict)
+
+    @cached_property
+    def _marks(self) -> list[list[int]]:
+        """State numbers of each lane: lanes meet where they are equal. There are two of each: odd ones are
+        contiguous."""
+        numbers: dict[Place, int] = {}
+        return [[2 * numbers.setdefault(place, len(numbers)) for place in lane.places] for lane in self.lanes]
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """All states in topological order."""
+        known = zip(self._marks, self.lanes, strict=True)
+        done = {m: place[0].bit_count() for marks, lane in known for m, place in zip(marks, lane.places, strict=True)}
+        return [m + solid for m in sorted(done, key=lambda m: (done[m], m)) for solid in (SCATTERED, SOLID)]
+
+    @cached_property
+    def _legs(self) -> dict[int, list[Leg]]:
+        """The segments that end at a state."""
+        found: dict[int, list[Leg]] = {mark: [] for mark in self._order}
+        for lane, marks, segment in self._segments():
+            for i, (start, end) in enumerate(ENDS):
+                if segment.pace is not Pace.WHOLE or start == end == SOLID:
+                    found[marks[segment.hi] + end].append(Leg(marks[segment.lo] + start, lane, segment, i))
+        return found
+
+    def _segments(self) -> Iterator[tuple[Lane, list[int], Segment]]:
+        """The segments of all lanes, with the states of their lane, deduplicated."""
+        numbers: dict[object, int] = {}
+        known: set[tuple[object, ...]] = set()
+        for lane, marks in zip(self.lanes, self._marks, strict=True):
+            works = range(len(lane.rows.works))
+            outlines = [numbers.setdefault(lane.outline(i), len(numbers)) for i in works if len(self.lanes) > 1]
+            for segment in lane.scheduler.segments():
+                lo, hi, pace = segment
+                same = pace, marks[lo], marks[hi], *outlines[lo:hi]
+                if pace is Pace.SEARCHED or len(self.lanes) == 1 or same not in known:
+                    known.add(same)
+                    yield lane, marks, segment
+
+    def rungs(self, rate: float, most: int, above: int = 0) -> Iterator[Limit]:
+        """The limits to try for plans within `most` bytes, in descending order, as far as each has a plan of its own;
+        optionally only those `above` a limit."""
+        limit = min(rung_above(most), UNLIMITED)
+        while limit > above and (sketch := self.within(Limit(limit), rate)) is not None:
+            yield Limit(limit)
+            limit = rung_below(sketch.peak)
+
+    def looser(self, sketch: Sketch) -> Iterator[Limit]:
+        """Limits at the peak of a plan for alternatives with other orders."""
+        return (Limit(sketch.peak, int(slack * sketch.peak), int(whole * sketch.peak)) for slack, whole in LOOSER)
+
+    def last_rungs(self) -> Iterator[Limit]:
+        """The limits at the least peak, and none: contiguous tensors may take less than estimated."""
+        least = self.least
+        yield Limit(UNLIMITED)
+        yield from (Limit(least, int(slack * least), int(whole * least), few) for slack, whole, few in LAST)
+
+    def within(self, limit: Limit, rate: float) -> Sketch | None:
+        """The plan with the least price whose peak is within a limit, if any."""
+        if (limit, rate) not in self._found:
+            self._found[limit, rate] = self._within(limit, rate)
+        return self._found[limit, rate]
+
+    def _within(self, limit: Limit, rate: float) -> Sketch | None:
+        first, last = ({marks[i] + SOLID for marks in self._marks} for i in (0, -1))
+        best: dict[int, tuple[int, int, Leg | None]] = {}
+        for mark in self._order:
+            found: tuple[int, int, Leg | None] | None = (0, 0, None) if mark in first else None
+            legs = self._legs[mark]
+            starts = enumerate(self._lowest(rate, limit.few)[mark])
+            for lowest, i in sorted((best[start][0] + low, i) for i, (start, low) in starts if start in best):
+                if found is not None and lowest > found[0]:
+                    break
+                priced = self._priced(legs[i], limit, rate)
+                if priced is not None:
+                    so_far, peak, _ = best[legs[i].start]
+                    new = so_far + priced[0], max(peak, priced[1])
+                    if found is None or new < found[:2]:
+                        found = (*new, legs[i])
+            if found is not None:
+                best[mark] = found
+        return self._followed(best, last, limit, rate)
+
+    def _lowest(self, rate: float, few: bool) -> dict[int, list[tuple[int, int]]]:
+        """Start states of the segments that end at a state, with lower bounds for their prices."""
+        key = rate, few
+        if key not in self._lows:
+            self._lows[key] = {
+                mark: [(leg.start, leg.lane.lowest(leg.segment, rate) + _counters(leg.segment, few)) for leg in legs]
+                for mark, legs in self._legs.items()
+            }
+        return self._lows[key]
+
+    @staticmethod
+    def _priced(leg: Leg, limit: Limit, rate: float) -> tuple[int, int] | None:
+        """The price and peak of a leg within a limit."""
+        lane, segment = leg.lane, leg.segment
+        whole, works = segment.pace is Pace.WHOLE, segment.hi - segment.lo
+        found = lane.priced(segment, leg.ends, limit.nbytes - limit.slack, rate)
+        more = _counters(segment, limit.few)
+        if found is None and limit.slack:
+            found = lane.priced(segment, leg.ends, limit.nbytes, rate)
+            more += TIGHT * works
+        if found is None or (whole and lane.rows.works[segment.lo].splits and found[1] > limit.whole):
+            return None
+        return found[0] + more, found[1]
+
+    def _followed(
+        self, best: dict[int, tuple[int, int, Leg | None]], last: set[int], limit: Limit, rate: float
+    ) -> Sketch | None:
+        """Backtracks the shortest path from one of the last states."""
+        ends = [mark for mark in self._order if mark in last and mark in best]
+        if not ends:
+            return None
+        at = min(ends, key=lambda mark: best[mark][:2])
+        peak = best[at][1]
+        legs: list[Leg] = []
+        while (leg := best[at][2]) is not None:
+            legs.append(leg)
+            at = leg.start
+        return Sketch(tuple(reversed(legs)), peak, dict(self._chosen(legs[::-1], limit, rate)))
+
+    def _chosen(self, legs: Sequence[Leg], limit: Limit, rate: float) -> Iterator[tuple[Numbers, Choice]]:
+        for leg in legs:
+            lane, segment = leg.lane, leg.segment
+            narrow = lane.priced(segment, leg.ends, limit.nbytes - limit.slack, rate) is not None
+            most = limit.nbytes - limit.slack if narrow else limit.nbytes
+            for work, nbytes in lane.live(segment, most) or ():
+                scratches, best = lane.choices(work, lane.whole(segment, work), rate)
+                yield lane.rows.works[work].ops, best[bisect_right(scratches, most - nbytes[leg.ends]) - 1]
+
+    def ram(self, sketch: Sketch) -> int:
+        """The bytes that the plan of a sketch takes."""
+        return self._draft(sketch).plan.ram
+
+    def placed(self, sketch: Sketch) -> Draft:
+        """The plan of a sketch."""
+        draft = self._draft(sketch)
+        kernels = {ops: choice.kernel for ops, choice in sketch.chosen.items()}
+        steps = tuple(replace(step, kernel=kernels[step.ops]) for step in draft.plan.steps)
+        return replace(draft, plan=replace(draft.plan, steps=steps))
+
+    def _draft(self, sketch: Sketch) -> Draft:
+        """The plan of a sketch, up to kernels with the same memory use."""
+        if sketch.memory not in self._drafts:
+            self._drafts[sketch.memory] = Placing(self, sketch).draft()
+        return self._drafts[sketch.memory]
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """A sketch that is being turned into a plan: the rows of its lanes, merged."""
+
+    front: PlanFront
+    sketch: Sketch
+
+    @cached_property
+    def works(self) -> dict[Numbers, tuple[Lane, Work, bool]]:
+        """What computes each operator, in order, and whether whole."""
+        found = {}
+        for leg in self.sketch.legs:
+            for i in range(leg.segment.lo, leg.segment.hi):
+                work = leg.lane.rows.works[i]
+                found[work.ops] = leg.lane, work, leg.lane.whole(leg.segment, i)
+        return {ops: found[ops] for ops in in_order(self.front.lanes[0].rows.graph, found) or found}
+
+    def kernel(self, ops: Numbers, whole: bool) -> Packed:
+        """The chosen kernel; the leanest one for operators that do not run in this way."""
+        _, work, runs_whole = self.works[ops]
+        if whole == runs_whole:
+            return self.sketch.chosen[ops].kernel
+        return work.kernel if whole else work.row_kernel
+
+    @cached_property
+    def rows(self) -> RowGraph:
+        layouts: dict[int, Layout] = {}
+        rings: set[int] = set()
+        for lane, work, _ in self.works.values():
+            layouts.update((t, lane.selection.layouts[t]) for t in work.op.outputs if t in lane.selection.layouts)
+            rings.update(t for t in work.op.outputs if t in lane.selection.rings)
+        selection = self.front.lanes[0].selection
+        goal = selection.goal
+        return build(
+            selection.graph,
+            [ops for ops in self.works if ops[0] >= 0],
+            lambda ops: self.kernel(ops, True),
+            lambda ops: self.kernel(ops, False),
+            layouts,
+            rings=frozenset(rings),
+            pushed=goal.pushed,
+            bottom_up=self.front.bottom_up,
+            most=UNLIMITED if goal.small_steps or goal.zone else TALL,
+            lent=goal.lent,
+        )
+
+    def draft(self) -> Draft:
+        rows, selection = self.rows, self.front.lanes[0].selection
+        works = {work.ops: work for work in rows.works}
+        nodes = {(work.ops, node.rows, node.tap): node for work in rows.works for node in work.by_rows}
+        runs = []
+        for leg in self.sketch.legs:
+            for run in leg.lane.scheduler.runs(leg.segment):
+                ops = leg.lane.rows.works[run.node.op].ops
+                whole = works[ops].whole if run.whole else None
+                runs.append(Run(whole or nodes[ops, run.node.rows, run.node.tap], run.whole))
+        schedule = Schedule(tuple(runs), 0)
+        peak = max([rows.prefixes[0].live, *schedule.during(rows)])
+        how, goal = selection.how, selection.goal
+        return arrange(rows, replace(schedule, peak=peak), self.kernel, how, goal, bottom_up=self.front.bottom_up)

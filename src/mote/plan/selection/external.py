@@ -1,0 +1,37 @@
+"""What external generators offer for the operators of a graph, beside the kernels of the core."""
+
+from __future__ import annotations
+
+from mote.graph import Graph
+from mote.graph.region import Numbers
+from mote.kernels.contract import NHWC, Packed
+from mote.offload.contract import Offload
+from mote.plan.selection.request import Lowering
+from mote.plan.selection.select import Offers
+
+
+def with_external(known: Offers, offload: Offload | None) -> Offers:
+    """The offers of a graph, with those of generators."""
+    return ExternalOffers(known, offload) if offload is not None and offload.generators else known
+
+
+class ExternalOffers(Offers):
+    """Other offers, and the artifacts of generators. Bodies of control flow run on the core."""
+
+    def __init__(self, known: Offers, offload: Offload) -> None:
+        super().__init__(known.graph)
+        self.known, self.offload = known, offload
+        self.artifacts = offload.kernels(known.graph)
+
+    def of(self, graph: Graph) -> Offers:
+        return ExternalOffers(self.known.of(graph), self.offload)
+
+    def regions(self, how: Lowering) -> list[Numbers]:
+        claimed = (ops for ops in self.artifacts if len(ops) > 1)
+        return list(dict.fromkeys((*self.known.regions(how), *claimed)))
+
+    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        plain = how.reads == NHWC == how.writes
+        own = self.artifacts.get(ops, ()) if plain else ()
+        fused = len(ops) == 1 or ops in self.known.regions(how)
+        return [*own, *(self.known.everything(ops, how) if fused else ())]

@@ -1,0 +1,565 @@
+"""Which kernel computes which operator, and why.
+
+`Offers` is all that the planner asks of kernels. A `Selection` is what it makes of the answers: layouts of tensors, the
+kernels that each operator could have, the leanest and the best of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op, Tensor
+from mote.graph.region import Numbers, can_fuse, in_order
+from mote.graph.rows import row_count
+from mote.kernels import catalogue
+from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View, aligned
+from mote.kernels.cost import Costs
+from mote.offload.contract import Offloaded
+from mote.plan.goal import Goal
+from mote.plan.plan import Option, Plan, Step
+from mote.plan.scheduling.op_order import order
+from mote.plan.scheduling.rows import Arrival, is_alias, lacks_rows, operator, takes_rows
+from mote.plan.selection.code_size_model import code, flash, smallest
+from mote.plan.selection.request import Lowering, Policy
+
+RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
+"""How many cycles of an inference a byte of constants has to save to be worth it."""
+SURE = 0.99
+"""For speed an operator has another kernel than it would have otherwise where that takes at most so much of the cycles:
+less of a gain than that is not sure to be one, since costs are estimates."""
+MOST_RATE = 1e6
+"""Flash is then all that counts."""
+MOST_DECODING = 2.0
+"""How many times as long an operator may take for the sake of coded weights, unless flash is short."""
+
+
+P = TypeVar("P")
+PLANNERS = 4
+"""How many planners of a graph are remembered."""
+
+
+class Offers:
+    """The kernels that there are for the operators of a graph, found once: packing weights and proving constants takes
+    time. `ops` are the numbers of operators that one kernel is to compute."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._views: dict[tuple[Numbers, Layout, Layout, bool], View] = {}
+        self._kernels: dict[tuple[Numbers, Lowering], list[Packed]] = {}
+        self._planners: list[Any] = []
+
+    def op(self, ops: Numbers) -> Op:
+        return operator(self.graph, ops)
+
+    def prepared(self, planner: P) -> P:
+        """A planner of these offers that is equal, if there is one: it has made what plans for all goals need."""
+        found = next((other for other in self._planners if other == planner), planner)
+        self._planners = [found, *(other for other in self._planners if other is not found)][:PLANNERS]
+        return found
+
+    def of(self, graph: Graph) -> Offers:
+        """Offers for another graph of the same layers."""
+        return Offers(graph)
+
+    def pinned(self, ops: Numbers) -> set[str]:
+        """The names of the kernels that operators must have, if they must."""
+        return set()
+
+    def regions(self, how: Lowering) -> list[Numbers]:
+        """Operators that a kernel could compute together."""
+        kinds = [kernel.computes for kernel in catalogue.fused(how.features)]
+        found = (self._behind(n, computes) for computes in kinds for n in range(len(self.graph.ops)))
+        return [ops for ops in dict.fromkeys(found) if ops and can_fuse(self.graph, [self.graph.ops[n] for n in ops])]
+
+    def _behind(self, first: int, kinds: tuple[type[Op], ...]) -> Numbers:
+        """Operators of these kinds from `first` on, each of which is all that reads the one before it; or none."""
+        ops: Numbers = (first,)
+        while isinstance(self.graph.ops[ops[-1]], kinds[len(ops) - 1]):
+            if len(ops) == len(kinds):
+                return ops
+            reader = self.graph.only_consumer(self.graph.ops[ops[-1]].outputs[0])
+            if reader is None:
+                break
+            ops = (*ops, next(n for n, op in enumerate(self.graph.ops) if op is reader))
+        return ()
+
+    def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        """All that may compute operators, whole or by rows."""
+        return self.everything(ops, how)
+
+    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        """All that can compute operators, pinned or not."""
+        if (ops, how) not in self._kernels:
+            view = self._view(ops, how)
+            self._kernels[ops, how] = catalogue.candidates(view, how.features, coded=how.coded, fixed=how.fixed)
+        return self._kernels[ops, how]
+
+    def _view(self, ops: Numbers, how: Lowering) -> View:
+        small = how.optimize is Policy.SIZE
+        key = ops, how.reads, how.writes, small
+        if key not in self._views:
+            self._views[key] = View(self.graph, tuple(self.graph.ops[n] for n in ops), how.reads, how.writes, small)
+        return self._views[key]
+
+    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+        """The one that takes a row of the input at a time and keeps running sums, if there is one."""
+        return catalogue.called(self._view(ops, how), Call.ADDS, how.fixed)
+
+    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
+        """The one that keeps a window's rows in a ring buffer, if there is one."""
+        return catalogue.called(self._view(ops, how), Call.RING, how.fixed)
+
+    def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
+        """The layout other than NHWC in which a kernel would rather have its first input, if there is one: where there
+        is no choice of kernels that take it as it is."""
+        layout = catalogue.wanted_layout(self._view(ops, how), how.features)
+        if layout is None or len(self.kernels(ops, how)) > 1:
+            return None
+        able = (self.kernels(ops, replace(how, reads=layout, writes=writes)) for writes in self.writable(ops, how))
+        return layout if any(able) else None
+
+    def writable(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        """The layouts in which a kernel may have to write the output. Where any kernel can be chosen there is always
+        one that writes what is asked for; a firmware may have just the one that writes what a reader would rather
+        have."""
+        if how.fixed is None:
+            return [how.writes]
+        out = self.op(ops).outputs[0]
+        readers = [(n,) for n, op in enumerate(self.graph.ops) if op.inputs and op.inputs[0] == out]
+        wanted = (catalogue.wanted_layout(self._view(reader, how), how.features) for reader in readers)
+        return list(dict.fromkeys([how.writes, *(layout for layout in wanted if layout is not None)]))
+
+    def writes(self, ops: Numbers, how: Lowering, layout: Layout) -> bool:
+        """Whether a kernel can write the output in a layout."""
+        return any(self.kernels(ops, replace(how, reads=reads, writes=layout)) for reads in self.readable(ops, how))
+
+    def readable(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        """The layouts in which a kernel could have its first input: as it is, and as it would rather have it."""
+        layout = self.preferred(ops, how)
+        return [how.reads, *([layout] if layout else [])]
+
+
+@lru_cache(maxsize=2)
+def offers(graph: Graph) -> Offers:
+    """Offers of kernels for a graph whose operators are in execution order."""
+    return Offers(graph)
+
+
+@lru_cache(maxsize=2)
+def ordered(graph: Graph) -> Graph:
+    """The graph with its operators in the order in which they run."""
+    ops = order(graph)
+    unchanged = all(a is b for a, b in zip(ops, graph.ops, strict=True))
+    return graph if unchanged else graph.with_ops(ops).verify()
+
+
+@dataclass(frozen=True)
+class Way:
+    """Which kernels and layouts plans are made of."""
+
+    layouts: bool = True
+    """Tensors may lie in other layouts than NHWC, which take more memory."""
+    group: int = 1
+    """The most rows that kernels compute at once, where they would rather have several."""
+    fused: bool = False
+    """Operators are computed together wherever a kernel can, also if that takes longer: what is between them takes no
+    memory then."""
+
+
+ROOMY = Way()
+LEAN = Way(layouts=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The kernels of a graph's operators, chosen in one way. Dictionaries are by the numbers of what one kernel
+    computes."""
+
+    offers: Offers
+    how: Lowering
+    goal: Goal
+    way: Way
+    _costs: dict[tuple[Packed, bool], float] = field(default_factory=dict)
+
+    @property
+    def graph(self) -> Graph:
+        return self.offers.graph
+
+    @property
+    def costs(self) -> Costs:
+        return self.goal.costs
+
+    @cached_property
+    def _pieces(self) -> dict[Numbers, Op]:
+        """What is computed together, in order; views included. Where flash counts most only generators do that: the
+        code of one more kernel takes more than it saves. A region whose input does not lie as its kernels read it is
+        given up."""
+        regions = self.offers.regions(self.how)
+        if self.how.optimize is Policy.SIZE:
+            regions = [ops for ops in regions if any(isinstance(k, Offloaded) for k in self._somehow(ops))]
+        gains = {ops: self._gain(ops) for ops in regions}
+        least = -math.inf if self.way.fused else 0.0
+        wanted = sorted((ops for ops in regions if gains[ops] > least), key=lambda ops: -gains[ops])
+        while True:
+            pieces = self._joined(wanted)
+            layouts = self._layouts(pieces)
+            lost = {ops for ops in wanted if ops in pieces and not self._kernels(pieces[ops], ops, layouts)}
+            if not lost:
+                return pieces
+            wanted = [ops for ops in wanted if ops not in lost]
+
+    def _joined(self, regions: Sequence[Numbers]) -> dict[Numbers, Op]:
+        """Pieces with these regions among them, unless one before has an operator of theirs, or they would need one
+        another."""
+        found: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
+        for region in regions:
+            if all(found[n] == (n,) for n in region):
+                more = found | dict.fromkeys(region, region)
+                fuses = can_fuse(self.graph, [self.graph.ops[n] for n in region])
+                if fuses or in_order(self.graph, set(more.values())) is not None:
+                    found = more
+        order = in_order(self.graph, set(found.values()))
+        assert order is not None
+        return {ops: self.offers.op(ops) for ops in order}
+
+    def _gain(self, region: Numbers) -> float:
+        """How much less one kernel for all of them takes than one for each; where memory is short, by rows too, and
+        with no more working memory, but for those of generators."""
+        together, op = self._somehow(region), self.offers.op(region)
+        parts = [(n,) for n in region if not is_alias(self.graph, self.graph.ops[n])]
+        apart = {ops: self._somehow(ops) for ops in parts}
+        if not self.way.layouts:
+            room = max(min((k.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
+            lean = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
+            together = lean + [k for k in together if isinstance(k, Offloaded)]
+        if not together:
+            return -math.inf
+        return sum(self._cheapest(*found) for found in apart.items()) - self._cheapest(region, together)
+
+    def _somehow(self, ops: Numbers) -> list[Packed]:
+        """The kernels of operators, whatever layout their first input then has."""
+        layouts = self.offers.readable(ops, self.how) if self.way.layouts else [self.how.reads]
+        ways = [replace(self.how, reads=r, writes=w) for r in layouts for w in self.offers.writable(ops, self.how)]
+        return [kernel for how in ways for kernel in self.offers.kernels(ops, how)]
+
+    def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
+        """The least that kernels cost, constants included; infinite without any."""
+        rate = RATES[self.how.optimize]
+        return min((self.cost(ops, k, True) + rate * k.own_flash for k in kernels), default=math.inf)
+
+    def cost(self, ops: Numbers, kernel: Packed, whole: bool) -> float:
+        """What operators take with a kernel of theirs, whole or by rows: found once, since many ask for it."""
+        key = kernel, whole
+        if key not in self._costs:
+            self._costs[key] = self.costs.of(self.graph, self.offers.op(ops), kernel, whole)
+        return self._costs[key]
+
+    @cached_property
+    def ops(self) -> dict[Numbers, Op]:
+        """What has to be computed, in order: several operators seen as one where a kernel computes them together."""
+        return {ops: op for ops, op in self._pieces.items() if not is_alias(self.graph, op)}
+
+    @property
+    def simple(self) -> bool:
+        """Whether each operator has a kernel of its own, and all tensors are kept in NHWC."""
+        return not self.layouts and all(len(ops) == 1 for ops in self.ops)
+
+    @cached_property
+    def layouts(self) -> dict[int, Layout]:
+        """The tensors that are not kept in NHWC."""
+        return self._layouts(self._pieces)
+
+    def _layouts(self, pieces: Mapping[Numbers, Op]) -> dict[int, Layout]:
+        """Every reader would rather have another layout, and the writer can write it. The model's inputs and outputs
+        stay as they are."""
+        readers: dict[int, list[Numbers]] = {}
+        for ops, op in pieces.items():
+            for t in dict.fromkeys(op.inputs):
+                readers.setdefault(t, []).append(ops)
+        found = {}
+        for ops, op in pieces.items():
+            out = op.outputs[0]
+            wanted = {self._preferred(pieces[reader], reader, out) for reader in readers.get(out, [])}
+            if len(wanted) == 1 and out not in self.graph.outputs:
+                (layout,) = wanted
+                if layout is not None and self.offers.writes(ops, self.how, layout):
+                    found[out] = layout
+        if self.way.layouts:
+            return found
+        return {t: layout for t, layout in found.items() if self._only_others(readers[t])}
+
+    def _only_others(self, readers: Sequence[Numbers]) -> bool:
+        """Whether readers are pinned to kernels that do not read NHWC."""
+        return any(self.offers.pinned(ops) and not self.offers.kernels(ops, self.how) for ops in readers)
+
+    def _preferred(self, op: Op, ops: Numbers, tensor: int) -> Layout | None:
+        return self.offers.preferred(ops, self.how) if op.inputs[0] == tensor else None
+
+    def _lowering(self, op: Op) -> Lowering:
+        return self._between(op, self.layouts)
+
+    def _between(self, op: Op, layouts: Mapping[int, Layout]) -> Lowering:
+        reads = layouts.get(op.inputs[0], NHWC) if op.inputs else NHWC
+        return replace(self.how, reads=reads, writes=layouts.get(op.outputs[0], NHWC))
+
+    def _kernels(self, op: Op, ops: Numbers, layouts: Mapping[int, Layout]) -> list[Packed]:
+        return self.offers.kernels(ops, self._between(op, layouts))
+
+    def offered(self, ops: Numbers) -> list[Packed]:
+        """All kernels of operators, between tensors that lie as they do here."""
+        return self._kernels(self.ops[ops], ops, self.layouts)
+
+    @cached_property
+    def rings(self) -> dict[int, Packed]:
+        """The windows (by tensor) that become ring buffers, and how: all who read them take rows wherever they lie, and
+        that is less work than moving them."""
+        found = {}
+        for ops, op in self.ops.items():
+            ring = self.offers.ring(ops, self.how)
+            if ring is not None and self._prefers_ring(op.output(self.graph)):
+                found[op.outputs[0]] = ring
+        return found
+
+    def _prefers_ring(self, window: Tensor) -> bool:
+        readers = [ops for ops, op in self._pieces.items() if window.id in op.inputs]
+        if window.id in self.graph.outputs or any(ops not in self.ops for ops in readers):
+            return False
+        by_pointers = sum(self._least_by_rows(ops) for ops in readers)
+        return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
+
+    def _least(self, ops: Numbers) -> float:
+        return min((self.cost(ops, k, True) for k in self.offered(ops)), default=math.inf)
+
+    def _least_by_rows(self, ops: Numbers) -> float:
+        """What a reader takes that finds the rows by pointers; infinite where it cannot."""
+        op = self.ops[ops]
+        able = [k for k in self.offered(ops) if _one_row(self.graph, op, k)]
+        return min((self.cost(ops, k, False) for k in able), default=math.inf)
+
+    def _reads_ring(self, op: Op) -> bool:
+        return any(t in self.rings for _, t in op.computed(self.graph))
+
+    @cached_property
+    def variants(self) -> dict[Numbers, list[Packed]]:
+        """The kernels to choose from."""
+        found = {ops: self.offered(ops) for ops in self.ops}
+        self._check_pins(found)
+        for ops, op in self.ops.items():
+            if op.outputs[0] in self.rings:
+                found[ops] = [self.rings[op.outputs[0]]]
+            elif self._reads_ring(op):
+                found[ops] = [k for k in found[ops] if _one_row(self.graph, op, k)]
+        if self.how.optimize is Policy.SIZE:
+            return self._smallest(found)
+        most = self.way.group
+        return {ops: [k if k.group <= most else replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
+
+    def _smallest(self, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
+        """Of each operator's kernels the one with which all take least flash. Where that is enough, none takes much
+        longer for the sake of coded weights; where steps are to be small, none runs whole for that."""
+        able = {ops: sorted(self._in_steps(ops, ks), key=lambda k: self._taken(ops, k)) for ops, ks in found.items()}
+        plain = {
+            ops: min((self._taken(ops, k) for k in ks if k.coding is None), default=math.inf)
+            for ops, ks in able.items()
+        }
+        quick = {ops: [k for k in ks if self._taken(ops, k) <= MOST_DECODING * plain[ops]] for ops, ks in able.items()}
+        chosen = smallest({ops: [k for k in able[ops] if k.coding is None or k in ks] for ops, ks in quick.items()})
+        if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
+            chosen = smallest(able)
+        return {ops: [replace(k, group=1) if k.group > 1 else k] for ops, k in chosen.items()}
+
+    def _in_steps(self, ops: Numbers, kernels: Sequence[Packed]) -> Sequence[Packed]:
+        """The kernels that compute rows, where steps are to be small and there are several rows and such kernels."""
+        op = self.ops[ops]
+        if not self.goal.small_steps or row_count(op.output(self.graph).shape) == 1:
+            return kernels
+        return [k for k in kernels if takes_rows(self.graph, op, k)] or kernels
+
+    def _taken(self, ops: Numbers, kernel: Packed) -> float:
+        return self.cost(ops, kernel, True)
+
+    def _check_pins(self, found: Mapping[Numbers, Sequence[Packed]]) -> None:
+        for ops, op in self.ops.items():
+            if not found[ops] and op.outputs[0] not in self.rings:
+                self._check_fixed(ops, op)
+                raise MoteError(
+                    f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
+                    where="option kernel",
+                    remedy="the layer before it does not write what that kernel reads; pin another one",
+                )
+
+    def _check_fixed(self, ops: Numbers, op: Op) -> None:
+        """Say which kernels could compute an operator, where the firmware has none of them."""
+        if self.how.fixed is not None:
+            free = self.offers.everything(ops, replace(self._lowering(op), fixed=None))
+            raise MoteError(
+                f"{self.how.fixed.lacks(free[0])}, nor another one that computes {op.kind}",
+                where=f"layer '{op.name}'",
+                remedy="write a runtime with this model's kernels: `mote runtime --kernels MODEL`",
+            )
+
+    @property
+    def rate(self) -> float:
+        """How much a byte of constants has to save."""
+        return RATES[self.how.optimize]
+
+    def price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
+        """What a kernel takes, with what a byte of constants has to save; where that is more than the policy says, code
+        counts as well."""
+        more = rate - self.rate
+        taken = self.cost(ops, kernel, whole) + rate * kernel.own_flash
+        return taken + more * sum(code(kernel).values()) if more > 0 else taken
+
+    def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
+        """The best kernel with at most `room` bytes of working memory."""
+        found = [k for k in self.variants[ops] if room is None or aligned(k.scratch or 0) <= room]
+        able = [k for k in found if whole or (k.call is not Call.WHOLE and (k.group > 1 or k.tile[0] == 1))]
+        kernels = able or found or self.variants[ops]
+        best = min(kernels, key=lambda k: self.price(ops, k, whole, self.rate))
+        return best if self.rate else self._surely(ops, best, kernels, whole)
+
+    def _surely(self, ops: Numbers, best: Packed, kernels: Sequence[Packed], whole: bool) -> Packed:
+        """The fastest of kernels, where that is surely faster than the one that is taken where flash counts as well."""
+        rate = RATES[Policy.BALANCED]
+        usual = min(kernels, key=lambda k: self.price(ops, k, whole, rate))
+        fast, slow = (self.cost(ops, k, whole) for k in (best, usual))
+        return best if fast <= SURE * slow else usual
+
+    def able(self, ops: Numbers, whole: bool) -> list[Packed]:
+        """The kernels that can compute operators whole, or by as many rows at a time as their leanest one."""
+        rows = self.by_rows[ops]
+        if whole:
+            return self.variants[ops]
+        if rows.call is Call.ADDS:
+            return [rows]
+        op = self.ops[ops]
+        found = [k for k in self.variants[ops] if k.group == rows.group and takes_rows(self.graph, op, k)]
+        return [k for k in found if rows.group > 1 or k.tile[0] == 1] or [rows]
+
+    @cached_property
+    def fastest(self) -> float:
+        """What all operators take with the best kernels, whole."""
+        return sum(self.cost(ops, self.best(ops, True), True) for ops in self.ops)
+
+    @cached_property
+    def lean(self) -> dict[Numbers, Packed]:
+        """The kernels with the least working memory, and of those the best."""
+        return {ops: self._leanest(ops, self.variants[ops]) for ops in self.ops}
+
+    def _leanest(self, ops: Numbers, kernels: Sequence[Packed]) -> Packed:
+        return min(kernels, key=lambda k: (k.scratch or 0, self.price(ops, k, True, self.rate)))
+
+    @cached_property
+    def by_rows(self) -> dict[Numbers, Packed]:
+        """The kernels for rows: running sums where an operator has one output row of several."""
+        found = {}
+        for ops, op in self.ops.items():
+            single = [k for k in self.variants[ops] if not lacks_rows(k)]
+            found[ops] = self._leanest(ops, single or self.variants[ops])
+            best = self.best(ops, False)
+            if best.group > 1 and takes_rows(self.graph, op, best):
+                found[ops] = best
+            inputs = op.activations(self.graph)
+            if self._reads_ring(op) or not inputs:
+                continue
+            if row_count(op.output(self.graph).shape) == 1 < row_count(inputs[0].shape):
+                adding = self.offers.adding(ops, self._lowering(op))
+                found[ops] = adding or found[ops]
+        return found
+
+    def kernel(self, ops: Numbers, whole: bool) -> Packed:
+        """The leanest kernel of operators that run whole or by rows."""
+        if ops not in self.ops:
+            return Arrival.kernel
+        return (self.lean if whole else self.by_rows)[ops]
+
+    def choices(self, plan: Plan) -> Mapping[Numbers, tuple[Option, ...]]:
+        """Why the operators of a plan have the kernels that they have."""
+        steps = [(op, steps[0]) for op, steps in plan.works if steps[0].ops in self.ops]
+        pinned = {step.ops for _, step in steps if self.offers.pinned(step.ops)}
+        return {
+            s.ops: options(self.costs, self.graph, op, s, self._choice(s.ops), self.rate, pinned=s.ops in pinned)
+            for op, s in steps
+        }
+
+    def _choice(self, ops: Numbers) -> list[Packed]:
+        """The kernels that operators have been chosen from, or could have been without a pin."""
+        if not self.offers.pinned(ops):
+            return self.variants[ops]
+        return self.offers.everything(ops, self._lowering(self.ops[ops]))
+
+
+def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
+    """Whether a kernel computes just one output row from rows wherever they lie."""
+    return kernel.tile[0] == 1 and not kernel.together and takes_rows(graph, op, kernel)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A kernel of the core that does not fit an operator."""
+
+    kernel: str
+    why: str
+
+
+def refusals(plan: Plan, step: Step) -> list[Refused]:
+    """The kernels that do not fit what a step computes, between tensors that lie as they do."""
+    if any(n < 0 for n in step.ops):
+        return []
+    ops = tuple(plan.graph.ops[n] for n in step.ops)
+    view = View(plan.graph, ops, step.kernel.reads, step.kernel.writes)
+    asked = catalogue.asked(view, plan.how.features, plan.how.fixed)
+    return [Refused(kernel.name, found.why) for kernel, found in asked if isinstance(found, Refusal)]
+
+
+def options(
+    costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Packed], rate: float, *, pinned: bool
+) -> tuple[Option, ...]:
+    """The kernels of an operator that `step` is of, the chosen one first; `rate`: what a byte of flash has to save."""
+    chosen = step.kernel
+    others = [k for k in kernels if k.name != chosen.name]
+
+    def take(k: Packed) -> int:
+        return round(costs.of(graph, op, k, step.whole))
+
+    def why(k: Packed) -> str:
+        saved, more = take(chosen) - take(k), k.own_flash - chosen.own_flash
+        if not step.whole and k.call is Call.WHOLE:
+            return "cannot run by rows"
+        if pinned and saved > 0:
+            return f"would save {saved:,} {costs.unit}"
+        if saved <= 0:
+            return "slower" if more >= 0 else f"slower, {-more:,} bytes less"
+        if chosen.call is Call.ADDS and k.call is not Call.ADDS:
+            return "needs all rows at once"
+        if (k.reads, k.writes) != (chosen.reads, chosen.writes):
+            other = next(x for x in (k.reads, k.writes, chosen.reads, chosen.writes) if x != NHWC)
+            return f"no room for {other.name} rows"
+        if saved <= rate * more:
+            return f"saves {saved:,} {costs.unit} for {more:,} bytes"
+        return f"no room for {k.scratch or 0:,} bytes"
+
+    def option(k: Packed, text: str) -> Option:
+        return Option(k.name, k.family, take(k), k.own_flash, k.scratch or 0, k is chosen, text)
+
+    reason = "pinned" if pinned else "only one" if not others else _reason(chosen, others, take)
+    reason += f", {1 - chosen.density:.0%} of its blocks are zero" if chosen.density < 1 else ""
+    reason += ", takes less than a kernel for each operator" if len(step.ops) > 1 else ""
+    return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
+
+
+def _reason(chosen: Packed, others: list[Packed], take: Callable[[Packed], int]) -> str:
+    if all(take(chosen) <= take(k) for k in others):
+        return "fastest"
+    if chosen.call is Call.ADDS:
+        return "takes rows as they come"
+    if all(chosen.own_flash <= k.own_flash for k in others):
+        return "least flash"
+    if all((chosen.scratch or 0) <= (k.scratch or 0) for k in others):
+        return "least scratch"
+    return "best for its size"
