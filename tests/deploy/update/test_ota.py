@@ -34,7 +34,8 @@ from tests.helpers.support import examples
 
 FLASH = 2 * 65_536 + 2 * 4096
 OLD, NEW = (stand_in_signed(image(version, payload)) for version, payload in enumerate(pair(20_000), 1))
-QUICK = Patience(answer_s=0.1, restart_s=5.0, confirm_s=0.3)
+PATIENT = Patience(answer_s=0.1, tries=300, restart_s=60.0, confirm_s=60.0)
+"""Questions are repeated soon, and answers awaited for as long as a busy machine takes."""
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +227,7 @@ class Lossy(Connecting):
 @pytest.mark.parametrize("seed", range(examples(6)))
 def test_a_line_that_loses_bytes(program: Path, flash: Path, seed: int) -> None:
     plan = UpdatePlan(OLD, read_header(OLD, "old"), confirms=True)
-    patience = Patience(answer_s=0.05, tries=30, restart_s=10.0, connections=20)
+    patience = Patience(answer_s=0.05, tries=30, restart_s=60.0, connections=20)
     with listening(program, flash) as port, Opened(Lossy(port, seed, 0.15)) as line:
         outcome = update(Session(line, patience), plan, "old")
     assert outcome.state == "confirmed" and outcome.sent_again
@@ -269,17 +270,18 @@ def test_power_fails_while_it_receives(program: Path, flash: Path, by_delta: boo
     start()
     try:
         with Opened(line):
-            assert update(Session(line, QUICK), UpdatePlan(first, read_header(first, "first")), "").state == "confirmed"
+            assert update(Session(line, PATIENT), UpdatePlan(first, read_header(first, "first")), "").state == "confirmed"
             line.left = 17_000
             plan = UpdatePlan(new, read_header(new, "new"), [(read_header(first, "first"), first)] if by_delta else [])
-            outcome = update(Session(line, QUICK), plan, "new")
+            outcome = update(Session(line, PATIENT), plan, "new")
     finally:
         for device in devices:
             device.kill()
             device.wait()
     assert (outcome.sent, outcome.state) == ("delta" if by_delta else "image", "confirmed")
     assert outcome.connections == 2 and outcome.resumed_at >= 4096
-    assert outcome.bytes_sent < outcome.stream_bytes + 16_384
+    again = outcome.sent_again * outcome.device.most_data
+    assert outcome.bytes_sent - again < outcome.stream_bytes + 16_384
     assert len(devices) == 2
 
 
