@@ -17,7 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads of BLAS wait for on
 import pytest
 from hypothesis import Phase, settings
 
+from mote.cli import GARBAGE
 from mote.compiler.line import forget
+from mote.search import cluster as search_cluster
 from tests import case_costs
 from tests.helpers import kernels_seen, operators_seen
 from tests.kernels import rooms_seen
@@ -31,6 +33,7 @@ if folder := os.environ.get(rooms_seen.RECORD):
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.set_threshold(GARBAGE)
     if folder := os.environ.get(case_costs.RECORD):
         config.pluginmanager.register(case_costs.Recorder(Path(folder)))
 
@@ -81,11 +84,14 @@ def scheduler() -> Iterator[str]:
     takes a tenth of a core."""
     distributed = pytest.importorskip("distributed")
     with (
+        pytest.MonkeyPatch.context() as patched,
         import_module("dask").config.set(QUIET_CLUSTER),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
         ) as cluster,
     ):
+        patched.setattr(search_cluster, "CONNECT", 300.0)  # seconds: other processes may keep the machine busy
+        patched.setattr(search_cluster, "ARRIVE", 300.0)
         yield cluster.scheduler_address
 
 

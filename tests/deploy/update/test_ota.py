@@ -270,7 +270,8 @@ def test_power_fails_while_it_receives(program: Path, flash: Path, by_delta: boo
     start()
     try:
         with Opened(line):
-            assert update(Session(line, PATIENT), UpdatePlan(first, read_header(first, "first")), "").state == "confirmed"
+            plan = UpdatePlan(first, read_header(first, "first"))
+            assert update(Session(line, PATIENT), plan, "").state == "confirmed"
             line.left = 17_000
             plan = UpdatePlan(new, read_header(new, "new"), [(read_header(first, "first"), first)] if by_delta else [])
             outcome = update(Session(line, PATIENT), plan, "new")
