@@ -55,6 +55,33 @@ def test_headers_of_every_folder_are_in_the_key(folder: Path) -> None:
     assert objects[0] != objects[1]
 
 
+def test_only_headers_that_are_included_are_in_the_key(tmp_path: Path) -> None:
+    """Directly or not, under whatever conditions; all of them where a macro names one."""
+    texts = {
+        "a.c": '#ifdef X\n#  include "b.h"\n#endif\n#include <string.h>\n',
+        "b.h": "#include <deep/c.h>",
+        "deep/c.h": "int c;",
+        "d.h": "int d;",
+    }
+    (tmp_path / "deep").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    source = tmp_path / "a.c"
+    assert cache.included([source], [tmp_path]) == {tmp_path / name for name in texts if name != "d.h"}
+    source.write_text('#define NAME "d.h"\n#include NAME\n')
+    assert cache.included([source], [tmp_path]) == {tmp_path / name for name in texts}
+
+
+def test_headers_that_options_include_are_in_the_key(folder: Path) -> None:
+    source, header, objects = folder / "a.c", folder / "first.h", []
+    source.write_text("int a = A;")
+    command = [*find_compiler(targets.load("host")).command, "-include", str(header)]
+    for value in (1, 2):
+        header.write_text(f"#define A {value}")
+        objects.append(Path(_Compilation("", folder / "project", folder).object(command, source, "a.o")).read_bytes())
+    assert objects[0] != objects[1]
+
+
 def test_a_failed_compilation_leaves_nothing(folder: Path) -> None:
     def fail() -> None:
         raise RuntimeError

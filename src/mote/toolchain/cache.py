@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -20,6 +21,26 @@ LIMIT = 4000
 """Files; an object of a model is a few dozen kilobytes."""
 KEPT = 3000
 """Files that are left after deleting."""
+
+
+_INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]+(?:["<]([^">\n]+)[">]|\w)""", re.MULTILINE)
+
+
+def included(files: Iterable[Path], folders: Sequence[Path]) -> set[Path]:
+    """Files and the headers of the folders that they include, under whatever conditions; all headers where a macro
+    names one."""
+    found: set[Path] = set()
+    left = list(files)
+    while left:
+        file = left.pop()
+        if file in found:
+            continue
+        found.add(file)
+        for name in _INCLUDE.findall(file.read_bytes()):
+            if not name:
+                return {*found, *left, *(header for folder in folders for header in folder.rglob("*.h"))}
+            left += filter(Path.is_file, (folder / name.decode() for folder in (file.parent, *folders)))
+    return found
 
 
 def key(said: Sequence[str], files: Iterable[Path]) -> str:
