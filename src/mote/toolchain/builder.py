@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from string import Template
 
@@ -23,9 +25,12 @@ _COMMON = ("-std=gnu99", "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
 # zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
 _ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-fno-unwind-tables")
-# Sanitized code is for finding faults: with less optimization and debugging information it builds in half the time.
-_SANITIZE_LEVEL = "-Og"
+# Sanitized code is for finding faults, and takes longer to build than to run.
+_SANITIZE_LEVEL = "-O0"
 _SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+# Symbols that the libraries of sanitizers take from others are left to the loader: looking for them takes longer than
+# all other linking.
+_SANITIZE_LINK = ("-Wl,--allow-shlib-undefined",) if sys.platform == "linux" else ()
 # The harness must pull in no library: what is in the ELF of a library is the model's.
 _OVERFLOWED = re.compile(r"region [`'](?P<region>\w+)':? overflowed by (?P<over>\d+) bytes")
 """What GNU's linker and LLVM's say of memory that is too small."""
@@ -79,7 +84,7 @@ def build(
     objects += [compilation.object(harness, source, f"{source.stem}.harness.o") for source in _harness_sources(target)]
 
     elf = workdir / "model.elf"
-    link = [*base, level, *_link_flags(target, compiler, workdir), *objects]
+    link = [*base, level, *(_SANITIZE_LINK if sanitize else ()), *_link_flags(target, compiler, workdir), *objects]
     try:
         compile_or_raise([*link, "-o", str(elf), *_libraries(compiler)], workdir, f"linking {elf.name}")
     except MoteError as error:
@@ -131,7 +136,8 @@ class _Compilation:
         command = [*flags, "-c", str(source.resolve()), "-o", str(output)]
         said = [self.version, *(flag.replace(str(self.project), "project") for flag in flags)]
         folders = [Path(flag.removeprefix("-I")) for flag in flags if flag.startswith("-I")]
-        key = cache.key(said, [source, *(header for folder in folders for header in folder.rglob("*.h"))])
+        forced = [Path(flag) for before, flag in pairwise(flags) if before == "-include"]
+        key = cache.key(said, cache.included([source, *forced], folders))
         cache.fetch(key, output, lambda: compile_or_raise(command, self.workdir, source.name))
         return str(output)
 

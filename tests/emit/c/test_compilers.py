@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,7 @@ def patched(*which: int) -> Model:
     return side_by_side(layers[i] for i in which)
 
 
+@cache
 def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
     """Models that use every kernel, with the options that bring that about."""
     lstm, svdf = test_lstm.Config, test_svdf.Config
