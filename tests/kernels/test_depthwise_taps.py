@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from mote.compiler.line import compile
 from mote.evaluation.verify import verify
 from mote.kernels.contract import Refusal, View
-from mote.kernels.helium.depthwise.depthwise_taps import KERNELS
+from mote.kernels.helium.depthwise.depthwise_assembly import Window, ways
+from mote.kernels.helium.depthwise.depthwise_taps import KERNELS, LEAN, ROOMY, MemoryWeight, best
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from tests.helpers.offered import named
 from tests.helpers.support import batch, emulated, examples, needs_litert, soaked
@@ -39,6 +40,24 @@ def layers(draw: st.DrawFn) -> Layer:
         spread=draw(st.sampled_from([0.0, 2.0, 6.0])),
         seed=draw(st.integers(0, 1 << 30)),
     )
+
+
+@pytest.mark.parametrize("room", [ROOMY, LEAN])
+@pytest.mark.parametrize(
+    "window",
+    [
+        Window((3, 3), (1, 1), (6, 6), (6, 6), (1, 1), 32),
+        Window((3, 3), (2, 2), (9, 12), (5, 6), (0, 0), 16),
+        Window((5, 3), (1, 2), (7, 11), (3, 5), (0, 0), 8),
+        Window((7, 1), (1, 1), (7, 1), (1, 1), (0, 0), 64),
+        Window((10, 4), (2, 2), (8, 7), (4, 4), (4, 1), 4),
+    ],
+)
+def test_the_best_way_is_the_first_of_least_estimate(window: Window, room: MemoryWeight) -> None:
+    found = [taps for taps in ways(window) if taps.group == 1 or not room.single]
+    assert all(taps.least_estimate(room.memory) <= taps.estimate(room.memory) for taps in found)
+    assert all(4 * taps.quads == len(taps.places) for taps in found)
+    assert best(window, room) == min(found, key=lambda taps: taps.estimate(room.memory), default=None)
 
 
 @st.composite

@@ -58,18 +58,18 @@ class Taps:
     """Rows of outputs that are computed at once: those of all bands, the last of which may have fewer."""
     wide: int
 
-    @property
+    @cached_property
     def gathers(self) -> int:
         """Vectors under a tile."""
         return -(-self.window.taps[1] * self.height // VECTOR)
 
-    @property
+    @cached_property
     def columns_of_tile(self) -> int:
         """Columns of outputs of a tile."""
         room = self.gathers * VECTOR // self.height
         return (room - self.window.taps[1]) // self.window.steps[1] + 1
 
-    @property
+    @cached_property
     def single(self) -> bool:
         """Whether there is one output for each channel, and offsets reach all gathers under it: channels are then the
         lanes in which sums become bytes."""
@@ -88,7 +88,7 @@ class Taps:
         """Bytes of a column of a plane."""
         return WORD * self.block
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Columns of a plane, with the padding and what gathers take beside it."""
         last = self.window.outputs[1] - self.wide + (self.tiles - 1) * self.columns_of_tile
@@ -174,7 +174,7 @@ class Taps:
 
     @property
     def quads(self) -> int:
-        return len(self.places) // 4
+        return -(-self.group * self.wide // 4)
 
     @property
     def scratch(self) -> int:
@@ -185,10 +185,18 @@ class Taps:
 
     def estimate(self, memory: float) -> float:
         """About how many instructions an output takes; each byte of working memory counts for a share of them."""
+        return self._estimate(memory, len(sums_code(self)))
+
+    def least_estimate(self, memory: float) -> float:
+        """A lower bound of the estimate: weights are loaded and inputs gathered at least once, with one instruction."""
+        outputs, weights = self.group * self.wide, min(self.rows, self.group) * min(self.columns_of_tile, self.wide)
+        return self._estimate(memory, self.gathers * (outputs + weights + self.bands * self.tiles) + outputs // 8 + 6)
+
+    def _estimate(self, memory: float, sums: int) -> float:
         w = self.window
         strips = -(-w.outputs[0] // self.group)
         parts = -(-w.outputs[1] // self.wide)
-        channel = len(sums_code(self)) + self.quads * 21 / 4 + 3
+        channel = sums + self.quads * 21 / 4 + 3
         interleave = len(self.planes) * (w.inputs[1] * 8.5 + 12) / VECTOR
         total = strips * (parts * (channel + 90 / self.block) + interleave)
         return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -48,10 +49,10 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
     left, wide = _inside(h, x[2], y[2])
     strides, before = (v.stride, h.stride), (v.before - top, h.before - left)
     window = Window((high, wide), strides, (x[1], x[2]), (y[1], y[2]), before, y[3])
-    taps = _best(window, room)
+    taps = best(window, room)
     if taps is None:
         return Refusal("its window is too large for vectors")
-    if room.single and taps == _best(window, ROOMY):
+    if room.single and taps == best(window, ROOMY):
         return Refusal("rows are computed one by one anyway")
     found = lanes(op.sums(view.graph, view.graph.ranges[op.inputs[0]]), int8_range(op.activation, view.output))
     if found is None:
@@ -103,10 +104,15 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
 
 
 @lru_cache(maxsize=256)
-def _best(window: Window, room: MemoryWeight) -> Taps | None:
+def best(window: Window, room: MemoryWeight) -> Taps | None:
     """The way that takes least, found once for all layers of the same shape: there are many to compare."""
-    found = (taps for taps in ways(window) if taps.group == 1 or not room.single)
-    return min(found, key=lambda taps: taps.estimate(room.memory), default=None)
+    found = [taps for taps in ways(window) if taps.group == 1 or not room.single]
+    first: tuple[float, int, Taps | None] = (inf, 0, None)
+    for least, n, taps in sorted((taps.least_estimate(room.memory), n, taps) for n, taps in enumerate(found)):
+        if least > first[0]:
+            break
+        first = min(first, (taps.estimate(room.memory), n, taps))
+    return first[2]
 
 
 def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:

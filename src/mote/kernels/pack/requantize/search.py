@@ -20,7 +20,7 @@ the staircase comes from: nothing else is known of it here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
@@ -89,6 +89,7 @@ class Staircase:
     """The output at `low`."""
     steps: Ints
     """The sums at which the output becomes first + 1, first + 2 and so on."""
+    _corners: dict[tuple[int, int], tuple[Ints, Ints, Ints, Ints]] = field(default_factory=dict, compare=False)
 
     def part(self, low: int, high: int) -> Staircase:
         """Some of the sums, of which there is one at least."""
@@ -100,6 +101,16 @@ class Staircase:
         ends = self.first, self.first + len(self.steps)
         first, last = np.clip(ends, lowest, highest).tolist()
         return Staircase(self.low, self.high, first, self.steps[first - self.first : last - self.first])
+
+    def corners(self, limits: tuple[int, int]) -> tuple[Ints, Ints, Ints, Ints]:
+        """Outputs above the lower limit and the first sum of each; one more than outputs below the upper limit and the
+        last sum of each."""
+        if limits not in self._corners:
+            values = np.arange(self.first, self.first + len(self.steps) + 1)
+            above, below = values > limits[0], values < limits[1]
+            reached_at, missed_at = np.append(self.low, self.steps), np.append(self.steps - 1, self.high)
+            self._corners[limits] = values[above], reached_at[above], values[below] + 1, missed_at[below]
+        return self._corners[limits]
 
 
 def staircases(sums: Accumulators) -> list[Staircase]:
@@ -235,11 +246,10 @@ class _Arriving:
     def bounds(self, stairs: Staircase) -> tuple[int, int]:
         """The least and the largest c with which the steps are right. Saturation needs no bound; where one is
         missing, c stays near the other."""
-        values = np.arange(stairs.first, stairs.first + len(stairs.steps) + 1)
-        reached_at, missed_at = np.insert(stairs.steps, 0, stairs.low), np.append(stairs.steps - 1, stairs.high)
+        values, reached_at, others, missed_at = stairs.corners(self.limits)
         bits, one = self.way.bits + self.shift, self.way.one
-        at_least = ((values << bits) - reached_at * self.factor * self.mult)[values > self.limits[0]]
-        below = ((values + 1 << bits) - missed_at * self.factor * self.mult)[values < self.limits[1]]
+        at_least = (values << bits) - reached_at * self.factor * self.mult
+        below = (others << bits) - missed_at * self.factor * self.mult
         low = int(at_least.max()) if len(at_least) else int(below.min()) - one
         return low, int(below.min()) - 1 if len(below) else low + one - 1
 
