@@ -14,7 +14,7 @@ from mote.ops.elementwise.arithmetic import Add
 from mote.plan.goal import Goal
 from mote.plan.memory.bound import lower_bound
 from mote.plan.scheduling.rows import RowGraph
-from mote.plan.scheduling.schedule import Scheduler
+from mote.plan.scheduling.schedule import Pace, Scheduler, Segment
 from mote.plan.scheduling.search import Effort
 from mote.plan.scheduling.strategies import rows_of as rows_of_selection
 from mote.plan.selection.request import Lowering
@@ -66,6 +66,26 @@ def test_schedules_are_the_best_there_are() -> None:
     assert found["all"] >= 80
     assert found["segments"] >= 0.9 * found["all"], found
     assert found["searched"] >= 0.99 * found["all"], found
+
+
+def test_an_eager_order_is_omitted_only_where_it_is_the_lazy_one() -> None:
+    found: Counter[bool] = Counter()
+
+    @given(graphs(most=5), st.booleans(), st.booleans())
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+    def compare(graph: Graph, pushed: bool, bottom_up: bool) -> None:
+        pushed = pushed and pushable(graph)
+        scheduler = Scheduler(rows_of(graph, pushed, bottom_up and not pushed), cost.load(cost.USUAL))
+        segments = set(scheduler.segments())
+        for lo, hi, pace in segments:
+            if pace is Pace.LAZY and hi - lo > 1:
+                lazy, eager = (list(scheduler.nodes(Segment(lo, hi, p))) for p in (Pace.LAZY, Pace.EAGER))
+                omitted = Segment(lo, hi, Pace.EAGER) not in segments
+                assert lazy == eager or not omitted
+                found[omitted] += 1
+
+    compare()
+    assert min(found[True], found[False]) >= 20, found
 
 
 def test_a_strided_shortcut() -> None:

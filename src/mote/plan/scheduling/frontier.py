@@ -102,26 +102,26 @@ class Ends:
     def during(self, node: RowNode, state: Liveness) -> tuple[int, int, int]:
         """While a node runs, in the state after it: bytes of holes, bytes of tensors that have been begun and are not
         there yet, and bytes that are there still and that these may lie over."""
-        size = self.rows.size
-        over = any(not any(state.left[r] for r in group) for group in node.over)
+        left, size, store_of = state.left, self.rows.size, self.rows.store_of
+        over = bool(node.over) and any(not any(left[r] for r in group) for group in node.over)
         for r in node.writes:
-            self._write(r, over)
+            if store_of[r] in self.made:
+                self._write(r, over)
         found = self.holes, self.lacking, self.dying
         for r in node.reads:
-            if not state.left[r] and r in self.inner:
-                self.inner.discard(r)
-                self.holes += 0 if over else size[r]
-            elif not state.left[r] and r in self.outer:
-                self.outer.discard(r)
-                self.dying -= size[r]
+            if not left[r]:
+                if r in self.inner:
+                    self.inner.discard(r)
+                    self.holes += 0 if over else size[r]
+                elif r in self.outer:
+                    self.outer.discard(r)
+                    self.dying -= size[r]
         return found
 
     def _write(self, row: int, over: bool) -> None:
         """A row is made, `over` another one that nobody needs any more."""
         store, size = self.rows.store_of[row], self.rows.size[row]
-        live = self.made.get(store)
-        if live is None:
-            return
+        live = self.made[store]
         if over:
             del self.made[store]
             return
@@ -293,7 +293,7 @@ class Lane:
         """Live bytes of a segment; or a lower bound for them that exceeds `limit`."""
         rows, ends = self.rows, Ends(self.rows, segment)
         state = rows.prefixes[segment.lo].copy()
-        most: dict[int, list[int]] = {}
+        most: dict[int, tuple[int, ...]] = {}
         for node in self.scheduler.nodes(segment):
             during = state.run(rows, node)
             if during > limit:
@@ -301,8 +301,9 @@ class Lane:
             holes, lacking, dying = ends.during(node, state)
             bare = during - node.scratch
             now = bare, bare + lacking, bare + holes, bare + holes + max(lacking - dying, 0)
-            most[node.op] = list(map(max, most[node.op], now)) if node.op in most else list(now)
-        return tuple((work, tuple(found)) for work, found in most.items())
+            known = most.get(node.op)
+            most[node.op] = now if known is None else tuple(map(max, known, now))
+        return tuple(most.items())
 
 
 def _counters(segment: Segment, few: bool) -> int:

@@ -260,11 +260,13 @@ class Scheduler:
         if work.whole is not None and (self.whole or not work.splits):
             yield Segment(lo, lo + 1, Pace.WHOLE)
         parts: list[frozenset[int]] = []
+        chain = True
         for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
             touched = self._touched[hi - 1]
             parts = [p for p in parts if not p & touched] + [touched.union(*(p for p in parts if p & touched))]
+            chain = chain and self._others[hi - 1] < lo
             if len(parts) == 1 or hi - lo <= APART:
-                yield from (Segment(lo, hi, pace) for pace in (PACES if 1 < hi - lo <= EAGER else PACES[:1]))
+                yield from (Segment(lo, hi, pace) for pace in (PACES[:1] if chain or hi - lo > EAGER else PACES))
         yield from (segment for segment in self._searched if segment.lo == lo)
 
     @cached_property
@@ -277,6 +279,13 @@ class Scheduler:
             waits = {~before for node in work.by_rows for before, _ in node.needs}
             found.append(frozenset(stores | waits | {~w}))
         return found
+
+    @cached_property
+    def _others(self) -> list[int]:
+        """The last operator that each waits for, but for the one right before it. Where there is none in a segment, the
+        lazy order is the eager one: whatever can run farthest downstream is what the last operator waits for."""
+        waits = ({p for node in work.by_rows for p, _ in node.needs} for work in self.rows.works)
+        return [max(found - {w - 1}, default=-1) for w, found in enumerate(waits)]
 
     def _extra(self, segment: Segment) -> float:
         if segment.pace is Pace.WHOLE:
