@@ -345,7 +345,19 @@ class _Builder:
                 if r in maker and maker[r][0] != node.op:
                     w, n = maker[r]
                     counts[w] = max(counts.get(w, 0), n + 1)
-            return replace(node, needs=tuple(counts.items()))
+            waits = tuple(counts.items())
+            return RowNode(
+                node.op,
+                node.rows,
+                node.reads,
+                node.writes,
+                node.scratch,
+                node.over,
+                node.tap,
+                waits,
+                node.times,
+                node.pairs,
+            )
 
         return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
 
@@ -514,7 +526,7 @@ class _Builder:
         """The rows as large as the output's that row y of the output is made from, element by element: those of inputs
         that are read at these positions only, and of views whose rows are those that are stored."""
         found = []
-        computed = op.computed(self.graph)
+        computed = op.computed(self.graph) if positions else []
         others = {t for position, t in computed if position not in positions}
         for position, t in computed:
             if t in others:
