@@ -62,7 +62,7 @@ def row(name: str, model: Path | bytes, target: str) -> str:
         plain.project.constants - sum(w.size for w in weights),
         before.flash.total,
         f"{after.flash.total:,} ({after.flash.total / before.flash.total:.2f}x)",
-        sum(k.coding is not None for k in kernels),
+        sum(k.price.coding is not None for k in kernels),
         before.instructions,
         f"{after.instructions:,} ({after.instructions / before.instructions:.2f}x)",
         plain.plan.ram,

@@ -113,11 +113,11 @@ class Core:
 
     def wanted(self, kernels: Iterable[Packed]) -> list[Packed]:
         """Those of the families that are measured; what costs as much as its parts do is not."""
-        return [k for k in kernels if not k.parts and (not self.only or families_of(k)[0] in self.only)]
+        return [k for k in kernels if not k.price.parts and (not self.only or families_of(k)[0] in self.only)]
 
     def pick(self, kernels: Sequence[Packed], n: int, whole: bool) -> Packed:
         """The nth that is wanted and can be run so, or another one where there are not so many."""
-        able = [k for k in kernels if not whole or k.call is not Call.ADDS]
+        able = [k for k in kernels if not whole or k.entry.call is not Call.ADDS]
         found = self.wanted(able) or able
         return found[min(n, len(found) - 1)]
 
@@ -318,9 +318,12 @@ def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
                 picked = {ops: replace(k, group=1) if _single(k) else k for ops, k in picked.items()}
             for (ops, kernel), taken in zip(picked.items(), core.run(graph, picked, whole), strict=True):
                 if core.wanted([kernel]):
-                    op, rows = operator(graph, ops), 0 if whole or kernel.call is Call.WHOLE else kernel.group
-                    others = [k for k in variants[ops] if k.coding is None and not k.sums]
-                    alone = kernel.call is Call.ADDS or len(others) == 1
+                    op, rows = (
+                        operator(graph, ops),
+                        0 if whole or kernel.entry.call is Call.WHOLE else kernel.entry.group,
+                    )
+                    others = [k for k in variants[ops] if k.price.coding is None and not k.needs.sums]
+                    alone = kernel.entry.call is Call.ADDS or len(others) == 1
                     features = cost.features(graph, op, kernel, not rows)
                     families = families_of(kernel)
                     named = (families[0], families[1:], op.name, kernel.name, rows)
@@ -331,13 +334,13 @@ def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
 def families_of(kernel: Packed) -> tuple[str, ...]:
     """The families that describe a kernel. The first is fitted to what it takes: what is done beside another one
     is one by itself, and so is expanding weights."""
-    expands = kernel.coding is not None and kernel.coding.expanded > 0
-    return tuple(filter(None, (cost.CODED if expands else "", kernel.more, kernel.costs)))
+    expands = kernel.price.coding is not None and kernel.price.coding.expanded > 0
+    return tuple(filter(None, (cost.CODED if expands else "", kernel.price.more, kernel.price.costs)))
 
 
 def _single(kernel: Packed) -> bool:
     """Whether it can compute one row alone."""
-    return kernel.tile[0] == 1
+    return kernel.price.tile[0] == 1
 
 
 def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
@@ -346,7 +349,7 @@ def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
     offers, layouts = Offers(graph), layouts_of(graph, lowering)
     pieces: dict[int, Numbers] = {n: (n,) for n in range(len(graph.ops))}
     for region in offers.regions(lowering):
-        able = any(not kernel.parts for kernel in offers.kernels(region, lowering))
+        able = any(not kernel.price.parts for kernel in offers.kernels(region, lowering))
         if able and all(pieces[n] == (n,) for n in region):
             pieces |= dict.fromkeys(region, region)
     found = {}

@@ -47,7 +47,9 @@ def measure(layers: tuple[Layer, ...], zeros: tuple[float, ...]) -> Figures:
     cases = [(layer, share) for layer in layers for share in zeros]
     graph = graph_of([replace(layer, kept=1 - share) for layer, share in cases])
     offered = ops_of(graph, CORE.how)
-    kernels = [[k for k in found if k.call is not Call.ADDS and k.coding is None] for found in offered.values()]
+    kernels = [
+        [k for k in found if k.entry.call is not Call.ADDS and k.price.coding is None] for found in offered.values()
+    ]
     figures: Figures = {case: {} for case in cases}
     for n in range(max(map(len, kernels))):
         picked = [found[min(n, len(found) - 1)] for found in kernels]

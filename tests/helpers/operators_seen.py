@@ -64,7 +64,7 @@ def form(layer: SourceLayer, graph: Graph) -> Form:
             kernel = next(k for k in catalogue.KERNELS if k.name == packed.family and k.computed(view))
             if packed.isa:
                 tuned.setdefault("+".join(sorted(packed.isa)), set()).add(kernel.name)
-            found["in_place"] |= bool(packed.in_place)
+            found["in_place"] |= bool(packed.needs.in_place)
         portable |= {packed.family for packed in catalogue.candidates(view, frozenset())}
         found["rows"] |= op.reads(graph, 0, 0) is not None
         found["streams"] |= type(op).increment is not Op.increment

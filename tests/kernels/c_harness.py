@@ -72,7 +72,7 @@ class Program:
         """The kernel's parameters as a global; gives the expression to pass."""
         self.includes |= dict.fromkeys(kernel.files)
         self.instances.update(dict.fromkeys(map(str, kernel.instances)))
-        self.taps = max(self.taps, kernel.taps)
+        self.taps = max(self.taps, kernel.entry.taps)
         name = f"p{len(self.globals)}"
         body = self.constants.struct(name, kernel.params, kernel_fields(kernel))
         self.globals.append(f"static const mote_{kernel.name}_t {name} = {body};")
@@ -203,16 +203,18 @@ class Case:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        return ("whole",) if self.kernel.call is Call.WHOLE else ("whole", "by rows")
+        return ("whole",) if self.kernel.entry.call is Call.WHOLE else ("whole", "by rows")
 
     def call(self, program: Program) -> None:
         """With `inputs`; what it writes is the output for each of the ways."""
         kernel, nbytes = self.kernel, self.expected.nbytes
         params = program.params(kernel)
-        stored = kernel.reads.store(self.inputs[0])
+        stored = kernel.needs.reads.store(self.inputs[0])
         block, out = program.block(stored.nbytes, stored), program.block(nbytes)
-        how = {Call.FLAT: [kernel.units], Call.ROWS: [0, row_count(self.expected.shape)]}.get(kernel.call, [])
-        scratch = [] if kernel.scratch is None else [program.block(kernel.scratch)]
+        how = {Call.FLAT: [kernel.entry.units], Call.ROWS: [0, row_count(self.expected.shape)]}.get(
+            kernel.entry.call, []
+        )
+        scratch = [] if kernel.needs.scratch is None else [program.block(kernel.needs.scratch)]
         program.say(f"mote_{kernel.name}({', '.join(map(str, [params, block, out, *how, *scratch]))});")
         program.write(out, nbytes)
         if "by rows" in self.ways:
@@ -237,29 +239,29 @@ def call_row_by_row(program: Program, g: Graph, op: Op, kernel: Packed, values: 
     count = row_count(y.shape)
     params = program.params(kernel)
     activations = {}
-    for position in kernel.operands:
-        layout = kernel.reads if position == 0 else NHWC
+    for position in kernel.entry.operands:
+        layout = kernel.needs.reads if position == 0 else NHWC
         rows = rows_of(layout.store(values[position]))
         activations[position] = [program.block(row.nbytes, row) for row in rows]
-    scratch = "" if kernel.scratch is None else f", {program.block(max(kernel.scratch, 1))}"
-    nbytes = kernel.writes.row_bytes(y, count)
+    scratch = "" if kernel.needs.scratch is None else f", {program.block(max(kernel.needs.scratch, 1))}"
+    nbytes = kernel.needs.writes.row_bytes(y, count)
     out = [program.block(nbytes) for _ in range(count)]
-    ctype = CTYPES[DType.INT8 if kernel.moves else op.input(g, kernel.operands[0]).dtype].name
+    ctype = CTYPES[DType.INT8 if kernel.entry.moves else op.input(g, kernel.entry.operands[0]).dtype].name
     for row in reversed(range(count)):
-        read = {p: op.reads(g, p, row) for p in kernel.operands}
+        read = {p: op.reads(g, p, row) for p in kernel.entry.operands}
         assert all(r is not None for r in read.values())
-        pointers = [activations[p][r] if r != OUTSIDE else "NULL" for p in kernel.operands for r in read[p] or ()]
-        if kernel.rows and kernel.group > 1:
-            if row % kernel.group == 0:
+        pointers = [activations[p][r] if r != OUTSIDE else "NULL" for p in kernel.entry.operands for r in read[p] or ()]
+        if kernel.entry.rows and kernel.entry.group > 1:
+            if row % kernel.entry.group == 0:
                 _call_several(program, op, g, kernel, row, activations[0], out, f"{params}, ", scratch)
-        elif kernel.row:
-            at = f"{row}, " if kernel.row_index else ""
+        elif kernel.entry.row:
+            at = f"{row}, " if kernel.entry.row_index else ""
             program.say(
                 f"{{ const {ctype} *rows[] = {{{', '.join(pointers)}}};",
-                f"mote_{kernel.row}({params}, rows, {at}{out[row]}{scratch}); }}",
+                f"mote_{kernel.entry.row}({params}, rows, {at}{out[row]}{scratch}); }}",
             )
         else:
-            how = str(kernel.units // count) if kernel.call is Call.FLAT else "0, 1"
+            how = str(kernel.entry.units // count) if kernel.entry.call is Call.FLAT else "0, 1"
             program.say(f"mote_{kernel.name}({params}, {', '.join(pointers)}, {out[row]}, {how}{scratch});")
     for block in out:
         program.write(block, nbytes)
@@ -277,7 +279,7 @@ def _call_several(
     scratch: str,
 ) -> None:
     """One call for as many rows as the kernel computes at once."""
-    count = min(kernel.group, len(out) - first)
+    count = min(kernel.entry.group, len(out) - first)
     read = [op.reads(g, 0, first + k) or () for k in range(count)]
     window = op.ops[0] if isinstance(op, Region) else op
     step = window.vertical.stride  # type: ignore[attr-defined]
@@ -286,7 +288,7 @@ def _call_several(
     program.say(
         f"{{ const int8_t *rows[] = {{{', '.join(pointers)}}};",
         f"int8_t *outs[] = {{{', '.join(out[first : first + count])}}};",
-        f"mote_{kernel.rows}({params}rows, outs, {count}{scratch}); }}",
+        f"mote_{kernel.entry.rows}({params}rows, outs, {count}{scratch}); }}",
     )
 
 
@@ -296,14 +298,14 @@ def call_over_time(program: Program, g: Graph, op: Op, kernel: Packed, steps: li
     params = program.params(kernel)
     initial = {s.before: s.initial for s in g.states}
     states = {p: program.block(initial[op.inputs[p]].nbytes, initial[op.inputs[p]]) for p in op.updates.values()}
-    scratch = "" if kernel.scratch is None else f", {program.block(max(kernel.scratch, 1))}"
-    fresh = [p for p in kernel.operands if p not in states]
+    scratch = "" if kernel.needs.scratch is None else f", {program.block(max(kernel.needs.scratch, 1))}"
+    fresh = [p for p in kernel.entry.operands if p not in states]
     names = {p: f"x{p}" for p in fresh} | states
     size = op.output(g).nbytes
     program.say(f"for (int32_t step = 0; step < {len(steps)}; step++) {{")
     program.say(*(f"void *x{p} = read_block({g.tensors[op.inputs[p]].nbytes});" for p in fresh))
     program.say(f"void *out = block({size});")
-    program.say(f"mote_{kernel.name}({params}, {', '.join(names[p] for p in kernel.operands)}, out{scratch});")
+    program.say(f"mote_{kernel.name}({params}, {', '.join(names[p] for p in kernel.entry.operands)}, out{scratch});")
     program.write("out", size)
     for position, block in states.items():
         program.write(block, op.input(g, position).nbytes)

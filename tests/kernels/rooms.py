@@ -93,7 +93,15 @@ class Case:
         nbytes, taps = [r.nbytes for r in self.reads], [r.taps for r in self.reads]
         head = [self.kernel.id, self.form, len(self.reads), fixed, len(given), len(image), len(first.listed)]
         numbers = [*_padded(nbytes), *_padded(taps), first.formula.start, first.formula.step, first.formula.spread]
-        numbers += [first.rows, self.lo, self.hi, self.most, self.out, self.packed.scratch or 0, self.packed.sums]
+        numbers += [
+            first.rows,
+            self.lo,
+            self.hi,
+            self.most,
+            self.out,
+            self.packed.needs.scratch or 0,
+            self.packed.needs.sums,
+        ]
         all_words = [*head, *numbers, outside, *given, *first.listed]
         return struct.pack(f"<{len(all_words)}I", *(w & 0xFFFFFFFF for w in all_words)) + image
 
@@ -131,7 +139,7 @@ def cases(graph: Graph, op: Op, features: Iterable[frozenset[str]] = (frozenset(
 def calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
     """Every way in which an image may call a kernel that is bound to an operator, if it is no large one."""
     sizes = [packed.constants, *(t.nbytes for t in (op.output(graph), *op.activations(graph)))]
-    if max(sizes) > MOST_BYTES or len(packed.operands) > OPERANDS or not has_checks(packed.headers):
+    if max(sizes) > MOST_BYTES or len(packed.entry.operands) > OPERANDS or not has_checks(packed.headers):
         return
     yield from _calls(graph, op, packed)
 
@@ -139,38 +147,40 @@ def calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
 def _calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
     known, output = record(packed), op.output(graph)
     rows = min(row_count(output.shape), MOST_ROWS)
-    tensors = [op.input(graph, p) for p in packed.operands]
-    out = _nbytes(output, packed.writes)
-    whole = [Read(_nbytes(t, packed.reads if i == 0 else NHWC), t.data is not None) for i, t in enumerate(tensors)]
-    if packed.call is Call.RING:
+    tensors = [op.input(graph, p) for p in packed.entry.operands]
+    out = _nbytes(output, packed.needs.writes)
+    whole = [
+        Read(_nbytes(t, packed.needs.reads if i == 0 else NHWC), t.data is not None) for i, t in enumerate(tensors)
+    ]
+    if packed.entry.call is Call.RING:
         window = op.output(graph)
         count = packed.params["rows"]
         assert isinstance(count, int)
         yield Case(known, packed, Form.RING, tuple(whole), window.nbytes, hi=count)
         return
-    if packed.call is Call.ADDS:
+    if packed.entry.call is Call.ADDS:
         taken = op.reads(graph, 0, 0) or tuple(range(row_count(tensors[0].shape)))
         row = _rows(tensors[0], [(0,)], whole[0])
         yield Case(known, packed, Form.SUMS, (row,), out, 0, len(taken))
         return
-    hi = {Call.FLAT: packed.units, Call.ROWS: row_count(output.shape)}.get(packed.call, 0)
+    hi = {Call.FLAT: packed.entry.units, Call.ROWS: row_count(output.shape)}.get(packed.entry.call, 0)
     yield Case(known, packed, Form.WHOLE, tuple(whole), out, 0, hi)
-    reads = [[op.reads(graph, p, y) for y in range(rows)] for p in packed.operands]
-    if any(r is None for read in reads for r in read) or packed.call is Call.WHOLE:
+    reads = [[op.reads(graph, p, y) for y in range(rows)] for p in packed.entry.operands]
+    if any(r is None for read in reads for r in read) or packed.entry.call is Call.WHOLE:
         return
     found = [_rows(t, [r or () for r in read], w) for t, read, w in zip(tensors, reads, whole, strict=True)]
     row_out = out // row_count(output.shape)
-    if packed.row:
+    if packed.entry.row:
         yield Case(known, packed, Form.ROW, tuple(found), row_out, 0, rows)
     elif all(r.taps == 1 and not r.outside for r in found):
-        units = packed.units // row_count(output.shape) if packed.call is Call.FLAT else 1
+        units = packed.entry.units // row_count(output.shape) if packed.entry.call is Call.FLAT else 1
         behind = [row_count(t.shape) - max(r[0] for r in read if r) for t, read in zip(tensors, reads, strict=True)]
         given = [replace(read, taps=n) for read, n in zip(found, behind, strict=True)]
         yield Case(known, packed, Form.EACH, tuple(given), row_out, 0, units)
-    if packed.rows and packed.group > 1 and not found[0].listed:
-        taps = (packed.group - 1) * found[0].formula.step + found[0].taps
+    if packed.entry.rows and packed.entry.group > 1 and not found[0].listed:
+        taps = (packed.entry.group - 1) * found[0].formula.step + found[0].taps
         several = Read(found[0].nbytes, found[0].fixed, taps, True, found[0].formula, found[0].rows)
-        yield Case(known, packed, Form.ROWS, (several,), row_out, 0, rows, packed.group)
+        yield Case(known, packed, Form.ROWS, (several,), row_out, 0, rows, packed.entry.group)
 
 
 def _nbytes(t: Tensor, layout: Layout) -> int:
@@ -256,7 +266,7 @@ class Rooms:
 
     @cached_property
     def program(self) -> Path:
-        taps = max(case.packed.taps for case in self.cases)
+        taps = max(case.packed.entry.taps for case in self.cases)
         limits = Limits(taps=max(taps, Limits.taps))
         files = entry_files([case.kernel for case in self.cases], limits)
         if self.unchecked:

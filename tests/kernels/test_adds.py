@@ -101,7 +101,7 @@ def call(program: Program, op: Op, g: Graph, kernel: Packed, values: Array) -> i
     mixed = [order[i] for i in np.random.default_rng(0).permutation(len(order))]
     cases = [(order, False), (order, True), (order[::-1], False), (order[::-1], True), (mixed, True)]
     for calls, over in cases:
-        sums = program.block(max(kernel.sums, nbytes) if over else kernel.sums)
+        sums = program.block(max(kernel.needs.sums, nbytes) if over else kernel.needs.sums)
         out = sums if over else program.block(nbytes)
         for i, (tap, row) in enumerate(calls):
             part = (i == 0) + 2 * (i == len(calls) - 1)
@@ -120,7 +120,7 @@ def test_running_sums(family: str, data: st.DataObject) -> None:
         kernel = adding(g, op)
         if kernel is None:
             continue
-        assert kernel.scratch is None
+        assert kernel.needs.scratch is None
         values = inputs_of(op, g)
         repeated = call(program, op, g, kernel, values[0])
         want += [(op.kind, op.evaluate(g, values)[0])] * repeated
@@ -161,8 +161,8 @@ def test_where_there_are_running_sums(name: str) -> None:
     kernel = adding(g, op)
     assert kernel is not None
     each = 1 if name == "max_pool_add_s8" else 4
-    assert (kernel.name, kernel.call, kernel.sums) == (name, Call.ADDS, each * op.output(g).size)
-    assert all(k.call is not Call.ADDS for k in offered(g, op))
+    assert (kernel.name, kernel.entry.call, kernel.needs.sums) == (name, Call.ADDS, each * op.output(g).size)
+    assert all(k.entry.call is not Call.ADDS for k in offered(g, op))
 
 
 @pytest.mark.parametrize("why", NOT_THESE)

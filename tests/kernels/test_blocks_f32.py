@@ -130,7 +130,7 @@ def test_sums_and_products_by_fours(core: str) -> None:
         kernel = offered(g, g.ops[0], FPU)[0]
         usual = rng.normal(size=(2, size)).astype(np.float32)
         values = np.where(rng.random((2, size)) < 0.3, rng.choice(ODD, (2, size)), usual).astype(np.float32)
-        a, b = (program.block(4 * size, values[position]) for position in kernel.operands)
+        a, b = (program.block(4 * size, values[position]) for position in kernel.entry.operands)
         out = program.block(4 * size)
         program.say(f"mote_{kernel.name}({program.params(kernel)}, {a}, {b}, {out}, {size});")
         program.write(out, 4 * size)

@@ -88,13 +88,13 @@ class Joined(Case):
 
     @cached_property
     def stored(self) -> Array:
-        return self.kernel.writes.store(self.expected)
+        return self.kernel.needs.writes.store(self.expected)
 
     def call(self, program: Program) -> None:
         kernel = self.kernel
-        params, stored = program.params(kernel), kernel.reads.store(self.inputs[0])
+        params, stored = program.params(kernel), kernel.needs.reads.store(self.inputs[0])
         given, out = program.block(stored.nbytes, stored), program.block(self.stored.nbytes)
-        scratch = program.block(kernel.scratch or 0)
+        scratch = program.block(kernel.needs.scratch or 0)
         rows = row_count(self.expected.shape)
         program.say(f"mote_{kernel.name}({params}, {given}, {out}, 0, {rows}, {scratch});")
         program.write(out, self.stored.nbytes)
@@ -143,7 +143,7 @@ FAMILIES = [f"depthwise_gemm{two}_{form}" for two in ("_two", "") for form in ("
 def test_offered() -> None:
     found = offered(tflite.parse(model(PLAIN), "both"))
     assert [k.family for k in found] == FAMILIES
-    assert [k.scratch for k in found] == [256, 256, 256, 128, 128, 128]
+    assert [k.needs.scratch for k in found] == [256, 256, 256, 128, 128, 128]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def kernels(c: Layer) -> list[Case]:
     end = "_compact" if c.compact else ""
     names = ("depthwise_time", f"depthwise_two{end}", f"depthwise3{end}", f"depthwise_wide{end}")
     found = [k for k in (named(name, g, op) for name in names) if k is not None]
-    assert all(k.reads == NHWC or k.reads == planar_layout(View(g, (op,))) for k in found)
+    assert all(k.needs.reads == NHWC or k.needs.reads == planar_layout(View(g, (op,))) for k in found)
     return [Case(g, op, kernel, c.seed) for kernel in found]
 
 
@@ -201,7 +201,7 @@ def every_width(kernel: int, stride: int) -> Iterator[Case]:
             zero, compact = (-128, 5)[width // 2 % 2], width % 2 == 1
             c = Layer((kernel + 1, width), 5, (kernel, kernel), (1, stride), padding, seed=width)
             for each in (replace(c, zero=zero, compact=compact), replace(c, zero=-123 - zero, compact=not compact)):
-                found = [one for one in kernels(each) if one.kernel.tile == (1, 1)]
+                found = [one for one in kernels(each) if one.kernel.price.tile == (1, 1)]
                 assert found
                 yield from found
 
@@ -235,5 +235,5 @@ def test_two_rows(step: int) -> None:
 def test_two_rows_at_once_are_of_one_image(padding: str) -> None:
     """Rows of several images are not a fixed step apart."""
     layer = Layer((5, 32), 4, padding=padding)
-    assert {case.kernel.group for case in kernels(layer)} == {1, 2}
-    assert {case.kernel.group for case in kernels(replace(layer, batch=2))} == {1}
+    assert {case.kernel.entry.group for case in kernels(layer)} == {1, 2}
+    assert {case.kernel.entry.group for case in kernels(replace(layer, batch=2))} == {1}

@@ -119,7 +119,7 @@ class Written(Case):
     @property
     def expected(self) -> Array:  # type: ignore[override]
         (found,) = self.op.evaluate(self.graph, self.inputs)
-        return self.kernel.writes.store(found)
+        return self.kernel.needs.writes.store(found)
 
 
 @pytest.mark.soak

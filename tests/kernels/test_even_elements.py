@@ -146,13 +146,13 @@ def test_kernels_of_two_operands(core: str, features: frozenset[str], count: int
         (expected,) = op.evaluate(g, given)
         for kernel in offered(g, op, features):
             seen.add(kernel.family)
-            if kernel.call is Call.ROWS:
+            if kernel.entry.call is Call.ROWS:
                 call_row_by_row(program, g, op, kernel, given)
             else:
                 blocks = [program.block(v.nbytes, v) for v in given]
                 out = program.block(expected.nbytes)
                 program.say(
-                    f"mote_{kernel.name}({program.params(kernel)}, {', '.join(blocks)}, {out}, {kernel.units});"
+                    f"mote_{kernel.name}({program.params(kernel)}, {', '.join(blocks)}, {out}, {kernel.entry.units});"
                 )
                 program.write(out, expected.nbytes)
             wanted.append((kernel.name, expected))
@@ -191,7 +191,7 @@ def test_quantize() -> None:
         (kernel,) = offered(g, op)
         (expected,) = op.evaluate(g, [x])
         block, out = program.block(x.nbytes, x), program.block(expected.nbytes)
-        program.say(f"mote_{kernel.name}({program.params(kernel)}, {block}, {out}, {kernel.units});")
+        program.say(f"mote_{kernel.name}({program.params(kernel)}, {block}, {out}, {kernel.entry.units});")
         program.write(out, expected.nbytes)
         wanted.append(expected)
     assert program.run() == b"".join(w.tobytes() for w in wanted)

@@ -133,4 +133,4 @@ def nothing_breaks(given: Sequence[Case], folder: Path) -> None:
 
 def test_every_way_to_call_kernels_is_tried() -> None:
     assert {Form.WHOLE, Form.EACH, Form.ROW, Form.SUMS} <= {case.form for case in few()}
-    assert {Call.FLAT, Call.ROWS, Call.WHOLE, Call.ADDS} <= {case.packed.call for case in few()}
+    assert {Call.FLAT, Call.ROWS, Call.WHOLE, Call.ADDS} <= {case.packed.entry.call for case in few()}

@@ -111,8 +111,8 @@ def check(cases: list[Case], program: Program) -> None:
         for kernel in case.kernels:
             params = program.params(kernel)
             block, out = program.block(case.rows.nbytes, case.rows), program.block(want.nbytes)
-            scratch = [] if kernel.scratch is None else [program.block(kernel.scratch)]
-            arguments = ", ".join(map(str, [params, block, out, kernel.units, *scratch]))
+            scratch = [] if kernel.needs.scratch is None else [program.block(kernel.needs.scratch)]
+            arguments = ", ".join(map(str, [params, block, out, kernel.entry.units, *scratch]))
             program.say(f"mote_{kernel.name}({arguments});")
             program.write(out, want.nbytes)
             wanted.append((kernel.family, kernel.name, want, case))
@@ -210,7 +210,7 @@ def test_parameters_of_images_that_are_admitted_break_nothing(tmp_path: Path) ->
         collection.add(Case(grow(described(seed, form, trees=3, depth=4), dtype).trees, dtype, seed).graph)
     wide = grow(described(4, "row", trees=4, depth=5, features=300, outputs=9), DType.INT16).trees
     collection.add(Case(wide, DType.INT16, 4).graph)
-    cases = [case for case in collection.cases if not case.packed.written]
+    cases = [case for case in collection.cases if not case.packed.price.written]
     assert {case.packed.family for case in cases} == {"forest", "forest_ranked"}
     rooms = Rooms(cases, tmp_path)
     findings = rooms.run(MUTANTS)

@@ -44,13 +44,13 @@ class Case:
     @cached_property
     def expected(self) -> bytes:
         (found,) = self.graph.ops[0].evaluate(self.graph, self.inputs)
-        return self.kernel.writes.store(found).tobytes()
+        return self.kernel.needs.writes.store(found).tobytes()
 
     def call(self, program: Program) -> None:
         """Whole, then by rows."""
         kernel, (x, *_) = self.kernel, self.inputs
         shape = self.graph.ops[0].output(self.graph).shape
-        out, scratch = program.block(len(self.expected)), program.block(kernel.scratch or 0)
+        out, scratch = program.block(len(self.expected)), program.block(kernel.needs.scratch or 0)
         arguments = [program.params(kernel), program.block(x.nbytes, x), out, 0, shape[0] * shape[1], scratch]
         program.say(f"mote_{kernel.name}({', '.join(map(str, arguments))});")
         program.write(out, len(self.expected))
@@ -65,7 +65,7 @@ def cases(configs: Sequence[test_conv.Config], layouts: Sequence[Layout], featur
         for i, g in enumerate(graphs)
         for layout in layouts
         for kernel in offered(g, g.ops[0], features, writes=layout)
-        if kernel.costs in FAMILIES and not kernel.family.endswith(COMPACT)
+        if kernel.price.costs in FAMILIES and not kernel.family.endswith(COMPACT)
     ]
 
 

@@ -188,7 +188,7 @@ def test_the_last_outputs_are_not_padded() -> None:
 
 
 def test_working_memory() -> None:
-    room = {name: k.scratch for name, k in kernels(Config(depth=24, outputs=8)).items()}
+    room = {name: k.needs.scratch for name, k in kernels(Config(depth=24, outputs=8)).items()}
     assert room == {EIGHT: 48, f"{EIGHT}_compact": 48, FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
 
 

@@ -96,9 +96,9 @@ class Added(Case):
     def call(self, program: Program) -> None:
         kernel, nbytes = self.kernel, self.expected.nbytes
         params = program.params(kernel)
-        x, other = (program.block(v.nbytes, v) for v in (self.inputs[p] for p in kernel.operands))
-        out, scratch = program.block(nbytes), program.block(kernel.scratch or 0)
-        how = f"{kernel.units}" if kernel.call is Call.FLAT else f"0, {row_count(self.expected.shape)}"
+        x, other = (program.block(v.nbytes, v) for v in (self.inputs[p] for p in kernel.entry.operands))
+        out, scratch = program.block(nbytes), program.block(kernel.needs.scratch or 0)
+        how = f"{kernel.entry.units}" if kernel.entry.call is Call.FLAT else f"0, {row_count(self.expected.shape)}"
         for to in (out, other):
             program.say(f"mote_{kernel.name}({params}, {x}, {other}, {to}, {how}, {scratch});")
             program.write(to, nbytes)
@@ -147,7 +147,7 @@ def test_offered(pair: Pair) -> None:
     found = offered(tflite.parse(model(pair), "pair"))
     assert [k.family for k in found] == [f"{name}{how}_{w}_add" for how in ("4x2", "3") for w in ("pair", "wide")]
     for kernel in found:
-        assert kernel.operands == (0, 3) and kernel.in_place == (3,)
+        assert kernel.entry.operands == (0, 3) and kernel.needs.in_place == (3,)
 
 
 def test_refused() -> None:

@@ -80,14 +80,14 @@ def test_kernels_take_rows_wherever_they_lie(family: str, data: st.DataObject) -
     for op in filter(lambda op: row_by_row(op, g), g.ops):
         kernels = offered(g, op, features, writes=layout) or offered(g, op, features)
         kernel = data.draw(st.sampled_from(kernels))
-        if kernel.call is Call.WHOLE or any(op.reads(g, p, 0) is None for p in kernel.operands):
+        if kernel.entry.call is Call.WHOLE or any(op.reads(g, p, 0) is None for p in kernel.entry.operands):
             continue
         values = inputs_of(op, g)
         call_row_by_row(program, g, op, kernel, values)
         expected = op.evaluate(g, values)[0]
         known = dict(zip(op.inputs, values, strict=False)) | {op.outputs[0]: expected}
         size = Magnitudes(g.with_ops([op])).step(known).get(op.outputs[0], 0.0)
-        want.append((op, kernel.writes, expected, size))
+        want.append((op, kernel.needs.writes, expected, size))
     got = program.run()
     for op, layout, expected, size in want:
         nbytes = layout.store(expected).nbytes

@@ -110,7 +110,7 @@ def called(program: Program, c: Layer, form: str, by_rows: bool, group: int = 99
         return None
     x = inputs(c)
     (want,) = op.evaluate(g, [x, *(g.tensors[i].data for i in op.inputs[1:])])
-    params, scratch = program.params(kernel), program.block(kernel.scratch or 0)
+    params, scratch = program.params(kernel), program.block(kernel.needs.scratch or 0)
     count, nbytes = want.shape[0] * want.shape[1], want[0, 0].nbytes
     if not by_rows:
         given, out = program.block(x.nbytes, x), program.block(want.nbytes)
@@ -128,7 +128,7 @@ def called(program: Program, c: Layer, form: str, by_rows: bool, group: int = 99
         program.say(
             f"{{ const int8_t *const rows[] = {{{', '.join(pointers)}}};",
             f"int8_t *const outs[] = {{{', '.join(out_rows[lo:hi])}}};",
-            f"mote_{kernel.row}({params}, rows, outs[0], {scratch}); }}" if group == 1 else f"{several} }}",
+            f"mote_{kernel.entry.row}({params}, rows, outs[0], {scratch}); }}" if group == 1 else f"{several} }}",
         )
     for out in out_rows:
         program.write(out, nbytes)

@@ -29,7 +29,7 @@ def main() -> None:
                 code = sum(n for name, n in program.sizes.items() if "winograd" in name)
                 layer = f"{size}x{size} {channels}->{outputs}"
                 print(
-                    f"{form:8} {kind:8} {layer:20} {count:14,} {count / op.macs(g):9.3f} {kernel.scratch:8,} "
+                    f"{form:8} {kind:8} {layer:20} {count:14,} {count / op.macs(g):9.3f} {kernel.needs.scratch:8,} "
                     f"{kernel.constants:8,} {code:5}"
                 )
 

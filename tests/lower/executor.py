@@ -104,7 +104,7 @@ class Call:
 
     def layout(self, position: int) -> Layout:
         """How an input lies."""
-        return self.i.called.reads if position == 0 else NHWC
+        return self.i.called.needs.reads if position == 0 else NHWC
 
 
 def execute(plan: Plan, inputs: Mapping[int, Array], *, seed: int = 0, missing: int = 0) -> dict[int, Array]:
@@ -268,7 +268,7 @@ class Machine:
         """One more row into running sums; a token stands for them."""
         call = Call(frame, i, *self.meaning[id(i.kernel)])
         tap, (operand,) = i.begins[n], i.operands
-        scratch, sums = _room(i.scratch, i.called.scratch), _room(i.sums, i.called.sums)
+        scratch, sums = _room(i.scratch, i.called.needs.scratch), _room(i.sums, i.called.needs.sums)
         if sums is None or (scratch and sums.meets(scratch)):
             raise CorruptError("sums lie over the working memory")
         taps = frame.taps.setdefault(number, {})
@@ -307,7 +307,7 @@ class Machine:
             self._call(call, rows, [r for k in range(len(i.operands)) for r in self._row_reads(call, k, rows, n)])
 
     def _call(self, call: Call, rows: range, reads: Sequence[Read]) -> None:
-        scratch = _room(call.i.scratch, call.i.called.scratch)
+        scratch = _room(call.i.scratch, call.i.called.needs.scratch)
         written = {y: self._span(call.i.target, y) for y in rows}
         self._spoil(call.frame, scratch)
         others = [Span(place.memory, place.at, place.at + place.nbytes) for place in call.i.others]
@@ -320,8 +320,8 @@ class Machine:
         reads = []
         for position, t in op.computed(graph):
             count = row_count(graph.tensors[t].shape)
-            if position in kernel.operands:
-                place = call.i.operands[kernel.operands.index(position)].place
+            if position in kernel.entry.operands:
+                place = call.i.operands[kernel.entry.operands.index(position)].place
             elif op.updates.get(0) == position:
                 place = call.i.target
             else:
@@ -336,7 +336,7 @@ class Machine:
     def _row_reads(self, call: Call, k: int, rows: range, n: int) -> list[Read]:
         """What a kernel reads of an operand that is given pointers to rows, or to one of each tensor."""
         i, operand = call.i, call.i.operands[k]
-        position = i.called.operands[k]
+        position = i.called.entry.operands[k]
         reads: list[Read] = []
         for ahead, y in enumerate(rows if operand.place.constant is None else ()):
             wanted = call.op.reads(call.graph, position, y)
@@ -384,14 +384,14 @@ class Machine:
         positions = {p for p, t in enumerate(op.inputs) if t == op.inputs[read.position]}
         if positions <= set(op.updates.values()):
             return True
-        if not positions <= set(call.i.called.in_place) or read.span != written[y]:
+        if not positions <= set(call.i.called.needs.in_place) or read.span != written[y]:
             return False
         needed = (op.reads(call.graph, p, other) for p in positions for other in written if other != y)
         return not any(rows is None or read.row in rows for rows in needed)
 
     def _compute(self, call: Call, rows: Mapping[tuple[int, int], Bytes], written: Mapping[int, Span]) -> None:
         """The rows `written` from `rows` alone; of the outermost program they are compared with the reference."""
-        graph, op, layout = call.graph, call.op, call.i.called.writes
+        graph, op, layout = call.graph, call.op, call.i.called.needs.writes
         values: list[Array | None] = []
         for position, t in enumerate(op.inputs):
             own = {r: data for (p, r), data in rows.items() if op.inputs[p] == t}
@@ -407,7 +407,7 @@ class Machine:
         further = iter(call.i.others)
         for position in range(1, len(op.outputs)):
             if position in op.updates:
-                place = call.i.operands[call.i.called.operands.index(op.updates[position])].place
+                place = call.i.operands[call.i.called.entry.operands.index(op.updates[position])].place
             else:
                 place = next(further)
             call.frame.whole(place)[:] = _flat(self._approved(call, position, results[position]), NHWC)
@@ -436,7 +436,7 @@ class Machine:
     def _finish(self, call: Call, scratch: Span | None, written: Mapping[int, Span]) -> None:
         self._spoil(call.frame, scratch)
         for y, span in written.items():
-            self._check(call, call.op.outputs[0], y, call.i.called.writes, call.frame.at(span))
+            self._check(call, call.op.outputs[0], y, call.i.called.needs.writes, call.frame.at(span))
 
     def _span(self, place: Place, row: int) -> Span:
         """Where a row lies."""

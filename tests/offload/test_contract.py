@@ -200,7 +200,7 @@ def test_by_cost_and_by_pin(folder: Path) -> None:
     assert not any(isinstance(step.kernel, Offloaded) for step in compiled(dear).plan.steps)
     assert offloaded(compiled(dear, kernels={"2": "diamond"}).plan).name == "diamond"
     for optimize in ("speed", "size"):
-        assert offloaded(compiled(Diamond(folder), optimize=optimize).plan).cost == 210
+        assert offloaded(compiled(Diamond(folder), optimize=optimize).plan).price.cost == 210
 
 
 def test_memories(folder: Path) -> None:
@@ -211,10 +211,10 @@ def test_memories(folder: Path) -> None:
     touched = [plan.place[t] for t in (*plan.op(step).inputs, *plan.op(step).outputs) if t in plan.place]
     assert {plan.memories[b.memory].name for b in touched} == {names[1]}
     assert plan.memories[step.scratch_memory].name == names[1]
-    kernel = replace(step.kernel, memories=(names[0],))
+    kernel = replace(step.kernel, needs=replace(step.kernel.needs, memories=(names[0],)))
     with pytest.raises(PlanError, match="cannot reach"):
         check(replace(plan, steps=tuple(replace(s, kernel=kernel) if s is step else s for s in plan.steps)))
-    kernel = replace(step.kernel, tensor_alignment=4096)
+    kernel = replace(step.kernel, needs=replace(step.kernel.needs, tensor_alignment=4096))
     with pytest.raises(PlanError, match="not aligned to 4096"):
         check(replace(plan, steps=tuple(replace(s, kernel=kernel) if s is step else s for s in plan.steps)))
     with pytest.raises(MoteError, match="wants memory nowhere"):

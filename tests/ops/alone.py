@@ -54,10 +54,10 @@ class Case:
     def call(self, program: Program) -> None:
         (kernel, *_) = offered(self.graph, self.op)
         y, params = self.op.output(self.graph), program.params(kernel)
-        blocks = [program.block(self.inputs[p].nbytes, self.inputs[p]) for p in kernel.operands]
+        blocks = [program.block(self.inputs[p].nbytes, self.inputs[p]) for p in kernel.entry.operands]
         out = program.block(y.nbytes)
-        how = {Call.FLAT: [kernel.units], Call.ROWS: [0, row_count(y.shape)]}.get(kernel.call, [])
-        scratch = [] if kernel.scratch is None else [program.block(max(kernel.scratch, 1))]
+        how = {Call.FLAT: [kernel.entry.units], Call.ROWS: [0, row_count(y.shape)]}.get(kernel.entry.call, [])
+        scratch = [] if kernel.needs.scratch is None else [program.block(max(kernel.needs.scratch, 1))]
         program.say(f"mote_{kernel.name}({', '.join(map(str, [params, *blocks, out, *how, *scratch]))});")
         program.write(out, y.nbytes)
 

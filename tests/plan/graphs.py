@@ -15,7 +15,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise.planar import Planar
-from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Needs, Packed, View
 from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
 from mote.ops.elementwise.arithmetic import Add, Mul
@@ -110,7 +110,7 @@ class Adds(Op):
 
 
 def _sums(view: View) -> Packed:
-    return Packed("sums", {}, Call.ADDS, sums=4 * view.output.size, writes=view.writes)
+    return Packed("sums", {}, Entry(Call.ADDS), Needs(sums=4 * view.output.size, writes=view.writes))
 
 
 SUMS = Kernel("sums", (Adds,), ANY_TYPE, _sums, "common", call=Call.ADDS, writes=(Planar,), costs=OTHER)

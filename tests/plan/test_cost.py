@@ -126,8 +126,8 @@ def test_every_kernel_of_a_core_has_a_cost(name: str) -> None:
 
 def test_operators_with_a_choice_have_families() -> None:
     for name, kernels in offered(targets.load("cortex-m4").features & USED):
-        able = [k for k in kernels if not k.sums and k.coding is None and k.family == k.costs]
-        families = [k.costs for k in able]
+        able = [k for k in kernels if not k.needs.sums and k.price.coding is None and k.family == k.price.costs]
+        families = [k.price.costs for k in able]
         if len(able) > 1:
             assert OTHER not in families and len(set(families)) == len(families), (name, families)
 
@@ -199,7 +199,7 @@ def test_reading_constants_from_slow_flash_costs_its_waits() -> None:
     graph = model("digits")
     ((op, (step, *_)), *_) = compile(MODELS / "digits.tflite", target="cortex-m4").plan.works
     costs = cost.load("cortex-m4")
-    family = step.kernel.costs
+    family = step.kernel.price.costs
     plain = replace(costs, families={**costs.families, family: {"call": 100.0}}, reads={family: {"pixel": 80.0}})
     read = 80 * cost.features(graph, op, step.kernel, True)["pixel"]
 
@@ -242,7 +242,7 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
     for (op, step), layer in zip(works, profile(compiled).layers, strict=True):
         if not isinstance(op, Arrival):
             features = cost.features(compiled.plan.graph, op, step.kernel, step.whole)
-            rows = 0 if step.whole else step.kernel.group
+            rows = 0 if step.whole else step.kernel.entry.group
             families = fit_costs.families_of(step.kernel)
             named = (families[0], families[1:], op.name, step.kernel.name)
             samples.append(Sample(*named, rows, features, layer.cycles))

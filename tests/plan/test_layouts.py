@@ -50,7 +50,10 @@ def _free(kernel: Kernel, **layouts: bool) -> Kernel:
 
     def pack(view: View) -> Packed | Refusal:
         found = kernel.pack(view)
-        return found if isinstance(found, Refusal) else replace(found, cost=0.0, reads=view.reads, writes=view.writes)
+        if isinstance(found, Refusal):
+            return found
+        needs = replace(found.needs, reads=view.reads, writes=view.writes)
+        return replace(found, needs=needs, price=replace(found.price, cost=0.0))
 
     def reads(view: View) -> Layout | None:
         return Mirrored()

@@ -113,8 +113,8 @@ def moved_tensor(planned: Plan, random: Random) -> Plan:
 def other_layout(planned: Plan, random: Random) -> Plan:
     """The output of an operator in another layout than that of those that read it."""
     chosen = random.choice([s for s in planned.steps if planned.op(s).inputs])
-    writes = NHWC if chosen.kernel.writes != NHWC else Planar(256, 1)
-    kernel = replace(chosen.kernel, writes=writes)
+    writes = NHWC if chosen.kernel.needs.writes != NHWC else Planar(256, 1)
+    kernel = replace(chosen.kernel, needs=replace(chosen.kernel.needs, writes=writes))
     steps = (replace(s, kernel=kernel) if s.ops == chosen.ops else s for s in planned.steps)
     return replace(planned, steps=tuple(steps))
 

@@ -16,7 +16,7 @@ from mote.graph import Graph
 from mote.graph.graph import ABSENT
 from mote.graph.region import Numbers, Region, can_fuse, in_order, joined, region_problem
 from mote.graph.rows import OUTSIDE
-from mote.kernels.contract import OTHER, Call, Layout, Packed
+from mote.kernels.contract import OTHER, Call, Entry, Layout, Needs, Packed, Price
 from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
 from mote.ops.elementwise.arithmetic import Add
@@ -56,15 +56,16 @@ class Joining(Offers):
             Packed(
                 "conv2d_s8",
                 {},
-                Call.ROWS if op.outputs == self.graph.ops[ops[-1]].outputs else Call.WHOLE,
-                0,
-                operands,
-                self.scratch,
-                row="joined_row",
+                Entry(
+                    Call.ROWS if op.outputs == self.graph.ops[ops[-1]].outputs else Call.WHOLE,
+                    0,
+                    operands=operands,
+                    row="joined_row",
+                ),
+                Needs(scratch=self.scratch),
+                Price(density=0.0, costs=OTHER),
                 headers=("conv2d_s8",),
                 family="joined",
-                density=0.0,
-                costs=OTHER,
             )
         ]
 

@@ -77,7 +77,7 @@ def test_whole_arena_in_the_fastest_memory_that_holds_it(tmp_path: Path) -> None
 def test_the_hottest_is_in_the_fastest_memory(tmp_path: Path) -> None:
     """What inner loops read: the working memory of convolutions, and the weights of the layers with most pixels."""
     compiled = compile(generated("ic"), target=board(tmp_path))
-    scratch = [(s.kernel.scratch or 0, s.scratch_memory) for s in compiled.plan.steps if s.scratch is not None]
+    scratch = [(s.kernel.needs.scratch or 0, s.scratch_memory) for s in compiled.plan.steps if s.scratch is not None]
     assert {memory for nbytes, memory in scratch if nbytes <= 2048} == {0}
     assert {memory for nbytes, memory in scratch if nbytes > 2048} == {1}, "what is too large for it is elsewhere"
     text = compiled.project.files[f"{compiled.name}_constants.h"]

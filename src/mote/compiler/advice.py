@@ -29,7 +29,10 @@ def _slow_floats(plan: Plan, target: Target) -> list[str]:
     costs = cost.load(target.costs)
     known = [(plan.op(s), s) for s in slow if plan.op(s).kind in INTEGER]
     floats = sum(costs.of(graph, op, s.kernel, whole=True) for op, s in known)
-    integers = sum(costs.of(graph, op, replace(s.kernel, costs=INTEGER[op.kind]), whole=True) for op, s in known)
+    integers = sum(
+        costs.of(graph, op, replace(s.kernel, price=replace(s.kernel.price, costs=INTEGER[op.kind])), whole=True)
+        for op, s in known
+    )
     times = f", about {floats / integers:.0f} times as slow as the same layers of int8" if integers else ""
     count = "a layer computes" if len(slow) == 1 else f"{len(slow)} layers compute"
     return [

@@ -87,7 +87,7 @@ def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, s
     images = [pack(model, replace(settings, fixed=ANY), say=say) for model in models]
     used = [kernel for image in images for kernel in (*image.program.kernels, *_portable(image.plan))]
     records = merged(map(record, used))
-    taps = [packed.taps for packed in used]
+    taps = [packed.entry.taps for packed in used]
     limits = replace(
         limits_of(target),
         taps=max(LEAST_TAPS, *taps),

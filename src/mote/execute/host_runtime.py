@@ -23,7 +23,7 @@ size_t mote_host_bytes(void) { return sizeof(mote_interpreter_t); }
 MEMORIES = 4
 
 
-class Needs(ctypes.Structure):
+class ArenaNeeds(ctypes.Structure):
     """`mote_needs_t`."""
 
     _fields_ = (("arena", ctypes.c_uint32 * MEMORIES), ("state", ctypes.c_uint32))
@@ -71,7 +71,7 @@ class Kernels(ctypes.Structure):
 _P, _SIZE, _STATUS = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 _FUNCTIONS = {
     "mote_host_bytes": (_SIZE,),
-    "mote_needs": (_STATUS, _P, _SIZE, ctypes.POINTER(Needs)),
+    "mote_needs": (_STATUS, _P, _SIZE, ctypes.POINTER(ArenaNeeds)),
     "mote_init": (
         _STATUS,
         *(_P, ctypes.POINTER(Kernels), _P, _SIZE, ctypes.POINTER(HostMemory), ctypes.POINTER(Problem)),

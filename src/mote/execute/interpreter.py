@@ -85,7 +85,7 @@ class Interpreter:
         self._bytes = len(data)
         self._kernels = host_runtime.table(kernels)
         address = self._image.ctypes.data
-        needs, problem = host_runtime.Needs(), host_runtime.Problem()
+        needs, problem = host_runtime.ArenaNeeds(), host_runtime.Problem()
         self._check(self._c.mote_needs(address, self._bytes, needs))
         self._check(self._c.mote_image_crc(address, self._bytes))
         self._arenas = [np.zeros(-(-size // 8), np.uint64) for size in needs.arena]

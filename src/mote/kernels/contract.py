@@ -170,29 +170,15 @@ class Instance:
         return f"{self.macro}_FITS({', '.join(map(str, (*self.arguments, *self.facts)))})"
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
-    """A kernel bound to one operator: the call of the C function `mote_<name>`, as data.
+@dataclass(frozen=True)
+class Entry:
+    """The C functions of a kernel, and the arguments that they take."""
 
-    `params` fill its struct `mote_<name>_t`, known at run time; `instances` are what was fixed at compile time.
-    """
-
-    name: str
-    params: Mapping[str, Value]
     call: Call = Call.WHOLE
     units: int = 0
     """FLAT kernels: how many units the whole output has."""
     operands: tuple[int, ...] = (0,)
     """The positions of the operator's inputs that are passed as pointers."""
-    scratch: int | None = None
-    """Working memory in bytes, None where the function takes none."""
-    in_place: tuple[int, ...] = ()
-    """The positions of inputs that the output may lie over, where they are of the same size."""
-    overlays: bool = False
-    """It runs whole, and leaves most of an input that it writes over as it is."""
-    together: tuple[int, ...] = ()
-    """The positions of inputs whose rows lie one after another also where it is called for rows of the output: it finds
-    all of them from where the first one begins."""
     taps: int = 0
     """Rows of the window, for kernels that keep a pointer to each."""
     row: str = ""
@@ -202,30 +188,43 @@ class Packed:
     rows: str = ""
     """The function that computes up to `group` output rows at once, one below the other, from the input rows under all
     of them: `mote_<rows>(&params, rows, outs, count)`, and the scratch memory. It stands in for `row`."""
-    moves: bool = False
-    """It copies elements whatever their type is: to its row functions they are bytes."""
     row_index: bool = False
     """The row function takes the number of the row that it computes: `(&params, rows, y, out)`."""
     group: int = 1
     """How many output rows it wants to compute at once, by rows."""
-    tile: tuple[int, int] = (1, 1)
-    """How many rows and columns of the output it computes at once."""
-    whole_tiles: bool = False
-    """Where fewer are left it computes as many all the same."""
-    density: float = 1.0
-    """The share of its products that are computed: the others have weights of zero; above 1 where it computes more,
-    with weights of zero that pad vectors."""
+    moves: bool = False
+    """It copies elements whatever their type is: to its row functions they are bytes."""
+    together: tuple[int, ...] = ()
+    """The positions of inputs whose rows lie one after another also where it is called for rows of the output: it finds
+    all of them from where the first one begins."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The memory that a kernel works in, and how its tensors must lie."""
+
+    scratch: int | None = None
+    """Working memory in bytes, None where the function takes none."""
     sums: int = 0
     """Bytes of the running sums of an ADDS kernel."""
+    in_place: tuple[int, ...] = ()
+    """The positions of inputs that the output may lie over, where they are of the same size."""
+    overlays: bool = False
+    """It runs whole, and leaves most of an input that it writes over as it is."""
     reads: Layout = NHWC
     writes: Layout = NHWC
-    instances: tuple[Instance, ...] = ()
-    coding: Coding | None = None
-    """Where its weights are coded."""
-    beats: tuple[str, ...] = ()
-    """Kernels that are worse in every way for this operator, and so are not offered beside it."""
-    family: str = ""
-    """The kernel's name in the catalogue, or that of the one that it is made from."""
+    alignment: int = ALIGNMENT
+    """What the address of its working memory must be a multiple of."""
+    tensor_alignment: int = ALIGNMENT
+    """What the addresses of the tensors that it reads and writes must be multiples of, where it runs whole."""
+    memories: tuple[str, ...] = ()
+    """The only memories, by name, that these and its working memory may lie in; none named: any."""
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """What the time and the flash that a kernel takes are estimated from."""
+
     costs: str = ""
     """Its name in the tables of costs: the family, unless it costs like others."""
     more: str = ""
@@ -234,23 +233,45 @@ class Packed:
     """Of a region that costs what its operators do: a kernel for each of them."""
     paid: tuple[str, ...] = ()
     """Of such a part: features that it does not take time for, because another part does."""
-    headers: tuple[str, ...] = ()
-    """The C files `mote_<header>.h` that its instances need: that of the catalogue's entry comes first."""
     lanes: int = 1
     """Output channels that it computes at once."""
-    isa: frozenset[str] = frozenset()
-    """Features whose instructions it uses: what its kernel needs, or what its loops in portable C use where the core
-    has them."""
-    alignment: int = ALIGNMENT
-    """What the address of its working memory must be a multiple of."""
-    tensor_alignment: int = ALIGNMENT
-    """What the addresses of the tensors that it reads and writes must be multiples of, where it runs whole."""
-    memories: tuple[str, ...] = ()
-    """The only memories, by name, that these and its working memory may lie in; none named: any."""
+    tile: tuple[int, int] = (1, 1)
+    """How many rows and columns of the output it computes at once."""
+    whole_tiles: bool = False
+    """Where fewer are left it computes as many all the same."""
+    density: float = 1.0
+    """The share of its products that are computed: the others have weights of zero; above 1 where it computes more,
+    with weights of zero that pad vectors."""
+    coding: Coding | None = None
+    """Where its weights are coded."""
     cost: float | None = None
     """About what it takes, where no table says that: it is made of other kernels, or its own operator says more."""
     written: int = 0
     """Bytes of code, about, of C that was written for this operator alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A kernel bound to one operator: the call of the C function `mote_<name>`, as data.
+
+    `params` fill its struct `mote_<name>_t`, known at run time; `instances` are what was fixed at compile time.
+    """
+
+    name: str
+    params: Mapping[str, Value]
+    entry: Entry = Entry()
+    needs: Needs = Needs()
+    price: Price = Price()
+    instances: tuple[Instance, ...] = ()
+    headers: tuple[str, ...] = ()
+    """The C files `mote_<header>.h` that its instances need: that of the catalogue's entry comes first."""
+    family: str = ""
+    """The kernel's name in the catalogue, or that of the one that it is made from."""
+    isa: frozenset[str] = frozenset()
+    """Features whose instructions it uses: what its kernel needs, or what its loops in portable C use where the core
+    has them."""
+    beats: tuple[str, ...] = ()
+    """Kernels that are worse in every way for this operator, and so are not offered beside it."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -269,7 +290,7 @@ class Packed:
     @property
     def own_flash(self) -> int:
         """Bytes of flash that only this operator takes: constants, and code that was written for it."""
-        return self.constants + self.written
+        return self.constants + self.price.written
 
 
 def _nbytes(value: Value) -> int:
@@ -430,8 +451,9 @@ class Kernel:
         if isinstance(found, Refusal):
             return found
         family, headers = found.family or self.name, dict.fromkeys((self.header or found.name, *found.headers))
-        costs, isa = found.costs or self.costs or family, self.isa or (TUNED if self.tuned else self.isa)
-        return replace(found, family=family, costs=costs, headers=tuple(headers), lanes=self.lanes, isa=isa)
+        price = replace(found.price, costs=found.price.costs or self.costs or family, lanes=self.lanes)
+        isa = self.isa or (TUNED if self.tuned else self.isa)
+        return replace(found, family=family, price=price, headers=tuple(headers), isa=isa)
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:

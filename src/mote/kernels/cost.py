@@ -73,23 +73,23 @@ class Costs:
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
-        if kernel.cost is not None:
-            return kernel.cost if whole else kernel.cost + row_count(op.output(graph).shape) * self.row
+        if kernel.price.cost is not None:
+            return kernel.price.cost if whole else kernel.price.cost + row_count(op.output(graph).shape) * self.row
         total = self._computing(graph, op, kernel, whole)
         return total if whole else total + row_count(op.output(graph).shape) * self.row
 
     def _computing(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """What is taken without finding rows; of a region, by its parts."""
-        if kernel.parts:
+        if kernel.price.parts:
             assert isinstance(op, Region)
-            each = zip(op.ops, kernel.parts, strict=True)
+            each = zip(op.ops, kernel.price.parts, strict=True)
             return sum(self._computing(graph, one, part, whole) for one, part in each)
         amounts = features(graph, op, kernel, whole)
-        found = {name: amount for name, amount in amounts.items() if name not in kernel.paid}
-        known = self._family(kernel.costs)
-        if kernel.coding is not None:
+        found = {name: amount for name, amount in amounts.items() if name not in kernel.price.paid}
+        known = self._family(kernel.price.costs)
+        if kernel.price.coding is not None:
             known = {**self.families[CODED], **known}
-        parts = [known, self._family(kernel.more)] if kernel.more else [known]
+        parts = [known, self._family(kernel.price.more)] if kernel.price.more else [known]
         total = _sum(parts, found)
         return total + self._waits(kernel, found) + self._fetches(kernel, total)
 
@@ -98,7 +98,7 @@ class Costs:
         keeps all."""
         if not self.memory.waits:
             return 0.0
-        named = (kernel.costs, kernel.more, CODED if kernel.coding is not None else "")
+        named = (kernel.price.costs, kernel.price.more, CODED if kernel.price.coding is not None else "")
         read = _sum([self.reads.get(name, {}) for name in named], found)
         return self.memory.stream(round(min(read, kernel.constants) if self._keeps(kernel.constants) else read))
 
@@ -196,7 +196,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     known = _known.setdefault(kernel, {})
     if whole not in known:
         found = _features(graph, op, kernel, whole)
-        known[whole] = found if kernel.coding is None else _expanding(found, kernel.coding)
+        known[whole] = found if kernel.price.coding is None else _expanding(found, kernel.price.coding)
     return known[whole]
 
 
@@ -211,7 +211,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
     rows = row_count(shape)
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)
     pixels, multiplied = _pixels(kernel, rows, width, whole)
-    lanes = _up(channels, kernel.lanes)
+    lanes = _up(channels, kernel.price.lanes)
     found = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)
@@ -226,7 +226,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         }
     taps = len(op.reads(graph, 0, 0) or (0,))
     return found | {
-        "product": multiplied * lanes * depth * kernel.density,
+        "product": multiplied * lanes * depth * kernel.price.density,
         "input": pixels * depth or sum(t.size for t in op.activations(graph)),
         "tap": pixels * taps,
         "rest": pixels * taps * (depth / taps % 4),
@@ -238,11 +238,11 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
 def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, int]:
     """Pixels that are computed, and those that take part in multiplications. Blocks of pixels go on from one row to
     the next of those that are computed at once; kernels with higher tiles have blocks of tiles."""
-    if not kernel.whole_tiles:
+    if not kernel.price.whole_tiles:
         return rows * width, rows * width
-    high, wide = kernel.tile
+    high, wide = kernel.price.tile
     at_once = rows if high == 1 else high * _tile_rows(kernel)
-    strip = at_once if whole else kernel.group
+    strip = at_once if whole else kernel.entry.group
     strips = [(strip, rows // strip), (rows % strip, 1)]
     if high == 1:
         pixels = sum(times * _up(n * width, wide) for n, times in strips)
@@ -254,10 +254,10 @@ def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, in
 
 def _left(kernel: Packed, rows: int, width: int, whole: bool) -> int:
     """Pixels that are computed by themselves, by kernels that take several of one row, or of all if they run flat."""
-    if kernel.whole_tiles:
+    if kernel.price.whole_tiles:
         return 0
-    wide = kernel.tile[1]
-    return rows * width % wide if whole and kernel.call is Call.FLAT else rows * (width % wide)
+    wide = kernel.price.tile[1]
+    return rows * width % wide if whole and kernel.entry.call is Call.FLAT else rows * (width % wide)
 
 
 def _tile_rows(kernel: Packed) -> int:

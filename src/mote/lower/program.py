@@ -391,8 +391,8 @@ class _Lowered:
             Form.WHOLE,
             None if isinstance(op, Arrival) else kernel,
             out=self._place(self.plan.place[output.id], output.dtype),
-            scratch=_room(step.scratch_memory, step.scratch, kernel.scratch),
-            sums=_room(step.sums_memory, step.sums, kernel.sums),
+            scratch=_room(step.scratch_memory, step.scratch, kernel.needs.scratch),
+            sums=_room(step.sums_memory, step.sums, kernel.needs.sums),
             counter=counter if len(steps) > 1 else None,
             times=len(steps),
             kind=op.kind,
@@ -406,12 +406,12 @@ class _Lowered:
             return self._control(op, begun, kernel)
         if isinstance(kernel, Offloaded):
             return replace(self._whole(op, begun, step), external=self._external(op, kernel.artifact))
-        if kernel.call is Call.ADDS:
+        if kernel.entry.call is Call.ADDS:
             tensor, taps = op.input(graph), [s.tap for s in steps if s.tap is not None]
             rows = op.reads(graph, 0, 0) or range(row_count(tensor.shape))
             operand = self._operand(tensor, taps, [(rows[tap],) for tap in taps])
             return _turning(replace(begun, form=Form.SUMS, operands=(operand,)), taps)
-        if kernel.call is Call.RING:
+        if kernel.entry.call is Call.RING:
             return replace(begun, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
         return self._whole(op, begun, step) if step.whole else self._rows(op, begun, steps)
 
@@ -423,9 +423,9 @@ class _Lowered:
 
     def _whole(self, op: Op, begun: Instruction, step: Step) -> Instruction:
         graph, kernel = self.plan.graph, step.kernel
-        operands = tuple(Operand(self._tensor(op.input(graph, p))) for p in kernel.operands)
-        ranges = {Call.FLAT: (0, kernel.units), Call.ROWS: (step.rows.lo, step.rows.hi)}
-        lo, hi = ranges.get(kernel.call, (0, 0))
+        operands = tuple(Operand(self._tensor(op.input(graph, p))) for p in kernel.entry.operands)
+        ranges = {Call.FLAT: (0, kernel.entry.units), Call.ROWS: (step.rows.lo, step.rows.hi)}
+        lo, hi = ranges.get(kernel.entry.call, (0, 0))
         out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
         return replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
 
@@ -434,20 +434,20 @@ class _Lowered:
         ys = [y for s in steps for y in range(s.rows.lo, s.rows.hi)]
         ys = ys if group == 1 else sorted(ys)
         begun = _turning(replace(begun, group=group, last=max(ys) + 1), [s.rows.lo for s in steps])
-        inputs = [op.input(graph, p) for p in kernel.operands]
-        reads = [[op.reads(graph, p, y) or () for y in ys] for p in kernel.operands]
-        if kernel.rows and kernel.group > 1:
+        inputs = [op.input(graph, p) for p in kernel.entry.operands]
+        reads = [[op.reads(graph, p, y) or () for y in ys] for p in kernel.entry.operands]
+        if kernel.entry.rows and kernel.entry.group > 1:
             under = self._operand(inputs[0], ys, reads[0], windows=True)
             assert not under.listed and under.spread == 1, "kernels for several rows take plain windows only"
-            under = replace(under, taps=(kernel.group - 1) * under.step + under.taps)
-            return replace(begun, form=Form.ROWS, operands=(under,), hi=kernel.group)
+            under = replace(under, taps=(kernel.entry.group - 1) * under.step + under.taps)
+            return replace(begun, form=Form.ROWS, operands=(under,), hi=kernel.entry.group)
         form, hi = Form.ROW, 0
-        if not kernel.row:
+        if not kernel.entry.row:
             reads = [[(rows or (0,))[:1] for rows in own] for own in reads]
-            units = kernel.units // row_count(op.output(graph).shape)
-            form, hi = Form.EACH, units if kernel.call is Call.FLAT else 1
+            units = kernel.entry.units // row_count(op.output(graph).shape)
+            form, hi = Form.EACH, units if kernel.entry.call is Call.FLAT else 1
         operands = (
-            self._operand(t, ys, own, bool(kernel.row), group > 1) for t, own in zip(inputs, reads, strict=True)
+            self._operand(t, ys, own, bool(kernel.entry.row), group > 1) for t, own in zip(inputs, reads, strict=True)
         )
         return replace(begun, form=form, operands=tuple(operands), hi=hi)
 

@@ -21,7 +21,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.region import Numbers, Region, region_problem
 from mote.graph.tensor import Array
-from mote.kernels.contract import ALIGNMENT, Packed, Refusal
+from mote.kernels.contract import ALIGNMENT, Entry, Needs, Packed, Price, Refusal
 from mote.targets import Target
 from mote.text import did_you_mean
 
@@ -187,14 +187,15 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
     return Offloaded(
         generator.name,
         {},
-        operands=tuple(position for position, _ in region.computed(graph)),
-        scratch=artifact.scratch or None,
-        alignment=max(artifact.alignment, ALIGNMENT),
-        tensor_alignment=max(artifact.alignment, ALIGNMENT),
-        memories=artifact.memories,
+        entry=Entry(operands=tuple(position for position, _ in region.computed(graph))),
+        needs=Needs(
+            scratch=artifact.scratch or None,
+            alignment=max(artifact.alignment, ALIGNMENT),
+            tensor_alignment=max(artifact.alignment, ALIGNMENT),
+            memories=artifact.memories,
+        ),
+        price=Price(cost=artifact.cost, written=artifact.code),
         family=generator.name,
-        cost=artifact.cost,
-        written=artifact.code,
         artifact=artifact,
     )
 

@@ -99,21 +99,21 @@ class _Checker:
         reads = {} if isinstance(op, Arrival) else self._reads(step, op)
         writes = self._writes(step, op)
         self._check_layouts(step, op, where)
-        if step.whole and step.tap is None and step.kernel.call is not Call.RING:
+        if step.whole and step.tap is None and step.kernel.entry.call is not Call.RING:
             for t in (*op.inputs, *op.outputs):
                 self._check_strip(t, where)
         self._check_wanted(step, op, where)
-        for position in step.kernel.together:
+        for position in step.kernel.entry.together:
             self._check_strip(op.inputs[position], where)
         work = []
         if step.scratch is not None:
-            work.append(self._span(step.scratch_memory, step.scratch, step.kernel.scratch or 0, SCRATCH))
-        elif step.kernel.scratch:
+            work.append(self._span(step.scratch_memory, step.scratch, step.kernel.needs.scratch or 0, SCRATCH))
+        elif step.kernel.needs.scratch:
             raise PlanError(f"{where} has no working memory")
         mark = SUMS - op.outputs[0]
-        sums = None if step.sums is None else self._span(step.sums_memory, step.sums, step.kernel.sums, mark)
+        sums = None if step.sums is None else self._span(step.sums_memory, step.sums, step.kernel.needs.sums, mark)
         for offset in (step.scratch, step.sums):
-            if (offset or 0) % (step.kernel.alignment if offset == step.scratch else ALIGNMENT):
+            if (offset or 0) % (step.kernel.needs.alignment if offset == step.scratch else ALIGNMENT):
                 raise PlanError(f"{where}: working memory starts at {offset}")
         for span in reads.values():
             self._read(span, where)
@@ -132,7 +132,7 @@ class _Checker:
 
     def _check_wanted(self, step: Step, op: Op, where: str) -> None:
         """What a kernel asks of the memory of its tensors: an alignment, and which memory it is."""
-        alignment, reached = step.kernel.tensor_alignment, step.kernel.memories
+        alignment, reached = step.kernel.needs.tensor_alignment, step.kernel.needs.memories
         if not step.whole or (alignment <= ALIGNMENT and not reached):
             return
         places = [self.plan.place[t] for t in (*op.inputs, *op.outputs) if t in self.plan.place]
@@ -207,7 +207,7 @@ class _Checker:
             check(plan)
             if not loop or body is op.bodies[-1]:
                 _check_outputs(plan, copies, where, loop=loop)
-            self._check_room(plan, copies, kernel.scratch or 0, where)
+            self._check_room(plan, copies, kernel.needs.scratch or 0, where)
 
     def _check_room(self, plan: Plan, copies: tuple[Copy, ...], scratch: int, where: str) -> None:
         """Working memory holds a body's arena, and what is moved out of the way behind it."""
@@ -268,11 +268,11 @@ class _Checker:
 
     def _check_layouts(self, step: Step, op: Op, where: str) -> None:
         """A kernel finds its inputs and leaves its output in the layout of their buffers."""
-        wrong = self.plan.place[op.outputs[0]].layout != step.kernel.writes
+        wrong = self.plan.place[op.outputs[0]].layout != step.kernel.needs.writes
         wrong = wrong or any(self.plan.place[t].layout != NHWC for t in op.outputs[1:])
         for position, t in enumerate(op.inputs):
             if t in self.plan.place:
-                expected = step.kernel.reads if position == 0 else NHWC
+                expected = step.kernel.needs.reads if position == 0 else NHWC
                 wrong = wrong or self.plan.place[t].layout != expected
         if wrong:
             raise PlanError(f"{where}: the kernel wants another layout than its buffers have")
@@ -292,10 +292,10 @@ class _Checker:
             for (t, r), source in (ranked[k] for k in near):
                 if t in updated:
                     continue
-                if op.bodies or step.kernel.overlays:
+                if op.bodies or step.kernel.needs.overlays:
                     allowed = r == y and self._goes_on_as(step, op, t, made)
                 else:
-                    allowed = _only_at(op, t, step.kernel.in_place) and needed(t).get(r, set()) <= {y}
+                    allowed = _only_at(op, t, step.kernel.needs.in_place) and needed(t).get(r, set()) <= {y}
                 if _meet(out, source) and not (out[:2] == source[:2] and allowed):
                     raise PlanError(f"{where} writes over what it reads")
             if sums and _meet(out, sums) and out[0] != sums[0]:
@@ -305,14 +305,14 @@ class _Checker:
             others = [*reads.values(), *own[:i], *(writes.values() if span[2] == SCRATCH else ())]
             if any(_meet(span, other) for other in others):
                 raise PlanError(f"{where}: working memory overlaps what the step reads or writes")
-        if step.kernel.call is Call.ADDS and sums is None:
+        if step.kernel.entry.call is Call.ADDS and sums is None:
             raise PlanError(f"{where} has no place for its sums")
 
     def _goes_on_as(self, step: Step, op: Op, given: int, made: int) -> bool:
         """Whether an output of control flow, or of a kernel that leaves most of an input as it is, may lie where that
         input does: it begins with what it is given, which it is given as nothing else."""
         same = [p for p, t in op.computed(self.graph) if self.root[t] == self.root[given]]
-        return len(same) == 1 and same[0] in step.kernel.in_place and op.outputs[same[0] : same[0] + 1] == (made,)
+        return len(same) == 1 and same[0] in step.kernel.needs.in_place and op.outputs[same[0] : same[0] + 1] == (made,)
 
     def _made_of(self, step: Step, op: Op, tensor: int) -> dict[int, set[int]]:
         """Which rows of those that a step computes need each row of an input."""

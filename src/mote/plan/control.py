@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import NHWC, Packed, aligned
+from mote.kernels.contract import NHWC, Entry, Needs, Packed, Price, aligned
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.goal import Goal
 from mote.plan.plan import Bodied, Copy, Plan
@@ -59,7 +59,7 @@ class Bodies(Offers):
             return []
         if (ops, how) not in self._bodied:
             found = [self._kernel(op, how, least) for least in ([True] if self.goal.least else [False, True])]
-            sizes = {kernel.scratch: kernel for kernel in reversed(found)}
+            sizes = {kernel.needs.scratch: kernel for kernel in reversed(found)}
             self._bodied[ops, how] = list(sizes.values())
         return self._bodied[ops, how]
 
@@ -75,14 +75,16 @@ class Bodies(Offers):
         return Bodied(
             op.kind.lower(),
             {},
-            operands=tuple(range(len(op.inputs))),
-            scratch=scratch,
-            in_place=tuple(range(len(op.made))) if isinstance(op, While) else (),
+            entry=Entry(operands=tuple(range(len(op.inputs)))),
+            needs=Needs(
+                scratch=scratch,
+                in_place=tuple(range(len(op.made))) if isinstance(op, While) else (),
+                alignment=max(_alignment(plan) for plan in plans),
+            ),
+            price=Price(cost=turns * sum(taken) if isinstance(op, While) else max(taken)),
             plans=plans,
             copies=copies,
-            alignment=max(_alignment(plan) for plan in plans),
             family=op.kind.lower(),
-            cost=turns * sum(taken) if isinstance(op, While) else max(taken),
         )
 
     def _goal(self, op: Control, body: Graph, least: bool) -> Goal:
@@ -124,7 +126,7 @@ def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
 
 def _alignment(plan: Plan) -> int:
     """The alignment of a body's arena."""
-    inner = [steps[0].kernel.alignment for _, steps in plan.works]
+    inner = [steps[0].kernel.needs.alignment for _, steps in plan.works]
     computed = (t for t in plan.graph.tensors.values() if t.data is None)
     return max([alignment_of(computed), *inner])
 

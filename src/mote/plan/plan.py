@@ -195,7 +195,7 @@ class Plan:
     def alignment(self) -> int:
         """What the addresses of the arenas must be multiples of."""
         kernels = [step.kernel for step in self.steps]
-        return max([ARENA_ALIGNMENT, *(max(k.alignment, k.tensor_alignment) for k in kernels)])
+        return max([ARENA_ALIGNMENT, *(max(k.needs.alignment, k.needs.tensor_alignment) for k in kernels)])
 
     @property
     def peak(self) -> int:
@@ -250,7 +250,7 @@ class Plan:
         first = steps[0]
         if isinstance(self.op(first), Arrival):
             return Runs.INPUT
-        if first.kernel.call is Call.ADDS:
+        if first.kernel.entry.call is Call.ADDS:
             return Runs.SUMS
         return Runs.WHOLE if first.whole or len(steps) == 1 else Runs.ROWS
 
@@ -325,7 +325,7 @@ class Plan:
     @property
     def taps(self) -> int:
         """The most row pointers that a kernel is given."""
-        return max((s.kernel.taps for plan in self.all for s in plan.steps), default=0)
+        return max((s.kernel.entry.taps for plan in self.all for s in plan.steps), default=0)
 
     @property
     def all(self) -> list[Plan]:

@@ -164,7 +164,7 @@ class Planner:
         selection = self.selection(ROOMY)
         if self.how.optimize is Policy.SIZE:
             return [LEAN]
-        groups = {k.group for ops in selection.ops for k in selection.offered(ops)}
+        groups = {k.entry.group for ops in selection.ops for k in selection.offered(ops)}
         ways = [ROOMY, *(Way(group=n) for n in sorted(groups) if n > 1)]
         fused = [
             way

@@ -111,13 +111,13 @@ def test_one_mistake_ends_the_inference(plan: str, tmp_path: Path) -> None:
 def test_several_rows_at_once(place: str, tmp_path: Path) -> None:
     """A kernel that computes rows one below the other in one call, and a byte before or behind what it writes."""
     compiled = compile(DIGITS, target="cortex-m4", red_zones=True)
-    step = next(s for s in compiled.plan.steps if s.kernel.rows and s.kernel.group > 1 and not s.whole)
+    step = next(s for s in compiled.plan.steps if s.kernel.entry.rows and s.kernel.entry.group > 1 and not s.whole)
     row = compiled.plan.place[compiled.plan.op(step).outputs[0]].row_bytes
-    byte = place.format(scratch=step.scratch, size=step.kernel.scratch, row=row)
+    byte = place.format(scratch=step.scratch, size=step.kernel.needs.scratch, row=row)
     mistake = f"{byte} = (int8_t)({byte} ^ 1);" if byte else ""
     compiled.write(tmp_path)
     source = tmp_path / "digits.c"
-    text, calls = re.subn(rf"mote_{step.kernel.rows}\(.*\);", rf"\g<0> {mistake}", source.read_text())
+    text, calls = re.subn(rf"mote_{step.kernel.entry.rows}\(.*\);", rf"\g<0> {mistake}", source.read_text())
     assert calls == 1
     source.write_text(text)
     (tmp_path / "main.c").write_text(RUN.replace("keywords", "digits").replace("KEYWORDS", "DIGITS"))

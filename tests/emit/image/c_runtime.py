@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import mote
-from mote.execute.host_runtime import HostMemory, Needs, Problem, TensorInfo
+from mote.execute.host_runtime import ArenaNeeds, HostMemory, Problem, TensorInfo
 from mote.kernels import library
 
 TOP = Path(mote.__file__).parent
@@ -41,8 +41,8 @@ class Library:
         self.c.mote_output_count.restype = ctypes.c_size_t
         self.c.mote_status_text.restype = ctypes.c_char_p
 
-    def needs(self, image: bytes) -> tuple[int, Needs]:
-        found, kept = Needs(), _words(image)
+    def needs(self, image: bytes) -> tuple[int, ArenaNeeds]:
+        found, kept = ArenaNeeds(), _words(image)
         return self.c.mote_needs(
             kept.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(len(image)), ctypes.byref(found)
         ), found
@@ -63,7 +63,7 @@ class Model:
         self.it = ctypes.create_string_buffer(256)
         self.image, self.problem = _words(image), Problem()
         status, needs = library.needs(image)
-        needs = needs if status == OK else Needs()
+        needs = needs if status == OK else ArenaNeeds()
         state = given.get("state", _words(needs.state))
         more = needs.state if state is None else 0
         arenas = [_words(n + more * (i == 0)) for i, n in enumerate(needs.arena)]

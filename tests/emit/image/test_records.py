@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mote.emit.image.kernels import KernelRecord, merged, record
-from mote.kernels.contract import Call, Instance, Packed
+from mote.kernels.contract import Call, Entry, Instance, Needs, Packed
 from mote.kernels.structs import fields, words
 
 WINDOW = "rows.in_rows,rows.out_rows,rows.in_stride,rows.out_stride,rows.taps,rows.step,rows.spread,rows.pad"
@@ -17,7 +17,7 @@ WINDOW = "rows.in_rows,rows.out_rows,rows.in_stride,rows.out_stride,rows.taps,ro
 
 def packed(**changes: object) -> Packed:
     params = {"scale": 2, "zero": -1}
-    return replace(Packed("quantize_f32_s8", params, Call.FLAT, headers=("quantize",)), **changes)  # type: ignore[arg-type]
+    return replace(Packed("quantize_f32_s8", params, Entry(Call.FLAT), headers=("quantize",)), **changes)  # type: ignore[arg-type]
 
 
 def test_fields_stand_in_the_order_of_c_with_nested_structs_in_place() -> None:
@@ -56,10 +56,8 @@ def test_parameters_are_words_in_the_order_of_the_struct_whatever_was_named() ->
 def test_records_are_read_back_as_they_were_written() -> None:
     made = packed(
         instances=(Instance("MOTE_X", ("a", 3), ("nop",), (7,)),),
-        row="quantize_row",
-        row_index=True,
-        scratch=8,
-        alignment=8,
+        entry=Entry(Call.FLAT, row="quantize_row", row_index=True),
+        needs=Needs(scratch=8, alignment=8),
     )
     found = record(made)
     assert KernelRecord.from_json(found.to_json()) == found
@@ -67,7 +65,10 @@ def test_records_are_read_back_as_they_were_written() -> None:
 
 
 def test_a_record_with_more_functions_covers_one_with_fewer() -> None:
-    few, many = record(packed()), record(packed(row="quantize_row", row_index=True, rows="quantize_rows"))
+    few, many = (
+        record(packed()),
+        record(packed(entry=Entry(Call.FLAT, row="quantize_row", row_index=True, rows="quantize_rows"))),
+    )
     assert many.covers(few) and not few.covers(many)
     assert merged([few, many]) == merged([many, few]) == [many]
     with pytest.raises(ValueError, match="two kernels have the name"):

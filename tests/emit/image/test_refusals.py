@@ -10,7 +10,7 @@ import numpy as np
 
 from mote.emit.image import format
 from mote.emit.image.format import Feature
-from mote.execute.host_runtime import Needs
+from mote.execute.host_runtime import ArenaNeeds
 from tests.emit.image.c_runtime import BAD_IMAGE, NO_KERNEL, OK, SOURCES, UNSUPPORTED, Library, Model, built
 from tests.emit.image.handmade import every_form, patched, patched_params, pushed
 
@@ -231,10 +231,12 @@ def test_what_is_no_image_at_all(library: Library) -> None:
         (begin, 191, BAD_IMAGE),
         (begin, SIZE - 1, BAD_IMAGE),
     ):
-        found = library.c.mote_needs(ctypes.c_void_p(at), ctypes.c_size_t(nbytes), ctypes.byref(Needs()))
+        found = library.c.mote_needs(ctypes.c_void_p(at), ctypes.c_size_t(nbytes), ctypes.byref(ArenaNeeds()))
         assert found == status
     memory.view(np.uint32)[2] = 1 << 31
-    assert library.c.mote_needs(ctypes.c_void_p(begin), ctypes.c_size_t(1 << 32), ctypes.byref(Needs())) == BAD_IMAGE
+    assert (
+        library.c.mote_needs(ctypes.c_void_p(begin), ctypes.c_size_t(1 << 32), ctypes.byref(ArenaNeeds())) == BAD_IMAGE
+    )
 
 
 def test_a_runtime_for_aligned_words_takes_only_such_images(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def nth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Operators get the n-th of their kernels with coded weights, where they have some."""
 
     def pick(kernels: Sequence[Packed]) -> Packed:
-        coded = [k for k in kernels if k.coding is not None]
+        coded = [k for k in kernels if k.price.coding is not None]
         return coded[request.param % len(coded)] if coded else kernels[0]
 
     def smallest(self: Selection, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
@@ -141,7 +141,7 @@ def mixed() -> st.SearchStrategy[bytes]:
 
 
 def is_coded(compiled: Compiled) -> bool:
-    return any(step.kernel.coding is not None for step in compiled.plan.steps)
+    return any(step.kernel.price.coding is not None for step in compiled.plan.steps)
 
 
 @needs_litert
@@ -219,7 +219,7 @@ def test_weights_that_compress_take_less_flash(spread: str, monkeypatch: pytest.
     assert is_coded(coded) and not is_coded(plain)
     before, after = (run.run(c).flash for c in (plain, coded))
     assert after.total < 0.65 * before.total
-    kernels = {step.kernel.name for step in coded.plan.steps if step.kernel.coding is not None}
+    kernels = {step.kernel.name for step in coded.plan.steps if step.kernel.price.coding is not None}
     assert after.code is not None and before.code is not None
     assert after.code - before.code <= flash.DECODER + flash.DECODING * len(kernels)
     assert verify(coded, 3).passed
@@ -265,5 +265,5 @@ def test_convolutions_by_rows_are_not_coded(monkeypatch: pytest.MonkeyPatch) -> 
     """Every row would decode all weights again."""
     monkeypatch.setattr(select, "MOST_DECODING", 1 << 30)
     compiled = compile(network("sparse"), target="cortex-m4", optimize="size", step="row")
-    coded = [compiled.plan.op(step).kind for step in compiled.plan.steps if step.kernel.coding is not None]
+    coded = [compiled.plan.op(step).kind for step in compiled.plan.steps if step.kernel.price.coding is not None]
     assert coded == ["FULLY_CONNECTED"]

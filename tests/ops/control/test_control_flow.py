@@ -614,7 +614,7 @@ def corrupted() -> Iterator[tuple[str, Plan]]:
         steps = [replace(s, kernel=replace(kernel, **fields)) if s is step else s for s in plan.steps]
         return replace(plan, steps=tuple(steps))
 
-    yield "a body needs", changed(scratch=(kernel.scratch or 0) - 4)
+    yield "a body needs", changed(needs=replace(kernel.needs, scratch=(kernel.needs.scratch or 0) - 4))
     yield "plans for", changed(plans=kernel.plans[:1], copies=kernel.copies[:1])
     yield "another body's", changed(plans=(kernel.plans[1], kernel.plans[1]))
     yield "does not get where it belongs", changed(copies=((), copies[1:]))
@@ -624,7 +624,7 @@ def corrupted() -> Iterator[tuple[str, Plan]]:
         "no place of its own",
         changed(copies=((), tuple(replace(c, by_way=None if c.by_way is None else 0) for c in copies))),
     )
-    yield "writes over what it reads", changed(in_place=())
+    yield "writes over what it reads", changed(needs=replace(kernel.needs, in_place=()))
 
 
 def test_the_checker_sees_what_is_wrong_with_bodies() -> None:

@@ -150,7 +150,7 @@ def test_a_table_stands_for_a_chain() -> None:
     values = np.random.default_rng(0).integers(-128, 128, 300).astype(np.int8)
     assert np.array_equal(fused.evaluate({x: values})[z], g.evaluate({x: values})[z])
     kernel = first(fused)
-    assert (kernel.name, kernel.units, kernel.in_place) == ("lut_s8", 300, (0,))
+    assert (kernel.name, kernel.entry.units, kernel.needs.in_place) == ("lut_s8", 300, (0,))
     assert "TABLE(%0)" in fused.text()
 
 

@@ -248,7 +248,7 @@ def computed_alone(g: Graph, inputs: list[Array], folder: Path) -> Array:
     needs("cc")
     subprocess.run(["cc", "-shared", "-fPIC", *KERNELS, str(source), "-o", str(shared)], check=True)
     out = np.zeros(op.output(g).shape, op.output(g).dtype.numpy)
-    pointers = [inputs[i].ctypes.data_as(ctypes.c_void_p) for i in kernel.operands]
+    pointers = [inputs[i].ctypes.data_as(ctypes.c_void_p) for i in kernel.entry.operands]
     for row in reversed(range(row_count(out.shape))):
         ctypes.CDLL(str(shared)).rows(*pointers, out.ctypes.data_as(ctypes.c_void_p), row, row + 1)
     return out

@@ -98,7 +98,7 @@ def test_rows(dtype: str) -> None:
     layers += [Config("ARG_MIN", dtype, shape, 3), Config("TOPK_V2", dtype, shape, 3)]
     layers += [Config("CUMSUM", dtype, shape, axis) for axis in (2, 3) if dtype == "float32"]
     compiled = check(model(*layers, shared=True), inputs=4, input="rows", least_ram=True)
-    assert {Call.ADDS, Call.FLAT} <= {step.kernel.call for step in compiled.plan.steps}
+    assert {Call.ADDS, Call.FLAT} <= {step.kernel.entry.call for step in compiled.plan.steps}
 
 
 def test_segmentation_keeps_no_image() -> None:

@@ -116,7 +116,7 @@ def test_rows_and_running_sums(kind: str, dtype: str) -> None:
     forms = [(axes, keep) for axes in ((1, 2), (3,), (1,), (1, 3), (1, 2, 3)) for keep in (False, True)]
     layers = [Config(kind, dtype, (1, 6, 5, 3), axes, keep, *QUANTS.get(dtype, ())) for axes, keep in forms]
     compiled = check(model(*layers, shared=True), inputs=4, input="rows")
-    assert {Call.ADDS, Call.FLAT} <= {step.kernel.call for step in compiled.plan.steps}
+    assert {Call.ADDS, Call.FLAT} <= {step.kernel.entry.call for step in compiled.plan.steps}
 
 
 @pytest.mark.parametrize(("kind", "sum_bytes"), [("SUM", 4), ("REDUCE_MAX", 1)])

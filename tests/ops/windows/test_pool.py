@@ -109,7 +109,7 @@ def test_running_sums_of_int16(kind: str) -> None:
         "scale": 1e-4,
     }
     compiled = check(model([layer]), inputs=5, input="rows")
-    assert {step.kernel.call for step in compiled.plan.steps if step.tap is not None} == {Call.ADDS}
+    assert {step.kernel.entry.call for step in compiled.plan.steps if step.tap is not None} == {Call.ADDS}
 
 
 def test_on_a_core() -> None:

@@ -134,7 +134,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "tap": s.tap,
                 "scratch": None
                 if s.scratch is None
-                else {"memory": s.scratch_memory, "offset": s.scratch, "bytes": s.kernel.scratch},
+                else {"memory": s.scratch_memory, "offset": s.scratch, "bytes": s.kernel.needs.scratch},
                 "live": memory.live[i],
             }
             for i, s in enumerate(plan.steps)

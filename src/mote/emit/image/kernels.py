@@ -133,15 +133,15 @@ def record(packed: Packed) -> KernelRecord:
     return KernelRecord(
         packed.name,
         packed.headers,
-        packed.call,
-        len(packed.operands),
-        packed.scratch is not None,
+        packed.entry.call,
+        len(packed.entry.operands),
+        packed.needs.scratch is not None,
         fields,
-        packed.row,
-        packed.rows,
-        packed.row_index and bool(packed.row),
-        packed.moves,
-        packed.alignment,
+        packed.entry.row,
+        packed.entry.rows,
+        packed.entry.row_index and bool(packed.entry.row),
+        packed.entry.moves,
+        packed.needs.alignment,
         packed.instances,
     )
 
@@ -154,5 +154,5 @@ def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
     return [by_id[key] for key in sorted(by_id)]
 
 
-ANY = Fixed(lambda packed: "its code would be that of one model" if packed.written else "")
+ANY = Fixed(lambda packed: "its code would be that of one model" if packed.price.written else "")
 """All kernels, except those with code specialized for one model."""

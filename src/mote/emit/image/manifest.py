@@ -48,8 +48,10 @@ class Manifest:
         own = self.by_id.get(wanted.id)
         if own is None or not own.covers(wanted):
             return f"{self.where} has no kernel '{packed.name}'"
-        if packed.taps > self.limits.taps:
-            return f"{self.where} takes windows of at most {self.limits.taps} rows, and this one has {packed.taps}"
+        if packed.entry.taps > self.limits.taps:
+            return (
+                f"{self.where} takes windows of at most {self.limits.taps} rows, and this one has {packed.entry.taps}"
+            )
         return ""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.kernels.contract import OTHER_F32, Call, Packed, Params, Refusal, View
+from mote.kernels.contract import OTHER_F32, Call, Entry, Needs, Packed, Params, Price, Refusal, View
 from mote.kernels.pack.broadcast import broadcast
 from mote.kernels.pack.requantize.add import AddPrecision, affine
 from mote.ops.common import int8_range
@@ -22,12 +22,21 @@ def elementwise(view: View, name: str, params: Callable[[Order], Params], beats:
     g, op = view.graph, view.op
     a, b, y = op.input(g).shape, op.input(g, 1).shape, view.output
     if a == b:
-        return Packed(name, params((0, 1)), Call.FLAT, y.size, (0, 1), in_place=(0, 1), beats=beats)
+        return Packed(
+            name, params((0, 1)), Entry(Call.FLAT, y.size, operands=(0, 1)), Needs(in_place=(0, 1)), beats=beats
+        )
     order, walk = broadcast(y.shape, a, b)
     stem, suffix = name.rsplit("_", 1)
     both: Params = {"walk": walk, stem: params(order)}
     costs = OTHER_F32 if suffix == "f32" else f"{stem}_rows"
-    return Packed(f"{stem}_rows_{suffix}", both, Call.ROWS, operands=order, in_place=(0, 1), beats=beats, costs=costs)
+    return Packed(
+        f"{stem}_rows_{suffix}",
+        both,
+        Entry(Call.ROWS, operands=order),
+        Needs(in_place=(0, 1)),
+        Price(costs=costs),
+        beats=beats,
+    )
 
 
 def one_step(view: View, name: str, precision: AddPrecision, beats: tuple[str, ...]) -> Packed | Refusal:

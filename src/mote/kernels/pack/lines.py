@@ -8,7 +8,18 @@ from zlib import crc32
 
 from mote.graph import Graph, Op
 from mote.graph.rows import row_count
-from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
+from mote.kernels.contract import (
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Refusal,
+    View,
+    aligned,
+)
 from mote.kernels.pack.elements import CTYPES
 from mote.ops.reductions.fused_last_axis import Lines
 
@@ -28,10 +39,8 @@ def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] =
     return Packed(
         name,
         made.params,
-        Call.FLAT,
-        view.output.size // size,
-        scratch=aligned(max(made.top, 1) * view.input.dtype.itemsize),
-        in_place=(0,),
+        Entry(Call.FLAT, view.output.size // size),
+        Needs(scratch=aligned(max(made.top, 1) * view.input.dtype.itemsize), in_place=(0,)),
         instances=(*made.instances, Instance("MOTE_LINES", (name, *arguments), facts=made.facts)),
         beats=beats,
     )
@@ -42,7 +51,7 @@ def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
     computing = [kernel for kernel in kernels if kernel.call is None and kernel.computed(view)]
     found = [packed for kernel in computing if not isinstance(packed := kernel.bind(view), Refusal)]
     beaten = {name for packed in found for name in packed.beats}
-    return next((p for p in found if p.family not in beaten and p.scratch is None), None)
+    return next((p for p in found if p.family not in beaten and p.needs.scratch is None), None)
 
 
 @dataclass
@@ -67,11 +76,13 @@ class _Made:
         self.params[f"s{step}"] = packed.params
         self.fields.append(f"mote_{packed.name}_t s{step}")
         self.instances += [i for i in packed.instances if i not in self.instances]
-        given = [self._operand(op, position, step) for position in packed.operands]
+        given = [self._operand(op, position, step) for position in packed.entry.operands]
         out = self._output(op, packed)
         self.checks.append(self._check(op, packed, step))
-        count = {Call.FLAT: f", {packed.units}", Call.ROWS: f", 0, {row_count(op.output(self.graph).shape)}"}
-        self.calls.append(f"mote_{packed.name}(&p->s{step}, {', '.join(given)}, {out}{count.get(packed.call, '')})")
+        count = {Call.FLAT: f", {packed.entry.units}", Call.ROWS: f", 0, {row_count(op.output(self.graph).shape)}"}
+        self.calls.append(
+            f"mote_{packed.name}(&p->s{step}, {', '.join(given)}, {out}{count.get(packed.entry.call, '')})"
+        )
 
     @property
     def facts(self) -> tuple[str | int, ...]:
@@ -80,9 +91,11 @@ class _Made:
 
     def _check(self, op: Op, packed: Packed, step: int) -> str:
         """Whether the parameters of a step fit its operands, of which there are two at most, and its output."""
-        bytes_of = [op.input(self.graph, position).nbytes for position in packed.operands]
+        bytes_of = [op.input(self.graph, position).nbytes for position in packed.entry.operands]
         given = (*bytes_of, *(0,) * (2 - len(bytes_of)), op.output(self.graph).nbytes)
-        asked = {Call.FLAT: packed.units, Call.ROWS: row_count(op.output(self.graph).shape)}.get(packed.call, 0)
+        asked = {Call.FLAT: packed.entry.units, Call.ROWS: row_count(op.output(self.graph).shape)}.get(
+            packed.entry.call, 0
+        )
         room = ", ".join(map(str, ("&step", "room", *given, asked)))
         return f"mote_{packed.name}_fits(&p->s{step}, mote_line_room({room}))"
 
@@ -103,7 +116,7 @@ class _Made:
             return "out"
         later = self.graph.ops[self.graph.ops.index(op) + 1 :]
         live = {t for t in self.places if any(t in other.inputs for other in later)}
-        over = (self.graph.tensors[op.inputs[position]] for position in packed.in_place)
+        over = (self.graph.tensors[op.inputs[position]] for position in packed.needs.in_place)
         free = [t for t in over if t.id in self.places and t.id not in live and t.size == y.size]
         kept = {t: self.places[t] for t in self.places if t in live or t in op.inputs}
         place = self.places[free[0].id] if free else self._room(y.size, kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mote.kernels.contract import Packed, Params, View
+from mote.kernels.contract import Entry, Needs, Packed, Params, View
 from mote.kernels.pack.params import scale_params
 from mote.kernels.pack.weights.matrix import Matrix
 from mote.ops.recurrent.lstm import LstmLayer
@@ -64,7 +64,7 @@ def lstm(view: View, name: str, matrices: Mapping[int, Params], more: int = 0) -
     if PROJECTION in matrices:
         params |= _projection(view, matrices[PROJECTION])
     room = (7 if PROJECTION in matrices else 6) * lstm_cells(view) + more
-    return Packed(name, params, operands=OPERANDS, scratch=room)
+    return Packed(name, params, Entry(operands=OPERANDS), Needs(scratch=room))
 
 
 def _cell_params(view: View, *, projected: bool) -> Params:

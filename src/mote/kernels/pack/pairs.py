@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mote.graph import Tensor
 from mote.graph.types import Activation
-from mote.kernels.contract import Call, Instance, Packed, Params, View
+from mote.kernels.contract import Call, Entry, Instance, Needs, Packed, Params, View
 from mote.kernels.pack.broadcast import pairs
 from mote.kernels.pack.elements import CTYPES, SUFFIXES
 from mote.kernels.pack.params import scale_params
@@ -24,9 +24,11 @@ def pair_kernel(view: View, stem: str, macro: str, arguments: Sequence[str], par
     instances = (Instance(macro, (name, *arguments)),)
     over = tuple(p for p, t in enumerate((a, b)) if t.shape == y.shape and t.dtype.itemsize == y.dtype.itemsize)
     if a.shape == b.shape:
-        return Packed(name, params, Call.FLAT, y.size, (0, 1), in_place=over, instances=instances)
+        return Packed(
+            name, params, Entry(Call.FLAT, y.size, operands=(0, 1)), Needs(in_place=over), instances=instances
+        )
     both: Params = {"pairs": pairs(y.shape, a.shape, b.shape), "each": params}
-    return Packed(f"{name}_rows", both, Call.ROWS, operands=(0, 1), in_place=over, instances=instances)
+    return Packed(f"{name}_rows", both, Entry(Call.ROWS, operands=(0, 1)), Needs(in_place=over), instances=instances)
 
 
 def plain_kernel(view: View, stem: str, of: str, struct: str = "mote_nothing_t", params: Params = NOTHING) -> Packed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.tensor import Array
-from mote.kernels.contract import Packed, Params, Refusal, View
+from mote.kernels.contract import Entry, Needs, Packed, Params, Refusal, View
 from mote.kernels.pack.params import scale_params
 from mote.kernels.pack.weights.matrix import Matrix
 from mote.ops.recurrent.svdf import STATE, Svdf
@@ -34,7 +34,9 @@ def svdf(view: View, name: str, filters: Params, scratch: int | None = None) -> 
     """The int8 kernel with the filters' weights in its own order and a state of 16 bits."""
     if view.the(Svdf).small_state(view.graph):
         return Refusal("the state is int8")
-    return Packed(name, {**_layer(view, filters), "bias": _starts(view)}, operands=(0, STATE), scratch=scratch)
+    return Packed(
+        name, {**_layer(view, filters), "bias": _starts(view)}, Entry(operands=(0, STATE)), Needs(scratch=scratch)
+    )
 
 
 def svdf_state8(view: View, name: str, filters: Params, scratch: int | None = None) -> Packed | Refusal:
@@ -43,7 +45,7 @@ def svdf_state8(view: View, name: str, filters: Params, scratch: int | None = No
     if not op.small_state(view.graph):
         return Refusal("the state is int16")
     params = {**_layer(view, filters), "start": _starts(view), "kept_zero": op.input(view.graph, STATE).zero_point}
-    return Packed(name, params, operands=(0, STATE), scratch=scratch)
+    return Packed(name, params, Entry(operands=(0, STATE)), Needs(scratch=scratch))
 
 
 def _layer(view: View, filters: Params) -> Params:

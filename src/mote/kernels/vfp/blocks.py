@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Refusal, View, units_of
+from mote.kernels.contract import FLOAT32, Call, Entry, Kernel, Packed, Price, Refusal, View, units_of
 from mote.kernels.pack.weights.interleave4 import BLOCK, by_channels
 from mote.kernels.portable.matrix.fully_connected import real_params as vector_params
 from mote.kernels.portable.matrix.fully_connected import vectors
@@ -24,7 +24,9 @@ def _conv2d(view: View) -> Packed | Refusal:
         return FEW
     params = conv_params(view) | {"weights": by_channels(w.reshape(len(w), -1))}
     taps, tile = op.vertical.kernel, (1, BLOCK)
-    return Packed("conv2d_blocks_f32", params, Call.ROWS, row="conv2d_blocks_f32_row", taps=taps, tile=tile)
+    return Packed(
+        "conv2d_blocks_f32", params, Entry(Call.ROWS, row="conv2d_blocks_f32_row", taps=taps), price=Price(tile=tile)
+    )
 
 
 def _pointwise(view: View) -> Packed | Refusal:
@@ -41,7 +43,7 @@ def _pointwise(view: View) -> Packed | Refusal:
         "weights": by_channels(w.reshape(len(w), -1)),
     }
     pixels = units_of(view.output.shape, len(w))
-    return Packed("pointwise_blocks_f32", params, Call.FLAT, pixels, tile=(1, BLOCK))
+    return Packed("pointwise_blocks_f32", params, Entry(Call.FLAT, pixels), price=Price(tile=(1, BLOCK)))
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
@@ -49,7 +51,7 @@ def _fully_connected(view: View) -> Packed | Refusal:
     if len(w) < BLOCK:
         return FEW
     params = vector_params(view) | {"weights": by_channels(w)}
-    return Packed("pointwise_blocks_f32", params, Call.FLAT, vectors(view), tile=(1, BLOCK))
+    return Packed("pointwise_blocks_f32", params, Entry(Call.FLAT, vectors(view)), price=Price(tile=(1, BLOCK)))
 
 
 def _depthwise(view: View) -> Packed | Refusal:
@@ -62,7 +64,12 @@ def _depthwise(view: View) -> Packed | Refusal:
     names = ("rows", "cols", "channels", "low", "high", "bias")
     params = {name: known[name] for name in names} | {"weights": by_channels(w.reshape(-1, w.shape[2]).T)}
     taps, tile = op.vertical.kernel, (1, BLOCK)
-    return Packed("depthwise_blocks_f32", params, Call.ROWS, row="depthwise_blocks_f32_row", taps=taps, tile=tile)
+    return Packed(
+        "depthwise_blocks_f32",
+        params,
+        Entry(Call.ROWS, row="depthwise_blocks_f32_row", taps=taps),
+        price=Price(tile=tile),
+    )
 
 
 FPU = frozenset({"fpu"})

@@ -89,7 +89,7 @@ class Arrangement:
         another."""
         self.scratch: dict[int, int] = {}
         """The item of an operator's working memory."""
-        windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.call is Call.RING]
+        windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.entry.call is Call.RING]
         stores = [rows.stores[rows.store_of[r]] for r in windows]
         self.rings = {(store.memory, store.kept): n for n, store in enumerate(stores)}
         """The numbers of the ring buffers, by where they lie."""
@@ -139,13 +139,13 @@ class Arrangement:
         """One place for each operator's working memory, taken only while the operator runs."""
         steps: dict[int, list[int]] = {}
         for step, kernel in enumerate(self.kernels):
-            if kernel.scratch:
+            if kernel.needs.scratch:
                 steps.setdefault(self.runs[step].node.op, []).append(step)
         for op, found in steps.items():
-            nbytes = self.kernels[found[0]].scratch or 0
+            nbytes = self.kernels[found[0]].needs.scratch or 0
             self.scratch[op] = len(self.items)
             pieces = tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(found))
-            self.items.append(Item(pieces, self.kernels[found[0]].alignment))
+            self.items.append(Item(pieces, self.kernels[found[0]].needs.alignment))
 
     def overlays(self) -> Overlays:
         """What each step may write over: rows that it reads last, each under the row that is made from it; sums that it
@@ -157,7 +157,7 @@ class Arrangement:
             for w, r in (*run.node.pairs, *matched):
                 (a, i, _), (b, j, _) = self.home[w], self.home[r]
                 p, q = self.items[a].pieces[i], self.items[b].pieces[j]
-                sums = self.kernels[step].call is Call.ADDS
+                sums = self.kernels[step].entry.call is Call.ADDS
                 if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
                     found.setdefault((a, b), set()).add((i, j))
                     found.setdefault((b, a), set()).add((j, i))
@@ -178,8 +178,8 @@ class Arrangement:
         self, i: int, run: Run, buffers: tuple[Buffer, ...], offsets: Sequence[int], memory: Sequence[int]
     ) -> Step:
         work = self.rows.works[run.node.op]
-        sums = self.rows.sums.get(run.node.op) if self.kernels[i].call is Call.ADDS else None
-        scratch = self.scratch[run.node.op] if self.kernels[i].scratch else None
+        sums = self.rows.sums.get(run.node.op) if self.kernels[i].entry.call is Call.ADDS else None
+        scratch = self.scratch[run.node.op] if self.kernels[i].needs.scratch else None
         return Step(
             work.ops,
             self.kernels[i],

@@ -87,7 +87,7 @@ def _within(ram: int | None, plan: Plan) -> Plan:
 def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
     """The plan with a memory for everything: the fastest if it holds all."""
     plan = draft.plan
-    restricted = any(step.kernel.memories for step in plan.steps)
+    restricted = any(step.kernel.needs.memories for step in plan.steps)
     if plan.arena <= room(memories[0]) and not restricted:
         return replace(plan, memories=(memories[0],))
     found = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps])
@@ -198,13 +198,15 @@ def _allowed(draft: Draft, found: Arrangement) -> dict[int, frozenset[str]]:
     """The memories that items may lie in, where a kernel reaches some only."""
     rows, allowed = draft.rows, dict[int, frozenset[str]]()
     for run, step in zip(draft.schedule.runs, draft.plan.steps, strict=True):
-        if step.kernel.memories:
+        if step.kernel.needs.memories:
             op = rows.works[run.node.op].op
             stores = {rows.place[t] for t in (*op.inputs, *op.outputs) if t in rows.place}
             touched = {found.home[r][0] for s in stores for r in rows.stores[s].ids if r in found.home}
-            touched |= {found.scratch[run.node.op]} if step.kernel.scratch else set()
+            touched |= {found.scratch[run.node.op]} if step.kernel.needs.scratch else set()
             for item in touched:
-                allowed[item] = frozenset(step.kernel.memories) & allowed.get(item, frozenset(step.kernel.memories))
+                allowed[item] = frozenset(step.kernel.needs.memories) & allowed.get(
+                    item, frozenset(step.kernel.needs.memories)
+                )
     return allowed
 
 
@@ -230,7 +232,7 @@ def _accesses(draft: Draft, found: Arrangement) -> Counter[int]:
                 total[found.home[r][0]] += rows.size[r]
         for r in reads:
             total[found.home[r][0]] += rows.size[r] * times.get(r, 1)
-        inner = found.scratch.get(run.node.op) if step.kernel.scratch else None
+        inner = found.scratch.get(run.node.op) if step.kernel.needs.scratch else None
         if inner is None and reads:
             inner = found.home[reads[0]][0]
         op = rows.works[run.node.op].op

@@ -197,7 +197,7 @@ class Lane:
         ops = self.rows.works[work].ops
         for k in self._offered(work, whole):
             cost = 0.0 if ops[0] < 0 else self.selection.cost(ops, k, whole)
-            yield k.name, k.call, k.group, k.tile, k.scratch, k.own_flash, cost
+            yield k.name, k.entry.call, k.entry.group, k.price.tile, k.needs.scratch, k.own_flash, cost
 
     def _sketched(self, node: RowNode | None) -> tuple[object, ...] | None:
         """What a node does, whatever the numbers of rows and operators are."""
@@ -234,7 +234,7 @@ class Lane:
                 yield Choice(kernel, 0, 0, 0.0)
                 continue
             price = round(selection.price(ops, kernel, whole, rate))
-            yield Choice(kernel, kernel.scratch or 0, price, selection.cost(ops, kernel, whole))
+            yield Choice(kernel, kernel.needs.scratch or 0, price, selection.cost(ops, kernel, whole))
 
     def _offered(self, work: int, whole: bool) -> list[Packed]:
         """The candidate kernels of an operator."""

@@ -17,7 +17,7 @@ from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, Region, joined
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Shape, Tensor
-from mote.kernels.contract import ALIGNMENT, NHWC, Call, Layout, Packed, aligned
+from mote.kernels.contract import ALIGNMENT, NHWC, Call, Entry, Layout, Packed, aligned
 
 KEPT = -1
 """The memory of what is kept from one inference to the next, which is no arena."""
@@ -38,7 +38,7 @@ class Arrival(Op):
     """A row of the model's input that the caller hands over (`--input rows`)."""
 
     kind = "INPUT"
-    kernel: ClassVar[Packed] = Packed("arrival", {}, operands=())
+    kernel: ClassVar[Packed] = Packed("arrival", {}, Entry(operands=()))
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [g.tensors[self.outputs[0]].shape]
@@ -282,7 +282,7 @@ class _Builder:
         """The tensors whose rows lie one after another because a kernel wants them so that is called for rows."""
         found = set()
         for ops, op in self.pieces.items():
-            wanted = () if isinstance(op, Arrival) else self.row_kernels(ops).together
+            wanted = () if isinstance(op, Arrival) else self.row_kernels(ops).entry.together
             found |= {self.root[op.inputs[p]] for p in wanted if op.inputs[p] in self.root}
         return frozenset(found)
 
@@ -291,7 +291,7 @@ class _Builder:
         """What kernels want the addresses of tensors to be multiples of, where that is more than usual."""
         alignments: dict[int, int] = {}
         for ops, op in self.pieces.items():
-            wanted = ALIGNMENT if isinstance(op, Arrival) else self.kernels(ops).tensor_alignment
+            wanted = ALIGNMENT if isinstance(op, Arrival) else self.kernels(ops).needs.tensor_alignment
             if wanted > ALIGNMENT:
                 touched = {self.root[t] for t in (*op.inputs, *op.outputs) if t in self.root}
                 alignments |= {t: max(wanted, alignments.get(t, 0)) for t in touched}
@@ -454,7 +454,7 @@ class _Builder:
         else:
             kernel, row_kernel = self.kernels(ops), self.row_kernels(ops)
         out = self.stores[self.place[op.outputs[0]]]
-        if row_kernel.call is Call.ADDS:
+        if row_kernel.entry.call is Call.ADDS:
             by_rows = self._adding(i, op, row_kernel, out)
         elif self._by_rows(op, row_kernel):
             by_rows = [self._rows(i, op, row_kernel, ys) for ys in self._groups(op, row_kernel, out)][:: self.step]
@@ -462,9 +462,9 @@ class _Builder:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
         further = [r for t in further_outputs(op) for r in self._rows_of(t)]
-        pairs = self._pairs(op, kernel) if op.bodies or kernel.overlays else ()
+        pairs = self._pairs(op, kernel) if op.bodies or kernel.needs.overlays else ()
         written: list[int] = []
-        if by_rows and row_kernel.call is not Call.ADDS:
+        if by_rows and row_kernel.entry.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}
             reads = [r for r in reads if r in read]
             written = [r for n in by_rows for r in n.writes]
@@ -474,8 +474,8 @@ class _Builder:
             Rows(writes[0] - out.first, writes[-1] + 1 - out.first),
             tuple(reads),
             (*writes, *further),
-            kernel.scratch or 0,
-            _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.in_place else (),
+            kernel.needs.scratch or 0,
+            _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.needs.in_place else (),
             pairs=pairs,
             times=Counter(r for node in by_rows for r in node.reads) if by_rows else None,
         )
@@ -483,8 +483,8 @@ class _Builder:
             whole = replace(whole, over=(tuple(r for _, r in pairs),))
         if not by_rows:
             return Work(ops, op, whole, (whole,), kernel, kernel, splits=False)
-        gaps = row_kernel.call is not Call.ADDS and len(writes) > len(written)
-        gaps = gaps or (kernel.call is Call.FLAT and len(writes) < out.count)
+        gaps = row_kernel.entry.call is not Call.ADDS and len(writes) > len(written)
+        gaps = gaps or (kernel.entry.call is Call.FLAT and len(writes) < out.count)
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
         return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
@@ -493,7 +493,7 @@ class _Builder:
         else."""
         stores = [self.place[t] for _, t in op.computed(self.graph)]
         found: list[tuple[int, int]] = []
-        for p in kernel.in_place:
+        for p in kernel.needs.in_place:
             if self.graph.tensors[op.inputs[p]].data is not None:
                 continue
             number = self.place[op.inputs[p]]
@@ -507,7 +507,7 @@ class _Builder:
         """The rows that are needed, in groups that are computed at once: as many as the kernel wants, and more where
         there are very many rows."""
         wanted = [r - out.first for r in out.ids if r in self.needed]
-        size = max(kernel.group, -(-len(wanted) // self.most))
+        size = max(kernel.entry.group, -(-len(wanted) // self.most))
         if isinstance(op, Arrival) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
             size = 1
         return [wanted[k : k + size] for k in range(0, len(wanted), size)]
@@ -518,9 +518,9 @@ class _Builder:
         if isinstance(op, Arrival):
             return RowNode(i, rows, (), writes)
         reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
-        positions = kernel.in_place if out.kept is None else ()
+        positions = kernel.needs.in_place if out.kept is None else ()
         over = _joined([self._over(op, y, out.row_bytes, positions) for y in ys], len(ys))
-        return RowNode(i, rows, tuple(reads), writes, kernel.scratch or 0, over)
+        return RowNode(i, rows, tuple(reads), writes, kernel.needs.scratch or 0, over)
 
     def _over(self, op: Op, y: int, nbytes: int, positions: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """The rows as large as the output's that row y of the output is made from, element by element: those of inputs
@@ -543,7 +543,7 @@ class _Builder:
         """A node for each row of the window; the sums live from the first to the last."""
         taps = op.reads(self.graph, 0, 0) or tuple(range(row_count(op.input(self.graph).shape)))
         inside = [(k, r) for k, r in enumerate(taps) if r != OUTSIDE][:: self.step]
-        sums = self._add_store((), kernel.sums, 1, NHWC, linear=False)
+        sums = self._add_store((), kernel.needs.sums, 1, NHWC, linear=False)
         self.sums[i] = sums
         acc = self.stores[sums].first
         nodes = []
@@ -552,7 +552,7 @@ class _Builder:
             reads = (*self._rows_of(op.inputs[0], row), *(() if first else (acc,)))
             writes = (*((acc,) if first else ()), *(out.ids if last else ()))
             over = ((acc,),) if last and not first else ()
-            nodes.append(RowNode(i, Rows(0, 1), reads, writes, kernel.scratch or 0, over, tap))
+            nodes.append(RowNode(i, Rows(0, 1), reads, writes, kernel.needs.scratch or 0, over, tap))
         return nodes
 
 
@@ -568,16 +568,16 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
 
 def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes one output row from rows wherever they lie."""
-    if kernel.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op):
+    if kernel.entry.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op):
         return False
-    if kernel.call is Call.FLAT and kernel.units % row_count(op.output(graph).shape):
+    if kernel.entry.call is Call.FLAT and kernel.entry.units % row_count(op.output(graph).shape):
         return False
     return all(op.reads(graph, position, 0) is not None for position, _ in op.computed(graph))
 
 
 def lacks_rows(kernel: Packed) -> bool:
     """Whether a kernel computes several rows at once and has no function for the single ones that are asked for."""
-    return kernel.tile[0] > 1 and kernel.group == 1
+    return kernel.price.tile[0] > 1 and kernel.entry.group == 1
 
 
 def further_outputs(op: Op) -> list[int]:

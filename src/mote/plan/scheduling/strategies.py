@@ -146,7 +146,7 @@ def with_room(selection: Selection, lean: Draft) -> Draft:
         found = arrange(rows, scheduled, kernel_of, plan.how, plan.goal, bottom_up=plan.bottom_up)
         if found.plan.arena <= limit:
             return found
-        above = {s.ops for s in found.plan.steps if (s.scratch or 0) + (s.kernel.scratch or 0) > limit}
+        above = {s.ops for s in found.plan.steps if (s.scratch or 0) + (s.kernel.needs.scratch or 0) > limit}
         chosen = {ops: k for ops, k in chosen.items() if above & set(chosen) and ops not in above}
     return lean
 
@@ -154,7 +154,7 @@ def with_room(selection: Selection, lean: Draft) -> Draft:
 def _peaking(rows: RowGraph, schedule: Schedule, live: list[int], kernel_of: KernelOf) -> Schedule:
     """The schedule with its peak for other kernels."""
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
-    peaks = (n + (k.scratch or 0) for n, k in zip(live, kernels, strict=True))
+    peaks = (n + (k.needs.scratch or 0) for n, k in zip(live, kernels, strict=True))
     return replace(schedule, peak=max(peaks, default=schedule.peak))
 
 
@@ -175,7 +175,7 @@ def _choose(
     found = {}
     for i, nbytes in most.items():
         ops = rows.works[i].ops
-        if ops in selection.ops and selection.kernel(ops, ways[i]).call is not Call.ADDS:
+        if ops in selection.ops and selection.kernel(ops, ways[i]).entry.call is not Call.ADDS:
             found[ops] = selection.best(ops, ways[i], limit - nbytes)
     return found
 

@@ -33,7 +33,7 @@ def code(kernel: Packed) -> dict[str, float]:
 
 def _code(kernel: Packed) -> dict[str, float]:
     made = {str(i): LINE * len(i.code) if i.code else INSTANCE for i in kernel.instances}
-    decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.coding is not None else {}
+    decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.price.coding is not None else {}
     header = " ".join(kernel.headers)
     return {header: LARGER.get(header, KERNEL), **made, **decoding}
 

@@ -234,8 +234,8 @@ class Selection:
         parts = [(n,) for n in region if not is_alias(self.graph, self.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
         if not self.way.layouts:
-            room = max(min((k.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
-            lean = [k for k in together if (k.scratch or 0) <= room and _one_row(self.graph, op, k)]
+            room = max(min((k.needs.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
+            lean = [k for k in together if (k.needs.scratch or 0) <= room and _one_row(self.graph, op, k)]
             together = lean + [k for k in together if isinstance(k, Offloaded)]
         if not together:
             return -math.inf
@@ -357,21 +357,28 @@ class Selection:
         if self.how.optimize is Policy.SIZE:
             return self._smallest(found)
         most = self.way.group
-        return {ops: [k if k.group <= most else replace(k, group=1) for k in kernels] for ops, kernels in found.items()}
+        return {
+            ops: [k if k.entry.group <= most else replace(k, entry=replace(k.entry, group=1)) for k in kernels]
+            for ops, kernels in found.items()
+        }
 
     def _smallest(self, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
         """Of each operator's kernels the one with which all take least flash. Where that is enough, none takes much
         longer for the sake of coded weights; where steps are to be small, none runs whole for that."""
         able = {ops: sorted(self._in_steps(ops, ks), key=lambda k: self._taken(ops, k)) for ops, ks in found.items()}
         plain = {
-            ops: min((self._taken(ops, k) for k in ks if k.coding is None), default=math.inf)
+            ops: min((self._taken(ops, k) for k in ks if k.price.coding is None), default=math.inf)
             for ops, ks in able.items()
         }
         quick = {ops: [k for k in ks if self._taken(ops, k) <= MOST_DECODING * plain[ops]] for ops, ks in able.items()}
-        chosen = smallest({ops: [k for k in able[ops] if k.coding is None or k in ks] for ops, ks in quick.items()})
+        chosen = smallest(
+            {ops: [k for k in able[ops] if k.price.coding is None or k in ks] for ops, ks in quick.items()}
+        )
         if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
             chosen = smallest(able)
-        return {ops: [replace(k, group=1) if k.group > 1 else k] for ops, k in chosen.items()}
+        return {
+            ops: [replace(k, entry=replace(k.entry, group=1)) if k.entry.group > 1 else k] for ops, k in chosen.items()
+        }
 
     def _in_steps(self, ops: Numbers, kernels: Sequence[Packed]) -> Sequence[Packed]:
         """The kernels that compute rows, where steps are to be small and there are several rows and such kernels."""
@@ -417,8 +424,12 @@ class Selection:
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         """The best kernel with at most `room` bytes of working memory."""
-        found = [k for k in self.variants[ops] if room is None or aligned(k.scratch or 0) <= room]
-        able = [k for k in found if whole or (k.call is not Call.WHOLE and (k.group > 1 or k.tile[0] == 1))]
+        found = [k for k in self.variants[ops] if room is None or aligned(k.needs.scratch or 0) <= room]
+        able = [
+            k
+            for k in found
+            if whole or (k.entry.call is not Call.WHOLE and (k.entry.group > 1 or k.price.tile[0] == 1))
+        ]
         kernels = able or found or self.variants[ops]
         best = min(kernels, key=lambda k: self.price(ops, k, whole, self.rate))
         return best if self.rate else self._surely(ops, best, kernels, whole)
@@ -435,11 +446,11 @@ class Selection:
         rows = self.by_rows[ops]
         if whole:
             return self.variants[ops]
-        if rows.call is Call.ADDS:
+        if rows.entry.call is Call.ADDS:
             return [rows]
         op = self.ops[ops]
-        found = [k for k in self.variants[ops] if k.group == rows.group and takes_rows(self.graph, op, k)]
-        return [k for k in found if rows.group > 1 or k.tile[0] == 1] or [rows]
+        found = [k for k in self.variants[ops] if k.entry.group == rows.entry.group and takes_rows(self.graph, op, k)]
+        return [k for k in found if rows.entry.group > 1 or k.price.tile[0] == 1] or [rows]
 
     @cached_property
     def fastest(self) -> float:
@@ -452,7 +463,7 @@ class Selection:
         return {ops: self._leanest(ops, self.variants[ops]) for ops in self.ops}
 
     def _leanest(self, ops: Numbers, kernels: Sequence[Packed]) -> Packed:
-        return min(kernels, key=lambda k: (k.scratch or 0, self.price(ops, k, True, self.rate)))
+        return min(kernels, key=lambda k: (k.needs.scratch or 0, self.price(ops, k, True, self.rate)))
 
     @cached_property
     def by_rows(self) -> dict[Numbers, Packed]:
@@ -462,7 +473,7 @@ class Selection:
             single = [k for k in self.variants[ops] if not lacks_rows(k)]
             found[ops] = self._leanest(ops, single or self.variants[ops])
             best = self.best(ops, False)
-            if best.group > 1 and takes_rows(self.graph, op, best):
+            if best.entry.group > 1 and takes_rows(self.graph, op, best):
                 found[ops] = best
             inputs = op.activations(self.graph)
             if self._reads_ring(op) or not inputs:
@@ -496,7 +507,7 @@ class Selection:
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel computes just one output row from rows wherever they lie."""
-    return kernel.tile[0] == 1 and not kernel.together and takes_rows(graph, op, kernel)
+    return kernel.price.tile[0] == 1 and not kernel.entry.together and takes_rows(graph, op, kernel)
 
 
 @dataclass(frozen=True)
@@ -512,7 +523,7 @@ def refusals(plan: Plan, step: Step) -> list[Refused]:
     if any(n < 0 for n in step.ops):
         return []
     ops = tuple(plan.graph.ops[n] for n in step.ops)
-    view = View(plan.graph, ops, step.kernel.reads, step.kernel.writes)
+    view = View(plan.graph, ops, step.kernel.needs.reads, step.kernel.needs.writes)
     asked = catalogue.asked(view, plan.how.features, plan.how.fixed)
     return [Refused(kernel.name, found.why) for kernel, found in asked if isinstance(found, Refusal)]
 
@@ -529,26 +540,26 @@ def options(
 
     def why(k: Packed) -> str:
         saved, more = take(chosen) - take(k), k.own_flash - chosen.own_flash
-        if not step.whole and k.call is Call.WHOLE:
+        if not step.whole and k.entry.call is Call.WHOLE:
             return "cannot run by rows"
         if pinned and saved > 0:
             return f"would save {saved:,} {costs.unit}"
         if saved <= 0:
             return "slower" if more >= 0 else f"slower, {-more:,} bytes less"
-        if chosen.call is Call.ADDS and k.call is not Call.ADDS:
+        if chosen.entry.call is Call.ADDS and k.entry.call is not Call.ADDS:
             return "needs all rows at once"
-        if (k.reads, k.writes) != (chosen.reads, chosen.writes):
-            other = next(x for x in (k.reads, k.writes, chosen.reads, chosen.writes) if x != NHWC)
-            return f"no room for {other.name} rows"
+        own, wanted = (k.needs.reads, k.needs.writes), (chosen.needs.reads, chosen.needs.writes)
+        if own != wanted:
+            return f"no room for {next(layout for layout in (*own, *wanted) if layout != NHWC).name} rows"
         if saved <= rate * more:
             return f"saves {saved:,} {costs.unit} for {more:,} bytes"
-        return f"no room for {k.scratch or 0:,} bytes"
+        return f"no room for {k.needs.scratch or 0:,} bytes"
 
     def option(k: Packed, text: str) -> Option:
-        return Option(k.name, k.family, take(k), k.own_flash, k.scratch or 0, k is chosen, text)
+        return Option(k.name, k.family, take(k), k.own_flash, k.needs.scratch or 0, k is chosen, text)
 
     reason = "pinned" if pinned else "only one" if not others else _reason(chosen, others, take)
-    reason += f", {1 - chosen.density:.0%} of its blocks are zero" if chosen.density < 1 else ""
+    reason += f", {1 - chosen.price.density:.0%} of its blocks are zero" if chosen.price.density < 1 else ""
     reason += ", takes less than a kernel for each operator" if len(step.ops) > 1 else ""
     return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
 
@@ -556,10 +567,10 @@ def options(
 def _reason(chosen: Packed, others: list[Packed], take: Callable[[Packed], int]) -> str:
     if all(take(chosen) <= take(k) for k in others):
         return "fastest"
-    if chosen.call is Call.ADDS:
+    if chosen.entry.call is Call.ADDS:
         return "takes rows as they come"
     if all(chosen.own_flash <= k.own_flash for k in others):
         return "least flash"
-    if all((chosen.scratch or 0) <= (k.scratch or 0) for k in others):
+    if all((chosen.needs.scratch or 0) <= (k.needs.scratch or 0) for k in others):
         return "least scratch"
     return "best for its size"

@@ -104,7 +104,7 @@ class _Source:
 
 
 def _sources(number: int, i: Instruction) -> list[_Source]:
-    return [_Source(number, i, o, p) for o, p in zip(i.operands, i.called.operands, strict=True)]
+    return [_Source(number, i, o, p) for o, p in zip(i.operands, i.called.entry.operands, strict=True)]
 
 
 def _nth(i: Instruction) -> Expression:
@@ -330,9 +330,9 @@ class Executor:
         for s in _sources(number, i):
             arguments.append(self._at(s.place) if s.place.constant is None else self._constant(s))
         arguments += map(self._at, (out, *i.others))
-        if kernel.call is Call.FLAT:
+        if kernel.entry.call is Call.FLAT:
             arguments.append(i.hi)
-        elif kernel.call is Call.ROWS:
+        elif kernel.entry.call is Call.ROWS:
             arguments += [i.lo, i.hi]
         arguments += self._scratch(i)
         target = self._at(out, i.rows.lo * out.row_bytes)
@@ -366,7 +366,7 @@ class Executor:
         return self.constants.array(hint, source.place.constant.data, reads)
 
     def _scratch(self, i: Instruction) -> list[Expression]:
-        if i.called.scratch is None:
+        if i.called.needs.scratch is None:
             return []
         return ["NULL" if i.scratch is None else self._at(i.scratch)]
 
@@ -379,11 +379,11 @@ class Executor:
         if i.form is Form.ROW:
             array = _Pointers(element(i))
             before = self._pointers(sources, array)
-            arguments += [array.name, *([Y] if kernel.row_index else []), target]
+            arguments += [array.name, *([Y] if kernel.entry.row_index else []), target]
         else:
             arguments += [self._source(s, self._row_read(s, f"_{s.position}")) for s in sources]
-            arguments += [target, *([i.hi] if kernel.call is Call.FLAT else [0, 1])]
-        kernel_call = call(f"mote_{kernel.row or kernel.name}", *arguments, *self._scratch(i))
+            arguments += [target, *([i.hi] if kernel.entry.call is Call.FLAT else [0, 1])]
+        kernel_call = call(f"mote_{kernel.entry.row or kernel.name}", *arguments, *self._scratch(i))
         return [*before, *self._done(number, i, kernel_call, target, out.row_bytes)]
 
     def _several(self, number: int, i: Instruction) -> Compound:
@@ -400,7 +400,7 @@ class Executor:
             assign("const int32_t count", call("mote_min", i.hi, Template("end - {}", (Y,)))),
             self._spread(source, array, 0),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
-            *self._guarded(i, [call(f"mote_{i.called.rows}", *arguments)], *piece),
+            *self._guarded(i, [call(f"mote_{i.called.entry.rows}", *arguments)], *piece),
             *(loop("int32_t", K, "count", trace) for trace in self._trace(number, target, out.row_bytes)),
         )
 
@@ -522,7 +522,7 @@ def _contiguous(i: Instruction) -> bool:
 
 def element(i: Instruction) -> CType:
     """What the row pointers of an instruction point to."""
-    return CTYPES[DType.INT8 if i.called.moves else i.operands[0].place.dtype]
+    return CTYPES[DType.INT8 if i.called.entry.moves else i.operands[0].place.dtype]
 
 
 def other_elements(program: Program) -> list[CType]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise.records import channels_of, stream
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import channel_structs, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, int8_range
@@ -73,7 +73,7 @@ def _packed(view: View, name: str, records: NDArray[np.int32], *instances: Insta
         "records": records,
     }
     taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=taps, instances=instances)
+    return Packed(name, params, Entry(Call.ROWS, row=f"{name}_row", taps=taps), instances=instances)
 
 
 def _fours(channels: int) -> Ints:

@@ -21,7 +21,19 @@ from mote.kernels.armv7em.gemm.gemm3 import Weights as Matrix
 from mote.kernels.armv7em.gemm.gemm4x2 import DUAL
 from mote.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
 from mote.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+)
 from mote.kernels.portable.windows.conv import sums_of
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -88,7 +100,9 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         stream = _stream(second, way.matrix)
         if channels is None or stream is None:
             return NO_CONSTANTS
-        return _packed(view, way, depthwise, replace(pointwise, paid=("input",)), channels, stream)
+        return _packed(
+            view, way, depthwise, replace(pointwise, price=replace(pointwise.price, paid=("input",))), channels, stream
+        )
 
     return Kernel(
         way.name,
@@ -151,18 +165,19 @@ def _packed(
     packed = Packed(
         name,
         params,
-        Call.ROWS,
-        taps=3,
-        scratch=scratch,
+        Entry(Call.ROWS, taps=3),
+        Needs(scratch=scratch, reads=layout, writes=view.writes),
+        Price(parts=(depthwise, pointwise)),
         instances=(last, *_functions(name, way, stride, layout.line, count, width, form), made),
-        reads=layout,
-        writes=view.writes,
-        parts=(depthwise, pointwise),
         beats=(way.plain,) if way.dual else (),
     )
     if way.rows == ROWS:
-        return replace(packed, rows=f"{name}_rows", group=ROWS, tile=(ROWS, 1))
-    return replace(packed, row=f"{name}_row")
+        return replace(
+            packed,
+            entry=replace(packed.entry, rows=f"{name}_rows", group=ROWS),
+            price=replace(packed.price, tile=(ROWS, 1)),
+        )
+    return replace(packed, entry=replace(packed.entry, row=f"{name}_row"))
 
 
 def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str]:

@@ -13,7 +13,7 @@ from mote.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_ro
 from mote.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.pack.params import window_params
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -56,7 +56,11 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     if channels is None:
         return NO_CONSTANTS
     found = _packed(view, *two_parts(view, two, blocks, channels, weights))
-    return replace(found, row="", rows=f"{found.name}_rows", group=ROWS, tile=(ROWS, 1))
+    return replace(
+        found,
+        entry=replace(found.entry, row="", rows=f"{found.name}_rows", group=ROWS),
+        price=replace(found.price, tile=(ROWS, 1)),
+    )
 
 
 def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
@@ -88,10 +92,8 @@ def _packed(view: View, name: str, instances: tuple[Instance, ...], params: Para
     return Packed(
         name,
         params | {"rows": {**rows, "in_stride": view.input.shape[3] * layout.line}},
-        Call.ROWS,
-        taps=view.the(DepthwiseConv2D).vertical.kernel,
-        row=f"{name}_row",
-        reads=layout,
+        Entry(Call.ROWS, taps=view.the(DepthwiseConv2D).vertical.kernel, row=f"{name}_row"),
+        Needs(reads=layout),
         instances=instances,
     )
 

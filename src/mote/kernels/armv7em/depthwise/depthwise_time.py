@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add, scale
 from mote.kernels.armv7em.depthwise.records import channels_of, stream
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_TAPS = 31
@@ -57,8 +57,8 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
     return Packed(
         name,
         params,
-        Call.WHOLE,
-        scratch=16 * ((x.shape[1] + 1) // 2),
+        Entry(Call.WHOLE),
+        Needs(scratch=16 * ((x.shape[1] + 1) // 2)),
         instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
         beats=() if view.small else ("depthwise_column", "depthwise_column_wide"),
     )

@@ -14,7 +14,21 @@ from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.graph.tensor import Shape
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise.planar import Planar
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+    aligned,
+    units_of,
+)
 from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize.dsp import narrow, widest
 from mote.kernels.pack.requantize.search import HALF_CHOOSING, searched
@@ -162,8 +176,8 @@ def refused_of(view: View, *, pointwise: bool) -> Refusal | None:
     return None
 
 
-def _common(view: View, stream: Stream) -> tuple[Params, dict[str, Any]]:
-    """`mote_gemm3_t`, and what the kernels of pointwise and of other convolutions have in common."""
+def _common(view: View, stream: Stream) -> tuple[Params, Price]:
+    """`mote_gemm3_t`, and the price, of pointwise and of other convolutions."""
     y, depth = view.output.shape, view.once(matrix_of).shape[1]
     gemm: Params = {
         "depth": depth,
@@ -173,14 +187,7 @@ def _common(view: View, stream: Stream) -> tuple[Params, dict[str, Any]]:
         "before": view.writes.planes[1],
         "stream": wrap32(stream.words).astype(np.int32),
     }
-    return gemm, {
-        "instances": (stream.form.instance,),
-        "writes": view.writes,
-        "tile": (1, 3),
-        "whole_tiles": True,
-        "group": _group(y) if y[0] == 1 else 1,
-        "density": stream.density,
-    }
+    return gemm, Price(tile=(1, 3), whole_tiles=True, density=stream.density)
 
 
 def out_row(view: View) -> int:
@@ -191,18 +198,24 @@ def out_row(view: View) -> int:
 
 def _pointwise(view: View, stream: Stream) -> Packed:
     x, y, name = view.input.shape, view.output.shape, stream.form.name
-    gemm, common = _common(view, stream)
+    gemm, price = _common(view, stream)
     params: Params = {"width": y[2], "in_channels": x[3], "in_stride": x[2] * x[3]}
     params |= {"out_stride": out_row(view), "gemm": gemm}
-    common |= {"scratch": _scratch(view), "rows": f"pointwise3_{name}_rows" if y[0] == 1 else ""}
-    if isinstance(view.writes, Planar):
-        return Packed(f"pointwise3_rows_{name}", params, Call.ROWS, **common)
-    return Packed(f"pointwise3_{name}", params, Call.FLAT, units_of(y, y[3]), **common)
+    planar, rows = isinstance(view.writes, Planar), f"pointwise3_{name}_rows" if y[0] == 1 else ""
+    call, units = (Call.ROWS, 0) if planar else (Call.FLAT, units_of(y, y[3]))
+    return Packed(
+        f"pointwise3_rows_{name}" if planar else f"pointwise3_{name}",
+        params,
+        Entry(call, units, rows=rows, group=_group(y)),
+        Needs(scratch=_scratch(view), writes=view.writes),
+        price,
+        (stream.form.instance,),
+    )
 
 
 def _conv(view: View, stream: Stream) -> Packed:
     op, x, name = view.the(Conv2D), view.input.shape, stream.form.name
-    gemm, common = _common(view, stream)
+    gemm, price = _common(view, stream)
     patch = patch_params(view)
     window = patch["rows"]
     assert isinstance(window, dict)
@@ -212,12 +225,16 @@ def _conv(view: View, stream: Stream) -> Packed:
     return Packed(
         f"conv3_{name}",
         {"patch": patch, "gemm": gemm},
-        Call.ROWS,
-        row=f"conv3_{name}_row",
-        rows=f"conv3_{name}_rows" if view.output.shape[0] == 1 and op.vertical.dilation == 1 else "",
-        taps=taps,
-        scratch=aligned(scratch),
-        **common,
+        Entry(
+            Call.ROWS,
+            row=f"conv3_{name}_row",
+            rows=f"conv3_{name}_rows" if view.output.shape[0] == 1 and op.vertical.dilation == 1 else "",
+            taps=taps,
+            group=_group(view.output.shape),
+        ),
+        Needs(scratch=aligned(scratch), writes=view.writes),
+        price,
+        (stream.form.instance,),
     )
 
 
@@ -227,9 +244,9 @@ def _scratch(view: View) -> int:
 
 
 def _group(shape: Shape) -> int:
-    """How many rows at once: blocks of three pixels go on in the next row, where rows are short and do not hold them
-    without a rest."""
-    return 3 if shape[2] % 3 and shape[2] < SHORT else 1
+    """How many rows at once: blocks of three pixels go on in the next row of an image, where rows are short and do not
+    hold them without a rest."""
+    return 3 if shape[0] == 1 and shape[2] % 3 and shape[2] < SHORT else 1
 
 
 def _words(values: Ints) -> Ints:

@@ -25,7 +25,20 @@ from mote.kernels.armv7em.gemm.gemm3 import (
     refused_of,
 )
 from mote.kernels.armv7em.gemm.gemm_assembly import AHEAD, MOST_OFFSET, OutputPlaces, PixelBytes, code, twice
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+    aligned,
+)
 from mote.kernels.pack.params import pad_to
 from mote.kernels.portable.windows.conv import patch_params, sums_of
 from mote.ops.windows.conv import Conv2D
@@ -152,19 +165,19 @@ def _packed(
     return Packed(
         f"{kind}_{name}",
         params | {"gemm": gemm},
-        Call.ROWS,
-        row=f"{kind}_{name}_row" if source.taps else "",
-        rows=f"{kind}_{name}_rows" if several else "",
-        taps=source.taps,
-        scratch=scratch,
+        Entry(
+            Call.ROWS,
+            row=f"{kind}_{name}_row" if source.taps else "",
+            rows=f"{kind}_{name}_rows" if several else "",
+            taps=source.taps,
+            group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
+        ),
+        Needs(scratch=scratch, writes=view.writes),
+        Price(tile=(1, 4), whole_tiles=True),
         instances=(
             Instance(macro, arguments, tuple(text), facts_of(view, source, target)),
             Instance(f"MOTE_{kind.upper()}", (name,)),
         ),
-        writes=view.writes,
-        tile=(1, 4),
-        whole_tiles=True,
-        group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
         beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
     )
 

@@ -82,16 +82,18 @@ def _packed(plain: Packed, position: int, constants: Constants, instances: tuple
     stream = np.concatenate([np.array(constants, np.int32), gemm_params["stream"]])
     return replace(
         plain,
+        entry=replace(
+            plain.entry,
+            operands=(0, position),
+            row=f"{plain.name}_add_row" if plain.entry.row else "",
+            rows="",
+            group=1,
+        ),
+        needs=replace(plain.needs, in_place=(position,)),
+        price=replace(plain.price, costs="", more=COSTS),
         name=f"{plain.name}_add",
         family="",
-        costs="",
-        more=COSTS,
         params={**params, "gemm": {**gemm_params, "stream": stream}},
-        operands=(0, position),
-        in_place=(position,),
-        row=f"{plain.name}_add_row" if plain.row else "",
-        rows="",
-        group=1,
         instances=instances,
         beats=tuple(f"{name}_add" for name in plain.beats),
     )

@@ -16,7 +16,20 @@ from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Structs,
+    View,
+)
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize.dsp import narrow
 from mote.kernels.pack.requantize.search import searched
@@ -207,14 +220,15 @@ def _packed(view: View, f: WinogradForm, kind: str, packed: Transformed) -> Pack
     return Packed(
         name,
         params,
-        Call.ROWS,
-        row=f"{name}_row",
-        rows=f"{name}_rows" if one else "",
-        group=1 if not one else f.size * tile_rows if y.shape[2] < f.size * LANES else f.size,
-        tile=(f.size, f.size),
-        whole_tiles=True,
-        taps=3,
-        scratch=f.scratch(x.shape[2], channels),
+        Entry(
+            Call.ROWS,
+            row=f"{name}_row",
+            rows=f"{name}_rows" if one else "",
+            group=1 if not one else f.size * tile_rows if y.shape[2] < f.size * LANES else f.size,
+            taps=3,
+        ),
+        Needs(scratch=f.scratch(x.shape[2], channels)),
+        Price(tile=(f.size, f.size), whole_tiles=True),
         instances=(Instance(f"MOTE_{f.header.upper()}", (kind, packed.shift)),),
     )
 

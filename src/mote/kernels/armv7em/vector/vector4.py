@@ -6,14 +6,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View, units_of
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Structs,
+    View,
+    units_of,
+)
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize.dsp import widest
 from mote.kernels.pack.weights.sparse import without_zeros
@@ -78,12 +92,17 @@ class Matrix:
         if not end:
             if inputs != self.depth:
                 return Refusal(f"the inputs are no multiple of {DEPTH}")
-            return Packed(f"{made.name}_s8", form.params, Call.FLAT, vectors, instances=made.instances)
+            return Packed(f"{made.name}_s8", form.params, Entry(Call.FLAT, vectors), instances=made.instances)
         if end == ROOMY and inputs == self.depth and channels < WORTH_WIDENING:
             return Refusal(f"for fewer than {WORTH_WIDENING} outputs inputs are not worth widening")
-        name, scratch = f"{made.name}{end}_s8", 2 * self.depth
-        more: dict[str, Any] = {"scratch": scratch, "density": form.density, "instances": made.instances}
-        return Packed(name, form.params, Call.FLAT, vectors, **more)
+        return Packed(
+            f"{made.name}{end}_s8",
+            form.params,
+            Entry(Call.FLAT, vectors),
+            Needs(scratch=2 * self.depth),
+            Price(density=form.density),
+            made.instances,
+        )
 
     def by_rows(self, end: str, window: Params, line: int, *, wide: bool) -> Packed | Refusal:
         """For vectors in as many pieces of `line` inputs as a window has rows, each row wherever it lies; the pieces of
@@ -98,11 +117,9 @@ class Matrix:
         return Packed(
             f"{made.name}{end}_rows_s8",
             {"rows": window, "line": line, "vector": form.params},
-            Call.ROWS,
-            row=f"{made.name}{end}_rows_s8_row",
-            taps=taps,
-            scratch=2 * self.depth,
-            density=form.density,
+            Entry(Call.ROWS, row=f"{made.name}{end}_rows_s8_row", taps=taps),
+            Needs(scratch=2 * self.depth),
+            Price(density=form.density),
             instances=made.instances,
         )
 

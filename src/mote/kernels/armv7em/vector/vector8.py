@@ -10,7 +10,19 @@ from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
 from mote.kernels.armv7em.vector.vector4 import layer_of, pairs_fit
 from mote.kernels.armv7em.vector.vector_assembly import code
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, units_of
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Refusal,
+    View,
+    units_of,
+)
 from mote.kernels.pack.params import pad_to
 from mote.ops.common import int8_range
 from mote.ops.matrix.fully_connected import FullyConnected
@@ -57,9 +69,8 @@ def _pack(view: View, *, compact: bool) -> Packed | Refusal:
     return Packed(
         f"fully_connected8_pairs_{name}",
         params,
-        Call.FLAT,
-        units_of(view.input.shape, inputs),
-        scratch=8 * steps,
+        Entry(Call.FLAT, units_of(view.input.shape, inputs)),
+        Needs(scratch=8 * steps),
         instances=(
             Instance("MOTE_FC8_PAIRS_CODE", (name, steps, by + 1), tuple(text)),
             Instance("MOTE_FULLY_CONNECTED8_PAIRS", (name,)),

@@ -10,7 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+)
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.depthwise.depthwise_assembly import VECTOR, WORD, Taps, Window, code, columns_code, ways
 from mote.kernels.helium.requantize import Requantize
@@ -91,14 +103,15 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
     return Packed(
         name,
         params,
-        Call.ROWS,
-        row=f"{name}_row" if taps.group == 1 else "",
-        rows=f"{name}_rows" if taps.group > 1 else "",
-        group=taps.group,
-        tile=(taps.group, 1),
-        taps=v.kernel,
-        scratch=taps.scratch,
-        costs=SINGLE if taps.single else "",
+        Entry(
+            Call.ROWS,
+            row=f"{name}_row" if taps.group == 1 else "",
+            rows=f"{name}_rows" if taps.group > 1 else "",
+            group=taps.group,
+            taps=v.kernel,
+        ),
+        Needs(scratch=taps.scratch),
+        Price(tile=(taps.group, 1), costs=SINGLE if taps.single else ""),
         instances=instances,
     )
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Shape
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+    aligned,
+    units_of,
+)
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.gemm.gemm_assembly import Columns, Pixels, code, gemm, slide
 from mote.kernels.helium.gemm.windows_assembly import Windows
@@ -173,15 +187,18 @@ def _pointwise(view: View, room: GemmBuffers) -> Packed | Refusal:
     copies = behind or y[2] < pixels.count
     scratch = SUMS * found.part(room) + (pixels.count * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
     instances = function, Instance("MOTE_POINTWISE4", (name,))
-    more: dict[str, Any] = {"scratch": scratch, "instances": instances, "whole_tiles": True}
-    more["tile"] = (1, pixels.count)
-    more["density"] = VECTOR * pixels.steps / depth
-    if flat:
-        return Packed(f"pointwise4_{name}", params, Call.FLAT, units_of(y, y[3]), **more)
-    if y[0] > 1 and x[1] != y[1] * v.stride:
+    if not flat and y[0] > 1 and x[1] != y[1] * v.stride:
         return Refusal("rows of several images do not lie evenly")
-    name = f"pointwise4_rows_{name}"
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=1, **more)
+    name = f"pointwise4_{name}" if flat else f"pointwise4_rows_{name}"
+    by_rows = Entry(Call.ROWS, row=f"{name}_row", taps=1)
+    return Packed(
+        name,
+        params,
+        Entry(Call.FLAT, units_of(y, y[3])) if flat else by_rows,
+        Needs(scratch=scratch),
+        Price(tile=(1, pixels.count), whole_tiles=True, density=VECTOR * pixels.steps / depth),
+        instances,
+    )
 
 
 class Padded(NamedTuple):
@@ -246,13 +263,12 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     return Packed(
         f"conv4_{name}",
         params,
-        Call.ROWS,
-        row=f"conv4_{name}_row",
-        taps=v.kernel,
-        scratch=SUMS * found.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare,
+        Entry(Call.ROWS, row=f"conv4_{name}_row", taps=v.kernel),
+        Needs(
+            scratch=SUMS * found.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare
+        ),
+        Price(tile=TILE, whole_tiles=True),
         instances=(function, Instance("MOTE_SLIDE4", (name,))),
-        tile=TILE,
-        whole_tiles=True,
     )
 
 
@@ -295,14 +311,10 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     return Packed(
         f"conv4_{name}",
         params,
-        Call.ROWS,
-        row=f"conv4_{name}_row",
-        taps=v.kernel,
-        scratch=SUMS * found.part(room) + packed + 4 * found.fours + (padded.size if padded else padding),
+        Entry(Call.ROWS, row=f"conv4_{name}_row", taps=v.kernel),
+        Needs(scratch=SUMS * found.part(room) + packed + 4 * found.fours + (padded.size if padded else padding)),
+        Price(tile=TILE, whole_tiles=True, density=VECTOR * steps / op.depth(view.graph)),
         instances=tuple(instances),
-        tile=TILE,
-        whole_tiles=True,
-        density=VECTOR * steps / op.depth(view.graph),
     )
 
 

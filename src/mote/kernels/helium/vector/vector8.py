@@ -9,7 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
-from mote.kernels.contract import INT8, Call, Instance, Kernel, Packed, Params, Refusal, View, aligned, units_of
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+    aligned,
+    units_of,
+)
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.requantize import Requantize
 from mote.kernels.helium.vector.vector_assembly import fully_connected
@@ -156,7 +170,9 @@ def _packed(found: Matrix, count: int) -> Packed:
     params = found.params()
     density = VECTOR * found.steps / depth
     name = f"fully_connected8_{name}"
-    return Packed(name, params, Call.FLAT, count, scratch=scratch, instances=instances, density=density)
+    return Packed(
+        name, params, Entry(Call.FLAT, count), Needs(scratch=scratch), Price(density=density), instances=instances
+    )
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
@@ -184,12 +200,10 @@ def _conv(view: View) -> Packed | Refusal:
     return Packed(
         name,
         {"rows": window, "line": h.kernel * x.shape[3], "vector": found.params()},
-        Call.ROWS,
-        row=f"{name}_row",
-        taps=v.kernel,
-        scratch=aligned(found.scratch + VECTOR * found.steps),
+        Entry(Call.ROWS, row=f"{name}_row", taps=v.kernel),
+        Needs(scratch=aligned(found.scratch + VECTOR * found.steps)),
+        Price(density=VECTOR * found.steps / found.weights.shape[1]),
         instances=instances,
-        density=VECTOR * found.steps / found.weights.shape[1],
     )
 
 

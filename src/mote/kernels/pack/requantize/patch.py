@@ -91,27 +91,30 @@ def suspects(sums: Accumulators, loose: tuple[int, ...]) -> Ints:
 
 
 def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refusal:
-    flat = base.call is Call.FLAT
-    if base.call not in (Call.FLAT, Call.ROWS):
+    flat = base.entry.call is Call.FLAT
+    if base.entry.call not in (Call.FLAT, Call.ROWS):
         return Refusal("it is not called by pixels or rows")
-    if any(layout != NHWC and not layout.planes[0] for layout in (base.reads, base.writes)):
+    if any(layout != NHWC and not layout.planes[0] for layout in (base.needs.reads, base.needs.writes)):
         return Refusal("values are computed anew in NHWC and in lines of channels only")
-    dry = "_DRY" if base.scratch is None else ""
+    dry = "_DRY" if base.needs.scratch is None else ""
     ending = f"ROWS{dry}" if not flat else "FLAT" if dry else "FLAT_WORKING"
     instances = [*base.instances, Instance(f"MOTE_PATCHED_{ending}", (base.name,))]
-    instances += [Instance(f"MOTE_PATCHED_ROW{dry}", (base.name, base.row))] if base.row else []
-    instances += [Instance(f"MOTE_PATCHED_SEVERAL{dry}", (base.name, base.rows))] if base.rows else []
+    instances += [Instance(f"MOTE_PATCHED_ROW{dry}", (base.name, base.entry.row))] if base.entry.row else []
+    instances += [Instance(f"MOTE_PATCHED_SEVERAL{dry}", (base.name, base.entry.rows))] if base.entry.rows else []
     return replace(
         base,
+        entry=replace(
+            base.entry,
+            row=f"patched_{base.entry.row}" if base.entry.row else "",
+            rows=f"patched_{base.entry.rows}" if base.entry.rows else "",
+        ),
+        price=replace(base.price, costs=""),
         name=f"patched_{base.name}",
         params={"plain": base.params, "patch": _patch(view, loose, base)},
-        row=f"patched_{base.row}" if base.row else "",
-        rows=f"patched_{base.rows}" if base.rows else "",
         instances=tuple(instances),
         beats=(),
         family="",
         headers=(*base.headers, "patch_s8"),
-        costs="",
     )
 
 
@@ -124,7 +127,7 @@ def _patch(view: View, loose: tuple[int, ...], base: Packed) -> Params:
     own = weights[0].transpose(2, 0, 1)[which] if depthwise else weights[which]
     scales = np.array([single_scale(real) for real in sums.real[which].tolist()], np.int64)
     columns = [which[:, None], wrap32(bias)[:, None], scales]
-    y, (in_line, in_before), (line, before) = view.output, base.reads.planes, view.writes.planes
+    y, (in_line, in_before), (line, before) = view.output, base.needs.reads.planes, view.writes.planes
     return {
         **_window(view, base),
         "in_channels": weights.shape[-1],
@@ -145,12 +148,12 @@ def _patch(view: View, loose: tuple[int, ...], base: Packed) -> Params:
 
 def _window(view: View, base: Packed) -> Params:
     """Where the inputs of an output are: of pixels by themselves in one."""
-    if base.call is Call.ROWS:
+    if base.entry.call is Call.ROWS:
         window = window_params(view)
         rows = window["rows"]
         assert isinstance(rows, Mapping)
         x, y = view.input.shape, view.output.shape
-        (read, _), (written, _) = base.reads.planes, view.writes.planes
+        (read, _), (written, _) = base.needs.reads.planes, view.writes.planes
         strides = {"in_stride": (read or x[2]) * x[3], "out_stride": (written or y[2]) * y[3]}
         return {**window, "rows": {**rows, **strides}}
     one = {"taps": 1, "step": 1, "spread": 1, "pad": 0}

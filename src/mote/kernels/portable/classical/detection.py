@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER_F32, Instance, Kernel, Packed, Params, Signature, View
+from mote.kernels.contract import OTHER_F32, Entry, Instance, Kernel, Needs, Packed, Params, Signature, View
 from mote.ops.classical.detection import BOXES, SCORES, Detection
 from mote.ops.classical.non_max_suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
 from mote.ops.moves.multi_output import Part
@@ -42,8 +42,8 @@ def _detection(view: View) -> Packed:
     return Packed(
         f"detection_{'regular' if op.regular else 'fast'}_{suffix}",
         params,
-        operands=(BOXES, SCORES),
-        scratch=4 * _words(op, boxes.shape[1]),
+        Entry(operands=(BOXES, SCORES)),
+        Needs(scratch=4 * _words(op, boxes.shape[1])),
         instances=(Instance("MOTE_DETECTION", (suffix, ctype)),),
     )
 
@@ -60,7 +60,7 @@ def _suppression(view: View) -> Packed:
     soft = len(op.inputs) > SIGMA
     operands = (BOXES, SCORES, OVERLAP_THRESHOLD, SCORE_THRESHOLD, *((SIGMA,) if soft else ()))
     name = "suppression_v5" if soft else "suppression_v4"
-    return Packed(name, {"boxes": boxes, "most": op.most}, operands=operands, scratch=16 * boxes)
+    return Packed(name, {"boxes": boxes, "most": op.most}, Entry(operands=operands), Needs(scratch=16 * boxes))
 
 
 def _part(view: View) -> Packed:

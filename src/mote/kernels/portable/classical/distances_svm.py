@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Params, Refusal, View, units_of
+from mote.kernels.contract import FLOAT32, Call, Entry, Kernel, Packed, Params, Refusal, View, units_of
 from mote.ops.classical.distances_svm import (
     COEFFICIENTS,
     INTERCEPTS,
@@ -34,7 +34,7 @@ def _distances(view: View) -> Packed:
     name = "distances_f32"
     if len(op.inputs) > WEIGHTS:
         name, params = "weighted_distances_f32", {**params, "weights": view.constant(WEIGHTS)}
-    return Packed(name, params, Call.FLAT, units_of(view.input.shape, depth))
+    return Packed(name, params, Entry(Call.FLAT, units_of(view.input.shape, depth)))
 
 
 def _support(function: KernelFunction) -> Callable[[View], Packed | Refusal]:
@@ -53,7 +53,7 @@ def _support(function: KernelFunction) -> Callable[[View], Packed | Refusal]:
             "coefficients": view.constant(COEFFICIENTS),
             "intercepts": view.constant(INTERCEPTS),
         }
-        return Packed(f"support_{function}_f32", params, Call.FLAT, units_of(view.input.shape, depth))
+        return Packed(f"support_{function}_f32", params, Entry(Call.FLAT, units_of(view.input.shape, depth)))
 
     return pack
 

@@ -12,7 +12,20 @@ import numpy as np
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Signature, View
+from mote.kernels.contract import (
+    OTHER,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Signature,
+    View,
+)
 from mote.kernels.pack.forest import (
     BYTES,
     HALVES,
@@ -163,7 +176,7 @@ def _ranked(view: View) -> Packed | Refusal:
         "thresholds": _array(slots.thresholds, _kept(x).numpy),
     }
     found = _walked(view, table, Instance("MOTE_FOREST_RANKED", arguments), params, _coding(slots), LOOP)
-    return replace(found, scratch=max(slots.count, 1) * width.code.itemsize)
+    return replace(found, needs=replace(found.needs, scratch=max(slots.count, 1) * width.code.itemsize))
 
 
 def _walked(view: View, table: ForestTable, made: Instance, params: Params, first: float, level: float) -> Packed:
@@ -188,7 +201,9 @@ def _walked(view: View, table: ForestTable, made: Instance, params: Params, firs
     each = (TREE + _adding(leaves)) * len(trees.roots)
     rows = op.rows(view.graph)
     cost = rows * (first + level * _levels(trees) + each)
-    return Packed(str(made.arguments[0]), params, Call.FLAT, rows, instances=(made,), cost=float(cost))
+    return Packed(
+        str(made.arguments[0]), params, Entry(Call.FLAT, rows), price=Price(cost=float(cost)), instances=(made,)
+    )
 
 
 def _compared(features: DType) -> tuple[str, str]:
@@ -421,11 +436,9 @@ def _plainly(view: View) -> Packed | Refusal:
     return Packed(
         name,
         {"of": _needed(leaves)},
-        Call.FLAT,
-        op.rows(view.graph),
+        Entry(Call.FLAT, op.rows(view.graph)),
+        price=Price(cost=op.rows(view.graph) * cost, written=round(written.nbytes * wide)),
         instances=(Instance("MOTE_FOREST_CODE", arguments),),
-        cost=op.rows(view.graph) * cost,
-        written=round(written.nbytes * wide),
     )
 
 
@@ -462,12 +475,10 @@ def _coded(view: View) -> Packed | Refusal:
     return Packed(
         name,
         params,
-        Call.FLAT,
-        op.rows(view.graph),
-        scratch=max(len(slots.slots), 1),
+        Entry(Call.FLAT, op.rows(view.graph)),
+        Needs(scratch=max(len(slots.slots), 1)),
+        Price(cost=op.rows(view.graph) * cost, written=written.nbytes),
         instances=(Instance("MOTE_FOREST_CODED", arguments),),
-        cost=op.rows(view.graph) * cost,
-        written=written.nbytes,
     )
 
 

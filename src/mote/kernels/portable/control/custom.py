@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mote.graph.graph import ABSENT
-from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, View, aligned
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Needs, Packed, View, aligned
 from mote.ops.control.custom import Custom
 
 
@@ -14,11 +14,15 @@ def _own(view: View) -> Packed:
     return Packed(
         definition.function,
         {**definition.parameters(use)} or {"unused": 0},
-        Call.FLAT if definition.elementwise else Call.WHOLE,
-        use.output.size,
-        operands=tuple(p for p, i in enumerate(op.inputs) if i != ABSENT),
-        scratch=None if definition.scratch is None else aligned(definition.scratch(use)),
-        in_place=(0,) if same_size else (),
+        Entry(
+            Call.FLAT if definition.elementwise else Call.WHOLE,
+            use.output.size,
+            operands=tuple(p for p, i in enumerate(op.inputs) if i != ABSENT),
+        ),
+        Needs(
+            scratch=None if definition.scratch is None else aligned(definition.scratch(use)),
+            in_place=(0,) if same_size else (),
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from mote.graph.tensor import Shape
-from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Refusal, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Packed, Refusal, View
 from mote.ops.control.state import Assign, SlidingWindow
 from mote.ops.moves.reshape import Reshape
 
@@ -14,7 +14,7 @@ NEW = 1
 
 
 def _assign(view: View) -> Packed:
-    return Packed("copy", {"bytes": view.output.nbytes}, operands=(NEW,))
+    return Packed("copy", {"bytes": view.output.nbytes}, Entry(operands=(NEW,)))
 
 
 def _reshape(view: View) -> Packed:
@@ -27,7 +27,9 @@ def _slide(view: View) -> Packed:
     window, new = view.output, view.op.input(view.graph, NEW)
     runs = prod(window.shape[: view.the(SlidingWindow).axis])
     fresh = new.nbytes // runs
-    return Packed("slide", {"runs": runs, "kept": window.nbytes // runs - fresh, "fresh": fresh}, operands=(NEW,))
+    return Packed(
+        "slide", {"runs": runs, "kept": window.nbytes // runs - fresh, "fresh": fresh}, Entry(operands=(NEW,))
+    )
 
 
 def _ring(view: View) -> Packed | Refusal:
@@ -36,7 +38,9 @@ def _ring(view: View) -> Packed | Refusal:
     if prod(window.shape[:axis]) != 1 or axis not in _row_axes(window.shape):
         return Refusal("rows of the stream are not rows of the window")
     rows, fresh = window.shape[axis], new.shape[axis]
-    return Packed("ring", {"rows": rows, "fresh": fresh, "bytes": window.nbytes // rows}, Call.RING, operands=(NEW,))
+    return Packed(
+        "ring", {"rows": rows, "fresh": fresh, "bytes": window.nbytes // rows}, Entry(Call.RING, operands=(NEW,))
+    )
 
 
 def _row_axes(shape: Shape) -> range:

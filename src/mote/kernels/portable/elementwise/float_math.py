@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Kernel, Packed, View
+from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Entry, Kernel, Needs, Packed, View
 from mote.ops.elementwise import float_math
 
 FUNCTIONS: tuple[type[float_math.DoublePrecision], ...] = (
@@ -17,7 +17,7 @@ def _function(op: type[float_math.DoublePrecision]) -> Kernel:
     name = f"{op.kind.lower()}_f32"
 
     def pack(view: View) -> Packed:
-        return Packed(name, {"unused": 0}, Call.FLAT, view.output.size, in_place=(0,))
+        return Packed(name, {"unused": 0}, Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)))
 
     return Kernel(name, (op,), FLOAT32, pack, header="angles_f32", costs=OTHER_F32)
 

@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from mote.graph import Graph, Op
-from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Instance, Kernel, Packed, View
+from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Entry, Instance, Kernel, Needs, Packed, View
 from mote.ops.common import float_range
 from mote.ops.elementwise import unary_math
 from mote.ops.elementwise.activations import Clamp, HardSwish, LeakyRelu, Logistic, Tanh
@@ -50,7 +50,7 @@ def _formula(view: View) -> Packed:
     code = "; ".join(steps)
     name = f"formula_{crc32(code.encode()):08x}_f32"
     instance = Instance("MOTE_FORMULA_F32", (name, code, names[inner.outputs[0]]))
-    return Packed(name, {"unused": 0}, Call.FLAT, view.output.size, in_place=(0,), instances=(instance,))
+    return Packed(name, {"unused": 0}, Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)), instances=(instance,))
 
 
 def _expression(inner: Graph, op: Op, names: dict[int, str]) -> str:

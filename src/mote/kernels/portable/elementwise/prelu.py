@@ -10,7 +10,9 @@ from mote.kernels.contract import (
     OTHER_F32,
     OTHER_S16,
     Call,
+    Entry,
     Kernel,
+    Needs,
     Packed,
     Params,
     View,
@@ -25,7 +27,7 @@ def _packed(view: View, name: str, params: Params) -> Packed:
     """With a walk on which the slopes are repeated to the input's shape."""
     x, alpha = view.input, view.op.input(view.graph, 1)
     _, walk = broadcast(view.output.shape, x.shape, alpha.shape)
-    return Packed(name, {"walk": walk, **params}, Call.ROWS, operands=(0, 1), in_place=(0, 1))
+    return Packed(name, {"walk": walk, **params}, Entry(Call.ROWS, operands=(0, 1)), Needs(in_place=(0, 1)))
 
 
 def _prelu_f32(view: View) -> Packed:

@@ -8,8 +8,10 @@ from mote.kernels.contract import (
     OTHER_F32,
     OTHER_S16,
     Call,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
     Refusal,
@@ -55,12 +57,12 @@ def _quantize(view: View) -> Packed | Refusal:
     y = view.output
     if view.the(Quantize).rounding is Rounding.EVEN:
         return EVEN
-    return Packed("quantize_f32_s8", {"scale": y.scale, "zero": y.zero_point}, Call.FLAT, y.size)
+    return Packed("quantize_f32_s8", {"scale": y.scale, "zero": y.zero_point}, Entry(Call.FLAT, y.size))
 
 
 def _dequantize(view: View) -> Packed:
     x = view.input
-    return Packed("dequantize_s8_f32", {"scale": x.scale, "zero": x.zero_point}, Call.FLAT, x.size)
+    return Packed("dequantize_s8_f32", {"scale": x.scale, "zero": x.zero_point}, Entry(Call.FLAT, x.size))
 
 
 def _made(view: View, verb: str, macro: str, params: Params, *arguments: str | int, in_place: bool = False) -> Packed:
@@ -68,7 +70,7 @@ def _made(view: View, verb: str, macro: str, params: Params, *arguments: str | i
     name = f"{verb}_{NAMES[view.input.dtype][0]}_{NAMES[view.output.dtype][0]}"
     instance = Instance(macro, (name, *arguments))
     over = (0,) if in_place else ()
-    return Packed(name, params, Call.FLAT, view.output.size, in_place=over, instances=(instance,))
+    return Packed(name, params, Entry(Call.FLAT, view.output.size), Needs(in_place=over), instances=(instance,))
 
 
 def _quantize_to(view: View) -> Packed | Refusal:

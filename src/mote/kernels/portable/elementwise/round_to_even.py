@@ -17,10 +17,13 @@ from mote.kernels.contract import (
     OTHER,
     OTHER_F32,
     Call,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
+    Price,
     Refusal,
     Signature,
     View,
@@ -69,7 +72,7 @@ def _add(view: View) -> Packed | Refusal:
         "exact": terms,
     }
     made = elementwise(view, "add_even_s8", lambda order: params | {"turned": int((order == (1, 0)) != op.turned)})
-    return replace(made, costs=OTHER)
+    return replace(made, price=replace(made.price, costs=OTHER))
 
 
 def _followed(
@@ -128,7 +131,7 @@ def _mul_steps(view: View) -> Packed:
         a, b = (op.input(g, i).zero_point for i in order)
         return {"a_zero": a, "b_zero": b, "lo": -128, "hi": 127, "steps": steps}
 
-    return replace(elementwise(view, "mul_steps_s8", params), costs=OTHER)
+    return replace(elementwise(view, "mul_steps_s8", params), price=Price(costs=OTHER))
 
 
 def _mean(view: View) -> Packed:
@@ -138,8 +141,7 @@ def _mean(view: View) -> Packed:
     bias, mult, shift = even_channels(sums, np.array([-zero * count])).rows[0].tolist()
     output = output_params(Activation.NONE, y)
     return Packed(
-        "mean_even_s8",
-        {**walk_params(view), "channel": {"bias": bias, "mult": mult, "shift": shift}, "output": output},
+        "mean_even_s8", {**walk_params(view), "channel": {"bias": bias, "mult": mult, "shift": shift}, "output": output}
     )
 
 
@@ -155,7 +157,7 @@ def _pool(view: View) -> Packed:
         "zero": float(y.zero_point + base),
         "reals": op.reals(view.graph),
     }
-    return Packed("pool_even_s8", params, Call.ROWS, row="pool_even_s8_row", taps=op.vertical.kernel)
+    return Packed("pool_even_s8", params, Entry(Call.ROWS, row="pool_even_s8_row", taps=op.vertical.kernel))
 
 
 def _softmax(view: View) -> Packed:
@@ -166,7 +168,7 @@ def _softmax(view: View) -> Packed:
         "factor": float(op.factor(view.graph)),
         "exp": op.exponentials(view.graph),
     }
-    return Packed("softmax_even_s8", params, Call.FLAT, units_of(view.input.shape, depth), in_place=(0,))
+    return Packed("softmax_even_s8", params, Entry(Call.FLAT, units_of(view.input.shape, depth)), Needs(in_place=(0,)))
 
 
 def _quantize(view: View) -> Packed | Refusal:
@@ -178,7 +180,7 @@ def _quantize(view: View) -> Packed | Refusal:
     name = f"quantize_{'even' if divides else 'times'}_{NAMES[y.dtype][0]}"
     instance = Instance("MOTE_QUANTIZE_EVEN", (name, NAMES[y.dtype][1], *y.dtype.limits, "/" if divides else "*"))
     scale = y.scale if op.factor is None else float(np.float32(op.factor))
-    return Packed(name, {"scale": scale, "zero": y.zero_point}, Call.FLAT, y.size, instances=(instance,))
+    return Packed(name, {"scale": scale, "zero": y.zero_point}, Entry(Call.FLAT, y.size), instances=(instance,))
 
 
 REAL_TO_CODES = Signature(frozenset({DType.FLOAT32}), frozenset(QUANTIZED))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Kernel, Packed, Params, View
+from mote.kernels.contract import FLOAT32, OTHER_F32, Call, Entry, Kernel, Needs, Packed, Params, View
 from mote.ops.elementwise.round_to_format import RoundToFormat
 
 FLOAT32_DIGITS = 23
@@ -25,7 +25,7 @@ def _narrow(view: View) -> Packed:
         "lost": int(lost),
         "number": int(digits.number),
     }
-    return Packed("narrow_f32", params, Call.FLAT, view.output.size, in_place=(0,))
+    return Packed("narrow_f32", params, Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)))
 
 
 KERNELS = (Kernel("narrow_f32", (RoundToFormat,), FLOAT32, _narrow, costs=OTHER_F32),)

@@ -9,8 +9,10 @@ from mote.kernels.contract import (
     OTHER,
     OTHER_F32,
     Call,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
     Signature,
@@ -40,7 +42,7 @@ def _select(view: View) -> Packed:
     tensors = [op.input(g, p) for p in range(3)]
     over = tuple(p for p, t in enumerate(tensors) if t.shape == y.shape and t.dtype.itemsize == y.dtype.itemsize)
     instance = Instance("MOTE_SELECT", (name, CTYPES[y.dtype]))
-    return Packed(name, params, Call.ROWS, operands=(0, 1, 2), in_place=over, instances=(instance,))
+    return Packed(name, params, Entry(Call.ROWS, operands=(0, 1, 2)), Needs(in_place=over), instances=(instance,))
 
 
 def _add_n(view: View) -> Packed:
@@ -55,7 +57,13 @@ def _add_n(view: View) -> Packed:
     parameters = f"(const mote_add_n_t *p, {inputs}, {ctype} *out, int32_t n)"
     instance = Instance("MOTE_ADD_N", (kind, count, ctype, parameters, *names))
     each = tuple(range(count))
-    return Packed(f"add_{count}_{kind}", params, Call.FLAT, x.size, each, in_place=each, instances=(instance,))
+    return Packed(
+        f"add_{count}_{kind}",
+        params,
+        Entry(Call.FLAT, x.size, operands=each),
+        Needs(in_place=each),
+        instances=(instance,),
+    )
 
 
 INTEGERS = frozenset({DType.INT8, DType.INT32})

@@ -18,8 +18,10 @@ from mote.kernels.contract import (
     OTHER_F32,
     OTHER_S16,
     Call,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
     Refusal,
@@ -50,12 +52,12 @@ BYTES = Signature(*(frozenset({DType.INT8, DType.UINT8}),) * 2)
 
 def _lut(view: View) -> Packed:
     table = view.the(Unary).table(view.graph)
-    return Packed("lut_s8", {"table": table}, Call.FLAT, view.output.size, in_place=(0,))
+    return Packed("lut_s8", {"table": table}, Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)))
 
 
 def _flip(view: View) -> Packed:
     params: Params = {"unused": 0}
-    return Packed("flip", params, Call.FLAT, view.output.size, in_place=(0,), beats=("lut",))
+    return Packed("flip", params, Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)), beats=("lut",))
 
 
 def _nothing(view: View) -> Params:
@@ -74,7 +76,7 @@ def _slope(view: View) -> Params:
 
 def _real(name: str, op: type[Op], params: Callable[[View], Params]) -> Kernel:
     def pack(view: View) -> Packed:
-        return Packed(name, params(view), Call.FLAT, view.output.size, in_place=(0,))
+        return Packed(name, params(view), Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)))
 
     return Kernel(name, (op,), FLOAT32, pack, header="unary_f32", costs="unary_f32")
 
@@ -89,7 +91,7 @@ def _function(name: str, op: type[Op]) -> Kernel:
 
 
 def _elements(view: View, name: str, params: Params, *instances: Instance) -> Packed:
-    return Packed(name, params, Call.FLAT, view.output.size, in_place=(0,), instances=instances)
+    return Packed(name, params, Entry(Call.FLAT, view.output.size), Needs(in_place=(0,)), instances=instances)
 
 
 def _gelu(view: View) -> Packed:

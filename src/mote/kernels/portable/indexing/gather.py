@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import ANY_TYPE, OTHER, OTHER_F32, Kernel, Packed, Params, Refusal, View, signature
+from mote.kernels.contract import (
+    ANY_TYPE,
+    OTHER,
+    OTHER_F32,
+    Entry,
+    Kernel,
+    Packed,
+    Params,
+    Refusal,
+    View,
+    signature,
+)
 from mote.kernels.pack.moves import begins, indexed, move_params
 from mote.ops.indexing.gather import DynamicSlice, Gather, GatherNd, ScaledLookup
 from mote.ops.moves.pad_concat_transpose import steps
@@ -28,7 +39,7 @@ def _gather(view: View) -> Packed | Refusal:
         "run": behind * view.output.dtype.itemsize,
         "width": _index_width(view),
     }
-    return Packed("lookup", params, operands=(0, 1))
+    return Packed("lookup", params, Entry(operands=(0, 1)))
 
 
 def _gather_nd(view: View) -> Packed:
@@ -41,7 +52,7 @@ def _gather_nd(view: View) -> Packed:
         "width": _index_width(view),
         "axis": indexed(view.input.shape, depth, view.output.dtype.itemsize),
     }
-    return Packed("lookup_nd", params, operands=(0, 1))
+    return Packed("lookup_nd", params, Entry(operands=(0, 1)))
 
 
 def _slice(view: View) -> Packed:
@@ -56,7 +67,7 @@ def _slice(view: View) -> Packed:
         "begin": begins(rows),
         "move": move_params(op.loops(view.graph), width, fixed),
     }
-    return Packed("lookup_box", params, operands=(0, 1))
+    return Packed("lookup_box", params, Entry(operands=(0, 1)))
 
 
 def _scaled(view: View) -> Packed:
@@ -71,7 +82,7 @@ def _scaled(view: View) -> Packed:
         "step": int(scale.size > 1),
         "scale": scale.astype(np.float32),
     }
-    return Packed("lookup_f32", params, operands=(0, 1))
+    return Packed("lookup_f32", params, Entry(operands=(0, 1)))
 
 
 KERNELS = (

@@ -11,8 +11,10 @@ from mote.kernels.contract import (
     ANY_TYPE,
     OTHER,
     OTHER_F32,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
     View,
@@ -54,7 +56,7 @@ def _scatter(view: View) -> Packed:
     }
     suffix, ctype, plus = SUMS[y.dtype]
     instance = Instance("MOTE_SCATTER", (suffix, ctype, plus))
-    return Packed(f"scatter_{suffix}", params, operands=(0, 1), instances=(instance,))
+    return Packed(f"scatter_{suffix}", params, Entry(operands=(0, 1)), instances=(instance,))
 
 
 def _put(view: View) -> Packed:
@@ -69,7 +71,7 @@ def _put(view: View) -> Packed:
         "index_width": op.input(view.graph, 1).dtype.itemsize,
         "axis": indexed(op.shape, depth, width),
     }
-    return Packed("put", params, operands=(0, 1, 2))
+    return Packed("put", params, Entry(operands=(0, 1, 2)))
 
 
 def _one_hot(view: View) -> Packed:
@@ -82,7 +84,7 @@ def _one_hot(view: View) -> Packed:
         "inner": prod(shape[op.axis :]),
         "index_width": view.input.dtype.itemsize,
     }
-    return Packed("one_hot", params, operands=(0, 1, 2))
+    return Packed("one_hot", params, Entry(operands=(0, 1, 2)))
 
 
 def _reverse_sequence(view: View) -> Packed:
@@ -101,7 +103,7 @@ def _reverse_sequence(view: View) -> Packed:
         "run": run * width,
         "width": op.input(view.graph, 1).dtype.itemsize,
     }
-    return Packed("reverse_sequence", params, operands=(0, 1))
+    return Packed("reverse_sequence", params, Entry(operands=(0, 1)))
 
 
 def _overlay_params(view: View, op: DynamicUpdateSlice | MatrixSetDiag) -> Params:
@@ -110,7 +112,10 @@ def _overlay_params(view: View, op: DynamicUpdateSlice | MatrixSetDiag) -> Param
 
 def _set_diagonals(view: View) -> Packed:
     return Packed(
-        "overlay", _overlay_params(view, view.the(MatrixSetDiag)), operands=(0, 1), in_place=(0,), overlays=True
+        "overlay",
+        _overlay_params(view, view.the(MatrixSetDiag)),
+        Entry(operands=(0, 1)),
+        Needs(in_place=(0,), overlays=True),
     )
 
 
@@ -124,7 +129,7 @@ def _update(view: View) -> Packed:
         "begin": begins(rows),
         "overlay": _overlay_params(view, op),
     }
-    return Packed("update", params, operands=(0, 1, 2), in_place=(0,), overlays=True)
+    return Packed("update", params, Entry(operands=(0, 1, 2)), Needs(in_place=(0,), overlays=True))
 
 
 def _diagonals(view: View) -> Packed:

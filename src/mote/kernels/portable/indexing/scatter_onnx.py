@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from mote.kernels.contract import ANY_TYPE, OTHER, Instance, Kernel, Packed, Params, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Entry, Instance, Kernel, Needs, Packed, Params, View
 from mote.kernels.pack.elements import CTYPES, SUFFIXES
 from mote.kernels.pack.moves import indexed
 from mote.ops.indexing.scatter_onnx import Combine, Scatter
@@ -33,7 +33,7 @@ def _scatter(view: View) -> Packed:
     name, ctype = f"scatter_{op.combine}_{SUFFIXES[x.dtype]}", CTYPES[x.dtype]
     word = ctype if x.dtype.real else "uint64_t" if x.dtype.itemsize == 8 else "uint32_t"
     instance = Instance("MOTE_SCATTER_INTO", (name, ctype, word, COMBINED[op.combine]))
-    return Packed(name, params, operands=(0, 1, 2), in_place=(0,), overlays=True, instances=(instance,))
+    return Packed(name, params, Entry(operands=(0, 1, 2)), Needs(in_place=(0,), overlays=True), instances=(instance,))
 
 
 KERNELS = (Kernel("scatter_into", (Scatter,), ANY_TYPE, _scatter, header="scatter_into", costs=OTHER),)

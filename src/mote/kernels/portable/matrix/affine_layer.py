@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import Call, Instance, Kernel, Packed, Params, Signature, Structs, View, units_of
+from mote.kernels.contract import (
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Packed,
+    Params,
+    Signature,
+    Structs,
+    View,
+    units_of,
+)
 from mote.kernels.pack.layers import CTYPE_SUFFIXES, CTYPES
 from mote.kernels.pack.params import window_params
 from mote.ops.matrix.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected, AffineLayer
@@ -53,7 +64,11 @@ def _conv2d(view: View) -> Packed:
     instance = _instance(view, "MOTE_LAYER_CONV2D", "conv2d", "MOTE_DOTS")
     name = str(instance.arguments[0])
     return Packed(
-        name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=(instance,), headers=HEADERS
+        name,
+        params,
+        Entry(Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel),
+        instances=(instance,),
+        headers=HEADERS,
     )
 
 
@@ -71,7 +86,11 @@ def _depthwise(view: View) -> Packed:
     instance = _instance(view, "MOTE_LAYER_DEPTHWISE", "depthwise")
     name = str(instance.arguments[0])
     return Packed(
-        name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=(instance,), headers=HEADERS
+        name,
+        params,
+        Entry(Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel),
+        instances=(instance,),
+        headers=HEADERS,
     )
 
 
@@ -87,7 +106,7 @@ def _fully_connected(view: View) -> Packed:
     }
     instance = _instance(view, "MOTE_LAYER_FULLY_CONNECTED", "fully_connected", "MOTE_DOTS")
     vectors = units_of(view.input.shape, depth)
-    return Packed(str(instance.arguments[0]), params, Call.FLAT, vectors, instances=(instance,), headers=HEADERS)
+    return Packed(str(instance.arguments[0]), params, Entry(Call.FLAT, vectors), instances=(instance,), headers=HEADERS)
 
 
 KERNELS = (

@@ -14,6 +14,7 @@ from mote.kernels.contract import (
     OTHER,
     OTHER_F32,
     Call,
+    Entry,
     Instance,
     Kernel,
     Packed,
@@ -141,7 +142,9 @@ def _packed(view: View, name: str, form: _Form, more: Params) -> Packed:
     together = (1,) if isinstance(op, HeadMatmul) else ()
     row = f"{name}{lines}_row" if lines else ""
     instances = form.instances(name, lines)
-    return Packed(name + lines, params, Call.ROWS, operands=(0, 1), row=row, instances=instances, together=together)
+    return Packed(
+        name + lines, params, Entry(Call.ROWS, operands=(0, 1), row=row, together=together), instances=instances
+    )
 
 
 def _bytes(view: View) -> Packed | Refusal:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER_F32, Call, Kernel, Packed, Params, Refusal, View, signature
+from mote.kernels.contract import OTHER_F32, Call, Entry, Kernel, Packed, Params, Refusal, View, signature
 from mote.kernels.portable.matrix.fully_connected import vectors
 from mote.kernels.portable.matrix.hybrid import HYBRID
 from mote.ops.common import float_bias, float_range
@@ -48,7 +48,7 @@ def _fully_connected(view: View) -> Packed | Refusal:
     weights = view.constant(1)
     if _small(weights):
         return SMALL
-    return Packed("fully_connected_blockwise", _layer(view, weights), Call.FLAT, vectors(view))
+    return Packed("fully_connected_blockwise", _layer(view, weights), Entry(Call.FLAT, vectors(view)))
 
 
 def _fully_connected4(view: View) -> Packed | Refusal:
@@ -56,7 +56,7 @@ def _fully_connected4(view: View) -> Packed | Refusal:
     if not _small(weights):
         return LARGE
     packed = _layer(view, _nibbles(weights, view.constant(3).shape[1]))
-    return Packed("fully_connected_blockwise4", packed, Call.FLAT, vectors(view))
+    return Packed("fully_connected_blockwise4", packed, Entry(Call.FLAT, vectors(view)))
 
 
 def _rows(view: View, table: Array) -> Params:

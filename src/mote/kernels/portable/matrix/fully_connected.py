@@ -7,7 +7,21 @@ from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, wrap32
 from mote.graph.types import Rounding
-from mote.kernels.contract import FLOAT32, INT8, Call, Coding, Kernel, Packed, Params, Refusal, Structs, View, units_of
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    Call,
+    Coding,
+    Entry,
+    Kernel,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Structs,
+    View,
+    units_of,
+)
 from mote.kernels.pack.params import channel_structs, interleave, output_params
 from mote.kernels.pack.requantize.even import TO_EVEN
 from mote.kernels.pack.weights.coding import encode
@@ -66,7 +80,9 @@ def packed_params(view: View, weights: NDArray[np.int8]) -> Params:
 
 def _plain(view: View) -> Packed | Refusal:
     params = plain_params(view, view.constant(1))
-    return params if isinstance(params, Refusal) else Packed("fully_connected_s8", params, Call.FLAT, vectors(view))
+    return (
+        params if isinstance(params, Refusal) else Packed("fully_connected_s8", params, Entry(Call.FLAT, vectors(view)))
+    )
 
 
 def _coded(view: View) -> Packed | Refusal:
@@ -82,7 +98,7 @@ def _coded(view: View) -> Packed | Refusal:
         "step": 0 if same else 2,
     }
     coding = Coding(vectors(view) * code.symbols)
-    return Packed("fully_connected_coded_s8", params, Call.FLAT, vectors(view), coding=coding)
+    return Packed("fully_connected_coded_s8", params, Entry(Call.FLAT, vectors(view)), price=Price(coding=coding))
 
 
 def steps_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
@@ -110,7 +126,7 @@ def _steps(view: View) -> Packed | Refusal:
     params = steps_params(view, view.constant(1))
     if isinstance(params, Refusal):
         return params
-    return Packed("fully_connected_steps_s8", params, Call.FLAT, vectors(view))
+    return Packed("fully_connected_steps_s8", params, Entry(Call.FLAT, vectors(view)))
 
 
 def _table(real: float, zero: int) -> NDArray[np.int32]:
@@ -136,7 +152,7 @@ def real_params(view: View) -> Params:
 
 
 def _real(view: View) -> Packed:
-    return Packed("fully_connected_f32", real_params(view), Call.FLAT, vectors(view))
+    return Packed("fully_connected_f32", real_params(view), Entry(Call.FLAT, vectors(view)))
 
 
 KERNELS = (

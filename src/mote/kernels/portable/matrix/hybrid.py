@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import Call, Kernel, Packed, Params, Signature, View
+from mote.kernels.contract import Call, Entry, Kernel, Needs, Packed, Params, Signature, View
 from mote.kernels.pack.lstm import OPERANDS, lstm_cells, lstm_sizes
 from mote.kernels.pack.params import window_params
 from mote.kernels.pack.svdf import svdf_sizes
@@ -41,20 +41,20 @@ def _conv2d(view: View) -> Packed:
     op = view.the(Conv2D)
     sizes: Params = {"in_channels": view.input.shape[3], "out_channels": view.output.shape[3]}
     params = {**window_params(view), **sizes, **_layer(view, op)}
-    return Packed("conv2d_hybrid", params, Call.ROWS, row="conv2d_hybrid_row", taps=op.vertical.kernel)
+    return Packed("conv2d_hybrid", params, Entry(Call.ROWS, row="conv2d_hybrid_row", taps=op.vertical.kernel))
 
 
 def _depthwise(view: View) -> Packed:
     op = view.the(DepthwiseConv2D)
     sizes: Params = {"in_channels": view.input.shape[3], "channels": view.output.shape[3], "multiplier": op.multiplier}
     params = {**window_params(view), **sizes, **_layer(view, op)}
-    return Packed("depthwise_hybrid", params, Call.ROWS, row="depthwise_hybrid_row", taps=op.vertical.kernel)
+    return Packed("depthwise_hybrid", params, Entry(Call.ROWS, row="depthwise_hybrid_row", taps=op.vertical.kernel))
 
 
 def _fully_connected(view: View) -> Packed:
     channels, depth = view.constant(1).shape
     params: Params = {"depth": depth, "channels": channels, **_layer(view, view.the(FullyConnected))}
-    return Packed("fully_connected_hybrid", params, Call.FLAT, vectors(view))
+    return Packed("fully_connected_hybrid", params, Entry(Call.FLAT, vectors(view)))
 
 
 def _svdf(view: View) -> Packed:
@@ -70,7 +70,7 @@ def _svdf(view: View) -> Packed:
         "scale": op.input(view.graph, 1).scale,
         "time_scale": op.input(view.graph, 2).scale,
     }
-    return Packed("svdf_hybrid", params, operands=(0, STATE))
+    return Packed("svdf_hybrid", params, Entry(operands=(0, STATE)))
 
 
 def _lstm(view: View) -> Packed:
@@ -85,7 +85,7 @@ def _lstm(view: View) -> Packed:
     if op.tensor(view.graph, PROJECTION) is not None:
         bias = float_bias(op.tensor(view.graph, PROJECTION_BIAS), view.output.shape[-1])
         params |= {"projection": _matrix(view, PROJECTION), "projection_bias": bias}
-    return Packed("lstm_hybrid", params, operands=OPERANDS, scratch=16 * lstm_cells(view))
+    return Packed("lstm_hybrid", params, Entry(operands=OPERANDS), Needs(scratch=16 * lstm_cells(view)))
 
 
 def _gate(view: View, n: int) -> Params:

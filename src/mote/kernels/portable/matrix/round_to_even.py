@@ -7,7 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.kernels.contract import INT8, Call, Kernel, Packed, Params, Refusal, View, units_of
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+    units_of,
+)
 from mote.kernels.pack.requantize.even import NOT_TO_EVEN, even_finish, rounds_to_even
 from mote.kernels.portable.matrix import fully_connected
 from mote.kernels.portable.windows import conv, depthwise
@@ -31,7 +43,9 @@ def _pointwise(view: View) -> Packed | Refusal:
         return NOT_TO_EVEN
     if not op.pointwise:
         return Refusal("it is for windows of one pixel")
-    return Packed("pointwise_even_s8", {"gemm": view.once(_gemm)}, Call.FLAT, units_of(y, y[3]), tile=(1, 2))
+    return Packed(
+        "pointwise_even_s8", {"gemm": view.once(_gemm)}, Entry(Call.FLAT, units_of(y, y[3])), price=Price(tile=(1, 2))
+    )
 
 
 def _conv2d(view: View) -> Packed | Refusal:
@@ -43,11 +57,9 @@ def _conv2d(view: View) -> Packed | Refusal:
     return Packed(
         "conv2d_even_s8",
         {"patch": conv.patch_params(view), "gemm": view.once(_gemm)},
-        Call.ROWS,
-        row="conv2d_even_s8_row",
-        scratch=2 * op.depth(view.graph),
-        taps=op.vertical.kernel,
-        tile=(1, 2),
+        Entry(Call.ROWS, row="conv2d_even_s8_row", taps=op.vertical.kernel),
+        Needs(scratch=2 * op.depth(view.graph)),
+        Price(tile=(1, 2)),
     )
 
 
@@ -58,7 +70,7 @@ def _depthwise(view: View) -> Packed | Refusal:
     sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
     bias = bias_values(op.tensor(view.graph, 2), view.output.channels)
     params = {**depthwise.layer_params(view), **even_finish(view, op.activation, sums, bias)}
-    return Packed("depthwise_even_s8", params, Call.ROWS, row="depthwise_even_s8_row", taps=op.vertical.kernel)
+    return Packed("depthwise_even_s8", params, Entry(Call.ROWS, row="depthwise_even_s8_row", taps=op.vertical.kernel))
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
@@ -70,7 +82,7 @@ def _fully_connected(view: View) -> Packed | Refusal:
         return Refusal("multipliers of 31 bits give the reference's results")
     plain = fully_connected.packed_params(view, weights)
     params = {**plain, **even_finish(view, op.activation, sums, fully_connected.starts(view))}
-    return Packed("fully_connected_even_s8", params, Call.FLAT, fully_connected.vectors(view))
+    return Packed("fully_connected_even_s8", params, Entry(Call.FLAT, fully_connected.vectors(view)))
 
 
 CONV2D = Kernel("conv2d_even", (Conv2D,), INT8, _conv2d, header="conv2d_even_s8", tuned=True, lanes=2, costs="conv2d")

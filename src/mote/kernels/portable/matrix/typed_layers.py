@@ -8,7 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View, signature, units_of
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    Call,
+    Entry,
+    Kernel,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+    signature,
+    units_of,
+)
 from mote.kernels.pack.layers import form, projection, quads
 from mote.kernels.pack.params import window_params
 from mote.kernels.pack.requantize.even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
@@ -49,7 +62,13 @@ def _conv2d(view: View) -> Packed | Refusal:
     name = f"layer_conv2d_{what}{made.suffix}"
     instances = (made.instance("MOTE_LAYER_CONV2D", name, dots),)
     costs = "conv2d_quads_s16" if by_fours else ""
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, costs=costs, instances=instances)
+    return Packed(
+        name,
+        params,
+        Entry(Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel),
+        price=Price(costs=costs),
+        instances=instances,
+    )
 
 
 def _depthwise(view: View) -> Packed | Refusal:
@@ -68,7 +87,7 @@ def _depthwise(view: View) -> Packed | Refusal:
     }
     name = f"layer_depthwise_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_DEPTHWISE", name),)
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel, instances=instances)
+    return Packed(name, params, Entry(Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel), instances=instances)
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
@@ -86,7 +105,7 @@ def _fully_connected(view: View) -> Packed | Refusal:
     }
     name = f"layer_fully_connected_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name, made.dots(bool(made.quads))[1]),)
-    return Packed(name, params, Call.FLAT, units_of(view.input.shape, depth), instances=instances)
+    return Packed(name, params, Entry(Call.FLAT, units_of(view.input.shape, depth)), instances=instances)
 
 
 def _even(pack: Callable[[View], Packed | Refusal]) -> Callable[[View], Packed | Refusal]:
@@ -126,7 +145,7 @@ def _projection(view: View) -> Packed | Refusal:
     name = f"layer_projection_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_PROJECTION", name),)
     vectors = units_of(view.input.shape, depth)
-    return Packed(name, params, Call.FLAT, vectors, operands=(0, 1), instances=instances)
+    return Packed(name, params, Entry(Call.FLAT, vectors, operands=(0, 1)), instances=instances)
 
 
 def _transpose_conv(view: View) -> Packed | Refusal:
@@ -150,7 +169,7 @@ def _transpose_conv(view: View) -> Packed | Refusal:
     }
     name = f"layer_transpose_conv_{made.suffix}"
     instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name, made.dots(bool(made.quads))[1]),)
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True, taps=op.taps, instances=instances)
+    return Packed(name, params, Entry(Call.ROWS, row=f"{name}_row", row_index=True, taps=op.taps), instances=instances)
 
 
 KERNELS = (

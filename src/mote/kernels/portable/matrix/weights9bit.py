@@ -7,7 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.types import DType
-from mote.kernels.contract import Call, Kernel, Packed, Params, Refusal, Signature, View, units_of
+from mote.kernels.contract import (
+    Call,
+    Entry,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Signature,
+    View,
+    units_of,
+)
 from mote.kernels.pack.params import interleave
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.kernels.portable.matrix import fully_connected
@@ -42,7 +54,9 @@ def _pointwise(view: View) -> Packed | Refusal:
     if not view.the(Conv2D).pointwise:
         return Refusal("it is for windows of one pixel")
     y = view.output.shape
-    return Packed("pointwise_offset_s8", {"layer": _gemm(view)}, Call.FLAT, units_of(y, y[3]), tile=(1, 2))
+    return Packed(
+        "pointwise_offset_s8", {"layer": _gemm(view)}, Entry(Call.FLAT, units_of(y, y[3])), price=Price(tile=(1, 2))
+    )
 
 
 def _conv2d(view: View) -> Packed | Refusal:
@@ -54,11 +68,9 @@ def _conv2d(view: View) -> Packed | Refusal:
     return Packed(
         "conv2d_offset_s8",
         {"patch": conv.patch_params(view), "layer": _gemm(view)},
-        Call.ROWS,
-        row="conv2d_offset_s8_row",
-        scratch=2 * op.depth(view.graph),
-        taps=op.vertical.kernel,
-        tile=(1, 2),
+        Entry(Call.ROWS, row="conv2d_offset_s8_row", taps=op.vertical.kernel),
+        Needs(scratch=2 * op.depth(view.graph)),
+        Price(tile=(1, 2)),
     )
 
 
@@ -67,7 +79,7 @@ def _fully_connected(view: View) -> Packed | Refusal:
     if isinstance(layer, Refusal):
         return layer
     params: Params = {"layer": layer, "offset": _offset(view)}
-    return Packed("fully_connected_offset_s8", params, Call.FLAT, fully_connected.vectors(view))
+    return Packed("fully_connected_offset_s8", params, Entry(Call.FLAT, fully_connected.vectors(view)))
 
 
 def _fully_connected_steps(view: View) -> Packed | Refusal:
@@ -75,7 +87,7 @@ def _fully_connected_steps(view: View) -> Packed | Refusal:
     if isinstance(layer, Refusal):
         return layer
     params: Params = {"layer": layer, "offset": _offset(view)}
-    return Packed("fully_connected_offset_steps_s8", params, Call.FLAT, fully_connected.vectors(view))
+    return Packed("fully_connected_offset_steps_s8", params, Entry(Call.FLAT, fully_connected.vectors(view)))
 
 
 def _depthwise(view: View) -> Packed | Refusal:
@@ -84,7 +96,7 @@ def _depthwise(view: View) -> Packed | Refusal:
     weights = depthwise.by_four(_bytes(view)[0])
     params: Params = {"layer": depthwise.layer_params(view) | {"weights": weights}, "offset": _offset(view)}
     taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed("depthwise_offset_s8", params, Call.ROWS, row="depthwise_offset_s8_row", taps=taps)
+    return Packed("depthwise_offset_s8", params, Entry(Call.ROWS, row="depthwise_offset_s8_row", taps=taps))
 
 
 KERNELS = (

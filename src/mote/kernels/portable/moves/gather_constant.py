@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Params, Structs, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Packed, Params, Structs, View
 from mote.ops.moves.gather_constant import Pick, row_axes
 from mote.ops.moves.pad_concat_transpose import steps
 
@@ -41,7 +41,7 @@ def _pick(view: View) -> Packed:
     }
     if not op.by_rows(g):
         return Packed("pick_whole", params)
-    return Packed("pick", params, Call.ROWS, row="pick_row", moves=True)
+    return Packed("pick", params, Entry(Call.ROWS, row="pick_row", moves=True))
 
 
 KERNELS = (Kernel("pick", (Pick,), ANY_TYPE, _pick, header="pick", costs=OTHER),)

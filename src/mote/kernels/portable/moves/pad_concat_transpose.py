@@ -10,7 +10,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.graph import Tensor
-from mote.kernels.contract import ANY_TYPE, OTHER, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import (
+    ANY_TYPE,
+    OTHER,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Packed,
+    Params,
+    Refusal,
+    Structs,
+    View,
+)
 from mote.kernels.pack.moves import BY_ROWS, fill_params, move_params
 from mote.ops.moves.pad_concat_transpose import CopySpan, Join, Pad, RowCopy, Transpose, merge, span_loops, steps
 from mote.ops.moves.slice import Slice
@@ -64,7 +76,7 @@ def _join(view: View) -> Packed | Refusal:
     instances = (_join_instance(count),)
     operands = tuple(range(count))
     name = f"join_{count}"
-    return Packed(name, params, Call.ROWS, operands=operands, row="join_row", moves=True, instances=instances)
+    return Packed(name, params, Entry(Call.ROWS, operands=operands, row="join_row", moves=True), instances=instances)
 
 
 def _join_instance(count: int) -> Instance:

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from mote.kernels.contract import ANY_TYPE, OTHER, Call, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.moves import BY_ROWS, move_params
 from mote.ops.moves.strided import Digit, RowWalk, StridedOp
 
@@ -31,7 +31,7 @@ def _walk(view: View) -> Packed | Refusal:
         "tap_out": walk.tap_step * width,
         "move": move_params([(n, i * width, o * width) for n, i, o in walk.inner], width),
     }
-    return Packed("strides", params, Call.ROWS, row="strides_row", row_index=True, moves=True)
+    return Packed("strides", params, Entry(Call.ROWS, row="strides_row", row_index=True, moves=True))
 
 
 def _merged(walk: RowWalk) -> Sequence[Digit]:

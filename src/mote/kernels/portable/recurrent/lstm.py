@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import FLOAT32, INT8, Entry, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.pack.lstm import OPERANDS, lstm, lstm_begin, lstm_cells, lstm_matrices, lstm_sizes
 from mote.ops.common import FLOAT_MAX, float_bias
 from mote.ops.recurrent.lstm import Lstm, StatelessLstm
@@ -22,7 +22,7 @@ def _lstm_f32(view: View) -> Packed:
         bias = float_bias(op.tensor(view.graph, PROJECTION_BIAS), view.output.shape[-1])
         params |= {"projection": view.constant(PROJECTION), "projection_bias": bias}
     name = "lstm_backward_f32" if op.backward else "lstm_f32"
-    return Packed(name, params, operands=OPERANDS, scratch=16 * lstm_cells(view))
+    return Packed(name, params, Entry(operands=OPERANDS), Needs(scratch=16 * lstm_cells(view)))
 
 
 def _real_gate(view: View, n: int) -> Params:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, Kernel, Packed, Params, View
+from mote.kernels.contract import FLOAT32, Entry, Kernel, Packed, Params, View
 from mote.ops.common import float_range
 from mote.ops.recurrent.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
 
@@ -29,7 +29,7 @@ def _rnn(view: View) -> Packed:
         "recurrent": view.constant(RECURRENT),
         "bias": view.constant(BIAS),
     }
-    return Packed("rnn_f32", params, operands=(0, HIDDEN))
+    return Packed("rnn_f32", params, Entry(operands=(0, HIDDEN)))
 
 
 KERNELS = (Kernel("rnn_f32", (Rnn,), FLOAT32, _rnn, costs="fully_connected_f32"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.kernels.contract import FLOAT32, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import FLOAT32, Entry, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.pack.weights.interleave4 import by_channels
 from mote.ops.common import FLOAT_MAX
 from mote.ops.recurrent.gates import Gate
@@ -103,7 +103,7 @@ def _packer(name: str, params: Callable[[View], Params], vectors: int, form: str
         operands = (0,) if form == "" else (0, *whole)
         full = f"{name}_{form}_f32" if form else f"{name}_f32"
         scratch = 4 * vectors * op.units(view.graph)
-        return Packed(full, {"steps": _steps(view), **params(view)}, operands=operands, scratch=scratch)
+        return Packed(full, {"steps": _steps(view), **params(view)}, Entry(operands=operands), Needs(scratch=scratch))
 
     return pack
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, INT8, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import FLOAT32, INT8, Entry, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.svdf import svdf, svdf_filters, svdf_sizes, svdf_state8
 from mote.ops.common import float_bias, float_range
 from mote.ops.recurrent.svdf import BIAS, STATE, Svdf
@@ -19,7 +19,7 @@ def _svdf_f32(view: View) -> Packed:
         "weights": weights,
         "bias": float_bias(op.tensor(view.graph, BIAS), view.output.shape[1]),
     }
-    return Packed("svdf_f32", params, operands=(0, STATE))
+    return Packed("svdf_f32", params, Entry(operands=(0, STATE)))
 
 
 def _svdf(view: View) -> Packed | Refusal:

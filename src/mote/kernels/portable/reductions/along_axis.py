@@ -16,8 +16,10 @@ from mote.kernels.contract import (
     OTHER,
     OTHER_F32,
     Call,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
     Refusal,
@@ -62,7 +64,7 @@ def _arg(view: View) -> Packed:
     count, inner = _along(view, view.the(ArgExtreme).axis)
     name, instance = _arg_instance(view, "")
     units = units_of(view.output.shape, inner)
-    return Packed(name, {"count": count, "inner": inner}, Call.FLAT, units, instances=(instance,))
+    return Packed(name, {"count": count, "inner": inner}, Entry(Call.FLAT, units), instances=(instance,))
 
 
 def _arg_add(view: View) -> Packed | Refusal:
@@ -75,7 +77,7 @@ def _arg_add(view: View) -> Packed | Refusal:
     lines = units_of(shape, count * inner) // rows
     name, instance = _arg_instance(view, "_add")
     params: Params = {"over": {"count": count, "inner": inner}, "lines": lines, "rows": rows}
-    return Packed(name, params, Call.ADDS, sums=view.output.nbytes, instances=(instance,))
+    return Packed(name, params, Entry(Call.ADDS), Needs(sums=view.output.nbytes), instances=(instance,))
 
 
 def _cumsum(view: View) -> Packed:
@@ -99,7 +101,7 @@ def _lines(view: View) -> Params:
 
 def _summed(view: View, name: str, params: Params, *instances: Instance) -> Packed:
     units = units_of(view.input.shape, prod(_along(view, view.the(CumSum).axis)))
-    return Packed(name, params, Call.FLAT, units, in_place=(0,), instances=instances)
+    return Packed(name, params, Entry(Call.FLAT, units), Needs(in_place=(0,)), instances=instances)
 
 
 def _top_k(view: View) -> Packed:
@@ -114,7 +116,7 @@ def _top_k(view: View) -> Packed:
         name, index, key, entry = f"topk_{suffix}", element, "MOTE_TOPK_VALUE", "MOTE_TOPK_VALUE_OF"
     instance = Instance("MOTE_TOPK", (name, element, index, larger, key, entry))
     units = units_of(view.input.shape, depth)
-    return Packed(name, {"depth": depth, "k": op.k}, Call.FLAT, units, instances=(instance,))
+    return Packed(name, {"depth": depth, "k": op.k}, Entry(Call.FLAT, units), instances=(instance,))
 
 
 def _segment_sum(view: View) -> Packed:

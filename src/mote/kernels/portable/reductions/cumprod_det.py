@@ -5,7 +5,20 @@ from __future__ import annotations
 from math import prod
 
 from mote.graph.types import DType
-from mote.kernels.contract import FLOAT32, OTHER, OTHER_F32, Call, Instance, Kernel, Packed, View, signature, units_of
+from mote.kernels.contract import (
+    FLOAT32,
+    OTHER,
+    OTHER_F32,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    View,
+    signature,
+    units_of,
+)
 from mote.kernels.pack.elements import CTYPES, SUFFIXES
 from mote.ops.reductions.cumprod_det import CumProd, Determinant
 
@@ -21,12 +34,12 @@ def _cumprod(view: View) -> Packed:
     flags = {"exclusive": int(op.exclusive), "reverse": int(op.reverse)}
     instance = Instance("MOTE_CUMPROD", (name, CTYPES[dtype], PRODUCTS[dtype]))
     units = units_of(shape, prod(lines))
-    return Packed(name, {**params, **flags}, Call.FLAT, units, in_place=(0,), instances=(instance,))
+    return Packed(name, {**params, **flags}, Entry(Call.FLAT, units), Needs(in_place=(0,)), instances=(instance,))
 
 
 def _determinant(view: View) -> Packed:
     n = view.input.shape[-1]
-    return Packed("determinant_f32", {"count": view.output.size, "size": n}, scratch=4 * n * n)
+    return Packed("determinant_f32", {"count": view.output.size, "size": n}, needs=Needs(scratch=4 * n * n))
 
 
 KERNELS = (

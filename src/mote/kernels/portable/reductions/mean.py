@@ -9,7 +9,20 @@ import numpy as np
 
 from mote.graph.rows import row_count
 from mote.graph.types import Activation
-from mote.kernels.contract import FLOAT32, INT8, OTHER_F32, Call, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    OTHER_F32,
+    Call,
+    Entry,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Refusal,
+    Structs,
+    View,
+)
 from mote.kernels.pack.params import output_params
 from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.reduce import LOOPS, RowReduction, ScaledSum, Sum
@@ -51,7 +64,7 @@ def _mean_lines(view: View) -> Packed | Refusal:
     if not op.of_lines(view.graph):
         return Refusal("other axes than the last one are averaged")
     size = view.input.shape[-1]
-    return Packed("mean_lines_s8", {"size": size, **_finish(view)}, Call.FLAT, view.output.size, beats=("mean",))
+    return Packed("mean_lines_s8", {"size": size, **_finish(view)}, Entry(Call.FLAT, view.output.size), beats=("mean",))
 
 
 def _mean_add(view: View) -> Packed | Refusal:
@@ -67,7 +80,9 @@ def _mean_add(view: View) -> Packed | Refusal:
         return Refusal("not all rows are averaged")
     pixels = prod(shape[i] for i in axes if i >= outer)
     size = prod(shape) // rows // pixels
-    return Packed("mean_add_s8", {"pixels": pixels, "size": size, **_finish(view)}, Call.ADDS, sums=4 * size)
+    return Packed(
+        "mean_add_s8", {"pixels": pixels, "size": size, **_finish(view)}, Entry(Call.ADDS), Needs(sums=4 * size)
+    )
 
 
 KERNELS = (

@@ -19,8 +19,10 @@ from mote.kernels.contract import (
     OTHER,
     OTHER_F32,
     Call,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
     Refusal,
@@ -91,7 +93,11 @@ class _Way:
         what = (name, struct, element, self.sum, self.begin, self.step, self.finish)
         instance = Instance(f"MOTE_REDUCE{form.upper()}", what)
         return Packed(
-            name, {"over": over, **dict(self.more)}, call, units, sums=sums * self.sum_bytes, instances=(instance,)
+            name,
+            {"over": over, **dict(self.more)},
+            Entry(call, units),
+            Needs(sums=sums * self.sum_bytes),
+            instances=(instance,),
         )
 
 
@@ -216,7 +222,7 @@ def _most(view: View) -> Packed | Refusal:
         return Refusal("axes do not lie next to one another")
     count, inner = found
     params: Params = {"count": count, "inner": inner, "lines": 1}
-    return Packed("most_s8", params, Call.FLAT, units_of(view.output.shape, inner))
+    return Packed("most_s8", params, Entry(Call.FLAT, units_of(view.output.shape, inner)))
 
 
 def _most_add(view: View) -> Packed | Refusal:
@@ -228,7 +234,7 @@ def _most_add(view: View) -> Packed | Refusal:
         return Refusal("the output is not one row made from several")
     count, inner, lines = _in_row(view.the(Reduction), shape)
     params: Params = {"count": count, "inner": inner, "lines": lines}
-    return Packed("most_add_s8", params, Call.ADDS, sums=view.output.size)
+    return Packed("most_add_s8", params, Entry(Call.ADDS), Needs(sums=view.output.size))
 
 
 def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:

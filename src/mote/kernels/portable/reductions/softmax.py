@@ -16,7 +16,9 @@ from mote.kernels.contract import (
     OTHER_F32,
     OTHER_S16,
     Call,
+    Entry,
     Kernel,
+    Needs,
     Packed,
     Params,
     Refusal,
@@ -39,7 +41,9 @@ MANY = 1024
 
 def _packed(view: View, name: str, params: Params) -> Packed:
     depth = view.input.shape[-1]
-    return Packed(name, {"depth": depth, **params}, Call.FLAT, units_of(view.input.shape, depth), in_place=(0,))
+    return Packed(
+        name, {"depth": depth, **params}, Entry(Call.FLAT, units_of(view.input.shape, depth)), Needs(in_place=(0,))
+    )
 
 
 def _softmax_f32(view: View) -> Packed:
@@ -67,7 +71,7 @@ def _steps(scaling: tuple[int, int, int]) -> Params:
 
 def _softmax_wide(view: View) -> Packed:
     found = _packed(view, "softmax_s8_s16", _steps(view.the(Softmax).scaling(view.graph)))
-    return replace(found, in_place=())
+    return replace(found, needs=replace(found.needs, in_place=()))
 
 
 def _softmax_s16(view: View) -> Packed:
@@ -81,7 +85,7 @@ def _log_softmax(view: View) -> Packed:
     depth = view.input.shape[-1]
     back = {f"back_{name}": value for name, value in scale_params(*op.back(view.graph)).items()}
     params: Params = {"steps": {"depth": depth, **_steps(op.scaling(view.graph))}, **back}
-    return Packed("log_softmax_s8", params, Call.FLAT, units_of(view.input.shape, depth), in_place=(0,))
+    return Packed("log_softmax_s8", params, Entry(Call.FLAT, units_of(view.input.shape, depth)), Needs(in_place=(0,)))
 
 
 def _log_softmax_f32(view: View) -> Packed:
@@ -102,7 +106,7 @@ def _l2_normalization_f32(view: View) -> Packed:
 def _local_response(view: View) -> Packed:
     op = view.the(LocalResponseNormalization)
     params: Params = {"radius": op.radius, "bias": op.bias, "alpha": op.alpha, "beta": op.beta}
-    return replace(_packed(view, "local_response_f32", params), in_place=())
+    return replace(_packed(view, "local_response_f32", params), needs=Needs())
 
 
 def _standardize(view: View) -> Packed:

@@ -10,8 +10,10 @@ from mote.kernels.contract import (
     OTHER,
     OTHER_F32,
     Call,
+    Entry,
     Instance,
     Kernel,
+    Needs,
     Packed,
     Params,
     Structs,
@@ -70,13 +72,15 @@ def _transform(view: View) -> Packed:
     }
     vectors = units_of(view.input.shape, view.input.shape[-1])
     name = f"{'irfft' if inverse else 'rfft'}_{suffix}"
-    return Packed(name, params, Call.FLAT, vectors, instances=(Instance("MOTE_FFT", (suffix, ctype)),))
+    return Packed(name, params, Entry(Call.FLAT, vectors), instances=(Instance("MOTE_FFT", (suffix, ctype)),))
 
 
 def _window(view: View) -> Packed:
     window = view.constant(1)
     params: Params = {"size": window.size, "shift": view.the(SignalWindow).shift, "window": window}
-    return Packed("signal_window", params, Call.FLAT, units_of(view.input.shape, window.size), in_place=(0,))
+    return Packed(
+        "signal_window", params, Entry(Call.FLAT, units_of(view.input.shape, window.size)), Needs(in_place=(0,))
+    )
 
 
 def _scale_bits(view: View) -> Packed:
@@ -84,7 +88,7 @@ def _scale_bits(view: View) -> Packed:
 
 
 def _scaled(view: View) -> Packed:
-    return Packed("scaled", {"size": view.input.size}, operands=(0, 1), in_place=(0,))
+    return Packed("scaled", {"size": view.input.size}, Entry(operands=(0, 1)), Needs(in_place=(0,)))
 
 
 def _energy(view: View) -> Packed:
@@ -105,7 +109,7 @@ def _filter_bank(view: View) -> Packed:
 
 
 def _square_root(view: View) -> Packed:
-    return Packed("square_root", {"channels": view.output.size}, operands=(0, 1))
+    return Packed("square_root", {"channels": view.output.size}, Entry(operands=(0, 1)))
 
 
 def _noise(view: View) -> Packed:
@@ -124,7 +128,7 @@ def _noise(view: View) -> Packed:
 def _subtraction(view: View) -> Packed:
     op = view.the(SpectralSubtraction)
     bits: Params = {"smoothing_bits": op.smoothing_bits, "bits": op.bits, "least": op.least & 0xFFFFFFFF}
-    return Packed("subtraction", {"channels": view.output.size, **bits}, operands=(0, 1), in_place=(0,))
+    return Packed("subtraction", {"channels": view.output.size, **bits}, Entry(operands=(0, 1)), Needs(in_place=(0,)))
 
 
 def _log(view: View) -> Packed:
@@ -140,17 +144,17 @@ def _log(view: View) -> Packed:
 
 def _gain(view: View) -> Packed:
     params: Params = {"channels": view.output.size, "shift": view.the(SignalPcan).shift, "table": view.constant(2)}
-    return Packed("gain", params, operands=(0, 1), in_place=(0,))
+    return Packed("gain", params, Entry(operands=(0, 1)), Needs(in_place=(0,)))
 
 
 def _frame_count(view: View) -> Packed:
     op = view.the(FrameCount)
-    return Packed("frame_count", {"more": op.more, "most": op.most}, operands=())
+    return Packed("frame_count", {"more": op.more, "most": op.most}, Entry(operands=()))
 
 
 def _stack_count(view: View) -> Packed:
     op = view.the(StackCount)
-    return Packed("stack_count", {"left": op.left, "frames": op.frames, "step": op.step}, operands=())
+    return Packed("stack_count", {"left": op.left, "frames": op.frames, "step": op.step}, Entry(operands=()))
 
 
 def _framer(view: View) -> Packed:
@@ -164,7 +168,7 @@ def _framer(view: View) -> Packed:
         "room": kept[1],
         "missing": op.missing,
     }
-    return Packed("framer", params, operands=(0, 1, 2))
+    return Packed("framer", params, Entry(operands=(0, 1, 2)))
 
 
 def _ready(view: View) -> Packed:
@@ -174,7 +178,9 @@ def _ready(view: View) -> Packed:
 
 def _delay(view: View) -> Packed:
     signals, delay = view.op.input(view.graph, 1).shape
-    return Packed("delay", {"signals": signals, "samples": view.input.shape[-1], "delay": delay}, operands=(0, 1))
+    return Packed(
+        "delay", {"signals": signals, "samples": view.input.shape[-1], "delay": delay}, Entry(operands=(0, 1))
+    )
 
 
 def _overlap_add(view: View) -> Packed:
@@ -183,13 +189,13 @@ def _overlap_add(view: View) -> Packed:
     signals = view.op.input(view.graph, 1).shape[0]
     params: Params = {"signals": signals, "frames": frames, "size": size, "step": view.the(OverlapAdd).step}
     instance = Instance("MOTE_OVERLAP_ADD", (suffix, ctype))
-    return Packed(f"overlap_add_{suffix}", params, operands=(0, 1), instances=(instance,))
+    return Packed(f"overlap_add_{suffix}", params, Entry(operands=(0, 1)), instances=(instance,))
 
 
 def _stacker(view: View) -> Packed:
     op = view.the(Stacker)
     params: Params = {"channels": view.input.size, "left": op.left, "frames": op.frames, "step": op.step}
-    return Packed("stacker", params, operands=(0, 1, 2))
+    return Packed("stacker", params, Entry(operands=(0, 1, 2)))
 
 
 KERNELS = (

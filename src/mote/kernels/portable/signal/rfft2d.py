@@ -7,7 +7,18 @@ from math import prod
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER_F32, Call, Instance, Kernel, Packed, Params, View, signature
+from mote.kernels.contract import (
+    OTHER_F32,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    View,
+    signature,
+)
 from mote.ops.signal.fft import factors, twiddles
 from mote.ops.signal.rfft2d import ComplexAbs, Imag, RealPart, Rfft2d
 
@@ -29,9 +40,8 @@ def _rfft2d(view: View) -> Packed:
     return Packed(
         "rfft2d",
         params,
-        Call.FLAT,
-        prod(images),
-        scratch=8 * op.height if op.height > 1 else 0,
+        Entry(Call.FLAT, prod(images)),
+        Needs(scratch=8 * op.height if op.height > 1 else 0),
         instances=(Instance("MOTE_FFT", ("f32", "float")), Instance("MOTE_RFFT2D", ("rfft2d",))),
     )
 
@@ -53,7 +63,7 @@ def _transform(length: int, samples: int) -> Params:
 
 
 def _of_complex(view: View) -> Packed:
-    return Packed(view.op.kind.lower(), {"unused": 0}, Call.FLAT, view.output.size)
+    return Packed(view.op.kind.lower(), {"unused": 0}, Entry(Call.FLAT, view.output.size))
 
 
 KERNELS = (

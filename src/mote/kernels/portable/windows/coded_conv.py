@@ -49,8 +49,8 @@ def _coded(base: Packed, view: View, at_once: int) -> Packed:
     ways = [(encode(pairs[:, lo:hi]), lo, hi) for lo, hi in [(0, size), *([weights] if field == "stream" else [])]]
     code, first, end = min(ways, key=lambda way: way[0].nbytes + len(pairs) * (size - way[2] + way[1]))
     rest = np.delete(pairs, slice(first, end), axis=1).view(np.uint8)
-    asked = ["count"] if base.call is Call.FLAT else ["0", "count"]
-    asked += [] if base.scratch is None else ["work"]
+    asked = ["count"] if base.entry.call is Call.FLAT else ["0", "count"]
+    asked += [] if base.needs.scratch is None else ["work"]
     params: Params = {
         "code": code.params,
         "rest": rest if rest.size else 0,
@@ -58,17 +58,15 @@ def _coded(base: Packed, view: View, at_once: int) -> Packed:
         "coded": end - first,
         "last": size - end,
         "channels": at_once,
-        "step": at_once * (base.writes.planes[0] or 1),
-        "count": base.units if base.call is Call.FLAT else row_count(shape),
+        "step": at_once * (base.needs.writes.planes[0] or 1),
+        "count": base.entry.units if base.entry.call is Call.FLAT else row_count(shape),
     }
     return replace(
         base,
+        entry=replace(base.entry, call=Call.WHOLE, row="", group=1),
+        needs=replace(base.needs, scratch=at_once // 2 * size + (base.needs.scratch or 0)),
+        price=replace(base.price, coding=Coding(code.symbols, len(pairs) * (end - first), -(-shape[-1] // at_once))),
         name=f"coded_{base.name}",
         params={"plain": {**base.params, "gemm": {**gemm, field: 0}}, "coded": params},
-        call=Call.WHOLE,
-        row="",
-        group=1,
-        scratch=at_once // 2 * size + (base.scratch or 0),
         instances=(*base.instances, Instance("MOTE_CODED", (base.name, field, *asked))),
-        coding=Coding(code.symbols, len(pairs) * (end - first), -(-shape[-1] // at_once)),
     )

@@ -8,7 +8,21 @@ from numpy.typing import NDArray
 from mote.graph.numeric.fixedpoint import rescale, scale_even, wrap32
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import Rounding
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View, units_of
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    Call,
+    Entry,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Structs,
+    View,
+    units_of,
+)
 from mote.kernels.pack.params import adds_rows, channel_structs, interleave, output_params, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, even_scales, float_bias, float_range
@@ -69,7 +83,9 @@ def _pointwise(view: View) -> Packed | Refusal:
     if not view.the(Conv2D).pointwise:
         return Refusal("it is for windows of one pixel")
     y = view.output.shape
-    return Packed("pointwise_s8", {"gemm": view.once(gemm_params)}, Call.FLAT, units_of(y, y[3]), tile=(1, 2))
+    return Packed(
+        "pointwise_s8", {"gemm": view.once(gemm_params)}, Entry(Call.FLAT, units_of(y, y[3])), price=Price(tile=(1, 2))
+    )
 
 
 def _conv2d(view: View) -> Packed | Refusal:
@@ -81,11 +97,9 @@ def _conv2d(view: View) -> Packed | Refusal:
     return Packed(
         "conv2d_s8",
         {"patch": patch_params(view), "gemm": view.once(gemm_params)},
-        Call.ROWS,
-        row="conv2d_s8_row",
-        scratch=2 * op.depth(view.graph),
-        taps=op.vertical.kernel,
-        tile=(1, 2),
+        Entry(Call.ROWS, row="conv2d_s8_row", taps=op.vertical.kernel),
+        Needs(scratch=2 * op.depth(view.graph)),
+        Price(tile=(1, 2)),
     )
 
 
@@ -115,7 +129,7 @@ def _adding(view: View) -> Packed | Refusal:
         "channel": channels,
         "fold": 0 if whole or not fold.any() else np.ascontiguousarray(wrap32(fold.T), np.int32),
     }
-    return Packed("conv2d_add_s8", params, Call.ADDS, sums=4 * y.size)
+    return Packed("conv2d_add_s8", params, Entry(Call.ADDS), Needs(sums=4 * y.size))
 
 
 def real_params(view: View) -> Params:
@@ -135,7 +149,7 @@ def real_params(view: View) -> Params:
 
 def _real(view: View) -> Packed:
     taps = view.the(Conv2D).vertical.kernel
-    return Packed("conv2d_f32", real_params(view), Call.ROWS, row="conv2d_f32_row", taps=taps)
+    return Packed("conv2d_f32", real_params(view), Entry(Call.ROWS, row="conv2d_f32_row", taps=taps))
 
 
 POINTWISE = Kernel("pointwise", (Conv2D,), INT8, _pointwise, tuned=True, lanes=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.kernels.contract import FLOAT32, Call, Kernel, Packed, Params, View
+from mote.kernels.contract import FLOAT32, Call, Entry, Kernel, Packed, Params, View
 from mote.ops.common import float_bias, float_range
 from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose, Volume
 
@@ -51,7 +51,7 @@ def _conv3d(view: View) -> Packed:
         "bias": float_bias(op.tensor(view.graph, 2), y[4]),
     }
     params: Params = {"plane": plane, "deep": spans["deep"], "high": spans["high"]}
-    return Packed("conv3d_f32", params, Call.ROWS, row="conv3d_f32_row", taps=op.taps)
+    return Packed("conv3d_f32", params, Entry(Call.ROWS, row="conv3d_f32_row", taps=op.taps))
 
 
 def _transpose(view: View) -> Packed:
@@ -67,7 +67,7 @@ def _transpose(view: View) -> Packed:
         "bias": float_bias(op.tensor(view.graph, 2), y[4]),
     }
     row = "conv3d_transpose_f32_row"
-    return Packed("conv3d_transpose_f32", params, Call.ROWS, row=row, taps=op.taps)
+    return Packed("conv3d_transpose_f32", params, Entry(Call.ROWS, row=row, taps=op.taps))
 
 
 KERNELS = (

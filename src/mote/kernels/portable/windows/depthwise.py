@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.tensor import Array
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import FLOAT32, INT8, Call, Entry, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.pack.params import adds_rows, channel_structs, output_params, pad_to, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, float_bias, float_range
@@ -41,7 +41,7 @@ def _by_rows(view: View) -> Packed | Refusal:
     if rounds_to_even(view):
         return TO_EVEN
     taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed("depthwise_s8", layer_params(view), Call.ROWS, row="depthwise_s8_row", taps=taps)
+    return Packed("depthwise_s8", layer_params(view), Entry(Call.ROWS, row="depthwise_s8_row", taps=taps))
 
 
 def _adding(view: View) -> Packed | Refusal:
@@ -49,7 +49,7 @@ def _adding(view: View) -> Packed | Refusal:
         return TO_EVEN
     if not adds_rows(view):
         return Refusal("the output is not one row made from several")
-    return Packed("depthwise_add_s8", layer_params(view), Call.ADDS, sums=4 * view.output.size)
+    return Packed("depthwise_add_s8", layer_params(view), Entry(Call.ADDS), Needs(sums=4 * view.output.size))
 
 
 def real_params(view: View) -> Params:
@@ -65,7 +65,7 @@ def real_params(view: View) -> Params:
 
 def _real(view: View) -> Packed:
     taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed("depthwise_f32", real_params(view), Call.ROWS, row="depthwise_f32_row", taps=taps)
+    return Packed("depthwise_f32", real_params(view), Entry(Call.ROWS, row="depthwise_f32_row", taps=taps))
 
 
 KERNELS = (

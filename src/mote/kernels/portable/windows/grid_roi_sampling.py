@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from mote.kernels.contract import FLOAT32, OTHER_F32, Kernel, Packed, Params, Structs, View
+from mote.kernels.contract import FLOAT32, OTHER_F32, Entry, Kernel, Packed, Params, Structs, View
 from mote.ops.moves.pad_concat_transpose import steps
 from mote.ops.windows.grid_roi_sampling import GridSample, MaxRoiPool, Outside, RoiAlign
 
@@ -28,7 +28,7 @@ def _grid_sample(view: View) -> Packed:
         "corners": int(op.corners),
         "axis": Structs("mote_sampled_t", np.array(axes, np.int64)),
     }
-    return Packed("grid_sample_f32", params, operands=(0, 1))
+    return Packed("grid_sample_f32", params, Entry(operands=(0, 1)))
 
 
 def _regions(view: View, op: RoiAlign | MaxRoiPool) -> Params:
@@ -56,11 +56,11 @@ def _roi_align(view: View) -> Packed:
         "largest": int(op.largest),
         "index_width": op.input(view.graph, 2).dtype.itemsize,
     }
-    return Packed("roi_align_f32", params, operands=(0, 1, 2))
+    return Packed("roi_align_f32", params, Entry(operands=(0, 1, 2)))
 
 
 def _max_roi_pool(view: View) -> Packed:
-    return Packed("max_roi_pool_f32", _regions(view, view.the(MaxRoiPool)), operands=(0, 1))
+    return Packed("max_roi_pool_f32", _regions(view, view.the(MaxRoiPool)), Entry(operands=(0, 1)))
 
 
 KERNELS = (

@@ -13,7 +13,9 @@ from mote.kernels.contract import (
     OTHER_F32,
     OTHER_S16,
     Call,
+    Entry,
     Kernel,
+    Needs,
     Packed,
     Params,
     Refusal,
@@ -40,7 +42,7 @@ def _params(view: View) -> Params:
 def pool_rows(view: View, name: str) -> Packed:
     """A kernel that computes rows of outputs."""
     taps = view.the(Pool).vertical.kernel
-    return Packed(name, _params(view), Call.ROWS, row=f"{name}_row", taps=taps)
+    return Packed(name, _params(view), Entry(Call.ROWS, row=f"{name}_row", taps=taps))
 
 
 def _by_rows(name: str) -> Callable[[View], Packed]:
@@ -53,7 +55,7 @@ def _adding(name: str, sum_bytes: int) -> Callable[[View], Packed | Refusal]:
     def pack(view: View) -> Packed | Refusal:
         if not adds_rows(view):
             return Refusal("the output is not one row made from several")
-        return Packed(name, _params(view), Call.ADDS, sums=sum_bytes * view.output.size)
+        return Packed(name, _params(view), Entry(Call.ADDS), Needs(sums=sum_bytes * view.output.size))
 
     return pack
 

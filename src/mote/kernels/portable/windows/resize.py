@@ -18,6 +18,7 @@ from mote.kernels.contract import (
     OTHER_F32,
     OTHER_S16,
     Call,
+    Entry,
     Kernel,
     Packed,
     Params,
@@ -40,7 +41,7 @@ def _nearest(view: View) -> Packed:
         "row": op.sources(height, op.size[0]).astype(np.int16),
         "column": op.sources(width, op.size[1]).astype(np.int16),
     }
-    return Packed("resize_nearest", params, Call.ROWS, row="resize_nearest_row", moves=True)
+    return Packed("resize_nearest", params, Entry(Call.ROWS, row="resize_nearest_row", moves=True))
 
 
 def _bilinear(view: View) -> Packed:
@@ -71,7 +72,7 @@ def _blended(view: View, name: str, weight: DTypeLike) -> Packed:
         "column": columns.lower.astype(np.int16),
         "column_weight": columns.weight.astype(weight),
     }
-    return Packed(name, params, Call.ROWS, row=f"{name}_row", row_index=True)
+    return Packed(name, params, Entry(Call.ROWS, row=f"{name}_row", row_index=True))
 
 
 def _bilinear_unsigned(view: View) -> Packed:
@@ -89,7 +90,7 @@ def _bilinear_unsigned(view: View) -> Packed:
         "column": np.stack([columns.lower, columns.upper], axis=1).astype(np.int16).reshape(-1),
         "column_weight": columns.weight,
     }
-    return Packed("resize_unsigned_s8", params, Call.ROWS, row="resize_unsigned_s8_row", row_index=True)
+    return Packed("resize_unsigned_s8", params, Entry(Call.ROWS, row="resize_unsigned_s8_row", row_index=True))
 
 
 KERNELS = (

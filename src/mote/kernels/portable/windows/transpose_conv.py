@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.kernels.contract import FLOAT32, INT8, Call, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import (
+    FLOAT32,
+    INT8,
+    Call,
+    Entry,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Refusal,
+    Structs,
+    View,
+)
 from mote.kernels.pack.params import channel_structs, interleave, output_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, float_bias, float_range
@@ -26,7 +38,7 @@ def _packed(view: View, name: str, params: Params, scratch: int | None = None) -
         "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
     }
     row = f"{name}_row"
-    return Packed(name, sizes | params, Call.ROWS, scratch=scratch, row=row, row_index=True, taps=op.taps)
+    return Packed(name, sizes | params, Entry(Call.ROWS, row=row, row_index=True, taps=op.taps), Needs(scratch=scratch))
 
 
 def _transpose_conv_f32(view: View) -> Packed:
