@@ -6,7 +6,7 @@ mote compile MODEL --plugin examples/own_kernel/plugin.py --kernel LAYER=max_pai
 from pathlib import Path
 
 import mote
-from mote.kernels.contract import (INT8, Call, Kernel, Packed, Refusal, EntryPoints, Price)
+from mote.kernels.contract import INT8, Call, Entry, Kernel, Packed, Price, Refusal
 from mote.ops.common import Axis, int8_range
 from mote.ops.windows.pool import MaxPool
 
@@ -21,7 +21,12 @@ def pack(view):
         return Refusal("windows are not 2x2 pixels side by side")
     if int8_range(op.activation, view.output) != (-128, 127):
         return Refusal("it has a fused activation")
-    return Packed("max_pairs_s8", {"width": width // 2, "channels": channels}, EntryPoints(Call.ROWS, row="max_pairs_s8_row", taps=2), price=Price(cost=INSTRUCTIONS * view.output.size))
+    return Packed(
+        "max_pairs_s8",
+        {"width": width // 2, "channels": channels},
+        Entry(Call.ROWS, row="max_pairs_s8_row", taps=2),
+        price=Price(cost=INSTRUCTIONS * view.output.size),
+    )
 
 
 mote.register_kernel(
