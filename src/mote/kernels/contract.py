@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -142,6 +142,11 @@ class Coding:
     """How often it goes through its inputs, each time for some of the channels."""
 
 
+@lru_cache(maxsize=256)
+def _instructions(code: tuple[str, ...]) -> int:
+    return sum(not line.lstrip().startswith(".") and not line.rstrip().endswith(":") for line in code)
+
+
 @dataclass(frozen=True)
 class Instance:
     """A macro of the kernel's header that defines functions with `arguments`, what is known at compile time, built into
@@ -154,10 +159,10 @@ class Instance:
     facts: tuple[str | int, ...] = ()
     """What is built into the code beside the arguments, for the check of parameters in images."""
 
-    @cached_property
+    @property
     def instructions(self) -> int:
         """Lines of the assembly that are neither labels nor directives."""
-        return sum(not line.lstrip().startswith(".") and not line.rstrip().endswith(":") for line in self.code)
+        return _instructions(self.code)
 
     def __str__(self) -> str:
         given = ", ".join(map(str, self.arguments))

@@ -111,11 +111,12 @@ def place(
     return list(_place(tuple(items), ranked, goal, rounds, goal if enough is None else enough))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _place(
     items: tuple[Item, ...], overlays: tuple[tuple[Pair, tuple[Pair, ...]], ...], goal: int, rounds: int, enough: int
 ) -> list[int]:
-    """Memoized placement: different kernels often leave the same items to place."""
+    """Memoized placement: different kernels, and other graphs of the same shapes, often leave the same items to
+    place."""
     neighbours = _neighbours(items, {pair: set(pieces) for pair, pieces in overlays})
     pairs = sum(map(len, neighbours)) + 1
     budget = max(EFFORT // pairs, len(ORDERS))

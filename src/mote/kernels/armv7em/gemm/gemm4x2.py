@@ -175,7 +175,7 @@ def _packed(
         Needs(scratch=scratch, writes=view.writes),
         Price(tile=(1, 4), whole_tiles=True),
         instances=(
-            Instance(macro, arguments, tuple(text), facts_of(view, source, target)),
+            Instance(macro, arguments, text, facts_of(view, source, target)),
             Instance(f"MOTE_{kind.upper()}", (name,)),
         ),
         beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),

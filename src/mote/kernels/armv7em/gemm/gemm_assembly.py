@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 SUMS = tuple(f"r{i}" for i in range(8))
@@ -79,6 +80,7 @@ def twice(source: PixelBytes, target: OutputPlaces) -> bool:
     return near and target.fours and not target.added and source.steps <= MOST_STEPS_TWICE
 
 
+@lru_cache(maxsize=256)
 def code(
     source: PixelBytes,
     target: OutputPlaces,
@@ -88,10 +90,10 @@ def code(
     *,
     dual: bool = False,
     most: int | None = None,
-) -> list[str]:
+) -> tuple[str, ...]:
     """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
     `dual`: ordered for a core that starts two instructions a cycle; `most`: so many steps are written out behind the
-    first one at most."""
+    first one at most. Layers of the same shape have the same."""
     added = FROM + 4 * source.pointers
     frame = added + (12 if target.added else 0)
     steps, loop = source.steps, _loop(source.steps, most)
@@ -103,7 +105,7 @@ def code(
         channels = [*made, *_store_half(target), *made, *_store_rest(target)]
     else:
         channels = [*made, *(_add(target, added) if target.added else []), *_store(target, last)]
-    return [
+    return (
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
         f"add r12, sp, #{INPUTS}",
@@ -129,7 +131,7 @@ def code(
         "bne.w 1b",
         f"add sp, sp, #{frame}",
         "pop {r4-r11, pc}",
-    ]
+    )
 
 
 def _plus(op: str, register: str, value: int) -> list[str]:
