@@ -19,6 +19,7 @@ from mote.errors import MoteError, UnsupportedError
 from mote.evaluation.verify import verify
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue, library
+from mote.kernels.contract import Price
 from mote.ops.control.custom import DEFINITIONS
 from tests.helpers.flex import options as flex_options
 from tests.helpers.network import Net
@@ -123,7 +124,7 @@ def test_a_kernel_is_chosen_where_it_costs_least() -> None:
     load_plugins([KERNEL])
     own = catalogue.KERNELS[0]
     for cost, chosen in ((0.0, True), (1e9, False)):
-        kernel = replace(own, pack=lambda view, cost=cost: replace(own.pack(view), cost=cost))
+        kernel = replace(own, pack=lambda view, cost=cost: replace(own.pack(view), price=Price(cost=cost)))
         mote.register_kernel(kernel, header=EXAMPLES / "own_kernel" / "mote_max_pairs_s8.h")
         assert ("mote_max_pairs_s8.h" in compile(pooled()).project.files) == chosen
 

@@ -29,18 +29,18 @@ _INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]+(?:["<]([^">\n]+)[">]|\w)"
 def included(files: Iterable[Path], folders: Sequence[Path]) -> set[Path]:
     """Files and the headers of the folders that they include, under whatever conditions; all headers where a macro
     names one."""
-    found: set[Path] = set()
+    reached: set[Path] = set()
     left = list(files)
     while left:
         file = left.pop()
-        if file in found:
+        if file in reached:
             continue
-        found.add(file)
+        reached.add(file)
         for name in _INCLUDE.findall(file.read_bytes()):
             if not name:
-                return {*found, *left, *(header for folder in folders for header in folder.rglob("*.h"))}
+                return {*reached, *left, *(header for folder in folders for header in folder.rglob("*.h"))}
             left += filter(Path.is_file, (folder / name.decode() for folder in (file.parent, *folders)))
-    return found
+    return reached
 
 
 def key(said: Sequence[str], files: Iterable[Path]) -> str:
