@@ -17,7 +17,7 @@ from tests.conftest import COLLECTED
 TOP = Path(mote.__file__).parent
 ROOMS = (
     *("graph", "ops", "cores", "targets", "kernels", "frontends", "passes", "data", "metrics"),
-    *("offload", "plan", "lower", "emit", "package", "deploy", "report"),
+    *("offload", "plan", "lower", "emit", "deploy", "package", "report"),
     *("toolchain", "compiler", "execute", "measure", "search", "evaluation", "train", "compress"),
     *("api", "cli"),
 )
@@ -86,6 +86,19 @@ def test_rooms_do_not_know_what_comes_after_them() -> None:
         if place[room(module)] > place[room(name)] or room(module) in UNRELATED.get(room(name), ())
     ]
     assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_c_files_include_what_comes_before_them() -> None:
+    """Headers that are in no room are generated, or of an operating system."""
+    files = [path for ending in ("c", "h") for path in TOP.rglob(f"*.{ending}")]
+    rooms = {path.name: path.relative_to(TOP).parts[0] for path in files}
+    wrong = [
+        f"{path.relative_to(TOP)} includes {name}"
+        for path in files
+        for name in re.findall(r'^#include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
+        if name in rooms and ROOMS.index(rooms[name]) > ROOMS.index(path.relative_to(TOP).parts[0])
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_room_has_its_place() -> None:
