@@ -168,7 +168,7 @@ def _places(text: str) -> Iterator[tuple[int, str, str]]:
 
 def noticed(folder: Path) -> bool:
     """Whether the self-test of the mutant that was yielded last fails, crashes or does not end."""
-    command = ["gcc", "-w", "-O1", "-I.", "selftest/selftest.c", "model.o", "-o", "program", "-lm"]
+    command = ["gcc", "-w", "-O0", "-I.", "selftest/selftest.c", "model.o", "-o", "program", "-lm"]
     subprocess.run(command, cwd=folder / "mutant", check=True)
     try:
         return subprocess.run(["./program"], cwd=folder / "mutant", capture_output=True, timeout=10).returncode != 0

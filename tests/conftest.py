@@ -20,6 +20,7 @@ from hypothesis import Phase, settings
 from mote.cli import GARBAGE
 from mote.compiler.line import forget
 from mote.search import cluster as search_cluster
+from mote.toolchain import host
 from tests import case_costs
 from tests.helpers import kernels_seen, operators_seen
 from tests.kernels import rooms_seen
@@ -67,6 +68,14 @@ def _no_wait_for_the_disk() -> Iterator[None]:
     """What tests write need not survive a failure of power."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda opened: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _libraries_that_build_soon() -> Iterator[None]:
+    """Libraries of models for this computer are for a few inferences in most tests."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(host, "FLAGS", (*host.FLAGS, "-O1"))
         yield
 
 

@@ -17,6 +17,7 @@ from mote.evaluation.score import outputs
 from mote.execute import host_library
 from mote.execute.host_library import HostModel
 from mote.execute.reference import litert
+from mote.toolchain import host
 from tests.helpers.network import Net
 from tests.helpers.support import needs_litert
 
@@ -24,7 +25,12 @@ MODELS = Path(__file__).parents[2] / "models"
 
 
 @pytest.mark.parametrize(("name", "target"), [("digits", "host"), ("digits", "cortex-m4"), ("keywords", "host")])
-def test_the_bundled_models_give_what_is_recorded_whatever_core_they_were_planned_for(name: str, target: str) -> None:
+def test_the_bundled_models_give_what_is_recorded_whatever_core_they_were_planned_for(
+    name: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With as much optimization as users have."""
+    monkeypatch.setattr(host, "FLAGS", [flag for flag in host.FLAGS if not flag.startswith("-O")])
+    host._load.cache_clear()
     recorded = np.load(MODELS / f"{name}_samples.npz")
     model = HostModel(compile(MODELS / f"{name}.tflite", target=target))
     (found,) = model.run(dataset(recorded["inputs"]).cases(model.graph))

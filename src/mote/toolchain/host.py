@@ -15,7 +15,7 @@ from mote.targets.flags import optimization
 from mote.toolchain import cache
 from mote.toolchain.compilers import compile_or_raise, find_compiler
 
-_FLAGS = ("-std=c99", "-fwrapv", "-fPIC", "-shared")
+FLAGS = ("-std=c99", "-fwrapv", "-fPIC", "-shared")
 """Sums in kernels may wrap."""
 
 
@@ -29,7 +29,7 @@ def load(texts: Mapping[str, str], sources: Sequence[str], copy: int = 0) -> cty
 def _load(texts: tuple[tuple[str, str], ...], sources: tuple[str, ...], copy: int) -> ctypes.CDLL:
     target = targets.load("host")
     compiler = find_compiler(target)
-    flags = [*compiler.command, *target.gcc_flags, *_FLAGS, optimization("speed", target.cpu).level]
+    flags = [*compiler.command, *target.gcc_flags, optimization("speed", target.cpu).level, *FLAGS]
     state = hashlib.sha256("\0".join([compiler.version, *flags, *sources]).encode())
     for name, text in texts:
         state.update(f"\0{name}\0{len(text)}\0{text}".encode())

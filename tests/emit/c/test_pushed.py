@@ -169,7 +169,7 @@ def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     compile(data, name="rows", input="rows").write(folder / "b")
     listed = ", ".join(f'{{"{name}", {name}}}' for name in CHECKS)
     (folder / "firmware.c").write_text(FIRMWARE.replace("CHECKS", listed))
-    run([cc, *FLAGS, "-Ia", "-Ib", "firmware.c", "a/whole.c", "b/rows.c", "-o", "firmware", "-lm"], folder)
+    run([cc, *FLAGS, "-O0", "-Ia", "-Ib", "firmware.c", "a/whole.c", "b/rows.c", "-o", "firmware", "-lm"], folder)
     return folder
 
 

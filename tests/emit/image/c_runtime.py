@@ -18,7 +18,7 @@ RUNTIME = TOP / "emit" / "image" / "runtime"
 SOURCES = sorted(map(str, RUNTIME.glob("*.c")))
 INCLUDES = [f"-I{p}" for p in (RUNTIME, *library.FOLDERS, *library.FITS)]
 STRICT = ["-std=c99", "-fwrapv", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
-CHECKED = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+CHECKED = ["-g1", "-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 OK, NOT_READY, BAD_ARENA, BUSY, WAITING, BAD_STATE, DAMAGED = 0, 1, 2, 4, 5, 7, 8
 BAD_IMAGE, NO_KERNEL, UNSUPPORTED = 9, 10, 11
 
