@@ -25,16 +25,7 @@ MOTE_NOINLINE int mote_depthwise_column_fits(const mote_depthwise_column_t *p, c
     return 1;
 }
 
-MOTE_UNUSED static inline int mote_depthwise_column_s8_fits(const mote_depthwise_column_t *p, const mote_room_t *room) {
-    return mote_depthwise_column_fits(p, room, 1, 2, 1);
-}
-
 #define MOTE_COLUMN_CONSTANTS_relu 2
 #define MOTE_COLUMN_CONSTANTS_linear 3
-#define MOTE_DEPTHWISE_COLUMN_FITS(form, s) \
-    MOTE_UNUSED static inline int mote_depthwise_column_##form##_##s##_fits(const mote_depthwise_column_t *p, \
-                                                                            const mote_room_t *room) { \
-        return mote_depthwise_column_fits(p, room, 2, MOTE_COLUMN_CONSTANTS_##form, 0); \
-    }
 
 #endif

@@ -21,9 +21,5 @@ MOTE_NOINLINE int mote_depthwise_time_fits(const mote_depthwise_time_t *p, const
 
 #define MOTE_TIME_CONSTANTS_relu 2
 #define MOTE_TIME_CONSTANTS_linear 3
-#define MOTE_TIME_FITS(id, outputs, taps, form, s, channels) \
-    MOTE_UNUSED static inline int mote_##id##_fits(const mote_depthwise_time_t *p, const mote_room_t *room) { \
-        return mote_depthwise_time_fits(p, room, outputs, taps, MOTE_TIME_CONSTANTS_##form, channels); \
-    }
 
 #endif

@@ -172,20 +172,4 @@ MOTE_NOINLINE int mote_conv3_fits(const mote_conv3_t *p, const mote_room_t *room
            room->scratch >= 6 * depth + 4 * MOTE_GEMM3_TAIL_WORDS + 3 * left + ((line + 3) & ~(uint32_t)3) + taps * line;
 }
 
-#define MOTE_GEMM3_FITS(weights, out, s) MOTE_GEMM3_FITS_(weights, all, out, weights##_##out##_##s)
-#define MOTE_GEMM3_SPARSE_FITS(weights, blocks, out, s) \
-    MOTE_GEMM3_FITS_(weights, blocks, out, weights##_##blocks##_##out##_##s)
-#define MOTE_GEMM3_FITS_(weights, blocks, out, id) \
-    enum { mote_gemm3_##id##_form = MOTE_FORM_##weights | MOTE_FORM_##blocks | MOTE_FORM_##out }; \
-    MOTE_UNUSED static inline int mote_pointwise3_##id##_fits(const mote_pointwise3_t *p, const mote_room_t *room) { \
-        return mote_pointwise3_fits(p, room, mote_gemm3_##id##_form, 1); \
-    } \
-    MOTE_UNUSED static inline int mote_pointwise3_rows_##id##_fits(const mote_pointwise3_t *p, \
-                                                                   const mote_room_t *room) { \
-        return mote_pointwise3_fits(p, room, mote_gemm3_##id##_form, 0); \
-    } \
-    MOTE_UNUSED static inline int mote_conv3_##id##_fits(const mote_conv3_t *p, const mote_room_t *room) { \
-        return mote_conv3_fits(p, room, mote_gemm3_##id##_form); \
-    }
-
 #endif

@@ -61,14 +61,5 @@ MOTE_NOINLINE int mote_conv4x2_fits(const mote_conv4x2_t *p, const mote_room_t *
 #define MOTE_GEMM4X2_CODE_FITS(id, weights, out, s, line, taps, words, rest, near, place, fours) \
     static const mote_gemm4x2_built_t mote_gemm4x2_##id##_built = { \
         MOTE_FORM_##weights | MOTE_FORM_##out, line, taps, words, rest, near, place, fours};
-#define MOTE_POINTWISE4X2_FITS(id) \
-    MOTE_UNUSED static inline int mote_pointwise4x2_##id##_fits(const mote_pointwise3_t *p, \
-                                                                const mote_room_t *room) { \
-        return mote_pointwise4x2_fits(p, room, &mote_gemm4x2_##id##_built); \
-    }
-#define MOTE_CONV4X2_FITS(id) \
-    MOTE_UNUSED static inline int mote_conv4x2_##id##_fits(const mote_conv4x2_t *p, const mote_room_t *room) { \
-        return mote_conv4x2_fits(p, room, &mote_gemm4x2_##id##_built); \
-    }
 
 #endif

@@ -17,11 +17,4 @@ MOTE_NOINLINE int mote_fc8_pairs_fit(const mote_fully_connected8_pairs_t *p, con
            (p->channels % 8 == 0 || mote_holds_words(room, p->weights, mote_much_plus(mote_size(p->rest), words)));
 }
 
-#define MOTE_FC8_PAIRS_CODE_FITS(id, steps, shift) enum { mote_fc8_pairs_##id##_steps = (steps) };
-#define MOTE_FULLY_CONNECTED8_PAIRS_FITS(id) \
-    MOTE_UNUSED static inline int mote_fully_connected8_pairs_##id##_fits(const mote_fully_connected8_pairs_t *p, \
-                                                                          const mote_room_t *room) { \
-        return mote_fc8_pairs_fit(p, room, mote_fc8_pairs_##id##_steps); \
-    }
-
 #endif

@@ -129,14 +129,6 @@ MOTE_NOINLINE int mote_windows4_fits(const mote_windows4_t *p, const mote_room_t
 
 #define MOTE_GEMM4_CODE_FITS(id, constants, steps, apart, count, form, shift, rest, parts) \
     static const mote_gemm4_built_t mote_gemm4_##id##_built = {constants, steps, apart, count, rest, parts};
-#define MOTE_POINTWISE4_FITS(id) \
-    MOTE_UNUSED static inline int mote_pointwise4_##id##_fits(const mote_pointwise4_t *p, const mote_room_t *room) { \
-        return mote_pointwise4_fits(p, room, &mote_gemm4_##id##_built, 1); \
-    } \
-    MOTE_UNUSED static inline int mote_pointwise4_rows_##id##_fits(const mote_pointwise4_t *p, \
-                                                                   const mote_room_t *room) { \
-        return mote_pointwise4_fits(p, room, &mote_gemm4_##id##_built, 0); \
-    }
 #define MOTE_SLIDE4_CODE_FITS(id, constants, taps, columns, step, depth, form, shift, rest, parts) \
     static const mote_gemm4_built_t mote_slide4_##id##_built = {constants, (taps) * (columns) * (depth) / 16, 0, 4, \
                                                                 rest, parts}; \
@@ -145,10 +137,6 @@ MOTE_NOINLINE int mote_windows4_fits(const mote_windows4_t *p, const mote_room_t
     }
 #define MOTE_WINDOWS4_CODE_FITS(id, taps, line, step, apart) \
     static const mote_windows4_built_t mote_windows4_##id##_built = {taps, line, step, apart};
-#define MOTE_CONV4_WINDOWS_FITS(id, code, pack) \
-    MOTE_UNUSED static inline int mote_conv4_##id##_fits(const mote_windows4_t *p, const mote_room_t *room) { \
-        return mote_windows4_fits(p, room, &mote_gemm4_##code##_built, &pack##_built); \
-    }
 
 /* Where `pack` is NULL. */
 MOTE_UNUSED static const mote_windows4_built_t NULL_built = {0, 0, 0, 0};

@@ -55,13 +55,5 @@ MOTE_NOINLINE int mote_fc8_rows_fit(const mote_fc8_rows_t *p, const mote_room_t 
 
 #define MOTE_FC8_CODE_FITS(id, steps, same, form, shift, looped, rest) \
     static const mote_fc8_built_t mote_fc8_##id##_built = {steps, looped, same, MOTE_LANES_COUNT_##form, rest};
-#define MOTE_FULLY_CONNECTED8_FITS(id) \
-    MOTE_UNUSED static inline int mote_fully_connected8_##id##_fits(const mote_fc8_t *p, const mote_room_t *room) { \
-        return mote_fc8_vectors_fit(p, room, &mote_fc8_##id##_built); \
-    } \
-    MOTE_UNUSED static inline int mote_fully_connected8_rows_##id##_fits(const mote_fc8_rows_t *p, \
-                                                                         const mote_room_t *room) { \
-        return mote_fc8_rows_fit(p, room, &mote_fc8_##id##_built); \
-    }
 
 #endif

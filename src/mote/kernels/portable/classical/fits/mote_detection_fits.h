@@ -27,16 +27,4 @@ static inline uint32_t mote_detection_regular_more(const mote_detection_t *p) {
     return mote_much_plus(mote_count(mote_min(p->per_class, p->boxes), 4, 1, 1), mote_count(p->detections, 2, 1, 1));
 }
 
-#define MOTE_DETECTION_FITS(suffix, type) \
-    MOTE_UNUSED static inline int mote_detection_fast_##suffix##_fits(const mote_detection_t *p, \
-                                                                      const mote_room_t *room) { \
-        return mote_detection_fits(p, room, sizeof(type)) && \
-               mote_detection_works(p, room, mote_count(p->classes, 2, 1, 1)); \
-    } \
-    MOTE_UNUSED static inline int mote_detection_regular_##suffix##_fits(const mote_detection_t *p, \
-                                                                         const mote_room_t *room) { \
-        return mote_detection_fits(p, room, sizeof(type)) && \
-               mote_detection_works(p, room, mote_detection_regular_more(p)); \
-    }
-
 #endif

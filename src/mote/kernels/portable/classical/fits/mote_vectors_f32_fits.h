@@ -8,16 +8,6 @@
 #define MOTE_MOST_CLASSES 4096 /* whose pairs can be counted */
 #define MOTE_MOST_DEGREE 64
 
-static inline int mote_distances_f32_fits(const mote_distances_f32_t *p, const mote_room_t *room) {
-    return mote_vectors_fit(room, p->depth, p->count, 4) && mote_array_fits(room, p->vectors, p->count, p->depth, 1, 1, 4);
-}
-
-static inline int mote_weighted_distances_f32_fits(const mote_weighted_distances_f32_t *p, const mote_room_t *room) {
-    return mote_vectors_fit(room, p->depth, p->count, 4) &&
-           mote_array_fits(room, p->vectors, p->count, p->depth, 1, 1, 4) &&
-           mote_array_fits(room, p->weights, p->count, p->depth, 1, 1, 4);
-}
-
 /* The vectors of all classes, or MOTE_MUCH. */
 static inline uint32_t mote_all_vectors(const mote_support_f32_t *p) {
     uint32_t sum = 0;
@@ -40,18 +30,6 @@ static inline int mote_support_fits(const mote_support_f32_t *p, const mote_room
            mote_array_fits(room, p->vectors, (int32_t)count, p->depth, 1, 1, 4) &&
            mote_array_fits(room, p->coefficients, (int32_t)count, p->classes - 1, 1, 1, 4) &&
            mote_array_fits(room, p->intercepts, pairs, 1, 1, 1, 4);
-}
-
-static inline int mote_support_poly_f32_fits(const mote_support_poly_f32_t *p, const mote_room_t *room) {
-    return mote_support_fits(p, room);
-}
-
-static inline int mote_support_rbf_f32_fits(const mote_support_rbf_f32_t *p, const mote_room_t *room) {
-    return mote_support_fits(p, room);
-}
-
-static inline int mote_support_sigmoid_f32_fits(const mote_support_sigmoid_f32_t *p, const mote_room_t *room) {
-    return mote_support_fits(p, room);
 }
 
 #endif

@@ -110,4 +110,14 @@ static inline int mote_channels_fit(const mote_channel_t *channel, const mote_ro
 /* The least shift that mote_requantize takes. */
 static inline int32_t mote_least_shift(const mote_output_t *output) { return output->plain ? 0 : -32; }
 
+/* The least shift that mote_finish_fc takes. */
+static inline int32_t mote_least_shift_fc(int32_t once) { return once ? -31 : -32; }
+
+/* Whether there are the weights of vectors, for outputs in fours, whose inputs come in fours as well, and one by one. */
+static inline int mote_fours_fit(const mote_room_t *room, const int8_t *weights, int32_t inputs, int32_t outputs) {
+    const uint32_t depth = mote_size(inputs), channels = mote_size(outputs);
+    return mote_holds(room, weights,
+                      mote_much_plus(mote_much_times(channels / 4, (depth + 3) / 4 * 16), channels % 4 * depth), 4);
+}
+
 #endif

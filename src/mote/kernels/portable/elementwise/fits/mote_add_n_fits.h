@@ -15,9 +15,4 @@ static inline int mote_add_n_fits(const mote_add_n_t *p, const mote_room_t *room
     return fits;
 }
 
-#define MOTE_ADD_N_FITS(kind, inputs, type, parameters, ...) \
-    MOTE_UNUSED static inline int mote_add_##inputs##_##kind##_fits(const mote_add_n_t *p, const mote_room_t *room) { \
-        return mote_add_n_fits(p, room, inputs, sizeof(type)); \
-    }
-
 #endif

@@ -45,6 +45,13 @@ static inline uint32_t mote_reach(int32_t count, int32_t step) {
     return mote_within(count, 1, MOTE_LARGEST) ? mote_bytes_of(count - 1, step, 1) : MOTE_MUCH;
 }
 
+/* Elements of a tensor with `size` of them at each time of each sequence, one beside another. */
+static inline uint32_t mote_sequence(int32_t batch, int32_t time, int32_t batch_step, int32_t time_step, int32_t size) {
+    const uint32_t last = mote_much_plus(mote_reach(batch, batch_step), mote_reach(time, time_step));
+    const uint32_t end = mote_much_plus(last, mote_count(size, 1, 1, 1)), all = mote_count(batch, time, size, 1);
+    return end > all ? end : all;
+}
+
 /* Whether rows of a tensor that has so many are added up one by one. */
 static inline int mote_adds(const mote_room_t *room, int32_t rows) {
     return room->form == MOTE_RUN_SUMS && room->lo >= 0 && room->hi <= rows;

@@ -45,9 +45,4 @@ static inline int mote_select_fits(const mote_select_t *p, const mote_room_t *ro
            mote_select_run_fits(p, room, 2, far.y, p->y_step, size);
 }
 
-#define MOTE_SELECT_FITS(name, type) \
-    MOTE_UNUSED static inline int mote_##name##_fits(const mote_##name##_t *p, const mote_room_t *room) { \
-        return mote_select_fits(p, room, sizeof(type)); \
-    }
-
 #endif

@@ -44,50 +44,18 @@ static inline int mote_matmul_line_fits(const mote_matmul_t *p, const mote_room_
            mote_gives(room, mote_count(p->columns, (int32_t)size.out, 1, 1), size.out);
 }
 
+/* One line, or whole products. */
 static inline int mote_matmul_turned_fits(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size) {
     const uint32_t left = mote_matmul_end(1, 0, p->depth, p->left_step);
     const uint32_t right = mote_matmul_end(1, 0, p->depth, p->right_step);
-    return mote_matmul_line_fits(p, room, size, p->columns, right) &&
-           mote_takes(room, 0, mote_much_times(left, size.left), size.left);
+    return room->form != MOTE_RUN_ROW ? mote_matmul_products_fit(p, room, size)
+                                      : mote_matmul_line_fits(p, room, size, p->columns, right) &&
+                                            mote_takes(room, 0, mote_much_times(left, size.left), size.left);
 }
 
 static inline int mote_matmul_lines_fits(const mote_matmul_t *p, const mote_room_t *room, mote_matmul_sizes_t size) {
-    return mote_matmul_line_fits(p, room, size, p->depth, mote_size(p->columns));
+    return room->form != MOTE_RUN_ROW ? mote_matmul_products_fit(p, room, size)
+                                      : mote_matmul_line_fits(p, room, size, p->depth, mote_size(p->columns));
 }
-
-/* What becomes of sums: whether a struct says how, named after it. */
-static inline int mote_matmul_plain_t_finishes(const mote_matmul_plain_t *p) {
-    (void)p;
-    return 1;
-}
-
-static inline int mote_matmul_wide_t_finishes(const mote_matmul_wide_t *p) {
-    return mote_within(p->scale.shift, 1, 63);
-}
-
-static inline int mote_matmul_s8_t_finishes(const mote_matmul_s8_t *p) {
-    return mote_within(p->shift, mote_least_shift(&p->output), 31);
-}
-
-#define MOTE_BATCH_MATMUL_FITS(name, params_t, left_t, right_t, each_t, sum_t, out_t, zero_of, plus, finish, run) \
-    MOTE_UNUSED static inline int mote_##name##_finishes(const params_t *p) { return params_t##_finishes(p); } \
-    MOTE_UNUSED static inline int mote_##name##_fits(const params_t *p, const mote_room_t *room) { \
-        const mote_matmul_sizes_t sizes = {sizeof(left_t), sizeof(right_t), sizeof(out_t)}; \
-        return mote_##name##_finishes(p) && mote_matmul_products_fit(&p->size, room, sizes); \
-    }
-
-#define MOTE_BATCH_MATMUL_BY_LINES_FITS(name, way, left_t, right_t, out_t) \
-    MOTE_UNUSED static inline int mote_##name##_##way##_fits(const mote_##name##_##way##_t *p, \
-                                                              const mote_room_t *room) { \
-        const mote_matmul_sizes_t sizes = {sizeof(left_t), sizeof(right_t), sizeof(out_t)}; \
-        return room->form == MOTE_RUN_ROW \
-                   ? mote_##name##_finishes(p) && mote_matmul_##way##_fits(&p->size, room, sizes) \
-                   : mote_##name##_fits(p, room); \
-    }
-
-#define MOTE_BATCH_MATMUL_TURNED_FITS(name, left_t, right_t, out_t) \
-    MOTE_BATCH_MATMUL_BY_LINES_FITS(name, turned, left_t, right_t, out_t)
-#define MOTE_BATCH_MATMUL_LINES_FITS(name, left_t, right_t, each_t, sum_t, out_t, zero_of, plus, finish) \
-    MOTE_BATCH_MATMUL_BY_LINES_FITS(name, lines, left_t, right_t, out_t)
 
 #endif

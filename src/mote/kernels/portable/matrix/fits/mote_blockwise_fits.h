@@ -26,29 +26,11 @@ static inline int mote_blocks_times_fit(const mote_fully_connected_blockwise_t *
            mote_array_fits(room, p->bias, p->channels, 1, 1, 1, 4);
 }
 
-static inline int mote_fully_connected_blockwise_fits(const mote_fully_connected_blockwise_t *p,
-                                                      const mote_room_t *room) {
-    return mote_blocks_times_fit(p, room, 1);
-}
-
-static inline int mote_fully_connected_blockwise4_fits(const mote_fully_connected_blockwise4_t *p,
-                                                       const mote_room_t *room) {
-    return mote_blocks_times_fit(p, room, 2);
-}
-
 static inline int mote_blocks_rows_fit(const mote_lookup_blockwise_t *p, const mote_room_t *room, int32_t each) {
     const int32_t bytes = mote_block_bytes(p->size, each);
     return mote_of_tensors(room) && bytes > 0 && mote_blocks_fit(room, p->table, p->scale, p->rows, p->blocks, bytes) &&
            mote_indices_fit(room, 0, mote_count(p->count, 1, 1, 1), 4) &&
            mote_gives(room, mote_much_times(mote_count(p->count, p->blocks, p->size, 1), 4), 4);
-}
-
-static inline int mote_lookup_blockwise_fits(const mote_lookup_blockwise_t *p, const mote_room_t *room) {
-    return mote_blocks_rows_fit(p, room, 1);
-}
-
-static inline int mote_lookup_blockwise4_fits(const mote_lookup_blockwise4_t *p, const mote_room_t *room) {
-    return mote_blocks_rows_fit(p, room, 2);
 }
 
 #endif

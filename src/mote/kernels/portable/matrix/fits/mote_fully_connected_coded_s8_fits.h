@@ -4,7 +4,6 @@
 
 #include "mote_code_fits.h"
 #include "mote_fully_connected_coded_s8.h"
-#include "mote_fully_connected_s8_fits.h"
 
 static inline int mote_fully_connected_coded_s8_fits(const mote_fully_connected_coded_s8_t *p,
                                                      const mote_room_t *room) {

@@ -22,6 +22,11 @@ static inline int mote_exacts_fit(const mote_exact_t *scale, const mote_room_t *
     return fits;
 }
 
+/* Bytes of the weights, which are a constant that is known by its first row where vectors come one by one. */
+static inline uint32_t mote_projection_weights(const mote_room_t *room) {
+    return room->form == MOTE_RUN_EACH ? mote_much_times(room->in[1], mote_size(room->taps[1])) : room->in[1];
+}
+
 /* Whether there is what a layer's sums begin with and are finished with, for each way in which that is done. */
 #define MOTE_BIAS_FITS(f, room, outputs) mote_array_fits(room, (f)->bias, outputs, 1, 1, 1, sizeof *(f)->bias)
 #define MOTE_FINISH_WIDE_FITS(f, room, outputs) \

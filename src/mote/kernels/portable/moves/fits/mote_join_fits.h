@@ -38,9 +38,4 @@ static inline int mote_join_fits(const mote_join_t *p, const mote_room_t *room, 
     return fits;
 }
 
-#define MOTE_JOIN_FITS(inputs, ...) \
-    MOTE_UNUSED static inline int mote_join_##inputs##_fits(const mote_join_t *p, const mote_room_t *room) { \
-        return mote_join_fits(p, room, inputs); \
-    }
-
 #endif

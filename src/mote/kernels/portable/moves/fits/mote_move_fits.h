@@ -48,18 +48,9 @@ static inline int mote_moves(const mote_move_t *m, const mote_room_t *room, uint
     return mote_move_reach(m, room, to, &in, &out) && mote_reaches(&in, from) && mote_reaches(&out, to);
 }
 
-static inline int mote_move_fits(const mote_move_t *p, const mote_room_t *room) {
-    return room->form == MOTE_RUN_WHOLE && mote_moves(p, room, room->in[0], room->out);
-}
-
 static inline int mote_fill_fits(const mote_fill_t *f, const mote_room_t *room, uint32_t bytes) {
     return mote_counts(f->bytes) && mote_within(f->width, 1, 16) && f->bytes % f->width == 0 &&
            (uint32_t)f->bytes <= bytes && mote_holds(room, f->value, (uint32_t)f->width, 1);
-}
-
-static inline int mote_pad_fits(const mote_pad_t *p, const mote_room_t *room) {
-    return room->form == MOTE_RUN_WHOLE && mote_fill_fits(&p->fill, room, room->out) &&
-           mote_moves(&p->move, room, room->in[0], room->out);
 }
 
 #endif

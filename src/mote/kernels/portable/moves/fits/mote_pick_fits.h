@@ -38,15 +38,4 @@ static inline int mote_pick_rows_fit(const mote_pick_t *p, const mote_room_t *ro
            mote_gives(room, mote_count(hi, p->out_row, 1, 1), 1);
 }
 
-static inline int mote_pick_fits(const mote_pick_t *p, const mote_room_t *room) {
-    if (room->form == MOTE_RUN_ROW) {
-        return room->taps[0] > 0 && room->outside == 0 && mote_pick_rows_fit(p, room, 0, 1);
-    }
-    return mote_of_tensors(room) && mote_pick_rows_fit(p, room, room->lo, room->hi);
-}
-
-static inline int mote_pick_whole_fits(const mote_pick_whole_t *p, const mote_room_t *room) {
-    return mote_of_tensors(room) && mote_pick_rows_fit(p, room, 0, p->rows);
-}
-
 #endif

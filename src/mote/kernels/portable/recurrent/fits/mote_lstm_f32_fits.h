@@ -3,7 +3,7 @@
 #define MOTE_LSTM_F32_FITS_H
 
 #include "mote_lstm_f32.h"
-#include "mote_sequence_fits.h"
+#include "mote_elements_fits.h"
 
 static inline int mote_lstm_gate_f32_fits(const mote_lstm_f32_t *p, const mote_lstm_gate_f32_t *g,
                                           const mote_room_t *room) {

@@ -4,7 +4,6 @@
 
 #include "mote_lstm_s8.h"
 #include "mote_matrix_s8_fits.h"
-#include "mote_sequence_fits.h"
 
 /* How a kernel computes: with which products, whether gates are normalized, and whether it only reads the states. */
 typedef struct {
@@ -61,7 +60,9 @@ static inline int mote_lstm_tensors_fit(const mote_lstm_s8_t *p, const mote_room
            mote_gives(room, mote_sequence(p->batch, p->time, p->out_batch, p->out_time, p->outputs), 1);
 }
 
-static inline int mote_lstm_fits(const mote_lstm_s8_t *p, const mote_room_t *room, mote_lstm_fits_t how) {
+static inline int mote_lstm_fits(const mote_lstm_s8_t *p, const mote_room_t *room, mote_matrix_fits_t *matrix,
+                                 int32_t widen, int32_t norm, int32_t stateless) {
+    const mote_lstm_fits_t how = {matrix, widen, norm, stateless};
     return mote_lstm_tensors_fit(p, room) && mote_lstm_states_fit(p, room, how.stateless) &&
            mote_lstm_works(p, how) <= room->scratch &&
            mote_within(p->cell_bits, 0, 12) && mote_rescales(p->hidden.shift) &&
@@ -71,15 +72,5 @@ static inline int mote_lstm_fits(const mote_lstm_s8_t *p, const mote_room_t *roo
            (p->projected ? p->projection.depth == p->cells && how.matrix(&p->projection, room, p->outputs)
                          : p->outputs == p->cells);
 }
-
-#define MOTE_LSTM_S8_FITS(name, matrix, widen, norm, stateless) \
-    static inline int name##_fits(const name##_t *p, const mote_room_t *room) { \
-        const mote_lstm_fits_t how = {matrix, widen, norm, stateless}; \
-        return mote_lstm_fits(p, room, how); \
-    }
-
-MOTE_LSTM_S8_FITS(mote_lstm_s8, mote_matrix_bytes_fit, 0, 0, 0)
-MOTE_LSTM_S8_FITS(mote_lstm_norm_s8, mote_matrix_bytes_fit, 0, 1, 0)
-MOTE_LSTM_S8_FITS(mote_lstm_stateless_s8, mote_matrix_bytes_fit, 0, 0, 1)
 
 #endif

@@ -3,7 +3,7 @@
 #define MOTE_RECURRENT_F32_FITS_H
 
 #include "mote_recurrent_f32.h"
-#include "mote_sequence_fits.h"
+#include "mote_elements_fits.h"
 
 /* The bytes up to the end of a result, of which there may be none. */
 static inline uint32_t mote_recurrent_end_f32(int32_t begin, uint32_t elements) {
@@ -26,23 +26,5 @@ static inline int mote_recurrent_f32_fits(const mote_recurrent_f32_t *p, const m
            mote_gives(room, mote_recurrent_end_f32(p->cell, state), 4) &&
            mote_count(p->units, vectors, 4, 1) <= room->scratch;
 }
-
-/* Whether lines of weights, a number of them for each unit, are in the image. */
-static inline int mote_recurrent_lines_f32(const mote_recurrent_f32_t *p, const mote_room_t *room, const float *lines,
-                                           int32_t many, int32_t depth) {
-    return mote_holds(room, lines, mote_count(p->units, many, depth, 4), 4);
-}
-
-/* The checks of a layer's functions: of one that begins with zeros, and of those that are given lengths and states. */
-#define MOTE_RECURRENT_F32_FITS(name, states, vectors) \
-    static inline int mote_##name##_f32_fits(const mote_##name##_f32_t *p, const mote_room_t *room) { \
-        return mote_recurrent_f32_fits(&p->steps, room, 0, vectors) && mote_##name##_weights_fit(p, room); \
-    } \
-    static inline int mote_##name##_given_f32_fits(const mote_##name##_given_f32_t *p, const mote_room_t *room) { \
-        return mote_recurrent_f32_fits(&p->steps, room, states, vectors) && mote_##name##_weights_fit(p, room); \
-    } \
-    static inline int mote_##name##_any_f32_fits(const mote_##name##_any_f32_t *p, const mote_room_t *room) { \
-        return mote_recurrent_f32_fits(&p->steps, room, states, vectors) && mote_##name##_weights_fit(p, room); \
-    }
 
 #endif

@@ -17,16 +17,4 @@ static inline uint32_t mote_segment_sum_all(const mote_segment_sum_t *p, const m
     return all;
 }
 
-static inline int mote_segment_sum_fits(const mote_segment_sum_t *p, const mote_room_t *room, uint32_t size) {
-    const uint32_t inner = mote_count(p->inner, (int32_t)size, 1, 1);
-    return mote_of_tensors(room) &&
-           mote_takes(room, 0, mote_much_times(mote_segment_sum_all(p, room), inner), size) &&
-           mote_gives(room, mote_much_times(mote_size(p->segments), inner), size);
-}
-
-#define MOTE_SEGMENT_SUM_FITS(name, T, A) \
-    MOTE_UNUSED static inline int mote_##name##_fits(const mote_##name##_t *p, const mote_room_t *room) { \
-        return mote_segment_sum_fits(p, room, sizeof(T)); \
-    }
-
 #endif

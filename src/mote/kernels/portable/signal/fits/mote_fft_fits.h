@@ -26,23 +26,4 @@ static inline int mote_fft_last_fits(const mote_room_t *room, int32_t half, cons
     return half < 2 || mote_holds(room, last, mote_count(half / 2, 2, (int32_t)size, 1), size);
 }
 
-#define MOTE_FFT_FITS(s, type) \
-    MOTE_UNUSED static inline int mote_rfft_half_##s##_fits(const mote_rfft_##s##_t *p, const mote_room_t *room) { \
-        return mote_fft_stages_fit(room, p->radix, p->stages, p->half, p->roots, sizeof(type)); \
-    } \
-    MOTE_UNUSED static inline int mote_rfft_##s##_fits(const mote_rfft_##s##_t *p, const mote_room_t *room) { \
-        const uint32_t out = mote_much_plus(mote_count(p->half, 2, 1, 1), 2); \
-        return mote_of_tensors(room) && mote_rfft_half_##s##_fits(p, room) && \
-               mote_fft_last_fits(room, p->half, p->last, sizeof(type)) && \
-               mote_takes(room, 0, mote_count(room->hi, p->samples, sizeof(type), 1), sizeof(type)) && \
-               mote_gives(room, mote_much_times(out, mote_count(room->hi, sizeof(type), 1, 1)), sizeof(type)); \
-    } \
-    MOTE_UNUSED static inline int mote_irfft_##s##_fits(const mote_irfft_##s##_t *p, const mote_room_t *room) { \
-        const uint32_t in = mote_much_plus(mote_count(p->half, 2, 1, 1), 2); \
-        return mote_of_tensors(room) && mote_rfft_half_##s##_fits(p, room) && \
-               mote_fft_last_fits(room, p->half, p->last, sizeof(type)) && \
-               mote_takes(room, 0, mote_much_times(in, mote_count(room->hi, sizeof(type), 1, 1)), sizeof(type)) && \
-               mote_gives(room, mote_count(room->hi, p->half, 2, sizeof(type)), sizeof(type)); \
-    }
-
 #endif

@@ -25,42 +25,4 @@ static inline int mote_bands_fit(const mote_filter_bank_t *p, const mote_room_t 
            mote_holds(room, p->rests, weights, 2);
 }
 
-static inline int mote_filter_bank_fits(const mote_filter_bank_t *p, const mote_room_t *room) {
-    return mote_of_tensors(room) && mote_bands_fit(p, room) && mote_gives(room, mote_count(p->channels, 8, 1, 1), 8);
-}
-
-static inline int mote_square_root_fits(const mote_square_root_t *p, const mote_room_t *room) {
-    return mote_of_tensors(room) && mote_takes(room, 0, mote_count(p->channels, 8, 1, 1), 8) &&
-           mote_takes(room, 1, 4, 4) && mote_gives(room, mote_count(p->channels, 4, 1, 1), 4);
-}
-
-/* Numbers of 32 bits, as many as there are channels, from so many operands. */
-static inline int mote_words_fit(int32_t channels, const mote_room_t *room, int32_t operands) {
-    const uint32_t bytes = mote_count(channels, 4, 1, 1);
-    return mote_of_tensors(room) && mote_takes(room, 0, bytes, 4) && (operands < 2 || mote_takes(room, 1, bytes, 4)) &&
-           mote_gives(room, bytes, 4);
-}
-
-static inline int mote_noise_fits(const mote_noise_t *p, const mote_room_t *room) {
-    return mote_words_fit(p->channels, room, 1) && mote_within(p->smoothing_bits, 0, 31) &&
-           mote_within(p->bits, 0, 63);
-}
-
-static inline int mote_subtraction_fits(const mote_subtraction_t *p, const mote_room_t *room) {
-    return mote_words_fit(p->channels, room, 2) && mote_within(p->smoothing_bits, 0, 31) &&
-           mote_within(p->bits, 0, 63);
-}
-
-static inline int mote_channel_log_fits(const mote_channel_log_t *p, const mote_room_t *room) {
-    return mote_of_tensors(room) && mote_within(p->bits, 0, 31) && mote_holds(room, p->table, 2 * 129, 2) &&
-           mote_takes(room, 0, mote_count(p->channels, 4, 1, 1), 4) &&
-           mote_gives(room, mote_count(p->channels, 2, 1, 1), 2);
-}
-
-/* Three numbers, an unused one, and three for each power of two up to the 32nd with one between them. */
-static inline int mote_gain_fits(const mote_gain_t *p, const mote_room_t *room) {
-    return mote_words_fit(p->channels, room, 2) && mote_within(p->shift, 0, 63) &&
-           mote_holds(room, p->table, 2 * (4 * 32 - 3), 2);
-}
-
 #endif

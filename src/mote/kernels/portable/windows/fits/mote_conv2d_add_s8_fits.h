@@ -14,13 +14,4 @@ static inline int mote_conv2d_add_takes(const mote_conv2d_add_s8_t *p, const mot
            mote_takes(room, 0, mote_much_plus(mote_bytes_of(last, p->in_channels, 1), (uint32_t)p->depth), 1);
 }
 
-static inline int mote_conv2d_add_s8_fits(const mote_conv2d_add_s8_t *p, const mote_room_t *room) {
-    const int32_t pairs = (p->channels + 1) / 2, fours = (p->depth + 3) / 4;
-    return mote_span_fits(&p->cols) && mote_counts(p->in_channels | p->depth) &&
-           mote_sums_fit(p->channel, room, p->channels, p->cols.out_size, &p->output) &&
-           mote_conv2d_add_takes(p, room) &&
-           mote_array_fits(room, p->weights, room->hi, p->cols.taps, pairs, 8 * fours, 1) &&
-           (p->fold == NULL || mote_array_fits(room, p->fold, p->cols.taps, p->channels, 1, 1, 4));
-}
-
 #endif

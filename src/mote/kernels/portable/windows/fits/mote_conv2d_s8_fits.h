@@ -3,7 +3,7 @@
 #define MOTE_CONV2D_S8_FITS_H
 
 #include "mote_conv2d_s8.h"
-#include "mote_dot_s8_fits.h"
+#include "mote_gemm_s8_fits.h"
 
 /* Whether the rows of a patch have room, and two windows of `depth` elements the working memory; `out` is what is
  * written of an output row. */
@@ -18,10 +18,6 @@ static inline int mote_patch_fits(const mote_patch_t *p, const mote_room_t *room
 static inline int mote_gemm_windows_fit(const mote_patch_t *patch, const mote_gemm_s8_t *g, const mote_room_t *room) {
     return mote_gemm_fits(g, room) &&
            mote_patch_fits(patch, room, g->depth, mote_gemm_bytes(g, patch->cols.out_size));
-}
-
-static inline int mote_conv2d_s8_fits(const mote_conv2d_s8_t *p, const mote_room_t *room) {
-    return mote_gemm_windows_fit(&p->patch, &p->gemm, room);
 }
 
 #endif

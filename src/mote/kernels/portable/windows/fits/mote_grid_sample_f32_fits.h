@@ -17,11 +17,4 @@ static inline int mote_image_is_whole(const mote_grid_sample_f32_t *p, const mot
     return reach <= mote_size(p->image);
 }
 
-static inline int mote_grid_sample_f32_fits(const mote_grid_sample_f32_t *p, const mote_room_t *room) {
-    return mote_of_tensors(room) && mote_within(p->axes, 1, 3) && (p->taps == 1 || p->taps == 2 || p->taps == 4) &&
-           mote_image_is_whole(p, room) && mote_takes(room, 0, mote_count(p->images, p->image, 4, 1), 4) &&
-           mote_takes(room, 1, mote_count(p->images, p->points, p->axes, 4), 4) &&
-           mote_gives(room, mote_count(p->images, p->points, p->channels, 4), 4);
-}
-
 #endif
