@@ -69,7 +69,8 @@ def _allowed(found: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
 def _available(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[Kernel]:
     for kernel in KERNELS:
         if (
-            kernel.call is None
+            isinstance(view.op, kernel.computes[0])
+            and kernel.call is None
             and (coded or not kernel.coded)
             and kernel.computed(view)
             and _runs(kernel, view, features)
