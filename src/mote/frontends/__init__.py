@@ -56,45 +56,45 @@ def source_of(
     if isinstance(model, str | Path | bytes | Source) and example_inputs is not None:
         raise MoteError("is for modules of PyTorch", where="option example_inputs", remedy="omit it")
     if isinstance(model, Source):
-        found = model
+        source = model
     elif isinstance(model, bytes):
-        found = _from_bytes(model)
+        source = _from_bytes(model)
     elif isinstance(model, str | Path):
-        found = _from_file(model)
+        source = _from_file(model)
     else:
-        found = from_object(model, example_inputs)
+        source = from_object(model, example_inputs)
     wanted = tuple(sorted((name, tuple(shape)) for name, shape in (shapes or {}).items()))
-    if wanted and found.format not in SHAPED:
+    if wanted and source.format not in SHAPED:
         raise MoteError(
-            f"a model of {found.title} says itself what shapes its inputs have",
-            where=f"{found.where}: option shape",
+            f"a model of {source.title} says itself what shapes its inputs have",
+            where=f"{source.where}: option shape",
             remedy="omit it",
         )
     fixed = fixed_inputs(constants)
-    if fixed and found.format not in SHAPED:
+    if fixed and source.format not in SHAPED:
         raise MoteError(
-            f"a model of {found.title} takes one vector of features, which cannot be a constant",
-            where=f"{found.where}: option set",
+            f"a model of {source.title} takes one vector of features, which cannot be a constant",
+            where=f"{source.where}: option set",
             remedy="omit it",
         )
-    if signature and found.format != Format.TFLITE:
+    if signature and source.format != Format.TFLITE:
         raise MoteError(
-            f"a model of {found.title} has no signatures", where=f"{found.where}: option signature", remedy="omit it"
+            f"a model of {source.title} has no signatures", where=f"{source.where}: option signature", remedy="omit it"
         )
-    if features != FEATURES[0] and found.format not in FORESTS:
+    if features != FEATURES[0] and source.format not in FORESTS:
         raise MoteError(
-            f"a model of {found.title} says itself what it takes",
-            where=f"{found.where}: option features",
+            f"a model of {source.title} says itself what it takes",
+            where=f"{source.where}: option features",
             remedy="omit it; it is for forests",
         )
     return replace(
-        found,
-        shapes=wanted or found.shapes,
+        source,
+        shapes=wanted or source.shapes,
         edges=edges,
         features=features,
         outputs=tuple(outputs),
-        signature=signature or found.signature,
-        constants=fixed or found.constants,
+        signature=signature or source.signature,
+        constants=fixed or source.constants,
     )
 
 

@@ -38,5 +38,5 @@ def doubtful(tensors: Iterable[Tensor]) -> str | None:
 def _quantized(tensors: Iterable[Tensor]) -> list[Tensor]:
     """The activations with one scale."""
     kinds = (DType.INT8, DType.INT16)
-    found = [t for t in tensors if t.data is None and t.dtype in kinds and t.quant is not None]
-    return [t for t in found if t.quant is not None and not t.quant.per_channel]
+    quantized = [t for t in tensors if t.data is None and t.dtype in kinds and t.quant is not None]
+    return [t for t in quantized if t.quant is not None and not t.quant.per_channel]

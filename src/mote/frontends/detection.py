@@ -51,14 +51,14 @@ def detect(data: bytes, where: str) -> Format:
 
 def files_beside(data: bytes, folder: Path) -> tuple[tuple[str, int, int], ...]:
     """The files that an ONNX file keeps weights in: their names, sizes, and when they were written."""
-    found = []
+    files = []
     for match in _LOCATION.finditer(data):
         size, begin = _varint(data, match.end())
         name = data[begin : begin + size].decode("utf-8", "replace")
         with suppress(OSError, ValueError):
             about = (folder / name).stat()
-            found.append((name, about.st_size, about.st_mtime_ns))
-    return tuple(sorted(set(found)))
+            files.append((name, about.st_size, about.st_mtime_ns))
+    return tuple(sorted(set(files)))
 
 
 def refuse_folder(path: Path) -> None:
@@ -218,11 +218,11 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """A number, and where it ends; what is cut off is as if it were 0."""
-    found = 0
+    value = 0
     for i in range(10):
         if at + i >= len(data):
-            return found, len(data)
-        found |= (data[at + i] & 0x7F) << 7 * i
+            return value, len(data)
+        value |= (data[at + i] & 0x7F) << 7 * i
         if data[at + i] < 0x80:
-            return found, at + i + 1
-    return found, at + 10
+            return value, at + i + 1
+    return value, at + 10

@@ -88,9 +88,9 @@ def checked(model: Model) -> Model:
     graph = model.partial()
     layers = []
     for layer in model.layers:
-        found = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
+        reasons = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
         with working_on(layer), np.errstate(all="ignore"):
-            problem = layer.problem or meaningless(model.tensors_of(layer)) or next(found, None)
+            problem = layer.problem or meaningless(model.tensors_of(layer)) or next(reasons, None)
         layers.append(replace(layer, problem=problem))
     return replace(model, layers=tuple(layers))
 

@@ -68,21 +68,21 @@ class FixedInput:
 
     def array(self, shape: Shape, dtype: DType) -> Array:
         """The value as an input of that shape and type."""
-        found = np.array(self.values).reshape(self.shape)
+        values = np.array(self.values).reshape(self.shape)
         target = np.dtype(dtype.numpy)
-        if found.size != 1 and found.size != np.prod(shape, dtype=np.int64):
+        if values.size != 1 and values.size != np.prod(shape, dtype=np.int64):
             shown = "x".join(map(str, shape)) or "one number"
-            raise self._wrong(f"has {found.size} values; the input takes {shown}")
+            raise self._wrong(f"has {values.size} values; the input takes {shown}")
         if target.kind in "iu":
             least, most = dtype.limits
             if not all(float(v).is_integer() and least <= v <= most for v in self.values):
                 raise self._wrong(f"holds a value that {dtype} cannot hold")
         elif target.kind == "b" and not set(self.values) <= {0, 1}:
             raise self._wrong("holds a value that is neither 0 nor 1")
-        elif not np.all(np.isfinite(found)):
+        elif not np.all(np.isfinite(values)):
             raise self._wrong("holds a value that is not finite")
-        typed = found.astype(target)
-        return np.broadcast_to(typed.reshape(()), shape).copy() if found.size == 1 else typed.reshape(shape)
+        typed = values.astype(target)
+        return np.broadcast_to(typed.reshape(()), shape).copy() if values.size == 1 else typed.reshape(shape)
 
     def _wrong(self, why: str) -> MoteError:
         return MoteError(

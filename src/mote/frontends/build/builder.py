@@ -178,13 +178,13 @@ class Builder:
     def state(self, name: str, initial: Array) -> tuple[Value, int]:
         """Something that the model keeps from one inference to the next: the value that an inference finds, and the
         tensor that it leaves, which an operator makes or a value becomes (`written`)."""
-        found = self.constant(initial)
+        constant = self.constant(initial)
         before, after = (
-            self._add(found.shape, found.dtype, f"{name} ({when})", inner=True) for when in ("before", "after")
+            self._add(constant.shape, constant.dtype, f"{name} ({when})", inner=True) for when in ("before", "after")
         )
         self.tensors[after] = replace(self.tensors[after], copy_of=before)
-        self._states.append(State(before, after, np.asarray(found.data)))
-        return self.value(before, found.shape), after
+        self._states.append(State(before, after, np.asarray(constant.data)))
+        return self.value(before, constant.shape), after
 
     def written(self, value: Value, after: int) -> None:
         """A state becomes a value, when everything else is done."""
@@ -297,11 +297,11 @@ class Builder:
 
     def _transposed(self, tensor: int, has: ElementOrder, wants: ElementOrder) -> int:
         """A tensor with its elements in another order."""
-        found = has.move(wants)
-        if found is None:
+        move = has.move(wants)
+        if move is None:
             plain = ElementOrder.plain(prod(has.atoms))
             return self._transposed(self._transposed(tensor, has, plain), plain, wants)
-        sizes, permutation = found
+        sizes, permutation = move
         if (key := (tensor, sizes, permutation)) not in self._moved:
             shape = tuple(sizes[i] for i in permutation)
             source, quant = self.view(tensor, sizes), self.tensors[tensor].quant
@@ -363,8 +363,8 @@ class Builder:
         graph = Graph("", self.tensors, (op,), (), op.outputs)
         if problem := op.unsupported(graph):
             raise UnsupportedNodeError(problem)
-        found = graph.evaluate({})[op.outputs[0]]
-        self.tensors[op.outputs[0]] = replace(self.tensors[op.outputs[0]], data=found)
+        folded = graph.evaluate({})[op.outputs[0]]
+        self.tensors[op.outputs[0]] = replace(self.tensors[op.outputs[0]], data=folded)
 
     def _rename(self, tensor: int, name: str) -> None:
         """An operator has the name of what it computes."""

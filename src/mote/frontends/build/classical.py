@@ -41,8 +41,8 @@ def nearest(b: Builder, distances: Value) -> Value:
 
 def above(b: Builder, scores: Value, threshold: float = 0.0) -> Value:
     """1 for scores above a threshold, else 0: the class of two that a single score decides for."""
-    found = elementwise.greater(b, scores, elementwise.scalar(b, threshold))
-    return moves.squeeze(b, elementwise.cast(b, found, DType.INT32), [-1])
+    exceeds = elementwise.greater(b, scores, elementwise.scalar(b, threshold))
+    return moves.squeeze(b, elementwise.cast(b, exceeds, DType.INT32), [-1])
 
 
 def pair(b: Builder, score: Value) -> Value:

@@ -48,8 +48,8 @@ class Codes:
     @property
     def attributes(self) -> dict[str, Any]:
         """Of an operator."""
-        found: dict[str, Any] = {"activation": self.activation}
-        return found if self.output is None else found | {"quant": self.output, "rounding": Rounding.EVEN}
+        common: dict[str, Any] = {"activation": self.activation}
+        return common if self.output is None else common | {"quant": self.output, "rounding": Rounding.EVEN}
 
     def kind(self, kind: type[Op]) -> type[Op]:
         """The operator for a layer of a kind."""

@@ -50,8 +50,8 @@ def matmul(b: Builder, x: Value, y: Value, **attributes: Any) -> Value:
     if not x.rank or not y.rank:
         raise UnsupportedNodeError("a product of matrices needs axes")
     if x.rank == 1:
-        found = matmul(b, moves.unsqueeze(b, x, [0]), y, **attributes)
-        return moves.squeeze(b, found, [-2 if y.rank > 1 else 0])
+        product = matmul(b, moves.unsqueeze(b, x, [0]), y, **attributes)
+        return moves.squeeze(b, product, [-2 if y.rank > 1 else 0])
     if y.rank == 1:
         return moves.squeeze(b, matmul(b, x, moves.unsqueeze(b, y, [1]), **attributes), [-1])
     if x.shape[-1] != y.shape[-2]:
@@ -128,10 +128,10 @@ def gemm(
         if c is None or (c.data is not None and c.size in (1, c.shape[-1] if c.shape else 1)):
             bias = None if c is None or c.data is None or not beta else (c.data * np.float32(beta)).reshape(-1)
             return linear(b, x, b.known(y, "the weights"), bias)
-        found = linear(b, x, b.known(y, "the weights"))
+        product = linear(b, x, b.known(y, "the weights"))
     else:
-        found = elementwise.scaled(b, matmul(b, x, y), alpha)
-    return found if c is None else elementwise.add(b, found, elementwise.scaled(b, c, beta))
+        product = elementwise.scaled(b, matmul(b, x, y), alpha)
+    return product if c is None else elementwise.add(b, product, elementwise.scaled(b, c, beta))
 
 
 def einsum(b: Builder, equation: str, values: Sequence[Value]) -> Value:
@@ -139,16 +139,16 @@ def einsum(b: Builder, equation: str, values: Sequence[Value]) -> Value:
     terms, result = _parsed(equation, values)
     values, terms = _diagonals(b, values, terms)
     if len(values) == 1:
-        found, letters = values[0], terms[0]
+        product, letters = values[0], terms[0]
     else:
-        found, letters = values[0], terms[0]
+        product, letters = values[0], terms[0]
         for i, (value, term) in enumerate(zip(values[1:], terms[1:], strict=True), 1):
             later = set(result).union(*terms[i + 1 :])
-            found, letters = _pair(b, (found, letters), (value, term), later)
+            product, letters = _pair(b, (product, letters), (value, term), later)
     gone = [i for i, letter in enumerate(letters) if letter not in result]
-    found = reductions.sum_(b, found, gone, False) if gone else found
+    product = reductions.sum_(b, product, gone, False) if gone else product
     letters = "".join(letter for letter in letters if letter in result)
-    return moves.transpose(b, found, [letters.index(letter) for letter in result])
+    return moves.transpose(b, product, [letters.index(letter) for letter in result])
 
 
 def _parsed(equation: str, values: Sequence[Value]) -> tuple[list[str], str]:
@@ -177,19 +177,19 @@ def _parsed(equation: str, values: Sequence[Value]) -> tuple[list[str], str]:
 
 def _diagonals(b: Builder, values: Sequence[Value], terms: Sequence[str]) -> tuple[list[Value], list[str]]:
     """Operands whose letters are different: of an axis that stands twice only the diagonal counts."""
-    found, named = list(values), list(terms)
+    operands, named = list(values), list(terms)
     for i, term in enumerate(terms):
         while len(set(named[i])) < len(named[i]):
-            value, term = found[i], named[i]
+            value, term = operands[i], named[i]
             first = next(a for a, letter in enumerate(term) if letter in term[a + 1 :])
             second = term.index(term[first], first + 1)
             others = [a for a in range(value.rank) if a not in (first, second)]
             size = value.shape[first]
             turned = moves.transpose(b, value, [*others, first, second])
             flat = moves.reshape(b, turned, [*(value.shape[a] for a in others), size * value.shape[second]])
-            found[i] = moves.slice_(b, flat, flat.rank - 1, 0, size, size + 1)
+            operands[i] = moves.slice_(b, flat, flat.rank - 1, 0, size, size + 1)
             named[i] = "".join(term[a] for a in others) + term[first]
-    return found, named
+    return operands, named
 
 
 def _pair(b: Builder, first: tuple[Value, str], second: tuple[Value, str], later: set[str]) -> tuple[Value, str]:

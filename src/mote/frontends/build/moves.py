@@ -151,8 +151,8 @@ def _taken(b: Builder, value: Value, axis: int, at: Sequence[int]) -> Value:
     sizes, where = sizes_of(groups), groups.index([atom])
     source = b.ordered(value, atoms, sizes)
     made = (*sizes[:where], len(places), *sizes[where + 1 :])
-    found = _copied(b, source, where, places, made)
-    return b.value(found, shape, [replace(a, size=len(places)) if a == atom else a for a in atoms])
+    copied = _copied(b, source, where, places, made)
+    return b.value(copied, shape, [replace(a, size=len(places)) if a == atom else a for a in atoms])
 
 
 def _outer(value: Value, axis: int, at: Sequence[int]) -> tuple[Atom, list[int]] | None:

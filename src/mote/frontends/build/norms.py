@@ -133,8 +133,8 @@ def _of_vectors(
         offset = None
     constants = (ABSENT if v is None else b.tensor(v[places(atoms)]) for v in (factor, offset))
     made = b.op(kind, [source, *constants], b.tensors[source].shape, epsilon=float(epsilon))
-    found = moves.reshape(b, b.value(made, shape, [*leading, *atoms]), x.shape)
-    return affine(b, found, scale if factor is None else None, bias if offset is None else None)
+    unscaled = moves.reshape(b, b.value(made, shape, [*leading, *atoms]), x.shape)
+    return affine(b, unscaled, scale if factor is None else None, bias if offset is None else None)
 
 
 def _of_elements(value: Value | None, x: Value, axes: Sequence[int]) -> Array | None:
@@ -163,8 +163,8 @@ def group_norm(
     if groups < 1 or channels % groups:
         raise UnsupportedNodeError(f"{channels} channels do not make {groups} groups")
     grouped = moves.reshape(b, x, (n, groups, channels // groups, *space))
-    found = normalized(b, grouped, range(2, grouped.rank), epsilon)
-    return per_channel(b, moves.reshape(b, found, x.shape), scale, bias)
+    unscaled = normalized(b, grouped, range(2, grouped.rank), epsilon)
+    return per_channel(b, moves.reshape(b, unscaled, x.shape), scale, bias)
 
 
 def local_response_norm(

@@ -61,18 +61,18 @@ def common_order(values: Sequence[Value], shape: Shape) -> list[Atom]:
     """The atoms of a value of that shape, in the order of the largest of the values that are computed; axes that it
     does not have stand where the file has them, or where the next one of the values does."""
     computed = sorted((v for v in values if not v.constant), key=lambda v: -v.size)
-    found: list[Atom] = []
+    order: list[Atom] = []
     for v in computed:
-        have = {atom.axis for atom in found}
+        have = {atom.axis for atom in order}
         new = [atom for atom in v.atoms if atom.axis not in have]
-        found = inserted(found, new) if found else new
-    have = {atom.axis for atom in found}
-    return inserted(found, [Atom(a, 0, n) for a, n in enumerate(shape) if n != 1 and a not in have])
+        order = inserted(order, new) if order else new
+    have = {atom.axis for atom in order}
+    return inserted(order, [Atom(a, 0, n) for a, n in enumerate(shape) if n != 1 and a not in have])
 
 
-def inserted(found: Sequence[Atom], new: Sequence[Atom]) -> list[Atom]:
+def inserted(order: Sequence[Atom], new: Sequence[Atom]) -> list[Atom]:
     """More atoms among those that are there: each before those of the next axis, or behind those of the axis before."""
-    whole = list(found)
+    whole = list(order)
     for atom in new:
         axes = [other.axis for other in whole]
         following = min((axis for axis in axes if axis > atom.axis), default=None)
@@ -96,7 +96,7 @@ def _mixed(shape: Shape, group: Sequence[Atom]) -> bool:
 
 def stored_groups(atoms: Sequence[Atom], stored: Shape) -> list[list[Atom]]:
     """The atoms of each axis that is stored; nothing where an axis ends within one."""
-    found: list[list[Atom]] = []
+    groups: list[list[Atom]] = []
     rest = list(atoms)
     for n in stored:
         group: list[Atom] = []
@@ -104,8 +104,8 @@ def stored_groups(atoms: Sequence[Atom], stored: Shape) -> list[list[Atom]]:
             group.append(rest.pop(0))
         if prod(a.size for a in group) != n:
             return []
-        found.append(group)
-    return found if not rest else []
+        groups.append(group)
+    return groups if not rest else []
 
 
 def _joined(shapes: Sequence[Shape], atoms: Sequence[Atom]) -> list[list[Atom]]:

@@ -128,8 +128,8 @@ def without_zero(weights: Array, zero: Array | int, axis: int = 0) -> Array:
     """Integer weights less their zero points, one for all or one for each index of an axis: of 8 bits where they fit,
     else of 9."""
     shape = [-1 if a == axis % weights.ndim and np.size(zero) > 1 else 1 for a in range(weights.ndim)]
-    found = weights.astype(np.int16) - np.asarray(zero).astype(np.int16).reshape(shape)
-    return found.astype(np.int8) if found.min(initial=0) >= -128 and found.max(initial=0) <= 127 else found
+    centered = weights.astype(np.int16) - np.asarray(zero).astype(np.int16).reshape(shape)
+    return centered.astype(np.int8) if centered.min(initial=0) >= -128 and centered.max(initial=0) <= 127 else centered
 
 
 def conv(

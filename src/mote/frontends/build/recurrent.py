@@ -139,17 +139,17 @@ def layer(
     if kind not in BLOCKS or x.rank != 3:
         raise UnsupportedNodeError(f"{kind} of a value of the shape {x.shape} is not supported")
     results = [r for r in RecurrentOutput if r in wanted and (r != RecurrentOutput.CELL or kind == "LSTM")]
-    found = []
+    directions = []
     for i, side in enumerate(sides):
         states = [None if v is None else _of_side(b, v, i, batch_first) for v in (hidden, cell)]
         attributes: dict[str, Any] = {"backward": side.backward}
         attributes |= {"after": after} if kind == "GRU" else {"coupled": coupled} if kind == "LSTM" else {}
         one = _Direction(b, kind, x, side, batch_first, lengths, states[0], states[1])
-        found.append(one.made(results, attributes))
+        directions.append(one.made(results, attributes))
     joined = {}
     for result in results:
         axis = int(result == RecurrentOutput.SEQUENCE) + int(batch_first)
-        joined[result] = moves.stack(b, [one[result] for one in found], axis)
+        joined[result] = moves.stack(b, [one[result] for one in directions], axis)
     return joined
 
 

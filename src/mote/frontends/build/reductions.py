@@ -93,8 +93,8 @@ def log_sum_exp(b: Builder, x: Value, axes: Sequence[int] | None = None, keep: b
     """The logarithm of the sum of exponentials, less the largest element inside and plus it outside."""
     largest = maximum(b, x, axes, True)
     log = log_sum(b, elementwise.exp(b, elementwise.sub(b, x, largest)), axes, True)
-    found = elementwise.add(b, log, largest)
-    return found if keep else moves.squeeze(b, found, range(x.rank) if axes is None else axes)
+    total = elementwise.add(b, log, largest)
+    return total if keep else moves.squeeze(b, total, range(x.rank) if axes is None else axes)
 
 
 REDUCTIONS: Mapping[str, Reduce] = {
@@ -130,8 +130,8 @@ def arg_min(
 def _arg(b: Builder, kind: type[ArgMax | ArgMin], x: Value, axis: int, keep: bool, last: bool, dtype: DType) -> Value:
     axis = x.axis(axis)
     if last:
-        found = _arg(b, kind, moves.flip(b, x, [axis]), axis, keep, False, dtype)
-        return elementwise.sub(b, elementwise.scalar(b, x.shape[axis] - 1, dtype), found)
+        from_end = _arg(b, kind, moves.flip(b, x, [axis]), axis, keep, False, dtype)
+        return elementwise.sub(b, elementwise.scalar(b, x.shape[axis] - 1, dtype), from_end)
     source, atoms, where = _along(b, x, axis)
     sizes = b.tensors[source].shape
     made = b.op(kind, [source], (*sizes[:where], *sizes[where + 1 :]), dtype, axis=where)

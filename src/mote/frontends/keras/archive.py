@@ -165,10 +165,10 @@ def _texts(group: Any, name: str, heap: int) -> list[str]:
 
 
 def _text(group: Any, name: str, heap: int) -> str:
-    found = _decoded(group, name, heap)
-    if len(found) != 1:
+    texts = _decoded(group, name, heap)
+    if len(texts) != 1:
         raise DamagedArchiveError(f"the attribute {name} is no text")
-    return found[0]
+    return texts[0]
 
 
 def _largest_heap(data: bytes) -> int:
@@ -190,8 +190,8 @@ def _decoded(group: Any, name: str, heap: int) -> list[str]:
     each = heap if about.dtype.kind == "O" else about.dtype.itemsize
     if count > MOST_OBJECTS or count * each > MOST_TEXT:
         raise TooLargeError(f"the attribute {name} has more than {MOST_TEXT:,} bytes")
-    found = np.asarray(group.attrs[name]).reshape(-1) if count else ()
-    return [text.decode() if isinstance(text, bytes) else str(text) for text in found]
+    entries = np.asarray(group.attrs[name]).reshape(-1) if count else ()
+    return [text.decode() if isinstance(text, bytes) else str(text) for text in entries]
 
 
 def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:

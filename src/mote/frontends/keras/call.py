@@ -45,10 +45,10 @@ class LayerCall:
     @property
     def x(self) -> Value:
         """Its only value."""
-        found = self.values
-        if len(found) != 1:
-            raise UnsupportedNodeError(f"it is called with {len(found)} tensors, not one")
-        return found[0]
+        inputs = self.values
+        if len(inputs) != 1:
+            raise UnsupportedNodeError(f"it is called with {len(inputs)} tensors, not one")
+        return inputs[0]
 
     def argument(self, name: str, position: int, default: Any = None) -> Any:
         """What it is called with, by position or by name."""

@@ -71,27 +71,27 @@ class LayerConfig:
 
     def integers(self, option: str, count: int, default: Any = MISSING) -> Shape:
         """Whole numbers, one for each of some axes; one stands for all."""
-        found = self.get(option, default)
-        if not isinstance(found, list | tuple):
-            found = [found] * count
-        numbers = tuple(_integer(n, f"{option} of '{self.name}'") for n in found)
+        value = self.get(option, default)
+        if not isinstance(value, list | tuple):
+            value = [value] * count
+        numbers = tuple(_integer(n, f"{option} of '{self.name}'") for n in value)
         if len(numbers) != count:
             raise DamagedArchiveError(f"{option} of '{self.name}' has {len(numbers)} numbers, not {count}")
         return numbers
 
     def list_of_integers(self, option: str) -> Shape:
         """Whole numbers, of which one alone may stand without a list."""
-        found = self.get(option)
-        found = found if isinstance(found, list | tuple) else [found]
-        return tuple(_integer(n, f"{option} of '{self.name}'") for n in found)
+        value = self.get(option)
+        value = value if isinstance(value, list | tuple) else [value]
+        return tuple(_integer(n, f"{option} of '{self.name}'") for n in value)
 
     def real(self, option: str, default: Any = MISSING) -> float:
-        found = self.get(option, default)
-        if isinstance(found, bool) or not isinstance(found, int | float):
+        value = self.get(option, default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise DamagedArchiveError(f"{option} of '{self.name}' is no number")
-        if not -FLOAT32_MAX <= found <= FLOAT32_MAX:
+        if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
             raise DamagedArchiveError(f"{option} of '{self.name}' is more than float32 holds")
-        return float(found)
+        return float(value)
 
     def flag(self, option: str, default: Any = MISSING) -> bool:
         value = self.get(option, default)

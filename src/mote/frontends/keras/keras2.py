@@ -109,8 +109,8 @@ def _is_network(said: Any) -> bool:
 
 def _kind(said: Mapping[str, Any]) -> str:
     """The name of a class; nothing where it is no text."""
-    found = said.get("class_name")
-    return found if isinstance(found, str) else ""
+    name = said.get("class_name")
+    return name if isinstance(name, str) else ""
 
 
 def _name(said: Mapping[str, Any]) -> str:
@@ -324,8 +324,8 @@ def _of_network(network: LayerConfig, stored: Stored) -> Iterator[tuple[str, Arr
             )
         best = max(fitting, key=lambda i: (sum(f"/{n}/" in folder for n in leaves[i][1]), len(leaves[i][0].name)))
         own.setdefault(best, []).append((name, value))
-    for i, found in own.items():
-        yield from _of_layer(leaves[i][0], found)
+    for i, weights in own.items():
+        yield from _of_layer(leaves[i][0], weights)
 
 
 def _leaves(network: LayerConfig, around: tuple[str, ...]) -> Iterator[tuple[LayerConfig, tuple[str, ...]]]:

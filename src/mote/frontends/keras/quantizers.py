@@ -90,18 +90,18 @@ class Quantizer:
     options: Mapping[str, Any]
 
     def number(self, option: str, default: float) -> float:
-        found = self.options.get(option, default)
-        found = default if found is None else found
-        found = found[0] if isinstance(found, list) and len(found) == 1 else found
-        if not isinstance(found, int | float) or not np.isfinite(found) or abs(found) > 1 << 16:
-            raise UnsupportedNodeError(f"{option} of {self.name} is {found!r}, not a number that is supported")
-        return float(found)
+        value = self.options.get(option, default)
+        value = default if value is None else value
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if not isinstance(value, int | float) or not np.isfinite(value) or abs(value) > 1 << 16:
+            raise UnsupportedNodeError(f"{option} of {self.name} is {value!r}, not a number that is supported")
+        return float(value)
 
     def integer(self, option: str, default: int) -> int:
-        found = self.number(option, default)
-        if found != int(found) or not -64 <= found <= 64:
-            raise UnsupportedNodeError(f"{option} of {self.name} is {found:g}, not a whole number that is supported")
-        return int(found)
+        value = self.number(option, default)
+        if value != int(value) or not -64 <= value <= 64:
+            raise UnsupportedNodeError(f"{option} of {self.name} is {value:g}, not a whole number that is supported")
+        return int(value)
 
     @property
     def alpha(self) -> Any:

@@ -211,9 +211,9 @@ class _Reader:
 
     def _named(self, results: Any, name: str, masks: Mapping[Value, Value]) -> list[Value]:
         """The results of a layer, or of a network inside, under its name, with their masks."""
-        found = list(flat(results))
-        named = [self.b.named(value, value_name(name, place=i)) for i, value in enumerate(found)]
-        self.masks |= {new: masks[value] for new, value in zip(named, found, strict=True) if value in masks}
+        values = list(flat(results))
+        named = [self.b.named(value, value_name(name, place=i)) for i, value in enumerate(values)]
+        self.masks |= {new: masks[value] for new, value in zip(named, values, strict=True) if value in masks}
         return named
 
     def _each_step(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Value:
@@ -222,10 +222,10 @@ class _Reader:
             raise MoteError(f"'{network.name}' takes one sequence, and is given {len(given)}", remedy=ONE)
         batch, steps, *inner = given[0].shape
         images = moves.reshape(self.b, given[0], (batch * steps, *inner))
-        found = list(flat(self._run(network, [images], prefix, depth)))
-        if len(found) != 1:
-            raise MoteError(f"'{network.name}' gives {len(found)} values for each step, not one", remedy=ONE)
-        return moves.reshape(self.b, found[0], (batch, steps, *found[0].shape[1:]))
+        outputs = list(flat(self._run(network, [images], prefix, depth)))
+        if len(outputs) != 1:
+            raise MoteError(f"'{network.name}' gives {len(outputs)} values for each step, not one", remedy=ONE)
+        return moves.reshape(self.b, outputs[0], (batch, steps, *outputs[0].shape[1:]))
 
     def _apply(self, layer: LayerConfig, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
         """Make the operators of a layer, or of one inside of another."""
@@ -288,10 +288,10 @@ def _inputs(network: LayerConfig) -> list[LayerConfig]:
         config = {"name": f"{network.name}_input", "batch_shape": shape, "dtype": "float32"}
         return [LayerConfig({"class_name": INPUT, "config": config}, network.weights, "")]
     named = {layer.name: layer for layer in children}
-    found = [named.get(name) for name, *_ in _keys(network.get("input_layers"))]
-    if not found or any(layer is None or layer.kind != INPUT for layer in found):
+    layers = [named.get(name) for name, *_ in _keys(network.get("input_layers"))]
+    if not layers or any(layer is None or layer.kind != INPUT for layer in layers):
         raise DamagedArchiveError("its inputs are not among its layers")
-    return [layer for layer in found if layer is not None]
+    return [layer for layer in layers if layer is not None]
 
 
 def _channels_first(network: LayerConfig, rank: int) -> bool:
@@ -432,8 +432,8 @@ def _filled(b: Builder, said: Any, values: Mapping[Key, Value]) -> Any:
 
 
 def _bound(config: Any, name: str) -> int | None:
-    found = config.get(name) if isinstance(config, Mapping) else None
-    return found if isinstance(found, int) else None
+    value = config.get(name) if isinstance(config, Mapping) else None
+    return value if isinstance(value, int) else None
 
 
 def _shown(shape: Sequence[Any]) -> str:
@@ -441,5 +441,5 @@ def _shown(shape: Sequence[Any]) -> str:
 
 
 def _some(names: Iterator[str]) -> str:
-    found = list(dict.fromkeys(names))
-    return ", ".join(f"'{name}'" for name in found[:5]) + (", ..." if len(found) > 5 else "")
+    unique = list(dict.fromkeys(names))
+    return ", ".join(f"'{name}'" for name in unique[:5]) + (", ..." if len(unique) > 5 else "")

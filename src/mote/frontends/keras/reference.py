@@ -60,8 +60,8 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
         with refusals("Keras"), quiet():
             given = [np.asarray({**inputs, **fixed}[name]) for name in _input_names(model)]
             results = asked(given if len(given) > 1 else given[0], training=False)
-            found = results if isinstance(results, list | tuple) else [results]
-            return {name: _array(keras, x) for name, x in zip(wanted, found, strict=True)}
+            arrays = results if isinstance(results, list | tuple) else [results]
+            return {name: _array(keras, x) for name, x in zip(wanted, arrays, strict=True)}
 
     return f"Keras {version_of(package)} on {keras.backend.backend()}", run
 
@@ -98,20 +98,20 @@ def _values(model: Any) -> dict[str, Any]:
     """The symbolic values of all calls of layers, by the names that the reader gives them."""
     network = getattr(model, "_functional", None) or model
     own = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
-    found, names = {}, {}
+    tensors, names = {}, {}
     for layer in getattr(network, "operations", None) or network.layers:
         for call, node in enumerate(node for node in layer._inbound_nodes if id(node) in own):
             for place, tensor in enumerate(_outputs(node)):
                 name = names[id(tensor)] = value_name(layer.name, call, place)
-                found[name] = tensor
+                tensors[name] = tensor
     outputs = [names[id(tensor)] for tensor in network.outputs]
-    return found | {name: found[of] for name, of in zip(output_names(outputs), outputs, strict=True)}
+    return tensors | {name: tensors[of] for name, of in zip(output_names(outputs), outputs, strict=True)}
 
 
 def _outputs(node: Any) -> list[Any]:
     """The results of a call of a layer."""
-    found = node.output_tensors if hasattr(node, "operation") else node.outputs
-    return list(found) if isinstance(found, list | tuple) else [found]
+    tensors = node.output_tensors if hasattr(node, "operation") else node.outputs
+    return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
 
 
 @contextmanager

@@ -43,14 +43,14 @@ class Classes:
 
 def classes_of(onnx: Any, model: Any) -> Classes:
     """From the attributes of nodes, and from constants of strings."""
-    found: list[list[Any]] = []
+    lists: list[list[Any]] = []
     for node in model.graph.node:
         for attribute in node.attribute:
             if attribute.name in NAMES:
-                found.append([name.decode() for name in attribute.strings])
+                lists.append([name.decode() for name in attribute.strings])
             elif attribute.name in NUMBERS:
-                found.append(list(attribute.ints))
+                lists.append(list(attribute.ints))
     for proto in model.graph.initializer:
         if proto.data_type == onnx.TensorProto.STRING:
-            found.append([name.decode() for name in proto.string_data])
-    return Classes(found)
+            lists.append([name.decode() for name in proto.string_data])
+    return Classes(lists)

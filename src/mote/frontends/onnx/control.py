@@ -91,10 +91,10 @@ def _rounds(node: Node) -> int | None:
     """The most rounds of a loop; None: it ends by its condition."""
     if not node.has(0):
         return None
-    found = node.maybe_known(0)
-    if found is None:
+    count = node.maybe_known(0)
+    if count is None:
         raise UnsupportedNodeError(f"how many rounds the loop has is only known at run time: {UNROLL}")
-    return _whole(found)
+    return _whole(count)
 
 
 def scan(node: Node, bodies: BodyReader) -> list[Entry]:
@@ -126,9 +126,9 @@ def scan(node: Node, bodies: BodyReader) -> list[Entry]:
         for value, axis, turned in zip(scanned, axes, backwards, strict=True):
             place = rounds - 1 - at if turned else at
             parts.append(bodies.made(node, partial(_element, node, value, axis, place)))
-        found = list(map(there, bodies.body(graph, [*carried, *parts], node)))
-        carried = found[:states]
-        for part, new in zip(made, found[states:], strict=True):
+        outputs = list(map(there, bodies.body(graph, [*carried, *parts], node)))
+        carried = outputs[:states]
+        for part, new in zip(made, outputs[states:], strict=True):
             part.append(new)
     turned_parts = [part[::-1] if turned else part for part, turned in zip(made, out_backwards, strict=True)]
     stacked = zip(turned_parts, out_axes, strict=True)

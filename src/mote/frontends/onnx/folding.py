@@ -53,10 +53,10 @@ def types_of(call: FileNode, given: Mapping[str, Any], data: Mapping[str, Array]
         with quiet():
             schema = defs.get_schema(call.op_type, call.version, call.domain)
             imports = [helper.make_opsetid(call.domain, call.version)]
-            found = shape_inference.infer_node_outputs(schema, call.proto, dict(given), known, opset_imports=imports)
+            inferred = shape_inference.infer_node_outputs(schema, call.proto, dict(given), known, opset_imports=imports)
     except Exception:  # Its errors are of many kinds; the parser will say what is wrong.
         return nothing
-    return [found.get(name) for name in call.outputs]
+    return [inferred.get(name) for name in call.outputs]
 
 
 def sizes_of(type_: Any) -> tuple[int, ...] | None:
@@ -135,10 +135,10 @@ def _evaluated(call: FileNode, inputs: Sequence[Array | None]) -> list[Array | N
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(call.domain, call.version)])
     try:
         with quiet(), np.errstate(all="ignore"):
-            found = evaluator(model).run([name for name in call.outputs if name], feeds)
+            outputs = evaluator(model).run([name for name in call.outputs if name], feeds)
     except Exception:  # Whatever the reference cannot do is left to the parsers, which say what is wrong.
         return None
-    if not all(isinstance(value, np.ndarray | np.generic) for value in found):
+    if not all(isinstance(value, np.ndarray | np.generic) for value in outputs):
         return None
-    arrays = iter(found)
+    arrays = iter(outputs)
     return [np.asarray(next(arrays)) if name else None for name in call.outputs]

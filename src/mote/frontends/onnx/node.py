@@ -80,15 +80,15 @@ class FileNode:
     @cached_property
     def reads(self) -> frozenset[str]:
         """The names that it reads, those that its bodies take from around them included."""
-        found = {name for name in self.inputs if name}
+        names = {name for name in self.inputs if name}
         waiting = list(self.bodies)
         while waiting:
             body = waiting.pop()
-            found |= {output.name for output in body.output}
+            names |= {output.name for output in body.output}
             for node in body.node:
-                found |= {name for name in node.input if name}
+                names |= {name for name in node.input if name}
                 waiting += [a.g for a in node.attribute if TYPES[a.type] == "GRAPH"]
-        return frozenset(found)
+        return frozenset(names)
 
 
 @dataclass(eq=False)
@@ -122,10 +122,10 @@ class GraphScope:
         return None
 
     def constant(self, name: str) -> Array | None:
-        found = self.find(name)
-        if isinstance(found, Value) and found.quant is None:
-            return found.data
-        return found if isinstance(found, np.ndarray) else None
+        entry = self.find(name)
+        if isinstance(entry, Value) and entry.quant is None:
+            return entry.data
+        return entry if isinstance(entry, np.ndarray) else None
 
     @cached_property
     def _producers(self) -> dict[str, FileNode]:
@@ -152,8 +152,8 @@ class GraphScope:
 
     def only_consumer(self, name: str) -> FileNode | None:
         """The one node that reads a value, if nothing else does and it is no output."""
-        found = self.consumers(name)
-        return found[0] if len(found) == 1 and not self.is_output(name) else None
+        consumers = self.consumers(name)
+        return consumers[0] if len(consumers) == 1 and not self.is_output(name) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,15 +285,15 @@ class Node:
     def _attribute(self, name: str, type_: str, member: str, default: Any, convert: Callable[[Any], T]) -> T:
         """The value of an attribute, which must be of that type."""
         self.asked.add(name)
-        found = self.call.attributes.get(name)
-        if found is None:
+        attribute = self.call.attributes.get(name)
+        if attribute is None:
             if default is None:
                 raise UnsupportedNodeError(f"the attribute {name} is missing")
             return convert(default)
-        actual = TYPES[found.type]
+        actual = TYPES[attribute.type]
         if actual != type_:
             raise UnsupportedNodeError(f"the attribute {name} has the type {actual}, it must be {type_}")
-        return convert(getattr(found, member))
+        return convert(getattr(attribute, member))
 
 
 Parser = Callable[[Node], Value | Sequence[Value | None]]

@@ -90,10 +90,10 @@ def _parameters(scope: GraphScope, call: FileNode) -> tuple[Array, Array | None]
 
 
 def _quantization(call: FileNode, scope: GraphScope, number: int) -> tuple[Quantization, DType] | None:
-    found = _parameters(scope, call)
-    if found is None:
+    parameters = _parameters(scope, call)
+    if parameters is None:
         return None
-    scale, zero = found
+    scale, zero = parameters
     dtype = parsers.type_of(zero, number)
     axis = call.attributes["axis"].i if "axis" in call.attributes else 1
     try:
@@ -133,12 +133,12 @@ def _constant(node: Node, position: int, value: Value) -> QuantizedOperand | Non
     codes = node.scope.constant(call.inputs[0]) if call is not None and _is(call, "DequantizeLinear") else None
     if call is None or codes is None or codes.dtype.name not in ("int8", "uint8", "int32"):
         return None
-    found = _quantization(call, node.scope, 0)
-    if found is None:
+    params = _quantization(call, node.scope, 0)
+    if params is None:
         return None
-    quant = replace(found[0], unsigned=False)
+    quant = replace(params[0], unsigned=False)
     held = quantized.coded(node.b, Value(value.shape, DType(codes.dtype.name), data=codes), quant)
-    return QuantizedOperand(held, found[0], DType(codes.dtype.name), len(call.inputs) > 2 and bool(call.inputs[2]))
+    return QuantizedOperand(held, params[0], DType(codes.dtype.name), len(call.inputs) > 2 and bool(call.inputs[2]))
 
 
 def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> QuantizedResult | None:
@@ -153,10 +153,10 @@ def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> Q
     if call is None or not _is(call, "QuantizeLinear") or call.inputs[0] != between[-1]:
         return None
     number = call.attributes["output_dtype"].i if "output_dtype" in call.attributes else 0
-    found = _quantization(call, scope, number)
-    if found is None or found[0].per_channel or found[1] not in quantized.BYTES:
+    quantization = _quantization(call, scope, number)
+    if quantization is None or quantization[0].per_channel or quantization[1] not in quantized.BYTES:
         return None
-    quant, dtype = found
+    quant, dtype = quantization
     if clip is not None and not _needless(scope, clip, quant):
         return None
     return QuantizedResult(call, quant, dtype, between)
@@ -348,10 +348,10 @@ def _summed(node: Node) -> tuple[FileNode, str] | None:
 
 def _matmul_add(node: Node, x: QuantizedOperand, w: QuantizedOperand) -> Found | None:
     """A product and a sum are one layer to ONNX Runtime, which makes integers of the bias too."""
-    found = _summed(node)
-    if found is None or not (x.has_zero and w.has_zero) or (w.quant.per_channel and w.quant.axis % 2 != 1):
+    summed = _summed(node)
+    if summed is None or not (x.has_zero and w.has_zero) or (w.quant.per_channel and w.quant.axis % 2 != 1):
         return None
-    call, name = found
+    call, name = summed
     end = _result(node, names=(node.call.outputs[0], call.outputs[0]))
     if end is None or not _fits(x, w, end):
         return None

@@ -92,18 +92,18 @@ class _Reader:
         self._inputs(graph)
         self._run(self.main)
         for name in self.main.outputs:
-            found = self.main.find(name)
-            if found is None:
+            entry = self.main.find(name)
+            if entry is None:
                 raise DamagedError(f"nothing computes the output '{printable(name)}'")
-            if found is not LOST and 0 in found.shape:
+            if entry is not LOST and 0 in entry.shape:
                 raise MoteError(f"output '{printable(name)}' has no elements", remedy="export the model without it")
-            if found is not LOST:
-                if 0 in found.shape:
+            if entry is not LOST:
+                if 0 in entry.shape:
                     raise MoteError(
-                        f"output '{printable(name)}' has the shape {found.shape}: no elements",
+                        f"output '{printable(name)}' has the shape {entry.shape}: no elements",
                         remedy="export the model without this output",
                     )
-                self.b.output(self.value(found), printable(name), through=quantized.uncoded)
+                self.b.output(self.value(entry), printable(name), through=quantized.uncoded)
         self._note_types()
         return with_numbers(_joined(self.b.finish()))
 
@@ -216,8 +216,8 @@ class _Reader:
     def _grouped(self, node: Node) -> Sequence[Entry] | None:
         """What a node makes together with others around it, which are done with then."""
         for group in (qdq.group, *self.groups, *GROUPS):
-            if (found := group(node)) is not None:
-                for name, value in found.items():
+            if (outputs := group(node)) is not None:
+                for name, value in outputs.items():
                     own = value is not None and node.scope is self.main
                     entry = self.b.named(value, printable(name)) if own and value is not None else value
                     self._define(node.scope, name, LOST if entry is None else entry, _number(entry))
@@ -292,12 +292,12 @@ class _Reader:
 
     def made(self, node: Node, make: Callable[[], Value]) -> Value:
         """A value that control flow itself makes, beside its bodies."""
-        found: list[Value] = []
+        values: list[Value] = []
         with self._layer(node.call, node.index):
-            found.append(make())
-        if not found:
+            values.append(make())
+        if not values:
             raise UnavailableError
-        return found[0]
+        return values[0]
 
     @contextmanager
     def _layer(self, call: FileNode, index: int) -> Iterator[None]:
@@ -323,22 +323,22 @@ class _Reader:
         """The record of the type of a value; None where it is not known."""
         from onnx import helper
 
-        found, number = scope.find(name), scope.element_type(name)
-        return None if found is LOST or not number else helper.make_tensor_type_proto(number, found.shape)
+        entry, number = scope.find(name), scope.element_type(name)
+        return None if entry is LOST or not number else helper.make_tensor_type_proto(number, entry.shape)
 
     def _known(self, call: FileNode, scope: GraphScope, types: Sequence[Any]) -> Sequence[Entry] | None:
         """What a node makes, where that does not depend on what the model is given."""
         if call.domain:
             return None
-        found = [scope.find(name) if name else None for name in call.inputs]
-        if call.op_type in ("Shape", "Size") and len(found) == 1 and isinstance(found[0], Value):
-            stand_in = np.broadcast_to(np.zeros((), np.int8), found[0].shape)
+        entries = [scope.find(name) if name else None for name in call.inputs]
+        if call.op_type in ("Shape", "Size") and len(entries) == 1 and isinstance(entries[0], Value):
+            stand_in = np.broadcast_to(np.zeros((), np.int8), entries[0].shape)
             return folding.folded(call, [stand_in], types)
-        if any(entry is not None and not isinstance(entry, np.ndarray) for entry in found):
+        if any(entry is not None and not isinstance(entry, np.ndarray) for entry in entries):
             return None
         if call.op_type == "Constant":
             return [folding.constant_of(call)]
-        return folding.folded(call, found, types) if call.inputs else None
+        return folding.folded(call, entries, types) if call.inputs else None
 
     def _bind(self, call: FileNode, values: Sequence[Entry] | None, types: Sequence[Any], scope: GraphScope) -> None:
         """Give the names of a node's outputs to what it has made, or to what stands for that where it is lost."""

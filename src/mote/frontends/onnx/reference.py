@@ -138,8 +138,8 @@ def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: 
 
     def run(inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         with refusals("onnx.reference"), quiet():
-            found = evaluator.run(None, {name: _typed(value, types[name]) for name, value in inputs.items()})
-        return dict(zip(evaluator.output_names, map(classes.numbers, found), strict=True))
+            outputs = evaluator.run(None, {name: _typed(value, types[name]) for name, value in inputs.items()})
+        return dict(zip(evaluator.output_names, map(classes.numbers, outputs), strict=True))
 
     return run
 

@@ -90,12 +90,12 @@ def _wrong(kind: str, activations: str, weights: str) -> bool:
     options.intra_op_num_threads = 1
     try:
         session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        (found,) = session.run(None, {"x": given})
+        (result,) = session.run(None, {"x": given})
     except Exception:  # it has no such kernel
         return False
     step = STEP if "step" in names else 1
     exact = DEPTH * int(x.flat[0]) * int(w.flat[0])
-    return bool(np.any(np.abs(found.astype(np.float64) * step - exact) > 0.1 * exact))
+    return bool(np.any(np.abs(result.astype(np.float64) * step - exact) > 0.1 * exact))
 
 
 PROBES: dict[str, tuple[list[str], str, bool]] = {

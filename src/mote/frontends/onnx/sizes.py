@@ -48,12 +48,12 @@ def _fitting(graph: Any, versions: Any, name: str, shape: Shape) -> range:
         low, high = 1, MOST
         while low < high:
             middle = (low + high) // 2
-            found = _surplus(model, name, shape, middle)
-            low, high = (low, middle) if found is not None and found >= least else (middle + 1, high)
+            surplus = _surplus(model, name, shape, middle)
+            low, high = (low, middle) if surplus is not None and surplus >= least else (middle + 1, high)
         return low
 
-    found = range(first(0), first(1))
-    return found if found and _surplus(model, name, shape, found[0]) == 0 else range(0)
+    sizes = range(first(0), first(1))
+    return sizes if sizes and _surplus(model, name, shape, sizes[0]) == 0 else range(0)
 
 
 def _outline(graph: Any, versions: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mote.frontends.build import Builder, Value
-from mote.frontends.sklearn.found import Estimator, EstimatorOutputs, Predict
+from mote.frontends.sklearn.estimators import Estimator, EstimatorOutputs, Predict
 from mote.frontends.trees.build import forest
 from mote.frontends.trees.sklearn import READERS, forest_of
 

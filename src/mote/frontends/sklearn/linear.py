@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms, reductions
-from mote.frontends.sklearn.found import (
+from mote.frontends.sklearn.estimators import (
     LABEL,
     PROBABILITIES,
     Estimator,
@@ -37,8 +37,8 @@ def exponential(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     link = type(estimator._base_loss.link).__name__
     if link not in ("LogLink", "IdentityLink"):
         raise UnsupportedNodeError(f"the link {link} is not supported")
-    found = _plane(b, estimator, x)
-    return regression(b, elementwise.exp(b, found) if link == "LogLink" else found)
+    plane = _plane(b, estimator, x)
+    return regression(b, elementwise.exp(b, plane) if link == "LogLink" else plane)
 
 
 def partial_least_squares(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
@@ -69,12 +69,12 @@ def stochastic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
     scores = _plane(b, estimator, x)
     single = scores.shape[-1] == 1
     if estimator.loss == "log_loss":
-        found = classical.pair(b, scores) if single else classical.shares(b, elementwise.sigmoid(b, scores))
+        probabilities = classical.pair(b, scores) if single else classical.shares(b, elementwise.sigmoid(b, scores))
     elif estimator.loss == "modified_huber":
-        found = _clipped(b, scores)
+        probabilities = _clipped(b, scores)
     else:
         return scored(b, estimator, scores)
-    return scored(b, estimator, scores, found, logistic=estimator.loss == "log_loss")
+    return scored(b, estimator, scores, probabilities, logistic=estimator.loss == "log_loss")
 
 
 def _clipped(b: Builder, scores: Value) -> Value:
@@ -133,8 +133,8 @@ def network_classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorO
         return scored(b, estimator, scores, norms.softmax(b, scores))
     if scores.shape[-1] != 1:
         raise UnsupportedNodeError("a classifier with several labels at once is not supported")
-    found = {LABEL: classical.above(b, scores), PROBABILITIES: classical.pair(b, scores)}
-    return EstimatorOutputs(found, classes_of(estimator), None, scores)
+    outputs = {LABEL: classical.above(b, scores), PROBABILITIES: classical.pair(b, scores)}
+    return EstimatorOutputs(outputs, classes_of(estimator), None, scores)
 
 
 REGRESSORS = (

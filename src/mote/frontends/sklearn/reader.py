@@ -12,7 +12,7 @@ from mote.errors import MoteError, UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves
 from mote.frontends.model import Model
 from mote.frontends.sklearn import forests, linear, support, transforms, vectors
-from mote.frontends.sklearn.found import (
+from mote.frontends.sklearn.estimators import (
     LABEL,
     OUTPUT,
     PREDICTION,
@@ -66,13 +66,13 @@ def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, 
     try:
         if known(estimator, forests.PREDICTIONS) is None:
             x = reading.real(x)
-        found = reading.whole(estimator, x, "model")
+        outputs = reading.whole(estimator, x, "model")
     except _NoLayerError:
         return b.finish()
-    if found.classes:
-        b.warnings.append(f"'{LABEL}' is an index of the classes {_listed(found.classes)}")
-    for name, value in found.values.items():
-        b.output(_shaped(b, name, value), name, tuple(map(str, found.classes)) if name == LABEL else ())
+    if outputs.classes:
+        b.warnings.append(f"'{LABEL}' is an index of the classes {_listed(outputs.classes)}")
+    for name, value in outputs.values.items():
+        b.output(_shaped(b, name, value), name, tuple(map(str, outputs.classes)) if name == LABEL else ())
     return b.finish()
 
 
@@ -205,33 +205,33 @@ class _Reading:
         if estimator.voting != "soft":
             return self._refused(estimator, name, "only soft voting is supported")
         weights = _weights(estimator)
-        found = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
-        if any(PROBABILITIES not in values for values in found):
+        members = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
+        if any(PROBABILITIES not in values for values in members):
             return self._refused(estimator, name, "one of its classifiers gives no probabilities")
         classes = classes_of(estimator)
 
         def mean() -> EstimatorOutputs:
-            total = _mean(self.b, [values[PROBABILITIES] for values in found], weights)
+            total = _mean(self.b, [values[PROBABILITIES] for values in members], weights)
             return EstimatorOutputs({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
 
         return self._layer(_kind(estimator), name, mean)
 
     def _mean(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """The mean of several regressions."""
-        found = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
-        if any(PREDICTION not in values for values in found):
+        members = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
+        if any(PREDICTION not in values for values in members):
             return self._refused(estimator, name, "one of its estimators predicts no numbers")
-        values, weights = [values[PREDICTION] for values in found], _weights(estimator)
+        values, weights = [values[PREDICTION] for values in members], _weights(estimator)
         return self._layer(
             _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: _mean(self.b, values, weights)})
         )
 
     def _side_by_side(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """A regression for each output."""
-        found = [self.whole(part, x, f"{name}, output {i}").values for i, part in enumerate(estimator.estimators_)]
-        if any(PREDICTION not in values for values in found):
+        members = [self.whole(part, x, f"{name}, output {i}").values for i, part in enumerate(estimator.estimators_)]
+        if any(PREDICTION not in values for values in members):
             return self._refused(estimator, name, "one of its estimators predicts no numbers")
-        values = [values[PREDICTION] for values in found]
+        values = [values[PREDICTION] for values in members]
         return self._layer(
             _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: moves.concat(self.b, values, -1)})
         )
@@ -252,8 +252,8 @@ class _Reading:
                 return EstimatorOutputs(
                     {LABEL: classical.above(self.b, scores[0]), SCORES: scores[0]}, classes, scores[0]
                 )
-            found = classical.one_against_rest(self.b, decided, classical.votes(self.b, decided, len(classes)))
-            return EstimatorOutputs({LABEL: classical.best(self.b, found), SCORES: found}, classes, found)
+            votes = classical.one_against_rest(self.b, decided, classical.votes(self.b, decided, len(classes)))
+            return EstimatorOutputs({LABEL: classical.best(self.b, votes), SCORES: votes}, classes, votes)
 
         return self._layer(_kind(estimator), name, choose)
 
@@ -268,20 +268,20 @@ class _Reading:
         classes = classes_of(estimator)
 
         def mean() -> EstimatorOutputs:
-            found = [
+            chances = [
                 _logistic(self.b, score, part.calibrators) for score, part in zip(scores, parts, strict=True) if score
             ]
-            total = _mean(self.b, found, [1.0] * len(found))
+            total = _mean(self.b, chances, [1.0] * len(chances))
             return EstimatorOutputs({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
 
         return self._layer(_kind(estimator), name, mean)
 
     def _response(self, estimator: Estimator, x: Value, name: str) -> Value | None:
         """What `decision_function` gives, else the probabilities: of two classes that of the second one."""
-        found = self.whole(estimator, x, name)
-        chances = found.values.get(PROBABILITIES)
-        if found.decision is not None or chances is None or len(found.classes) > 2:
-            return found.decision if found.decision is not None else chances
+        outputs = self.whole(estimator, x, name)
+        chances = outputs.values.get(PROBABILITIES)
+        if outputs.decision is not None or chances is None or len(outputs.classes) > 2:
+            return outputs.decision if outputs.decision is not None else chances
         return self._layer(_kind(estimator), name, lambda: moves.slice_(self.b, chances, 1, 1, 1))
 
     def _refused(self, estimator: Estimator, name: str, reason: str) -> EstimatorOutputs:
@@ -355,5 +355,5 @@ def _best_of(b: Builder, parts: Sequence[EstimatorOutputs], classes: tuple[Any, 
 
 def _all(values: Sequence[Value | None]) -> list[Value]:
     """The values, if all are there; else none."""
-    found = [value for value in values if value is not None]
-    return found if len(found) == len(values) else []
+    present = [value for value in values if value is not None]
+    return present if len(present) == len(values) else []

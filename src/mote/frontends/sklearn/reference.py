@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.extras import installed, quiet, require, version_of
-from mote.frontends.sklearn.found import DISTANCES, LABEL, OUTPUT, PREDICTION, PROBABILITIES, SCORES
+from mote.frontends.sklearn.estimators import DISTANCES, LABEL, OUTPUT, PREDICTION, PROBABILITIES, SCORES
 from mote.frontends.sklearn.reader import INPUT
 from mote.frontends.source import Source
 from mote.graph.tensor import Array
@@ -52,12 +52,12 @@ def _output(estimator: Any, name: str, x: Any) -> Array:
 
 def label(estimator: Any, x: Any) -> Array:
     """The index of the class, or of the cluster."""
-    found = np.asarray(estimator.predict(x))
+    predicted = np.asarray(estimator.predict(x))
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         outliers = hasattr(estimator, "offset_")
-        return (found > 0).astype(np.int32) if outliers else found.astype(np.int32)
-    return np.searchsorted(classes, found).astype(np.int32)
+        return (predicted > 0).astype(np.int32) if outliers else predicted.astype(np.int32)
+    return np.searchsorted(classes, predicted).astype(np.int32)
 
 
 OUTPUTS: Mapping[str, Callable[[Any, Any], Any]] = {

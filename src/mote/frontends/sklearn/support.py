@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise
-from mote.frontends.sklearn.found import (
+from mote.frontends.sklearn.estimators import (
     LABEL,
     SCORES,
     Estimator,

@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, reductions
-from mote.frontends.sklearn.found import Estimator, Transform, reals
+from mote.frontends.sklearn.estimators import Estimator, Transform, reals
 from mote.graph.types import DType
 
 
@@ -170,13 +170,13 @@ def power(b: Builder, estimator: Estimator, x: Value) -> Value:
     """PowerTransformer: powers of what is above zero (and, by Yeo and Johnson, of what is below), and one scale."""
     exponents = reals(estimator.lambdas_)
     if estimator.method == "box-cox":
-        found = _raised(b, x, exponents)
+        raised = _raised(b, x, exponents)
     else:
         one = elementwise.scalar(b, 1.0)
         above = _raised(b, elementwise.add(b, elementwise.relu(b, x), one), exponents)
         below = _raised(b, elementwise.add(b, elementwise.relu(b, elementwise.neg(b, x)), one), 2 - exponents)
-        found = elementwise.sub(b, above, below)
-    return standard_scaler(b, estimator._scaler, found) if estimator.standardize else found
+        raised = elementwise.sub(b, above, below)
+    return standard_scaler(b, estimator._scaler, raised) if estimator.standardize else raised
 
 
 def _raised(b: Builder, x: Value, exponents: np.ndarray) -> Value:
@@ -184,8 +184,8 @@ def _raised(b: Builder, x: Value, exponents: np.ndarray) -> Value:
     none = np.abs(exponents) < np.finfo(np.float64).eps
     safe = np.where(none, 1.0, exponents)
     raised = elementwise.power(b, x, b.constant(safe.astype(np.float32)))
-    found = classical.shifted(b, raised, np.ones(1), 1 / safe)
-    return elementwise.where(b, b.constant(none), elementwise.log(b, x), found) if none.any() else found
+    powers = classical.shifted(b, raised, np.ones(1), 1 / safe)
+    return elementwise.where(b, b.constant(none), elementwise.log(b, x), powers) if none.any() else powers
 
 
 def nothing(b: Builder, estimator: Estimator, x: Value) -> Value:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms, reductions
-from mote.frontends.sklearn.found import (
+from mote.frontends.sklearn.estimators import (
     DISTANCES,
     LABEL,
     PROBABILITIES,
@@ -42,8 +42,8 @@ def centers(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def clusters(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    found = centers(b, estimator, x)
-    return EstimatorOutputs({LABEL: classical.nearest(b, found), DISTANCES: found})
+    distances = centers(b, estimator, x)
+    return EstimatorOutputs({LABEL: classical.nearest(b, distances), DISTANCES: distances})
 
 
 def nearest_centroid(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
@@ -51,8 +51,8 @@ def nearest_centroid(b: Builder, estimator: Estimator, x: Value) -> EstimatorOut
     priors = reals(getattr(estimator, "class_prior_", np.ones(1)))
     if metric is None or np.ptp(priors) > 1e-12:
         raise UnsupportedNodeError(f"the metric {estimator.metric} with priors {priors.tolist()} is not supported")
-    found = classical.distances(b, x, reals(estimator.centroids_), metric)
-    return EstimatorOutputs({LABEL: classical.nearest(b, found)}, classes_of(estimator))
+    distances = classical.distances(b, x, reals(estimator.centroids_), metric)
+    return EstimatorOutputs({LABEL: classical.nearest(b, distances)}, classes_of(estimator))
 
 
 def _metric(estimator: Estimator) -> Metric:

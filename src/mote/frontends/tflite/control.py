@@ -52,7 +52,7 @@ class BodySubgraph:
         """The graph that takes these variables after its own inputs, and gives those that are assigned after its own
         outputs. Constants that are outputs are copied, so that every output is computed or an input."""
         known = self.variables
-        taken = [known.found(key) for key in keys]
+        taken = [known.initial_tensor(key) for key in keys]
         outputs = [*self.model.outputs, *(known.current(key) for key in assigned)]
         copies = {t: self._copy(t) for t in dict.fromkeys(outputs) if self.tensors[t].data is not None}
         model = replace(

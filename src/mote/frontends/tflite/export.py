@@ -150,21 +150,21 @@ def _is_alias(e: Emitter, op: Op) -> bool:
 def _same(graph: Graph) -> dict[int, int]:
     """Tensors of the graph that are one in the file: a uint8 edge with what Mote keeps of it as int8, a state after an
     inference with the variable, and what is rescaled to be joined, which TFLite's CONCATENATION does by itself."""
-    found = {}
+    aliases = {}
     for op in graph.ops:
         for position, before in op.updates.items():
             value = op.inputs[1] if isinstance(op, Assign) else op.inputs[before]
-            found[op.outputs[position]] = value
+            aliases[op.outputs[position]] = value
         if isinstance(op, Flip) and (pair := _edge(graph, op)):
-            found |= {pair[0]: pair[1]}
+            aliases |= {pair[0]: pair[1]}
         if isinstance(op, ConcatRescale) and _joined(graph, op):
-            found[op.outputs[0]] = op.inputs[0]
-    return {t: _last(found, t) for t in found}
+            aliases[op.outputs[0]] = op.inputs[0]
+    return {t: _last(aliases, t) for t in aliases}
 
 
-def _last(found: Mapping[int, int], t: int) -> int:
-    while t in found:
-        t = found[t]
+def _last(aliases: Mapping[int, int], t: int) -> int:
+    while t in aliases:
+        t = aliases[t]
     return t
 
 

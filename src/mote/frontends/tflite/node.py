@@ -128,10 +128,10 @@ class Node:
 
     def after(self, *positions: int) -> tuple[int, ...]:
         """What the operator leaves in the states that it is given as the inputs at `positions`: outputs of its own."""
-        found = {s.before: s.after for s in self.states}
-        if any(self.inputs[p] not in found for p in positions):
+        updated = {s.before: s.after for s in self.states}
+        if any(self.inputs[p] not in updated for p in positions):
             raise UnsupportedNodeError("a state must be a variable tensor")
-        return tuple(found[self.inputs[p]] for p in positions)
+        return tuple(updated[self.inputs[p]] for p in positions)
 
     def custom_options(self) -> CustomOptions:
         """The options of a custom operator that has them as a FlexBuffer map, as most do."""

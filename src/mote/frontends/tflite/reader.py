@@ -60,8 +60,8 @@ def _read(source: Source) -> Model:
     try:
         return _File(source, subgraphs, codes, buffers, number, said).model()
     except MalformedError:
-        if found := [x for code in codes if (x := custom.compiled_by(_custom_name(code))) is not None]:
-            raise MoteError(f"the file holds {found[0][0]}", remedy=found[0][1]) from None
+        if compiled := [x for code in codes if (x := custom.compiled_by(_custom_name(code))) is not None]:
+            raise MoteError(f"the file holds {compiled[0][0]}", remedy=compiled[0][1]) from None
         raise
 
 
@@ -182,10 +182,10 @@ class _File:
         if any(tensors[i].data is not None for i in (*values, *(s.before for s in own))):
             raise MalformedError(f"an input or a variable tensor of subgraph {number} is a constant, or computed")
         results = {p: held.handles[t] for p, t in enumerate(outputs) if t in held.handles}
-        found = tuple(held.value(t) for t in outputs if t not in held.handles)
+        produced = tuple(held.value(t) for t in outputs if t not in held.handles)
         name = printable(record.string("name")) or f"subgraph_{number}"
         first, last = tuple(bytes_.entries), tuple(bytes_.exits)
-        model = Model(name, tensors, layers, values, found, (*own, *made), first, last)
+        model = Model(name, tensors, layers, values, produced, (*own, *made), first, last)
         return BodySubgraph(number, checked(model), tensors, held, results)
 
     def _check_call(self, number: int) -> None:
@@ -312,12 +312,12 @@ def _computed_outputs(
     outputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]
 ) -> tuple[tuple[int, ...], list[Op]]:
     """The outputs, of which constants become copies that the caller finds where outputs are, and what copies them."""
-    found: list[int] = []
+    computed: list[int] = []
     copies: list[Op] = []
     for i in outputs:
         t = tensors[i]
         if t.data is None:
-            found.append(i)
+            computed.append(i)
             continue
         if not t.dtype.computable:
             raise MoteError(
@@ -328,8 +328,8 @@ def _computed_outputs(
         copy = max(tensors) + 1
         tensors[copy] = replace(t, id=copy, data=None, copy_of=i)
         copies.append(Reshape(inputs=(i,), outputs=(copy,), name=t.name, shape=t.shape))
-        found.append(copy)
-    return tuple(found), copies
+        computed.append(copy)
+    return tuple(computed), copies
 
 
 def _check_sizes(subgraph: TableRecord, inputs: Sequence[int], tensors: dict[int, Tensor], notes: list[str]) -> None:
@@ -395,12 +395,12 @@ def _open(subgraph: TableRecord, tensors: dict[int, Tensor]) -> frozenset[int]:
     """The tensors whose shapes the file leaves open: an axis of its signature has no size, or it says nothing at all.
     What it stores in their place does not count."""
     given = set(subgraph.integers("inputs"))
-    found = set()
+    indices = set()
     for i, record in enumerate(subgraph.children("tensors", schema.TENSOR)):
         unsaid = not tensors[i].shape and not record.integers("shape_signature")
         if (_is_open(record) or unsaid) and tensors[i].data is None and i not in given:
-            found.add(i)
-    return frozenset(found)
+            indices.add(i)
+    return frozenset(indices)
 
 
 def _is_open(tensor: TableRecord) -> bool:
@@ -416,9 +416,9 @@ def _variables(subgraph: TableRecord, tensors: dict[int, Tensor]) -> list[int]:
 def _states(subgraph: TableRecord, tensors: dict[int, Tensor], anew: Collection[int]) -> tuple[State, ...]:
     """A state for each variable tensor that does not begin anew with every inference; what an operator leaves there
     becomes a tensor of its own. LiteRT begins with zeros, the zero point where they are int8."""
-    found = [i for i in _variables(subgraph, tensors) if i not in anew]
+    indices = [i for i in _variables(subgraph, tensors) if i not in anew]
     states = []
-    for before, after in zip(found, range(len(tensors), len(tensors) + len(found)), strict=True):
+    for before, after in zip(indices, range(len(tensors), len(tensors) + len(indices)), strict=True):
         t = tensors[before]
         tensors[after] = replace(t, id=after, copy_of=before)
         first = t.zero_point if t.dtype == DType.INT8 else 0

@@ -38,11 +38,11 @@ SOFTMAX_SCALE = 1 / 256
 def as_litert_rounds(graph: Graph) -> tuple[Graph, int]:
     """The graph with LiteRT's rounding, and how many layers that changes."""
     tensors = {i: _signed(t) for i, t in graph.tensors.items()}
-    found = replace(graph, tensors=tensors)
+    current = replace(graph, tensors=tensors)
     ops: list[Op] = []
     changed = 0
     for op in graph.ops:
-        new = _rounded(found, op, tensors)
+        new = _rounded(current, op, tensors)
         changed += new != [op]
         ops += new
     return replace(graph, ops=tuple(ops), tensors=tensors), changed

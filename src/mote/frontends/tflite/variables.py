@@ -89,7 +89,7 @@ class Variables:
         elif self.held[key] != tensor:
             self.names[tensor] = self.held[key]
 
-    def found(self, key: Key) -> int:
+    def initial_tensor(self, key: Key) -> int:
         """The tensor of what the variable held at first; one of its own where nobody has read it before."""
         if key not in self.before:
             first = self.initial.get(key)
@@ -103,7 +103,7 @@ class Variables:
     def current(self, key: Key) -> int:
         """The tensor that the variable holds."""
         if key not in self.held:
-            self.held[key] = self.found(key)
+            self.held[key] = self.initial_tensor(key)
         return self.held[key]
 
     def _check(self, key: Key, t: Tensor, done: str) -> None:

@@ -290,13 +290,13 @@ class Writer:
 
     def _tensor_maps(self, e: Encoder, tensors: Sequence[int]) -> int:
         """Tensors by name; where two are called the same, the later ones have their index behind it."""
-        found: dict[str, int] = {}
+        names: dict[str, int] = {}
         for t in dict.fromkeys(tensors):
             name = self._tensors[t].name
-            found[f"{name}_{t}" if name in found else name] = t
+            names[f"{name}_{t}" if name in names else name] = t
         maps = [
             e.table(schema.TENSOR_MAP, {"name": e.string(name), **({"tensor_index": t} if t else {})})
-            for name, t in found.items()
+            for name, t in names.items()
         ]
         return e.references(maps)
 

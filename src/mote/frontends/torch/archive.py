@@ -87,16 +87,17 @@ def _root(names: list[str]) -> str:
 
 def _model(names: list[str], root: str) -> str:
     folder = f"{root}models/"
-    found = [name[len(folder) : -len(".json")] for name in names if name.startswith(folder) and name.endswith(".json")]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    models = [name[len(folder) : -len(".json")] for name in names if name.startswith(folder) and name.endswith(".json")]
+    if len(models) == 1:
+        return models[0]
+    if not models:
         raise MoteError(
             "the file holds compiled libraries, but no program",
             remedy="save what torch.export.export returns with torch.export.save",
         )
     raise MoteError(
-        f"the file holds {len(found)} programs: {', '.join(sorted(found))}", remedy="save each into a file of its own"
+        f"the file holds {len(models)} programs: {', '.join(sorted(models))}",
+        remedy="save each into a file of its own",
     )
 
 

@@ -83,10 +83,10 @@ class Assembly:
             return torch.zeros(sizes, dtype=self.narrowed(dtype))
         try:
             flat = torch.frombuffer(bytearray(stored.data), dtype=dtype)
-            found = flat.as_strided(sizes, strides, integer_of(field_of(meta, "storage_offset")))
+            view = flat.as_strided(sizes, strides, integer_of(field_of(meta, "storage_offset")))
         except (RuntimeError, ValueError, TypeError):
             raise MalformedArchiveError(f"the bytes of '{name}' do not have its shape {sizes}") from None
-        return found.to(self.narrowed(dtype)).clone(memory_format=torch.contiguous_format)
+        return view.to(self.narrowed(dtype)).clone(memory_format=torch.contiguous_format)
 
     def dtype(self, number: object, *, narrow: bool = True) -> Any:
         """The type that the file has a number for."""
@@ -95,8 +95,8 @@ class Assembly:
                 f"a tensor has type number {number} of PyTorch's, which is not supported",
                 remedy=f"export the module with one of {', '.join(TYPES.values())}",
             )
-        found = getattr(self.torch, TYPES[number])
-        return self.narrowed(found) if narrow else found
+        dtype = getattr(self.torch, TYPES[number])
+        return self.narrowed(dtype) if narrow else dtype
 
     def narrowed(self, dtype: Any) -> Any:
         """float32 for every other float type."""
@@ -163,10 +163,10 @@ class Assembly:
 
     def _operator(self, target: str) -> Any:
         """The operator of that name; its type is checked, so that nothing else can be called."""
-        found = OPERATORS.fullmatch(target)
+        match = OPERATORS.fullmatch(target)
         function: Any = None
-        if found:
-            library, name, overload = found.groups()
+        if match:
+            library, name, overload = match.groups()
             function = getattr(getattr(getattr(self.torch.ops, library), name, None), overload, None)
         if target == "_operator.getitem":
             return operator.getitem
@@ -312,9 +312,9 @@ def _all_nodes(graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _unsupported(index: int, node: Mapping[str, Any], reason: str) -> Unsupported:
-    found = origin(node)
+    place = origin(node)
     code = str(node["target"]).removeprefix("torch.ops.").removesuffix(".default")
-    return Unsupported(index, found["module"] or "forward", code, with_line(reason, found))
+    return Unsupported(index, place["module"] or "forward", code, with_line(reason, place))
 
 
 def names_of(arguments: Sequence[object]) -> list[str]:

@@ -84,7 +84,7 @@ class Grids:
     groups: dict[str, Group] = field(default_factory=dict)
 
     @classmethod
-    def found(cls, program: TorchProgram) -> Grids:
+    def collect(cls, program: TorchProgram) -> Grids:
         grids = cls(program)
         for node in program.nodes:
             grids._visit(node)

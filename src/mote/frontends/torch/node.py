@@ -42,9 +42,9 @@ class Node:
     def arguments(self) -> dict[str, Any]:
         """All arguments by name, those that were left out as the operator's declaration has them."""
         schema = self.call.target._schema.arguments
-        found = {a.name: a.default_value for a in schema if a.has_default_value()}
+        defaults = {a.name: a.default_value for a in schema if a.has_default_value()}
         positional = [a.name for a in schema if not a.kwarg_only]
-        return {**found, **dict(zip(positional, self.call.args, strict=False)), **self.call.kwargs}
+        return {**defaults, **dict(zip(positional, self.call.args, strict=False)), **self.call.kwargs}
 
     def has(self, name: str) -> bool:
         """Whether an argument is there at all."""
@@ -74,11 +74,11 @@ class Node:
         return [None if x is None else self._of(x, name) for x in self.given(name) or ()]
 
     def _of(self, given: Any, name: str) -> Value:
-        found = self.values.get(str(getattr(given, "name", "")))
-        if not isinstance(found, Value):
+        value = self.values.get(str(getattr(given, "name", "")))
+        if not isinstance(value, Value):
             raise UnsupportedNodeError(f"argument '{name}' is no tensor")
-        coded = found.dtype == DType.INT8 and dtype_of(given.meta["val"].dtype) == DType.UINT8
-        return uncoded(self.b, found) if coded else found
+        coded = value.dtype == DType.INT8 and dtype_of(given.meta["val"].dtype) == DType.UINT8
+        return uncoded(self.b, value) if coded else value
 
     def known(self, name: str) -> Array:
         """The data of a tensor that must be a constant."""
@@ -104,10 +104,10 @@ class Node:
 
     def integers(self, name: str) -> list[int]:
         """A list of integers, or one as a list."""
-        found = self.given(name)
-        if found is None:
+        argument = self.given(name)
+        if argument is None:
             return []
-        listed = list(found) if isinstance(found, Sequence) else [found]
+        listed = list(argument) if isinstance(argument, Sequence) else [argument]
         if not all(isinstance(x, int) for x in listed):
             raise UnsupportedNodeError(f"argument '{name}' must be integers that are known")
         return listed
@@ -117,12 +117,12 @@ class Node:
 
     def each(self, name: str, count: int, default: int | None = None) -> list[int]:
         """A number for each of `count` axes; one number is for all of them."""
-        found = self.integers(name)
-        if not found and default is not None:
+        integers = self.integers(name)
+        if not integers and default is not None:
             return [default] * count
-        if len(found) not in (1, count):
-            raise UnsupportedNodeError(f"argument '{name}' has {len(found)} numbers for {count} axes")
-        return found * count if len(found) == 1 else found
+        if len(integers) not in (1, count):
+            raise UnsupportedNodeError(f"argument '{name}' has {len(integers)} numbers for {count} axes")
+        return integers * count if len(integers) == 1 else integers
 
     def operand(self, name: str, dtype: DType) -> Value:
         """A tensor or a number, in a type."""
@@ -152,8 +152,8 @@ class Node:
 
     @property
     def _result(self) -> Any:
-        found = self.call.meta["val"]
-        return found[0] if isinstance(found, Sequence) else found
+        result = self.call.meta["val"]
+        return result[0] if isinstance(result, Sequence) else result
 
     def reads(self, position: int) -> bool:
         """Whether anything reads a result of several."""

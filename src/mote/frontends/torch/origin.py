@@ -15,8 +15,8 @@ NOT_OWN = re.compile(r"-packages/torch(ao)?/|^torch/|^<")
 def origin(node: Mapping[str, Any]) -> dict[str, str]:
     """What is handed on with a node, through everything that PyTorch makes of it."""
     metadata = node.get("metadata")
-    found = metadata if isinstance(metadata, dict) else {}
-    return {"module": _module_path(found), "line": _source_line(found)}
+    fields = metadata if isinstance(metadata, dict) else {}
+    return {"module": _module_path(fields), "line": _source_line(fields)}
 
 
 def with_line(reason: str, origin: Mapping[str, str]) -> str:

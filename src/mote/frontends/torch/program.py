@@ -155,8 +155,8 @@ def _explained() -> Iterator[None]:
         raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        found = isinstance(error, MalformedArchiveError)
-        reason = "the file is damaged" if found else f"PyTorch does not take the program ({type(error).__name__})"
+        damaged = isinstance(error, MalformedArchiveError)
+        reason = "the file is damaged" if damaged else f"PyTorch does not take the program ({type(error).__name__})"
         remedy = "copy or export it again"
         raise MoteError(f"{reason}: {lines[0] if lines else ''}", remedy=remedy) from error
 
@@ -220,8 +220,8 @@ def _folded(
         if (known_ones or str(node.target) in OF_SHAPES) and _is_foldable(torch, node):
             like = partial(_value_or_shape, torch, fixed)
             args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), like)
-            found = node.target(*args, **kwargs)
-            fixed[node.name] = torch.zeros_like(found) if str(node.target) in UNWRITTEN else found
+            result = node.target(*args, **kwargs)
+            fixed[node.name] = torch.zeros_like(result) if str(node.target) in UNWRITTEN else result
         else:
             left.append(node)
     return known | fixed, tuple(left)

@@ -62,7 +62,7 @@ class _Reading:
         self.program = program
         self.b = builder
         self.values: dict[str, Any] = {}
-        self.grids = Grids.found(program)
+        self.grids = Grids.collect(program)
         builder.warnings += program.warnings
 
     def model(self) -> Model:
@@ -159,10 +159,10 @@ class _Reading:
 
     def _placeholder(self, call: Any) -> Value | tuple[Value | None, ...]:
         """What stands for a node that is not supported, so that those behind it are looked at as well."""
-        found = call.meta["val"]
-        if isinstance(found, Sequence):
-            return tuple(self._standing(call.name, x) if hasattr(x, "shape") else None for x in found)
-        return self._standing(call.name, found)
+        example = call.meta["val"]
+        if isinstance(example, Sequence):
+            return tuple(self._standing(call.name, x) if hasattr(x, "shape") else None for x in example)
+        return self._standing(call.name, example)
 
     def _standing(self, name: str, sample: Any) -> Value:
         return self.b.placeholder(name, tuple(sample.shape), dtype_of(sample.dtype))

@@ -23,9 +23,9 @@ def reference(source: Source, names: Collection[str] = ()) -> tuple[str, Referen
     run to the next. None: PyTorch is not installed."""
     if not installed("torch"):
         return None
-    found = Reference(loaded(source.data, source.where, dict(source.shapes)), source.constants)
-    how = ", with groups of quantized layers in integers" if found.groups else ""
-    return f"PyTorch {found.program.torch.__version__}{how}", found
+    runner = Reference(loaded(source.data, source.where, dict(source.shapes)), source.constants)
+    how = ", with groups of quantized layers in integers" if runner.groups else ""
+    return f"PyTorch {runner.program.torch.__version__}{how}", runner
 
 
 class Reference:
@@ -36,7 +36,7 @@ class Reference:
     def __init__(self, program: TorchProgram, constants: Sequence[FixedInput] = ()) -> None:
         self.program = program
         self.fixed = {x.name: x.array(program.shapes[x.name], dtype_of(program.types[x.name])) for x in constants}
-        self.grids = Grids.found(program)
+        self.grids = Grids.collect(program)
         self.groups = self.grids.groups
         self.models = {name: Coded(program, self.grids, group) for name, group in self.groups.items()}
         self.state = {kept.before: program.given[kept.before].clone() for kept in program.states}
@@ -86,8 +86,8 @@ class Reference:
         real = values[group.between[-1].name].numpy()
         own = codes(real, group.grid)
         given = {x.name: codes(values[x.name].numpy(), self.grids.of[x.name]) for x in group.operands}
-        found = self.models[group.anchor.name].run(given)
-        apart = np.abs(own.astype(np.int64) - found.reshape(own.shape))
+        computed = self.models[group.anchor.name].run(given)
+        apart = np.abs(own.astype(np.int64) - computed.reshape(own.shape))
         if apart.max(initial=0) > 1:
             raise MoteError(
                 f"'{group.anchor.name}' is {apart.max()} steps from what PyTorch computes",
@@ -95,7 +95,7 @@ class Reference:
             )
         self.compared[group.anchor.name] += apart.size
         self.differing[group.anchor.name] += int(np.count_nonzero(apart))
-        reals = torch.from_numpy(numbers(found.reshape(own.shape), group.grid))
+        reals = torch.from_numpy(numbers(computed.reshape(own.shape), group.grid))
         values |= {part.name: reals for part in group.between}
 
 
@@ -108,5 +108,5 @@ def _called(torch: Any, node: Any, args: Sequence[Any], kwargs: Mapping[str, Any
     names = [argument.name for argument in node.target._schema.arguments]
     given = {"dim": -1, **dict(zip(names, args, strict=False)), **kwargs}
     falling = given.get("descending", given.get("largest", code.startswith("aten.topk")))
-    found = torch.sort(given["self"], dim=given["dim"], descending=bool(falling), stable=True)
-    return [part.narrow(given["dim"], 0, given.get("k", part.shape[given["dim"]])) for part in found]
+    ordered = torch.sort(given["self"], dim=given["dim"], descending=bool(falling), stable=True)
+    return [part.narrow(given["dim"], 0, given.get("k", part.shape[given["dim"]])) for part in ordered]

@@ -166,10 +166,10 @@ def _labels(module: Mapping[str, Any], count: int) -> tuple[str, ...]:
     try:
         signature = module["module_call_graph"][0]["signature"]
         _, tree = json.loads(signature["out_spec"])
-        found = [*_leaves(tree, "")]
+        labels = [*_leaves(tree, "")]
     except (KeyError, IndexError, TypeError, ValueError, RecursionError):
-        found = []
-    return tuple(found) if len(found) == count else ("",) * count
+        labels = []
+    return tuple(labels) if len(labels) == count else ("",) * count
 
 
 def _leaves(tree: Mapping[str, Any], path: str) -> list[str]:

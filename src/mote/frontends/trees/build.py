@@ -28,8 +28,8 @@ class ForestOutputs:
     @property
     def values(self) -> Mapping[str, Value]:
         """Those that there are."""
-        found = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in found if value is not None}
+        outputs = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in outputs if value is not None}
 
 
 def summed(b: Builder, x: Value, grown: Grown) -> Value:
@@ -48,10 +48,10 @@ def forest(b: Builder, x: Value, described: TreeEnsemble) -> ForestOutputs:
     if described.classes is None:
         return ForestOutputs(prediction=_linked(b, sums, described, grown))
     label = _label(b, sums, described, grown)
-    found = _linked(b, sums, described, grown)
+    linked = _linked(b, sums, described, grown)
     if described.link is Link.ISOLATION:
-        return ForestOutputs(label=label, scores=found)
-    return ForestOutputs(label=label, probabilities=found)
+        return ForestOutputs(label=label, scores=linked)
+    return ForestOutputs(label=label, probabilities=linked)
 
 
 def _label(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:
@@ -60,8 +60,8 @@ def _label(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Va
         return classical.best(b, sums)
     cut = rounded_down(described.cut * grown.units, sums.dtype)
     threshold = b.constant(np.array(cut, sums.dtype.numpy))
-    found = elementwise.greater(b, sums, threshold)
-    return moves.squeeze(b, elementwise.cast(b, found, DType.INT32), [-1])
+    exceeds = elementwise.greater(b, sums, threshold)
+    return moves.squeeze(b, elementwise.cast(b, exceeds, DType.INT32), [-1])
 
 
 def _linked(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:

@@ -238,8 +238,8 @@ def rounded_down(bound: float, dtype: DType) -> float:
         return float(high) if bound >= high else float(max(math.floor(bound), low - 1)) if bound >= low - 1 else low - 1
     with np.errstate(over="ignore"):
         nearest = np.float32(bound)
-    found = np.nextafter(nearest, np.float32(-np.inf)) if float(nearest) > bound else nearest
-    return float(found) + 0.0
+    rounded = np.nextafter(nearest, np.float32(-np.inf)) if float(nearest) > bound else nearest
+    return float(rounded) + 0.0
 
 
 Known = dict[int, tuple[float | None, float, bool]]
@@ -279,8 +279,8 @@ class _Grower:
             elif entered is None:
                 ahead += self._entered(number, node, known)
             else:
-                found = {child: results.pop() for child in reversed(entered)}
-                results.append(self._left(node, known, found))
+                children = {child: results.pop() for child in reversed(entered)}
+                results.append(self._left(node, known, children))
         (root,) = results
         return root
 
@@ -297,15 +297,15 @@ class _Grower:
         after = [] if len(children) == 1 else [(number, known, tuple(children))]
         return [*after, *((child, sides[child], None) for child in reversed(children))]
 
-    def _left(self, split: TreeNode, known: Known, found: Mapping[int, int]) -> int:
+    def _left(self, split: TreeNode, known: Known, children: Mapping[int, int]) -> int:
         """The reference to a node whose children have been come to."""
         low, high, missing = self._about(split.feature, known)
         parts: list[Part] = []
         for bound, child in self._parts(split, low, high):
-            if parts and parts[-1][1] == found[child]:
+            if parts and parts[-1][1] == children[child]:
                 parts.pop()
-            parts.append((bound, found[child]))
-        absent = found[split.missing] if missing else None
+            parts.append((bound, children[child]))
+        absent = children[split.missing] if missing else None
         if absent is None or any(reference == absent for _, reference in parts):
             return self._between(split.feature, parts, absent)
         return self.node(split.feature, math.inf, self._between(split.feature, parts, None), absent, False)

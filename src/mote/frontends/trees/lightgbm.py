@@ -71,10 +71,10 @@ def _sections(text: str) -> tuple[Section, list[Section]]:
         raise ValueError("it does not begin with 'tree'")
     trees, end, _ = text.partition("\nend of trees")
     head, *rest = trees.split("\nTree=")
-    found = _lines(head)
-    if not end or len(found["tree_sizes"].split()) != len(rest):
+    header = _lines(head)
+    if not end or len(header["tree_sizes"].split()) != len(rest):
         raise ValueError("it ends before its trees do")
-    return found, [_lines(part) for part in rest]
+    return header, [_lines(part) for part in rest]
 
 
 def _lines(text: str) -> Section:

@@ -30,8 +30,8 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
 
     def run(inputs: Mapping[str, Array]) -> dict[str, Array]:
         with quiet(), refusals(source.title):
-            found = _outputs(described, np.asarray(predict(inputs[INPUT].astype(np.float32)), np.float64))
-        return {name: value for name, value in found.items() if name in names}
+            outputs = _outputs(described, np.asarray(predict(inputs[INPUT].astype(np.float32)), np.float64))
+        return {name: value for name, value in outputs.items() if name in names}
 
     return f"{source.title} {version_of(package)}", run
 

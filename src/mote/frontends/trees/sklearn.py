@@ -33,15 +33,15 @@ def forest_of(estimator: Estimator) -> TreeEnsemble | None:
 
 def _classes(estimator: Estimator) -> tuple[int | str, ...]:
     """The classes, as numbers where they are whole ones."""
-    found = estimator.classes_
-    if isinstance(found, list):
+    classes = estimator.classes_
+    if isinstance(classes, list):
         raise UnsupportedNodeError("a classifier with several outputs is not supported: compile one for each of them")
-    numbers = [int(c) if isinstance(c, int | np.integer | np.bool_) else None for c in found]
+    numbers = [int(c) if isinstance(c, int | np.integer | np.bool_) else None for c in classes]
     whole = [
         int(c) if isinstance(c, float | np.floating) and float(c).is_integer() else n
-        for c, n in zip(found, numbers, strict=True)
+        for c, n in zip(classes, numbers, strict=True)
     ]
-    return tuple(str(c) if n is None else n for c, n in zip(found, whole, strict=True))
+    return tuple(str(c) if n is None else n for c, n in zip(classes, whole, strict=True))
 
 
 def _names(estimator: Estimator) -> tuple[str, ...]:

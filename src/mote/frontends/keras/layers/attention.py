@@ -33,8 +33,8 @@ def _sequences(call: LayerCall) -> tuple[Value, Value, Value]:
 def _inside(call: LayerCall, part: str) -> LayerConfig:
     """A dense layer inside, which the classes of attention have under a name that is public or not."""
     said = {"class_name": "EinsumDense", "config": {"name": f"{call.layer.name}/{part}"}}
-    found = [call.layer.child(name, said) for name in (part, f"_{part}")]
-    return next((layer for layer in found if f"{layer.path}vars/0" in layer.weights), found[0])
+    candidates = [call.layer.child(name, said) for name in (part, f"_{part}")]
+    return next((layer for layer in candidates if f"{layer.path}vars/0" in layer.weights), candidates[0])
 
 
 def _projected(call: LayerCall, x: Value, part: str, heads: int, size: int) -> Value:
@@ -189,9 +189,9 @@ def _concatenated(call: LayerCall, query: Value, key: Value, additive: bool, sca
     b = call.b
     sums = e.add(b, moves.unsqueeze(b, query, [2]), moves.unsqueeze(b, key, [1]))
     if additive:
-        found = e.tanh(b, sums)
-        found = e.mul(b, found, b.constant(call.weight(0, (query.shape[-1],), "scale"))) if scaled else found
-        return reductions.sum_(b, found, [-1], False)
+        scores = e.tanh(b, sums)
+        scores = e.mul(b, scores, b.constant(call.weight(0, (query.shape[-1],), "scale"))) if scaled else scores
+        return reductions.sum_(b, scores, [-1], False)
     sums = e.scaled(b, sums, float(call.weight(0, (), "scale"))) if scaled else sums
     total = reductions.sum_(b, e.tanh(b, sums), [-1], False)
     return e.scaled(b, total, float(call.weight(int(scaled), (), "weight of scores")))

@@ -37,8 +37,8 @@ def einsum_dense(call: LayerCall) -> Value:
     x = matrix.einsum(call.b, call.layer.text("equation"), [call.x, call.b.constant(call.weight(0, shape, "kernel"))])
     if call.layer.get("bias_axes", None):
         bias = call.layer.weights.get(f"{call.layer.path}vars/1")
-        found = call.weight(1, () if bias is None else bias.shape, "bias")
-        x = e.add(call.b, x, call.b.constant(found))
+        offsets = call.weight(1, () if bias is None else bias.shape, "bias")
+        x = e.add(call.b, x, call.b.constant(offsets))
     return activated(call, x)
 
 

@@ -27,9 +27,9 @@ def discretization(call: LayerCall) -> Value:
         raise UnsupportedNodeError("it has no boundaries: adapt the layer to data, or give it bin_boundaries")
     x = moves.unsqueeze(b, e.cast(b, call.x, DType.FLOAT32), [call.x.rank])
     reached = e.greater_equal(b, x, b.constant(boundaries))
-    found = e.cast(b, reductions.sum_(b, e.cast(b, reached, DType.FLOAT32), [-1], False), DType.INT32)
+    buckets = e.cast(b, reductions.sum_(b, e.cast(b, reached, DType.FLOAT32), [-1], False), DType.INT32)
     mode = layer.text("output_mode", "int")
-    return found if mode == "int" else _encoded(b, found, boundaries.size + 1, mode)
+    return buckets if mode == "int" else _encoded(b, buckets, boundaries.size + 1, mode)
 
 
 def category_encoding(call: LayerCall) -> Value:

@@ -51,8 +51,8 @@ def _by_variance(call: LayerCall, axes: Sequence[int]) -> Value:
 def _along(call: LayerCall, number: int, what: str, axes: Sequence[int]) -> Value:
     """A weight for the elements along some axes, under a shape that fits the input."""
     sizes = call.x.shape
-    found = call.weight(number, [sizes[a] for a in axes], what)
-    return call.b.constant(found.reshape([n if a in axes else 1 for a, n in enumerate(sizes)]))
+    weight = call.weight(number, [sizes[a] for a in axes], what)
+    return call.b.constant(weight.reshape([n if a in axes else 1 for a, n in enumerate(sizes)]))
 
 
 def rms_normalization(call: LayerCall) -> Value:
@@ -105,8 +105,8 @@ def normalization(call: LayerCall) -> Value:
 
 def _given(call: LayerCall, option: str, shape: Sequence[int]) -> Array:
     try:
-        found = np.asarray(call.layer.get(option), np.float64)
-        return np.broadcast_to(found.reshape(shape) if found.size == np.prod(shape) else found, shape)
+        values = np.asarray(call.layer.get(option), np.float64)
+        return np.broadcast_to(values.reshape(shape) if values.size == np.prod(shape) else values, shape)
     except (TypeError, ValueError):
         raise DamagedArchiveError(f"the {option} of '{call.layer.name}' does not fit {tuple(shape)}") from None
 

@@ -22,8 +22,8 @@ def _operands(call: LayerCall) -> tuple[Value, Value]:
     tensor = next((x for x in given if isinstance(x, Value)), None)
     if tensor is None or len(given) != 2:
         raise UnsupportedNodeError("it takes two operands, of which one is a tensor")
-    found = [x if isinstance(x, Value) else _constant(call.b, x, tensor) for x in given]
-    return found[0], found[1]
+    operands = [x if isinstance(x, Value) else _constant(call.b, x, tensor) for x in given]
+    return operands[0], operands[1]
 
 
 def _constant(b: Builder, number: Any, like: Value) -> Value:

@@ -55,8 +55,8 @@ def quantized_layer(parser: Parser, kernel: str) -> Parser:
 
     def parse(call: LayerCall) -> Value:
         names = (f"{kernel}_quantizer", "bias_quantizer")
-        found = [_quantizer(call.layer, name) for name in names]
-        weights = {i: _on_grid(x, q) for i, (x, q) in enumerate(zip(_stored(call.layer), found, strict=False))}
+        quantizers = [_quantizer(call.layer, name) for name in names]
+        weights = {i: _on_grid(x, q) for i, (x, q) in enumerate(zip(_stored(call.layer), quantizers, strict=False))}
         layer = _with_weights(call.layer, weights, activation=None)
         return _activated(call, _product(replace(call, layer=layer), parser))
 
@@ -114,10 +114,10 @@ def _integers(call: LayerCall, kernel: Array, channels: int) -> tuple[Value, Arr
     if codes is None:
         return None
     quant = quantized.known_quant(call.b, codes)
-    found = _coded(kernel)
-    if found is None or quant.per_channel:
+    coded = _coded(kernel)
+    if coded is None or quant.per_channel:
         return None
-    weights, scales = found
+    weights, scales = coded
     steps = np.float64(quant.scale[0]) * scales.astype(np.float64)
     bias = call.bias(1, channels)
     if bias is None:
@@ -145,10 +145,10 @@ def _coded(kernel: Array) -> tuple[Array, Array] | None:
 
 def _dense_of_integers(call: LayerCall) -> Codes | None:
     units = call.layer.integer("units")
-    found = _integers(call, call.weight(0, (call.x.shape[-1], units), "kernel"), units)
-    if found is None:
+    operands = _integers(call, call.weight(0, (call.x.shape[-1], units), "kernel"), units)
+    if operands is None:
         return None
-    codes, weights, scales, bias = found
+    codes, weights, scales, bias = operands
     return lambda out: quantized.linear(call.b, codes, weights, scales, bias, out)
 
 
@@ -158,10 +158,10 @@ def _conv_of_integers(count: int) -> Callable[[LayerCall], Codes | None]:
         filters, groups = layer.integer("filters"), layer.integer("groups", 1)
         depth = x.shape[1 if call.channels_first else -1] // groups
         kernel = call.weight(0, (*layer.integers("kernel_size", count), depth, filters), "kernel")
-        found = _integers(call, kernel, filters)
-        if found is None:
+        operands = _integers(call, kernel, filters)
+        if operands is None:
             return None
-        codes, weights, scales, bias = found
+        codes, weights, scales, bias = operands
         return _window(call, count, codes, windows.outputs_first(weights), scales, bias, groups)
 
     return make
@@ -171,10 +171,10 @@ def _depthwise_of_integers(call: LayerCall) -> Codes | None:
     x, times = call.x, call.layer.integer("depth_multiplier", 1)
     channels = x.shape[1 if call.channels_first else -1]
     kernel = call.weight(0, (*call.layer.integers("kernel_size", 2), channels, times), "kernel")
-    found = _integers(call, kernel.reshape(*kernel.shape[:-2], 1, -1), channels * times)
-    if found is None:
+    operands = _integers(call, kernel.reshape(*kernel.shape[:-2], 1, -1), channels * times)
+    if operands is None:
         return None
-    codes, weights, scales, bias = found
+    codes, weights, scales, bias = operands
     return _window(call, 2, codes, windows.outputs_first(weights), scales, bias, channels)
 
 
@@ -214,8 +214,8 @@ def batch_normalization(call: LayerCall) -> Value:
     scale, center = layer.flag("scale", True), layer.flag("center", True)
     names = ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
     pairs = enumerate(zip(weights, names, strict=False))
-    found = {i: _on_grid(x, _quantizer(layer, f"{name}_quantizer")) for i, (x, name) in pairs}
-    return normalization.batch_normalization(replace(call, layer=_with_weights(layer, found)))
+    weights_on_grid = {i: _on_grid(x, _quantizer(layer, f"{name}_quantizer")) for i, (x, name) in pairs}
+    return normalization.batch_normalization(replace(call, layer=_with_weights(layer, weights_on_grid)))
 
 
 def folded(parser: Parser, kernel: str) -> Parser:
@@ -235,9 +235,9 @@ def folded(parser: Parser, kernel: str) -> Parser:
         mean, variance = own["mean"], own["variance"]
         inverse = own.get("gamma", np.float32(1)) / np.sqrt(variance + np.float32(layer.real("epsilon", 1e-3)))
         bias = inverse * (own.get("bias", np.float32(0)) - mean) + own.get("beta", np.float32(0))
-        found = own["kernel"] * inverse.reshape(own["kernel"].shape[-inner_axes:])
+        scaled = own["kernel"] * inverse.reshape(own["kernel"].shape[-inner_axes:])
         grids = _quantizer(layer, f"{kernel}_quantizer"), _quantizer(layer, "bias_quantizer")
-        made = {0: _on_grid(found, grids[0]), 1: _on_grid(bias.astype(np.float32), grids[1])}
+        made = {0: _on_grid(scaled, grids[0]), 1: _on_grid(bias.astype(np.float32), grids[1])}
         inner = _with_weights(layer, made, activation=None, use_bias=True)
         return _activated(call, _product(replace(call, layer=inner), parser))
 

@@ -233,8 +233,8 @@ def _states(
     if initial:
         raise UnsupportedNodeError("states that are both kept and given are not supported")
     zeros = np.zeros((batch, 1, units), np.float32)
-    found = [b.state(f"{call.layer.name}/{cell.name}/{i}", zeros) for i in range(count)]
-    return [value for value, _ in found], [tensor for _, tensor in found]
+    variables = [b.state(f"{call.layer.name}/{cell.name}/{i}", zeros) for i in range(count)]
+    return [value for value, _ in variables], [tensor for _, tensor in variables]
 
 
 def bidirectional(call: LayerCall) -> Results:
@@ -303,15 +303,15 @@ def conv_lstm(count: int) -> Parser:
         given = windows.conv(b, images, np.moveaxis(kernel, (-1, -2), (0, 1)), bias, axes)
         given = moves.reshape(b, given, (x.shape[0], steps, *given.shape[1:]))
         order = range(steps - 1, -1, -1) if layer.flag("go_backwards", False) else range(steps)
-        found: list[Value] = []
+        outputs: list[Value] = []
         states: tuple[Value, Value] | None = None
         for step in order:
             now = moves.squeeze(b, moves.slice_(b, given, 1, step, 1), [1])
             states = _conv_step(call, now, states, np.moveaxis(again, (-1, -2), (0, 1)))
-            found.append(channels_back(b, states[0], call.channels_first))
+            outputs.append(channels_back(b, states[0], call.channels_first))
         assert states is not None
         ends = [channels_back(b, state, call.channels_first) for state in states]
-        result = moves.stack(b, found, 1) if layer.flag("return_sequences", False) else found[-1]
+        result = moves.stack(b, outputs, 1) if layer.flag("return_sequences", False) else outputs[-1]
         return [result, *ends] if layer.flag("return_state", False) else result
 
     return parse

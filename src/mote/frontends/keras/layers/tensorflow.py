@@ -74,17 +74,17 @@ def _along(function: Callable[[Builder, Value, int], Value]) -> Parser:
 
 
 def _axis(call: LayerCall, default: int) -> int:
-    found = _given(call, "axis", default=default)
-    axes = _axes(default if found is None else found, 1)
+    axis = _given(call, "axis", default=default)
+    axes = _axes(default if axis is None else axis, 1)
     if len(axes) != 1:
-        raise UnsupportedNodeError(f"an axis of {found!r} is not supported")
+        raise UnsupportedNodeError(f"an axis of {axis!r} is not supported")
     return axes[0]
 
 
 def _numbers(call: LayerCall, *names: str) -> list[int]:
     """Whole numbers that are known when the model is compiled."""
-    found = _given(call, *names)
-    parts = [p.data.reshape(-1).tolist() if isinstance(p, Value) and p.data is not None else p for p in _listed(found)]
+    given = _given(call, *names)
+    parts = [p.data.reshape(-1).tolist() if isinstance(p, Value) and p.data is not None else p for p in _listed(given)]
     numbers = [n for p in parts for n in (p if isinstance(p, list) else [p])]
     if not all(isinstance(n, int) for n in numbers):
         raise UnsupportedNodeError(f"{names[0]} is computed by the model, which is not supported")

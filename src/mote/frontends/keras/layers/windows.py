@@ -203,13 +203,13 @@ def _around(call: LayerCall, count: int, option: str) -> list[tuple[int, int]]:
     """Numbers before and after the pixels, for all axes of the input."""
     said = call.layer.get(option)
     pairs = [said] if count == 1 and _is_pair(said) else said if isinstance(said, list) else [said] * count
-    found = [
+    amounts = [
         (p, p) if isinstance(p, int) else (int(p[0]), int(p[1])) for p in pairs if isinstance(p, int) or _is_pair(p)
     ]
-    if len(found) != count or call.x.rank != count + 2 or min(min(p) for p in found) < 0:
+    if len(amounts) != count or call.x.rank != count + 2 or min(min(p) for p in amounts) < 0:
         raise UnsupportedNodeError(f"{option} of {said} does not fit the shape {call.x.shape}")
     none = (0, 0)
-    return [none, none, *found] if call.channels_first else [none, *found, none]
+    return [none, none, *amounts] if call.channels_first else [none, *amounts, none]
 
 
 def _is_pair(said: object) -> bool:

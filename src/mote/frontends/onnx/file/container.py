@@ -78,7 +78,7 @@ def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
     from onnx import version_converter
 
     try:
-        found = version_converter.convert_version(proto, OLDEST)
+        converted = version_converter.convert_version(proto, OLDEST)
     except Exception as error:  # The converter is C++, whose errors have no class of their own.
         reason = printable(" ".join(str(error).rpartition("failed: ")[2].split()))
         raise MoteError(
@@ -88,7 +88,7 @@ def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
         ) from None
     kinds = sorted({node.op_type for node in proto.graph.node if _changed(node.op_type, version, onnx)})
     what = f"; changed since: {', '.join(map(printable, kinds))}" if kinds else ""
-    return found, f"version {version} of ONNX's operators was converted to version {OLDEST}{what}"
+    return converted, f"version {version} of ONNX's operators was converted to version {OLDEST}{what}"
 
 
 def _changed(kind: str, version: int, onnx: Any) -> bool:

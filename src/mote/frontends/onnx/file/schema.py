@@ -73,9 +73,9 @@ def definition_of(call: FileNode, types: Sequence[Any]) -> LocalFunction | None:
         data = schema.get_context_dependent_function_with_opset_version(version, node, given)
     else:
         return None
-    found = FunctionProto.FromString(data)
+    function = FunctionProto.FromString(data)
     defaults = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.type}
-    return function_of(found, defaults, frozenset(schema.attributes))
+    return function_of(function, defaults, frozenset(schema.attributes))
 
 
 def check_types(call: FileNode, numbers: Sequence[int]) -> None:

@@ -59,10 +59,10 @@ def _cast(node: Node, number: int) -> Value:
         return x
     if number in FEW_BITS:
         return _few_bits(node.b, x, dtype, FEW_BITS[number])
-    found = elementwise.cast(node.b, x, dtype)
+    converted = elementwise.cast(node.b, x, dtype)
     if number == POWERS:
-        return _power(node.b, found, mode)
-    return narrowed(node.b, found, number, saturates=saturates)
+        return _power(node.b, converted, mode)
+    return narrowed(node.b, converted, number, saturates=saturates)
 
 
 def narrowed(b: Builder, x: Value, number: int, *, saturates: bool = True) -> Value:
@@ -75,9 +75,9 @@ def narrowed(b: Builder, x: Value, number: int, *, saturates: bool = True) -> Va
 
 def _few_bits(b: Builder, x: Value, dtype: DType, bits: int) -> Value:
     """The lowest bits of integers, with a sign or without one."""
-    found = elementwise.cast(b, x if x.dtype.integer else elementwise.cast(b, x, DType.INT32), dtype)
-    places = integers.same(b, 8 - bits, found)
-    shifted = integers.whole(b, IntegerFunction.SHIFT_LEFT, found, places)
+    converted = elementwise.cast(b, x if x.dtype.integer else elementwise.cast(b, x, DType.INT32), dtype)
+    places = integers.same(b, 8 - bits, converted)
+    shifted = integers.whole(b, IntegerFunction.SHIFT_LEFT, converted, places)
     return integers.whole(b, IntegerFunction.SHIFT_RIGHT, shifted, places)
 
 
@@ -88,8 +88,8 @@ def _power(b: Builder, x: Value, mode: str) -> Value:
     bits = elementwise.unary(b, BitCast, x, DType.INT32)
     above = elementwise.add(b, bits, integers.same(b, ROUNDINGS[mode], bits))
     cut = integers.whole(b, IntegerFunction.AND, above, integers.same(b, EXPONENT, bits))
-    found = elementwise.unary(b, BitCast, cut, DType.FLOAT32)
-    return elementwise.maximum(b, found, b.constant(np.array(LEAST_POWER, np.float32)))
+    power = elementwise.unary(b, BitCast, cut, DType.FLOAT32)
+    return elementwise.maximum(b, power, b.constant(np.array(LEAST_POWER, np.float32)))
 
 
 def bit_cast(node: Node) -> Value:

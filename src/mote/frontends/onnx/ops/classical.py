@@ -40,17 +40,17 @@ def _transformed(node: Node, scores: Value) -> Value:
 
 def _matrix(node: Node, features: int) -> Array:
     """The coefficients of a linear model, [outputs, features]."""
-    found = np.array(node.reals("coefficients"), np.float64)
-    if found.size == 0 or found.size % features:
-        raise UnsupportedNodeError(f"{found.size} coefficients do not fit {features} features")
-    return found.reshape(-1, features)
+    coefficients = np.array(node.reals("coefficients"), np.float64)
+    if coefficients.size == 0 or coefficients.size % features:
+        raise UnsupportedNodeError(f"{coefficients.size} coefficients do not fit {features} features")
+    return coefficients.reshape(-1, features)
 
 
 def _bias(node: Node, outputs: int) -> Array | None:
-    found = np.array(node.reals("intercepts", ()), np.float64)
-    if found.size not in (0, outputs):
-        raise UnsupportedNodeError(f"{found.size} intercepts do not fit {outputs} outputs")
-    return found if found.size else None
+    intercepts = np.array(node.reals("intercepts", ()), np.float64)
+    if intercepts.size not in (0, outputs):
+        raise UnsupportedNodeError(f"{intercepts.size} intercepts do not fit {outputs} outputs")
+    return intercepts if intercepts.size else None
 
 
 def linear_regressor(node: Node) -> Value:
@@ -124,13 +124,13 @@ def svm_regressor(node: Node) -> Value:
     x = real(node)
     if node.integer("n_supports", 0) == 0:
         matrix = _matrix(node, x.shape[-1])
-        found = classical.affine(node.b, x, matrix, np.array(node.reals("rho"), np.float64))
+        scores = classical.affine(node.b, x, matrix, np.array(node.reals("rho"), np.float64))
     else:
-        found = _machine(node, x, None)
+        scores = _machine(node, x, None)
     if node.flag("one_class", False):
-        inside = elementwise.greater(node.b, found, elementwise.scalar(node.b, 0.0))
-        found = elementwise.scaled(node.b, elementwise.cast(node.b, inside, DType.FLOAT32), 2, -1)
-    return _transformed(node, found)
+        inside = elementwise.greater(node.b, scores, elementwise.scalar(node.b, 0.0))
+        scores = elementwise.scaled(node.b, elementwise.cast(node.b, inside, DType.FLOAT32), 2, -1)
+    return _transformed(node, scores)
 
 
 def svm_classifier(node: Node) -> tuple[Value, Value]:
@@ -172,8 +172,8 @@ def normalizer(node: Node) -> Value:
 
 def binarizer(node: Node) -> Value:
     x = node.input()
-    found = elementwise.greater(node.b, x, elementwise.scalar(node.b, node.real("threshold", 0.0), x.dtype))
-    return elementwise.cast(node.b, found, x.dtype)
+    exceeds = elementwise.greater(node.b, x, elementwise.scalar(node.b, node.real("threshold", 0.0), x.dtype))
+    return elementwise.cast(node.b, exceeds, x.dtype)
 
 
 def imputer(node: Node) -> Value:
@@ -210,8 +210,8 @@ def label_encoder(node: Node) -> Value:
     default = _default(node, values)
     if np.abs([*values, default]).max() >= 1 << 24 and not np.issubdtype(values.dtype, np.floating):
         raise UnsupportedNodeError("numbers of more than 24 bits are not supported")
-    found = classical.matches(node.b, x, keys.tolist())
-    made = classical.affine(node.b, found, (values.astype(np.float64) - default)[None], np.array([default]))
+    matches = classical.matches(node.b, x, keys.tolist())
+    made = classical.affine(node.b, matches, (values.astype(np.float64) - default)[None], np.array([default]))
     dtype = DType.INT64 if values.dtype == np.int64 else DType.FLOAT32
     return elementwise.cast(node.b, moves.reshape(node.b, made, x.shape), dtype)
 
@@ -222,9 +222,9 @@ def _numbers(node: Node, what: str) -> Array | None:
     if node.given(f"{what}_floats"):
         return np.array(node.reals(f"{what}_floats"), np.float64)
     if node.given(f"{what}_tensor"):
-        found = node.array(f"{what}_tensor").reshape(-1)
-        if found.dtype.kind in "iuf":
-            return found.astype(np.int64 if found.dtype.kind in "iu" else np.float64)
+        values = node.array(f"{what}_tensor").reshape(-1)
+        if values.dtype.kind in "iuf":
+            return values.astype(np.int64 if values.dtype.kind in "iu" else np.float64)
     return None
 
 

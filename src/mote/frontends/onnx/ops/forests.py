@@ -90,15 +90,15 @@ def _trees(node: Node, kind: str) -> list[Tree]:
         known = places.setdefault(tree, {})
         known[number] = len(known)
     weights = _weights(node, kind)
-    found: dict[int, list[TreeNode | Leaf]] = {tree: [] for tree in places}
+    nodes: dict[int, list[TreeNode | Leaf]] = {tree: [] for tree in places}
     for i in range(count):
         tree, place = trees[i], places[trees[i]]
         if modes[i] == "LEAF":
-            found[tree].append(weights.get((tree, ids[i]), Leaf(0, (0.0,))))
+            nodes[tree].append(weights.get((tree, ids[i]), Leaf(0, (0.0,))))
             continue
         ends = [place.get(n, -1) for n in (true[i], false[i])]
-        found[tree].append(split(Question(modes[i], features[i], values[i], ends[0], ends[1], bool(tracks[i]))))
-    return list(found.values())
+        nodes[tree].append(split(Question(modes[i], features[i], values[i], ends[0], ends[1], bool(tracks[i]))))
+    return list(nodes.values())
 
 
 def _weights(node: Node, kind: str) -> dict[tuple[int, int], Leaf]:
@@ -106,11 +106,11 @@ def _weights(node: Node, kind: str) -> dict[tuple[int, int], Leaf]:
     values = _numbers(node, f"{kind}_weights")
     names = (f"{kind}_treeids", f"{kind}_nodeids", f"{kind}_ids")
     trees, nodes, ids = _columns(node, len(values), *names)
-    found: dict[tuple[int, int], dict[int, float]] = {}
+    leaves: dict[tuple[int, int], dict[int, float]] = {}
     for tree, number, output, value in zip(trees, nodes, ids, values, strict=True):
-        added = found.setdefault((tree, number), {})
+        added = leaves.setdefault((tree, number), {})
         added[output] = added.get(output, 0.0) + value
-    return {key: _leaf(added) for key, added in found.items()}
+    return {key: _leaf(added) for key, added in leaves.items()}
 
 
 def _leaf(added: Mapping[int, float]) -> Leaf:
@@ -264,15 +264,15 @@ class _Nodes:
         asking = [i for i, mode in enumerate(self.modes) if mode == "BRANCH_MEMBER"]
         if not asking:
             return {}
-        found: list[list[float]] = [[]]
+        sets: list[list[float]] = [[]]
         for value in node.array("membership_values").reshape(-1).tolist():
             if math.isnan(value):
-                found.append([])
+                sets.append([])
             else:
-                found[-1].append(value)
-        if len(found) < len(asking):
-            raise UnsupportedNodeError(f"{len(found)} sets of members are not for {len(asking)} nodes")
-        return dict(zip(asking, found, strict=False))
+                sets[-1].append(value)
+        if len(sets) < len(asking):
+            raise UnsupportedNodeError(f"{len(sets)} sets of members are not for {len(asking)} nodes")
+        return dict(zip(asking, sets, strict=False))
 
     def trees(self, outputs: int) -> list[Tree]:
         return [self._tree(root, outputs) for root in self.roots]

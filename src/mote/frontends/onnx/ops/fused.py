@@ -83,16 +83,16 @@ def _sum(node: Node, places: Sequence[int]) -> Value:
 def skip_layer_norm(node: Node) -> list[Value | None]:
     """A sum with what passes by (and a bias), then layer normalization along the last axis."""
     total = _sum(node, (0, 1, 4))
-    found, mean, inverse = norms.standardized(node.b, total, [-1], node.real("epsilon", 1e-12))
-    return [norms.affine(node.b, found, node.input(2), node.optional(3)), mean, inverse, total]
+    standardized, mean, inverse = norms.standardized(node.b, total, [-1], node.real("epsilon", 1e-12))
+    return [norms.affine(node.b, standardized, node.input(2), node.optional(3)), mean, inverse, total]
 
 
 def skip_rms_norm(node: Node) -> list[Value | None]:
     total = _sum(node, (0, 1, 3))
-    found = norms.rms_norm(node.b, total, [-1], node.input(2), node.real("epsilon", 1e-12))
+    normalized = norms.rms_norm(node.b, total, [-1], node.input(2), node.real("epsilon", 1e-12))
     if node.wants(1) or node.wants(2):
         raise UnsupportedNodeError("the mean and the variance of it are not supported as outputs")
-    return [found, None, None, total]
+    return [normalized, None, None, total]
 
 
 def simplified_layer_norm(node: Node) -> Value:
@@ -161,8 +161,8 @@ def _attended(node: Node, parts: Sequence[Value], bias: Value | None) -> Value:
         rows, columns = scores.shape[2:]
         later = np.triu(np.full((rows, columns), np.finfo(np.float32).min, np.float32), 1 + columns - rows)
         scores = elementwise.add(b, scores, b.constant(later))
-    found = moves.transpose(b, matrix.matmul(b, norms.softmax(b, scores), value), (0, 2, 1, 3))
-    return moves.reshape(b, found, (*found.shape[:2], found.shape[2] * found.shape[3]))
+    attended = moves.transpose(b, matrix.matmul(b, norms.softmax(b, scores), value), (0, 2, 1, 3))
+    return moves.reshape(b, attended, (*attended.shape[:2], attended.shape[2] * attended.shape[3]))
 
 
 PARSERS: Mapping[Key, Parser] = {

@@ -42,19 +42,19 @@ def _with_channels(node: Node, x: Value, scale: Value, bias: Value) -> Value:
 
 def instance_norm(node: Node) -> Value:
     x = node.input()
-    found = norms.instance_norm(node.b, x, None, None, node.real("epsilon", 1e-5))
-    return _with_channels(node, found, node.input(1), node.input(2))
+    standardized = norms.instance_norm(node.b, x, None, None, node.real("epsilon", 1e-5))
+    return _with_channels(node, standardized, node.input(1), node.input(2))
 
 
 def group_norm(node: Node) -> Value:
     """Version 18 has a scale for each group, 21 one for each channel."""
     x, groups = node.input(), node.integer("num_groups")
-    found = norms.group_norm(node.b, x, groups, None, None, node.real("epsilon", 1e-5))
+    standardized = norms.group_norm(node.b, x, groups, None, None, node.real("epsilon", 1e-5))
     scale, bias = node.input(1), node.input(2)
     if node.version < 21:
         each = _channels(x) // groups
         scale, bias = (_repeated(node, v, groups, each) for v in (scale, bias))
-    return _with_channels(node, found, scale, bias)
+    return _with_channels(node, standardized, scale, bias)
 
 
 def _repeated(node: Node, value: Value, groups: int, each: int) -> Value:
@@ -70,8 +70,8 @@ def _last_axes(node: Node, x: Value) -> range:
 def layer_norm(node: Node) -> list[Value]:
     x = node.input()
     node.integer("stash_type", 1)
-    found, mean, inverse = norms.standardized(node.b, x, _last_axes(node, x), node.real("epsilon", 1e-5))
-    return [norms.affine(node.b, found, node.optional(1), node.optional(2)), mean, inverse]
+    standardized, mean, inverse = norms.standardized(node.b, x, _last_axes(node, x), node.real("epsilon", 1e-5))
+    return [norms.affine(node.b, standardized, node.optional(1), node.optional(2)), mean, inverse]
 
 
 def rms_norm(node: Node) -> Value:

@@ -75,8 +75,8 @@ def cumulative_sum(node: Node) -> Value:
     (axis,) = node.known_integers(1, "the axis")
     x = node.input()
     wide = elementwise.cast(node.b, x, _wide(x.dtype))
-    found = reductions.cumulative_sum(node.b, wide, axis, exclusive=exclusive, reverse=reverse)
-    return elementwise.cast(node.b, found, x.dtype)
+    sums = reductions.cumulative_sum(node.b, wide, axis, exclusive=exclusive, reverse=reverse)
+    return elementwise.cast(node.b, sums, x.dtype)
 
 
 def cumulative_product(node: Node) -> Value:

@@ -84,10 +84,10 @@ def top_k(node: Node) -> Sequence[Value]:
     keys = x if x.dtype == DType.FLOAT32 else _signed(b, x)
     if not largest:
         keys = elementwise.neg(b, x) if x.dtype == DType.FLOAT32 else integers.complement(b, keys)
-    found, indices = reductions.top_k(b, keys, k, axis)
+    top, indices = reductions.top_k(b, keys, k, axis)
     if not largest:
-        found = elementwise.neg(b, found) if x.dtype == DType.FLOAT32 else integers.complement(b, found)
-    values = found if x.dtype == DType.FLOAT32 else _unsigned(b, found, x.dtype)
+        top = elementwise.neg(b, top) if x.dtype == DType.FLOAT32 else integers.complement(b, top)
+    values = top if x.dtype == DType.FLOAT32 else _unsigned(b, top, x.dtype)
     return values, elementwise.cast(b, indices, DType.INT64)
 
 
@@ -150,8 +150,8 @@ def max_unpool(node: Node) -> Value:
     inner = (*x.shape[:2], *sizes)
     shape = tuple(node.known_integers(2, "the shape")) if node.has(2) else inner
     places, flat = moves.reshape(b, indices, [x.size, 1]), moves.reshape(b, x, [x.size])
-    found = indexing.scatter_nd(b, elementwise.full(b, (int(np.prod(inner)),), 0, x.dtype), places, flat)
-    return _corner(b, replace(found, shape=inner), shape)
+    scattered = indexing.scatter_nd(b, elementwise.full(b, (int(np.prod(inner)),), 0, x.dtype), places, flat)
+    return _corner(b, replace(scattered, shape=inner), shape)
 
 
 def largest_places(b: Builder, x: Value, axes: Sequence[Axis], *, column_major: bool = False) -> Value:
@@ -175,8 +175,8 @@ def largest_places(b: Builder, x: Value, axes: Sequence[Axis], *, column_major: 
         first = (np.arange(count) * axis.stride - axis.before) * step[i]
         base = base + first.reshape([-1 if a == i + 2 else 1 for a in range(x.rank)])
     tapped = indexing.gather(b, b.constant(np.array(offsets, np.int32)), 0, chosen)
-    found = elementwise.add(b, tapped, b.constant(base.astype(np.int32)))
-    return elementwise.cast(b, found, DType.INT64)
+    indices = elementwise.add(b, tapped, b.constant(base.astype(np.int32)))
+    return elementwise.cast(b, indices, DType.INT64)
 
 
 def _corner(b: Builder, x: Value, shape: Sequence[int]) -> Value:

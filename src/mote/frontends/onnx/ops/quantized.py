@@ -248,8 +248,8 @@ def _real(
     b = node.b
     sums = integer_linear(b, steps, weights, None, zero)
     factor = elementwise.mul(b, scale, b.constant(node.known(weight_scale, "a scale").reshape(-1).astype(np.float32)))
-    found = elementwise.mul(b, sums, factor)
-    return elementwise.add(b, found, node.input(bias)) if node.has(bias) else found
+    product = elementwise.mul(b, sums, factor)
+    return elementwise.add(b, product, node.input(bias)) if node.has(bias) else product
 
 
 # Elements, and several of them together
@@ -284,8 +284,8 @@ def qlinear_average_pool(node: Node) -> Value:
     x, out = operand(node, 0), quantization_of(node, 3, 4, node.output_type())
     if node.flag("channels_last", False):
         x = moves.transpose(node.b, x, (0, x.rank - 1, *range(1, x.rank - 1)))
-    found = pooled(node, x, out)
-    return moves.transpose(node.b, found, (0, *range(2, x.rank), 1)) if node.flag("channels_last", False) else found
+    average = pooled(node, x, out)
+    return moves.transpose(node.b, average, (0, *range(2, x.rank), 1)) if node.flag("channels_last", False) else average
 
 
 def pooled(node: Node, x: Value, out: Quantization) -> Value:

@@ -22,7 +22,7 @@ def _layer(kind: str, node: Node) -> Sequence[Value | None]:
     batch_first = node.flag("layout", False)
     directions = _directions(node)
     wanted = [result for place, result in enumerate(_RESULTS) if node.wants(place)] or [RecurrentOutput.SEQUENCE]
-    found = recurrent.layer(
+    outputs = recurrent.layer(
         node.b,
         kind,
         node.input(),
@@ -35,16 +35,16 @@ def _layer(kind: str, node: Node) -> Sequence[Value | None]:
         coupled=node.flag("input_forget", False),
         wanted=wanted,
     )
-    return [found.get(result) for result in _RESULTS[: len(node.call.outputs)]]
+    return [outputs.get(result) for result in _RESULTS[: len(node.call.outputs)]]
 
 
 def _directions(node: Node) -> list[bool]:
     """Whether each direction goes backward."""
-    found = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+    backward = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
     direction = node.text("direction", "forward")
-    if direction not in found:
+    if direction not in backward:
         raise UnsupportedNodeError(f"the direction {direction} is not supported")
-    return found[direction]
+    return backward[direction]
 
 
 def _sides(kind: str, node: Node, backward: Sequence[bool]) -> list[RecurrentDirection]:
@@ -86,8 +86,8 @@ def _gates(kind: str, node: Node, count: int) -> list[tuple[Gate, ...]]:
     if len(names) != each * count:
         raise UnsupportedNodeError(f"{len(names)} activations stand where {each * count} must be")
     alphas, betas = (node.reals(name, []) for name in ("activation_alpha", "activation_beta"))
-    found = recurrent.gates_of(names, alphas, betas, node.real("clip", 0.0))
-    return [tuple(found[i * each : (i + 1) * each]) for i in range(count)]
+    gates = recurrent.gates_of(names, alphas, betas, node.real("clip", 0.0))
+    return [tuple(gates[i * each : (i + 1) * each]) for i in range(count)]
 
 
 PARSERS: Mapping[Key, Parser] = {("", kind): partial(_layer, kind) for kind in recurrent.BLOCKS}

@@ -109,7 +109,7 @@ def _taps(
     out * kernel points."""
     strides, dilations = node.integers("strides", [1, 1]), node.integers("dilations", [1, 1])
     pads = pairs(node.integers("pads", [0] * 4), 2)
-    found = []
+    coordinates = []
     for axis in (1, 0):  # the last axis comes first in a grid
         own = moves.slice_(b, offsets, 4, axis, 1)
         moved = _interleaved(b, moves.squeeze(b, own, [4]), kernel, out)
@@ -118,8 +118,8 @@ def _taps(
         base = (steps.reshape(-1) - pads[axis][0]).reshape(shape).astype(np.float32)
         at = elementwise.add(b, moved, b.constant(base))
         span = max(sizes[axis] - 1, 1)
-        found.append(elementwise.scaled(b, at, 2 / span, -1))
-    flat = [moves.reshape(b, v, (v.shape[0], *v.shape[2:], 1)) for v in found]
+        coordinates.append(elementwise.scaled(b, at, 2 / span, -1))
+    flat = [moves.reshape(b, v, (v.shape[0], *v.shape[2:], 1)) for v in coordinates]
     return moves.concat(b, flat, -1)
 
 

@@ -87,9 +87,9 @@ def stft(node: Node) -> Value:
         table = table * window.reshape(-1, 1, 1)
     signal = moves.transpose(b, moves.reshape(b, x, (x.shape[0], x.shape[1], parts)), (0, 2, 1))
     axes = windows.window([length], [step], [(0, 0)], [1])
-    found = windows.conv(b, signal, table.transpose(2, 1, 0).astype(np.float32), None, axes)
-    frames = found.shape[2]
-    return moves.reshape(b, moves.transpose(b, found, (0, 2, 1)), (x.shape[0], frames, count, 2))
+    spectra = windows.conv(b, signal, table.transpose(2, 1, 0).astype(np.float32), None, axes)
+    frames = spectra.shape[2]
+    return moves.reshape(b, moves.transpose(b, spectra, (0, 2, 1)), (x.shape[0], frames, count, 2))
 
 
 PARSERS: Mapping[Key, Parser] = {("", "DFT"): dft, ("", "STFT"): stft}

@@ -49,10 +49,10 @@ def quantize_in_steps(node: Node) -> Value:
 def dequantize_in_steps(node: Node) -> Value:
     node.integer("output_dtype", 0)
     b, x = node.b, quantized.uncoded(node.b, node.input())
-    found = elementwise.cast(b, x, DType.FLOAT32)
+    codes = elementwise.cast(b, x, DType.FLOAT32)
     if node.has(2):
-        found = elementwise.sub(b, found, _spread(node, 2, x))
-    return elementwise.mul(b, found, _spread(node, 1, x))
+        codes = elementwise.sub(b, codes, _spread(node, 2, x))
+    return elementwise.mul(b, codes, _spread(node, 1, x))
 
 
 def _limits(number: int, dtype: DType) -> tuple[int, int]:

@@ -42,8 +42,8 @@ def _is(call: FileNode, *names: str) -> bool:
 
 def _next(scope: GraphScope, call: FileNode | None, name: str) -> FileNode | None:
     """The only reader of what a node makes, if it is of that kind."""
-    found = scope.only_consumer(call.outputs[0]) if call is not None else None
-    return found if found is not None and not found.domain and found.op_type == name else None
+    consumer = scope.only_consumer(call.outputs[0]) if call is not None else None
+    return consumer if consumer is not None and not consumer.domain and consumer.op_type == name else None
 
 
 def _other(scope: GraphScope, call: FileNode, number: float) -> str | None:

@@ -160,8 +160,8 @@ def _is_last(node: Any) -> bool:
 def _ranks(graph: Any) -> dict[str, int]:
     """How many axes values have, as far as the file says."""
     infos = (*graph.input, *graph.output, *graph.value_info)
-    found = {i.name: len(i.type.tensor_type.shape.dim) for i in infos if i.type.tensor_type.HasField("shape")}
-    return found | {t.name: len(t.dims) for t in graph.initializer}
+    ranks = {i.name: len(i.type.tensor_type.shape.dim) for i in infos if i.type.tensor_type.HasField("shape")}
+    return ranks | {t.name: len(t.dims) for t in graph.initializer}
 
 
 def _rank(node: Any, ranks: Mapping[str, int]) -> int:
@@ -201,12 +201,12 @@ class _Steps:
         x, *given = self.node.input
         scale, *rest = (self._op("Cast", name, to=TensorProto.FLOAT) for name in given)
         if self.node.op_type == "BipolarQuant":
-            found = self._op("Mul", self._sign(x), scale)
+            result = self._op("Mul", self._sign(x), scale)
         elif self.node.op_type == "Trunc":
-            found = self._trunc(x, scale, *rest)
+            result = self._trunc(x, scale, *rest)
         else:
-            found = self._quant(x, scale, *rest)
-        return [*self.made, helper.make_node("Identity", [found], [self.node.output[0]])]
+            result = self._quant(x, scale, *rest)
+        return [*self.made, helper.make_node("Identity", [result], [self.node.output[0]])]
 
     def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
         from onnx import helper

@@ -512,10 +512,10 @@ def _bias_of(node: Node, position: int, channels: int) -> Reals | None:
 
 
 def _conv(node: Node) -> Found | None:
-    x, found = node.optional(0), _weights(node.scope, node.call.inputs[1])
-    if x is None or found is None or x.rank > 4:
+    x, coded = node.optional(0), _weights(node.scope, node.call.inputs[1])
+    if x is None or coded is None or x.rank > 4:
         return None
-    weights, scales = found
+    weights, scales = coded
     scale, bias = _by_channel(scales, 0), _bias_of(node, 2, weights.shape[0])
     if scale is None or bias is None:
         return None
@@ -544,16 +544,16 @@ def _linear(node: Node, weights: Array, scales: Array, bias: Reals | None) -> Fo
 
 
 def _gemm(node: Node) -> Found | None:
-    found = _weights(node.scope, node.call.inputs[1])
-    if found is None or node.flag("transA", False) or node.real("alpha", 1.0) != 1 or node.real("beta", 1.0) != 1:
+    coded = _weights(node.scope, node.call.inputs[1])
+    if coded is None or node.flag("transA", False) or node.real("alpha", 1.0) != 1 or node.real("beta", 1.0) != 1:
         return None
-    weights, scales = (x.T if node.flag("transB", False) else x for x in found)
+    weights, scales = (x.T if node.flag("transB", False) else x for x in coded)
     return _linear(node, weights, scales, _bias_of(node, 2, weights.shape[1]))
 
 
 def _matmul(node: Node) -> Found | None:
-    found = _weights(node.scope, node.call.inputs[1])
-    return None if found is None else _linear(node, *found, np.zeros(1))
+    coded = _weights(node.scope, node.call.inputs[1])
+    return None if coded is None else _linear(node, *coded, np.zeros(1))
 
 
 # Pooling

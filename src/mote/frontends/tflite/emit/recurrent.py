@@ -96,9 +96,9 @@ def _directed(
 
 def _check_states(e: Emitter, op: Op, positions: Sequence[int]) -> None:
     """Variable tensors begin as zeros, and go on from one inference to the next."""
-    found = {s.before: s for s in e.graph.states}
+    states = {s.before: s for s in e.graph.states}
     for position in positions:
-        state = found.get(op.inputs[position])
+        state = states.get(op.inputs[position])
         if state is None:
             raise UnsaidError("it begins anew with every inference, TFLite's goes on from one to the next")
         t = e.graph.tensors[state.before]

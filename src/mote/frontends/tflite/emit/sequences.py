@@ -98,17 +98,17 @@ class _Unrolled:
         return self.s.make("SUB", [self.s.number(1), value], self.shape)
 
     def finish(self, outputs: Sequence[int], states: Sequence[int]) -> None:
-        """The results that are wanted: steps in their order, and states after the last one."""
+        """The values that are wanted: steps in their order, and states after the last one."""
         op, e = self.op, self.e
         axis = 0 if op.time_major else 1
-        found = {RecurrentOutput.HIDDEN: states[0], **({RecurrentOutput.CELL: states[1]} if len(states) > 1 else {})}
+        values = {RecurrentOutput.HIDDEN: states[0], **({RecurrentOutput.CELL: states[1]} if len(states) > 1 else {})}
         if op.results == (RecurrentOutput.SEQUENCE,):
             self.s.last("PACK", outputs, values_count=len(outputs), axis=axis)
             return
         if RecurrentOutput.SEQUENCE in op.results:
             shape = op.shape_of(e.graph, RecurrentOutput.SEQUENCE)
-            found[RecurrentOutput.SEQUENCE] = self.s.make("PACK", outputs, shape, values_count=len(outputs), axis=axis)
-        flat = [self._flat(found[r], int(np.prod(op.shape_of(e.graph, r)))) for r in op.results]
+            values[RecurrentOutput.SEQUENCE] = self.s.make("PACK", outputs, shape, values_count=len(outputs), axis=axis)
+        flat = [self._flat(values[r], int(np.prod(op.shape_of(e.graph, r)))) for r in op.results]
         shape = op.output(e.graph).shape
         if len(flat) > 1:
             self.s.last("CONCATENATION", flat, axis=0)

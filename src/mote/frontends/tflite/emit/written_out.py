@@ -75,17 +75,17 @@ def standardize(e: Emitter, op: Standardize) -> None:
     """Less the mean, over the root of the mean square, times the scale, plus the bias."""
     s, x = Steps(e, op), op.input(e.graph)
     axis, one = e.ints([len(x.shape) - 1]), (*x.shape[:-1], 1)
-    found = e.at(x.id)
+    result = e.at(x.id)
     if not isinstance(op, RootMeanSquare):
-        found = s.make("SUB", [found, s.make("MEAN", [found, axis], one, keep_dims=True)], x.shape)
-    square = s.make("MEAN", [s.make("SQUARE", [found], x.shape), axis], one, keep_dims=True)
+        result = s.make("SUB", [result, s.make("MEAN", [result, axis], one, keep_dims=True)], x.shape)
+    square = s.make("MEAN", [s.make("SQUARE", [result], x.shape), axis], one, keep_dims=True)
     inverse_ = s.make("RSQRT", [s.make("ADD", [square, s.number(op.epsilon)], one)], one)
     more = [(kind, op.tensor(e.graph, p)) for kind, p in (("MUL", SCALE), ("ADD", BIAS))]
     steps = [("MUL", inverse_), *((kind, e.at(t.id)) for kind, t in more if t is not None)]
     for kind, other in steps[:-1]:
-        found = s.make(kind, [found, other], x.shape)
+        result = s.make(kind, [result, other], x.shape)
     kind, other = steps[-1]
-    s.last(kind, [found, other])
+    s.last(kind, [result, other])
 
 
 def whole(e: Emitter, op: Whole) -> None:

@@ -105,13 +105,13 @@ class FlatTable:
         return None if at is None else Vector(self.buffer, at + 4, self.buffer.integer("I", at))
 
     def tables(self, field: int) -> list[FlatTable]:
-        found = self.vector(field)
-        return [] if found is None else found.tables()
+        vector = self.vector(field)
+        return [] if vector is None else vector.tables()
 
     def integers(self, field: int, dtype: DTypeLike = "int32") -> list[int]:
-        found = self.vector(field)
-        return [] if found is None else [int(x) for x in found.array(dtype)]
+        vector = self.vector(field)
+        return [] if vector is None else [int(x) for x in vector.array(dtype)]
 
     def string(self, field: int) -> str:
-        found = self.vector(field)
-        return "" if found is None else found.array("uint8").tobytes().decode("utf-8", "replace")
+        vector = self.vector(field)
+        return "" if vector is None else vector.array("uint8").tobytes().decode("utf-8", "replace")

@@ -128,8 +128,8 @@ class _Reader:
             if width not in _FLOATS:
                 raise MalformedError("a FlexBuffer has a float of one byte")
             return float(struct.unpack("<" + _FLOATS[width], self._bytes(at, width))[0])
-        found = self._unsigned(at, width)
-        return bool(found) if kind == FlexType.BOOL else found
+        number = self._unsigned(at, width)
+        return bool(number) if kind == FlexType.BOOL else number
 
     def _target(self, at: int, width: int) -> int:
         return at - self._unsigned(at, width)

@@ -12,19 +12,19 @@ from mote.text import did_you_mean, printable
 def chosen(root: TableRecord, subgraphs: int, wanted: str) -> int:
     """The number of the subgraph that a signature names. Without a name, it is that of the only signature, or the first
     one of a file without signatures."""
-    found = {}
+    signatures = {}
     for record in root.children("signature_defs", schema.SIGNATURE):
         number = record.integer("subgraph_index")
         if number >= subgraphs:
             raise MalformedError(f"a signature names subgraph {number} of {subgraphs}")
-        found[printable(record.string("signature_key"))] = number
-    if wanted and wanted not in found:
-        names = f"the signatures are: {', '.join(found)}" if found else "the file has none: omit it"
-        remedy = f"{did_you_mean(wanted, found)}{names}"
+        signatures[printable(record.string("signature_key"))] = number
+    if wanted and wanted not in signatures:
+        names = f"the signatures are: {', '.join(signatures)}" if signatures else "the file has none: omit it"
+        remedy = f"{did_you_mean(wanted, signatures)}{names}"
         raise MoteError(f"there is no signature '{wanted}'", where="option signature", remedy=remedy)
     if wanted:
-        return found[wanted]
-    if len(set(found.values())) > 1:
-        said = f"the file has {len(found)} signatures: {', '.join(found)}"
+        return signatures[wanted]
+    if len(set(signatures.values())) > 1:
+        said = f"the file has {len(signatures)} signatures: {', '.join(signatures)}"
         raise MoteError(said, remedy="choose one of them with --signature NAME")
-    return next(iter(found.values()), 0)
+    return next(iter(signatures.values()), 0)

@@ -87,10 +87,10 @@ def where(node: Node) -> Op:
             f"how many places it finds is only known at run time, and with it the shapes behind it: {FIX_SHAPES}, and"
             " with a product or SELECT_V2 in its place"
         )
-    found: Array = np.argwhere(data) if data.ndim else np.zeros((int(data != 0), 0), np.int64)
-    if not found.size:
+    indices: Array = np.argwhere(data) if data.ndim else np.zeros((int(data != 0), 0), np.int64)
+    if not indices.size:
         raise UnsupportedNodeError("no element is true, so that the output has no elements")
-    return _constant(node, tuple(found.reshape(-1).tolist()), found.shape)
+    return _constant(node, tuple(indices.reshape(-1).tolist()), indices.shape)
 
 
 def _constant(node: Node, values: tuple[int | float, ...], shape: Shape) -> Op:

@@ -53,8 +53,8 @@ def _options(node: Node) -> Mapping[str, Any]:
 
 def refuse(name: str, node: Node) -> Custom:
     """A custom operator that nobody has defined is refused with the code that would define it."""
-    if (found := compiled_by(name)) is not None:
-        raise UnsupportedNodeError("is {}: {}".format(*found))
+    if (compiled := compiled_by(name)) is not None:
+        raise UnsupportedNodeError("is {}: {}".format(*compiled))
     function = re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower() or "own"
     given = [node.tensors[i] for i in node.inputs if i >= 0]
     names = [f"x{i}" for i in range(len(given))]

@@ -35,7 +35,7 @@ def detection(node: Node) -> list[Op]:
     if not finite((*scales, threshold)) or not all(scales) or not 0 < overlap <= 1:
         raise UnsupportedNodeError("its scales and thresholds are not supported (nor by LiteRT)")
     places = detections * each
-    found = Detection(
+    detector = Detection(
         **{**node.same(), "outputs": (node.inner("detections", (6 * places + 1,), DType.FLOAT32),)},
         detections=detections,
         classes_each=each,
@@ -46,11 +46,11 @@ def detection(node: Node) -> list[Op]:
         overlap_threshold=overlap,
         scales=(scales[0], scales[1], scales[2], scales[3]),
     )
-    room, used = (1, 1) if found.regular else (each, min(each, classes))
+    room, used = (1, 1) if detector.regular else (each, min(each, classes))
     begins, wanted = (0, 4 * places, 5 * places, 6 * places), ((1, places, 4), (1, places), (1, places), (1,))
-    ops: list[Op] = [found]
+    ops: list[Op] = [detector]
     for i, (begin, shape, elements) in enumerate(zip(begins, wanted, (4, 1, 1, 0), strict=True)):
-        part = _part(node, found, i, begin, shape, DType.FLOAT32)
+        part = _part(node, detector, i, begin, shape, DType.FLOAT32)
         counted = part.with_(count=node.outputs[3], each=elements * room, used=elements * used)
         ops.append(counted if elements else part)
     return ops
@@ -69,13 +69,13 @@ def suppression(node: Node) -> list[Op]:
     if not 1 <= most <= MOST:
         raise UnsupportedNodeError(f"{most} boxes at most are not supported")
     packed = node.inner("selected", (2 * most + 1,), DType.FLOAT32)
-    found = Suppression(**{**node.same(), "outputs": (packed,)}, most=most)
+    suppressor = Suppression(**{**node.same(), "outputs": (packed,)}, most=most)
     parts = [(0, (most,), DType.INT32), (2 * most, (), DType.INT32)]
     if soft:
         parts.insert(1, (most, (most,), DType.FLOAT32))
-    ops: list[Op] = [found]
+    ops: list[Op] = [suppressor]
     for i, (begin, shape, dtype) in enumerate(parts):
-        ops.append(_part(node, found, i, begin, shape, dtype))
+        ops.append(_part(node, suppressor, i, begin, shape, dtype))
     return ops
 
 

@@ -173,8 +173,8 @@ def framer(node: Node) -> list[Op]:
     heard, counted = node.state("steps", (1,), DType.INT32)
     count = FrameCount(**{**node.same(), "inputs": (heard,), "outputs": (counted,)}, more=frames, most=missing + frames)
     fields = {**node.same(), "inputs": (*node.inputs, before, counted), "outputs": (node.outputs[0], after)}
-    found = Framer(**fields, size=size, step=step, kept=kept, missing=missing)
-    return [count, found, _ready(node, counted, 0, missing + frames)]
+    framed = Framer(**fields, size=size, step=step, kept=kept, missing=missing)
+    return [count, framed, _ready(node, counted, 0, missing + frames)]
 
 
 def delay(node: Node) -> Op:

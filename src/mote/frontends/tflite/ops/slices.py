@@ -184,19 +184,19 @@ def _moving_strided_slice(node: Node, masks: dict[str, int]) -> Op:
 
 def _sliced(size: list[int], specs: list[int | None], count: int, masks: dict[str, int], new: int = 1) -> Shape:
     """The shape of a strided slice: with new axes, and without those that an index has picked."""
-    found: list[int] = []
+    shape: list[int] = []
     axis = 0
     for i in range(count):
         if masks["ellipsis_mask"] >> i & 1:
             while axis < len(specs) and specs[axis] is None:
-                found.append(size[axis])
+                shape.append(size[axis])
                 axis += 1
         elif masks["new_axis_mask"] >> i & 1:
-            found.append(new)
+            shape.append(new)
         else:
-            found += [] if masks["shrink_axis_mask"] >> i & 1 else [size[axis]]
+            shape += [] if masks["shrink_axis_mask"] >> i & 1 else [size[axis]]
             axis += 1
-    return (*found, *size[axis:])
+    return (*shape, *size[axis:])
 
 
 def _axis_specs(rank: int, count: int, masks: dict[str, int]) -> list[int | None]:

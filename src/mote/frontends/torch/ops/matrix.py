@@ -21,8 +21,8 @@ def _linear(node: Node) -> Value:
     b, x, weights, bias = node.b, node.value("input"), node.value("weight"), node.optional("bias")
     if weights.data is not None and (bias is None or bias.data is not None):
         return matrix.linear(b, x, weights.data.T, None if bias is None else bias.data)
-    found = matrix.matmul(b, x, moves.transpose(b, weights, (1, 0)))
-    return found if bias is None else elementwise.add(b, found, bias)
+    product = matrix.matmul(b, x, moves.transpose(b, weights, (1, 0)))
+    return product if bias is None else elementwise.add(b, product, bias)
 
 
 def _addmm(node: Node) -> Value:

@@ -127,9 +127,9 @@ def _unfold(node: Node) -> Value:
     axis, size, step = x.axis(node.integer("dimension")), node.integer("size"), node.integer("step")
     count = (x.shape[axis] - size) // step + 1
     at = np.arange(count)[:, None] * step + np.arange(size)
-    found = moves.gather(b, x, axis, b.constant(at))
-    order = [a for a in range(found.rank) if a != axis + 1]
-    return moves.transpose(b, found, (*order, axis + 1))
+    gathered = moves.gather(b, x, axis, b.constant(at))
+    order = [a for a in range(gathered.rank) if a != axis + 1]
+    return moves.transpose(b, gathered, (*order, axis + 1))
 
 
 def _im2col(node: Node) -> Value:
@@ -146,8 +146,8 @@ def _im2col(node: Node) -> Value:
         x = moves.gather(b, x, place, b.constant(at))
     n, channels, kh, h, kw, w = x.shape
     turned = moves.transpose(b, x, (0, 1, 2, 4, 3, 5))
-    found = moves.reshape(b, turned, (n, channels * kh * kw, h * w))
-    return moves.squeeze(b, found, [0]) if alone else found
+    columns = moves.reshape(b, turned, (n, channels * kh * kw, h * w))
+    return moves.squeeze(b, columns, [0]) if alone else columns
 
 
 def _diagonal(node: Node) -> Value:

@@ -33,11 +33,11 @@ def _recurrent(kind: str, *functions: str) -> Parser:
             made = recurrent.layer(
                 b, kind, x, sides, batch_first=first, hidden=hidden, cell=cell, after=True, wanted=needed
             )
-            for result, found in ends.items():
+            for result, states in ends.items():
                 if result in made:
-                    found.append(_turned(b, made[result], first))
+                    states.append(_turned(b, made[result], first))
             x = _joined(b, made[RecurrentOutput.SEQUENCE], first) if RecurrentOutput.SEQUENCE in made else x
-        whole = {result: moves.concat(b, found, 0) for result, found in ends.items() if found}
+        whole = {result: moves.concat(b, states, 0) for result, states in ends.items() if states}
         whole |= {RecurrentOutput.SEQUENCE: x} if RecurrentOutput.SEQUENCE in wanted else {}
         return [whole.get(result) for result in _RESULTS[: 3 if kind == "LSTM" else 2]]
 
@@ -64,13 +64,13 @@ def _layers(node: Node, kind: str, functions: Sequence[str]) -> list[list[recurr
     if len(arrays) != count * sides * each:
         raise UnsupportedNodeError("an LSTM whose outputs are projected is not supported")
     gates = tuple(recurrent.gate(name) for name in functions) or None
-    found = []
+    directions = []
     for i in range(count * sides):
         weights, *bias = arrays[i * each : (i + 1) * each]
         both = bias[1:] if len(bias) > 1 else [None, None]
         side = recurrent.of_torch(kind, weights, bias[0], both[0], both[1])
-        found.append(replace(side, gates=gates, backward=i % sides == 1))
-    return [found[i * sides : (i + 1) * sides] for i in range(count)]
+        directions.append(replace(side, gates=gates, backward=i % sides == 1))
+    return [directions[i * sides : (i + 1) * sides] for i in range(count)]
 
 
 def _begin(b: Builder, state: Value | None, layer: int, sides: int, batch_first: bool) -> Value | None:

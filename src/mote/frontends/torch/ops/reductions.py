@@ -55,8 +55,8 @@ def _median(node: Node) -> Sequence[Value | None]:
     b, x, axis = node.b, node.value("self"), node.integer("dim")
     middle = (x.shape[x.axis(axis)] + 1) // 2
     values, places = _sorted(node, middle, axis, False)
-    found = [None if part is None else moves.slice_(b, part, axis, middle - 1, 1) for part in (values, places)]
-    return [part if part is None or _keep(node) else moves.squeeze(b, part, [axis]) for part in found]
+    middles = [None if part is None else moves.slice_(b, part, axis, middle - 1, 1) for part in (values, places)]
+    return [part if part is None or _keep(node) else moves.squeeze(b, part, [axis]) for part in middles]
 
 
 def _extreme(reduce: Reduce, largest: bool) -> Parser:
@@ -77,8 +77,8 @@ def _argument(largest: bool) -> Parser:
         b, x = node.b, node.value("self")
         find = reductions.arg_max if largest else reductions.arg_min
         if not node.has("dim"):
-            found = find(b, moves.reshape(b, x, (-1,)), 0, keep=False, dtype=DType.INT64)
-            return moves.reshape(b, found, node.shape)
+            index = find(b, moves.reshape(b, x, (-1,)), 0, keep=False, dtype=DType.INT64)
+            return moves.reshape(b, index, node.shape)
         return find(b, x, node.integer("dim"), keep=_keep(node), dtype=DType.INT64)
 
     return parse

@@ -54,8 +54,8 @@ def _max_pool(count: int) -> Parser:
     def parse(node: Node) -> Sequence[Value | None]:
         _refuse_places(node)
         x, alone = _image(node, "self", count)
-        found = windows.max_pool(node.b, x, pool_window(node, count), ceil=node.flag("ceil_mode"))
-        return [_back(node, found, alone), None]
+        pooled = windows.max_pool(node.b, x, pool_window(node, count), ceil=node.flag("ceil_mode"))
+        return [_back(node, pooled, alone), None]
 
     return parse
 

@@ -51,10 +51,10 @@ def reals(values: Any) -> Array:
 
 def classes_of(estimator: Estimator) -> tuple[Any, ...]:
     """The classes, as Python has them."""
-    found = estimator.classes_
-    if isinstance(found, list):
+    classes = estimator.classes_
+    if isinstance(classes, list):
         raise UnsupportedNodeError("a classifier with several outputs is not supported: compile one for each of them")
-    return tuple(np.asarray(found).tolist())
+    return tuple(np.asarray(classes).tolist())
 
 
 def scored(
@@ -63,10 +63,10 @@ def scored(
     """A classifier by its scores: one for each class, or a single one that decides between two. `logistic`: whether
     probabilities are a logistic function of these."""
     label = classical.above(b, scores) if scores.shape[-1] == 1 else classical.best(b, scores)
-    found = {SCORES: scores} if probabilities is None else {PROBABILITIES: probabilities}
+    outputs = {SCORES: scores} if probabilities is None else {PROBABILITIES: probabilities}
     single = scores if scores.shape[-1] != 2 else _difference(b, scores)
     return EstimatorOutputs(
-        {LABEL: label, **found},
+        {LABEL: label, **outputs},
         classes_of(estimator),
         single if hasattr(estimator, "decision_function") else None,
         single if logistic and probabilities is not None and single.shape[-1] == 1 else None,
