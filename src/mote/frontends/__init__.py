@@ -30,9 +30,9 @@ READERS = {
 """The parts of this package that read the formats, each with a function `read`: only that of a model's own format is
 loaded."""
 MOST_BYTES = (1 << 31) - 1
-"""Of a model file."""
+"""Size limit of a model file."""
 SHAPED = (Format.TFLITE, Format.ONNX, Format.TORCH, Format.KERAS)
-"""Formats whose inputs may have other shapes than the file says, or be constants."""
+"""Formats whose input shapes can be overridden, and whose inputs can be replaced by constants."""
 FORESTS = (Format.SKLEARN, Format.XGBOOST, Format.LIGHTGBM)
 """Formats whose models may take features of other types than float32."""
 
@@ -48,11 +48,11 @@ def source_of(
     signature: str = "",
     constants: Mapping[str, Any] | None = None,
 ) -> Source:
-    """What is given as a model: the path of a file, its bytes, an object of another library, or a source. `shapes` are
-    those of inputs by name, `edges` says how images lie in the inputs and outputs of generated code, `example_inputs`
-    are the arguments of a module of PyTorch, `features` is the type of what a forest is given, `outputs` are the only
-    ones that are wanted, `signature` is the one that is wanted of a `.tflite` file with several, and `constants` are
-    the values of inputs that always have the same, by name."""
+    """The source of a model: the path of a file, its bytes, an object of another library, or a source. `shapes` are the
+    shapes of inputs by name, `edges` is the layout of images in the inputs and outputs of generated code,
+    `example_inputs` are the arguments of a PyTorch module, `features` is the type of a forest's features, `outputs`
+    selects outputs by name, `signature` selects a signature of a `.tflite` file, and `constants` replaces inputs by
+    constants, by name."""
     if isinstance(model, str | Path | bytes | Source) and example_inputs is not None:
         raise MoteError("is for modules of PyTorch", where="option example_inputs", remedy="omit it")
     if isinstance(model, Source):
@@ -124,7 +124,7 @@ def read(source: Source) -> Model:
 
 
 def _wanted(model: Model, outputs: Sequence[str]) -> Model:
-    """The model with some of its outputs only; what nobody needs is omitted later."""
+    """The model with the selected outputs only; operators that become unused are removed later."""
     if not outputs:
         return model
     known = {model.tensors[t].name: t for t in model.outputs}

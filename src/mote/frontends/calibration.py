@@ -1,4 +1,4 @@
-"""Scales that no trained network has: of tensors that were quantized without data, or that the data never reached."""
+"""Implausible scales: of tensors that were quantized without calibration data, or that the data never reached."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from mote.graph import Tensor
 from mote.graph.types import DType
 
 RANDOM = "calibrated with random numbers, for its size only: its accuracy means nothing"
-"""What a file says of itself that was quantized without data."""
+"""Metadata of a file that was quantized without calibration data."""
 LEAST, MOST = 2.0**-40, 2.0**40
-"""The scales of activations that Mote takes; those of networks that compute something are far from both."""
+"""Bounds of plausible activation scales."""
 APART = 2.0**16
-"""How many times the largest scale of a layer's activations may be the smallest before calibration is in doubt."""
+"""Ratio between the largest and the smallest activation scale of a layer above which calibration is in doubt."""
 
 
 def meaningless(tensors: Iterable[Tensor]) -> str | None:
-    """Why no layer can compute with activations that have these scales."""
+    """The reason why no layer can compute with activations of these scales; None where they are plausible."""
     for t in _quantized(tensors):
         if not LEAST <= t.scale <= MOST:
             return f"the scale of '{t.name}' is {t.scale:.6g}, so that its {t.dtype} values cannot be dequantized"
@@ -24,7 +24,7 @@ def meaningless(tensors: Iterable[Tensor]) -> str | None:
 
 
 def doubtful(tensors: Iterable[Tensor]) -> str | None:
-    """What is odd about the scales of a layer that cannot be compiled: likely the reason for it."""
+    """Implausible scales of a layer that cannot be compiled: likely the reason for it."""
     known = list(tensors)
     scales = sorted(_quantized(known), key=lambda t: t.scale)
     if bad := meaningless(known):
@@ -36,7 +36,7 @@ def doubtful(tensors: Iterable[Tensor]) -> str | None:
 
 
 def _quantized(tensors: Iterable[Tensor]) -> list[Tensor]:
-    """The activations with one scale."""
+    """The per-tensor quantized activations."""
     kinds = (DType.INT8, DType.INT16)
     quantized = [t for t in tensors if t.data is None and t.dtype in kinds and t.quant is not None]
     return [t for t in quantized if t.quant is not None and not t.quant.per_channel]

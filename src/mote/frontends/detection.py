@@ -1,4 +1,4 @@
-"""Which format a file has, by its content; and what to do about files of formats that Mote does not read."""
+"""Detection of file formats by content, and remedies for formats that Mote does not read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mote.errors import MoteError
 from mote.frontends.source import SUFFIXES, Format
 
 ONNX_FIELDS = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
-"""The fields of an ONNX model, and how each is encoded."""
+"""Protobuf fields of an ONNX model and their wire types."""
 ONNX_GRAPH, ONNX_OPSET, ONNX_PRODUCER = 7, 8, 2
 COREML_FIELDS = range(200, 4000)
-"""Fields of a Core ML model that say of which kind it is."""
+"""Protobuf fields of a Core ML model that tell its kind."""
 MOST_NAME = 200
-"""Letters of the name of the program that wrote an ONNX model."""
+"""Length limit of the producer name of an ONNX model."""
 EXPORT = "export the model in a format that Mote reads: " + ", ".join(dict.fromkeys(SUFFIXES.values()))
 EXPORT_TORCH = (
     "export it where the module is defined: torch.export.save(torch.export.export(module.eval(), example_inputs),"
@@ -28,15 +28,15 @@ LOAD_OBJECT = "load it in Python, where you trust it, and give the object: mote.
 TO_TFLITE = "tf.lite.TFLiteConverter.from_saved_model(folder).convert() makes a .tflite file of it"
 
 _LOCATION = re.compile(rb"\x0a\x08location\x12")
-"""How ONNX says in which file a tensor is; the length of its name and the name follow."""
+"""Encoding of the location of an ONNX tensor's external data; the length of its file name and the name follow."""
 
 Refusal = tuple[str, str]
-"""What a file is instead of a model that Mote reads, and what to do about it."""
+"""The description of a file that Mote does not read, and the remedy."""
 
 
 def detect(data: bytes, where: str) -> Format:
-    """The format of a file. What is nothing that is known is what its name says, whose reader then tells what is wrong
-    with it; other formats are refused, each with the way from there to here."""
+    """The format of a file. Unknown content has the format of the file's suffix, whose reader then reports the error;
+    known formats that Mote does not read are refused with a remedy."""
     recognized = _recognized(data)
     if isinstance(recognized, Format):
         return recognized
@@ -50,7 +50,7 @@ def detect(data: bytes, where: str) -> Format:
 
 
 def files_beside(data: bytes, folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """The files that an ONNX file keeps weights in: their names, sizes, and when they were written."""
+    """The external data files of an ONNX file: names, sizes and modification times."""
     files = []
     for match in _LOCATION.finditer(data):
         size, begin = _varint(data, match.end())
@@ -62,7 +62,7 @@ def files_beside(data: bytes, folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 def refuse_folder(path: Path) -> None:
-    """Say what a folder is, if it is one: no format that Mote reads has folders."""
+    """Refuse a folder: no format that Mote reads is one."""
     if not path.is_dir():
         return
     what, remedy = "is a folder", "name the model file in it"
@@ -85,7 +85,7 @@ def _recognized(data: bytes) -> Format | Refusal | None:
 
 
 def _by_mark(data: bytes) -> Format | Refusal | None:
-    """Formats that begin, or nearly begin, with bytes of their own."""
+    """Formats with a magic number at the beginning."""
     if data[4:8] == b"TFL3":
         return Format.TFLITE
     if data.startswith(b"\x89HDF\r\n\x1a\n"):
@@ -112,11 +112,11 @@ _MARKS = (
     (4, b"ET12", "is a program of ExecuTorch", "give the .pt2 file of torch.export.save that it was made from"),
     (8, b'{"', "holds weights alone (safetensors), not the network", EXPORT_TORCH),
 )  # fmt: skip
-"""Where a mark stands in files that Mote does not read, the mark, what they are, and what to do."""
+"""Magic numbers of files that Mote does not read: offset, bytes, description and remedy."""
 
 
 def _archive(data: bytes) -> Format | Refusal | None:
-    """ZIP files: PyTorch, Keras, and what is neither."""
+    """ZIP files: PyTorch, Keras, and others."""
     if data[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
         return None
     try:
@@ -149,11 +149,11 @@ _MEMBERS: tuple[tuple[Callable[[set[str], set[str]], bool], Format | Refusal], .
         ("holds arrays of NumPy, and no model", "--data takes it; give a model, too"),
     ),
 )
-"""Which archives are what, by the names of all members and by their last parts."""
+"""Kinds of archives, by the paths of all members and by their base names."""
 
 
 def _text(data: bytes) -> Format | Refusal | None:
-    """Trees, which are written as text, and other text."""
+    """Text files: tree ensembles, and others."""
     start = data[:64].lstrip()
     if data.startswith((b"tree\n", b"tree\r\n")):
         return Format.LIGHTGBM
@@ -173,7 +173,7 @@ def _text(data: bytes) -> Format | Refusal | None:
 
 
 def _protobuf(data: bytes) -> Format | Refusal | None:
-    """Messages: ONNX, Core ML, TensorFlow."""
+    """Protobuf messages: ONNX, Core ML, TensorFlow."""
     fields: dict[int, bytes | int] = {}
     for number, encoding, value in _fields(data):
         if number in COREML_FIELDS and 1 in fields:
@@ -195,7 +195,7 @@ def _is_name(text: bytes) -> bool:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
-    """The fields of a message as far as it can be read: number, encoding and value."""
+    """The fields of a message as far as it can be decoded: number, wire type and value."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -217,7 +217,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number, and where it ends; what is cut off is as if it were 0."""
+    """A varint and its end offset; missing bytes count as 0."""
     value = 0
     for i in range(10):
         if at + i >= len(data):

@@ -1,5 +1,5 @@
-"""How large a model may be. All of this is checked before any work is done, so that no file, however it came about,
-takes more than some seconds and a gigabyte; models for microcontrollers are far below."""
+"""Size limits of models. They are checked before any work is done, so that no file takes more than some seconds and a
+gigabyte; models for microcontrollers are far below."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from mote.ops.common import WindowOp
 MOST_LAYERS = 1_500
 MOST_AXES = 32
 MOST_ELEMENTS = 1 << 23
-"""Of a tensor."""
+"""Elements of a tensor."""
 MOST_CHANNELS = 1 << 20
-"""Of a tensor, on its last axis: what values each can have is worked out one by one."""
+"""Channels of a tensor, on its last axis: value ranges are computed per channel."""
 MOST_ELEMENTS_TOGETHER = 1 << 25
-"""Of all tensors that are computed."""
+"""Elements of all computed tensors."""
 MOST_ROWS = 1 << 16
-"""Of all tensors that are computed together: a row, everything of the last two axes, is what plans are made of."""
+"""Rows of all computed tensors together: a row is the last two axes of a tensor, the unit of plans."""
 MOST_TAPS = 1 << 20
 """Rows that all windows of a layer read."""
 MOST_WORK = 1 << 32
-"""Of an inference, in multiplications (or what takes the reference as long)."""
+"""Multiply-accumulates of an inference, or equivalent work of the reference."""
 MOST_WINDOWS = 1 << 24
-"""Elements of the windows of an output row: the reference copies so many at once."""
+"""Window elements of an output row, which the reference copies at once."""
 
 
 MOST_BODIES = 200
-"""Bodies of control flow, each as often as it is called."""
+"""Bodies of control flow, counted at every call."""
 MOST_NESTED = 16
-"""Bodies inside of one another."""
+"""Nesting depth of bodies."""
 
 
 def check_bodies(count: int, depth: int) -> None:
@@ -47,7 +47,7 @@ def check_layers(count: int) -> None:
 
 
 def check_tensor(t: Tensor, *, constant: bool) -> None:
-    """Refuse a tensor that nothing could be done with. Of a constant the file holds every element."""
+    """Refuse a tensor of an unusable size. The file holds every element of a constant."""
     name, shape = f"tensor {t.id} '{t.name}'", "x".join(map(str, t.shape))
     if len(t.shape) > MOST_AXES:
         raise TooLargeError(f"{name} has {len(t.shape)} axes, more than {MOST_AXES}")
@@ -60,7 +60,7 @@ def check_tensor(t: Tensor, *, constant: bool) -> None:
 
 
 def check(graph: Graph) -> None:
-    """Refuse a graph with too much in it, or with a layer that takes too long."""
+    """Refuse a graph that exceeds a limit, or a layer that takes too long."""
     computed = [t for t in graph.tensors.values() if t.data is None]
     _check_sum("elements", (t.size for t in computed), MOST_ELEMENTS_TOGETHER, "use a smaller input or fewer channels")
     _check_sum(
@@ -87,7 +87,7 @@ def _check_sum(what: str, amounts: Iterable[int], most: int, remedy: str) -> Non
 
 
 def _check_layer(graph: Graph, op: Op) -> None:
-    """Whether windows are of a size that can be looked at one by one."""
+    """Refuse a layer whose windows are too large to be computed one by one."""
     rows = row_count(op.output(graph).shape)
     taps = max((len(op.reads(graph, p, 0) or ()) for p, _ in op.computed(graph)), default=0)
     if rows * taps > MOST_TAPS:

@@ -1,4 +1,4 @@
-"""A model file as a front end has read it: its layers, with what Mote makes of each or why it cannot."""
+"""A model file as read by a front end: its layers, with the operators of each or the reason why it is unsupported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mote.graph import Graph, InvalidGraphError, Op, State, Tensor
 
 @dataclass(frozen=True)
 class SourceLayer:
-    """An operator of the file, under the name that the file's format has for it."""
+    """An operator of the file, under its name in the file's format."""
 
     index: int
     code: str
@@ -28,7 +28,7 @@ class SourceLayer:
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """The layer's name in messages."""
         return f"layer {self.index} {self.code} '{self.name}'"
 
 
@@ -43,11 +43,11 @@ class Model:
     outputs: tuple[int, ...]
     states: tuple[State, ...] = ()
     first: tuple[Op, ...] = ()
-    """What is done to inputs before everything else."""
+    """Operators on the inputs, before all others."""
     last: tuple[Op, ...] = ()
-    """What makes outputs, and writes the states, after everything else."""
+    """Operators that compute outputs and write states, after all others."""
     warnings: tuple[str, ...] = ()
-    """What is odd about the file, and how it was understood."""
+    """Warnings about the file."""
 
     @property
     def problems(self) -> list[Unsupported]:
@@ -58,16 +58,16 @@ class Model:
         ]
 
     def tensors_of(self, layer: SourceLayer) -> list[Tensor]:
-        """What a layer reads and writes."""
+        """The tensors that a layer reads and writes."""
         return [self.tensors[t] for t in (*layer.inputs, *layer.outputs) if t in self.tensors]
 
     def partial(self) -> Graph:
-        """The graph of the layers that Mote knows, unchecked."""
+        """The graph of the supported layers, unchecked."""
         empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs, self.states)
         return empty.with_ops([*self.first, *(op for layer in self.layers for op in layer.ops), *self.last])
 
     def graph(self) -> Graph:
-        """The checked graph: what is wrong with it is wrong with the file. It is not too large."""
+        """The checked graph: its errors are errors of the file. It is within the size limits."""
         if self.problems:
             raise UnsupportedError(self.problems, where=self.where)
         try:
@@ -96,8 +96,8 @@ def checked(model: Model) -> Model:
 
 
 def _fits(graph: Graph, op: Op) -> bool:
-    """Whether the outputs have the shapes that the operator gives: without that nothing else can be asked of it, and
-    the graph is refused for it as a whole."""
+    """Whether the outputs have the operator's output shapes: otherwise nothing else can be checked, and the graph is
+    refused as a whole."""
     return op.shapes(graph) == [graph.tensors[t].shape for t in op.outputs]
 
 
@@ -108,12 +108,12 @@ MAY_BE_INFINITE = frozenset(
         *("CONCATENATION", "GATHER", "GATHER_ND", "ONE_HOT", "RESHAPE", "SCATTER"),
     }
 )
-"""Operators whose constants may hold infinity, as masks do; those that choose between values take it too."""
+"""Operators whose constants may hold infinity, as masks do; those that select between values accept it too."""
 
 
 def with_numbers(model: Model, *, infinite: bool = False) -> Model:
-    """The model with the layers marked that have constants with NaN, or with infinity where an operator does not take
-    it; `infinite`: every operator does."""
+    """The model with layers marked whose constants hold NaN, or infinity where an operator does not accept it;
+    `infinite`: every operator does."""
     layers = (replace(layer, problem=layer.problem or _odd_constant(model, layer, infinite)) for layer in model.layers)
     return replace(model, layers=tuple(layers))
 

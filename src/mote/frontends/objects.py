@@ -1,4 +1,4 @@
-"""Models that are objects of Python: each is turned into the file that its own library writes."""
+"""Models that are Python objects: each is converted to the file that its own library writes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KNOWN = (
 
 
 def from_object(model: Any, example_inputs: Any = None) -> Source:
-    """The source of an object, detected by the classes that it inherits from: nothing is imported for that.
-    `example_inputs` are for PyTorch modules, which do not say what they take."""
+    """The source of an object, detected by the classes that it inherits from, without imports. `example_inputs` are for
+    PyTorch modules, which do not record their input shapes."""
     classes = {f"{c.__module__.partition('.')[0]}.{c.__name__}" for c in type(model).__mro__}
     for wanted, make in _MAKERS:
         if classes & wanted:
@@ -71,7 +71,8 @@ def _lightgbm(model: Any) -> Source:
 
 
 def _sklearn(model: Any) -> Source:
-    """An estimator has no file but its pickle, which is made to tell estimators apart, and never loaded."""
+    """The source of an estimator: it has no file format but pickle, which is made to tell estimators apart, and never
+    loaded."""
     name = type(model).__name__
     try:
         return Source(name, Format.SKLEARN, pickle.dumps(model, protocol=5), origin=model)
@@ -96,6 +97,5 @@ _MAKERS: tuple[tuple[set[str], Callable[..., Source]], ...] = (
     ({"lightgbm.Booster", "lightgbm.LGBMModel"}, _lightgbm),
     ({"sklearn.BaseEstimator"}, _sklearn),
 )
-"""The classes of objects that are models, by package and name, and what makes a source of each. Estimators of XGBoost
-and LightGBM are scikit-learn's as well, and models of Keras are modules of PyTorch where that computes them, so that
-these come first."""
+"""Model classes by package and name, and the function that makes a source of each. Estimators of XGBoost and LightGBM
+are scikit-learn estimators as well, and Keras models are PyTorch modules with that backend, so these come first."""

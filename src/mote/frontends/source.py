@@ -1,4 +1,4 @@
-"""Where a model comes from: the bytes of a file, or what an object was turned into, and how it is to be read."""
+"""The source of a model: the bytes of a file, or of a converted object, and the options for reading it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 
 EDGES = ("channels-last", "model")
-"""How images lie in the inputs and outputs of the generated code: with their channels last, as kernels take them, or as
-the model has them."""
+"""Layouts of images in the inputs and outputs of the generated code: channels last, as kernels take them, or as in the
+model."""
 
 FEATURES = ("float32", "int8", "uint8", "int16", "int32")
-"""Types that the features of a forest may have in the generated code."""
+"""Feature types of forests in the generated code."""
 
 
 class Format(StrEnum):
@@ -41,7 +41,7 @@ TITLES = {
     Format.XGBOOST: "XGBoost",
     Format.LIGHTGBM: "LightGBM",
 }
-"""What messages and pages call the formats."""
+"""Format names in messages and documentation."""
 SUFFIXES = {
     Format.TFLITE: ".tflite",
     Format.ONNX: ".onnx",
@@ -50,12 +50,12 @@ SUFFIXES = {
     Format.XGBOOST: ".json",
     Format.LIGHTGBM: ".txt",
 }
-"""What files of the formats are usually called. There are none of scikit-learn: Mote takes its objects."""
+"""Usual file suffixes of the formats. scikit-learn has none: Mote takes its objects."""
 
 
 @dataclass(frozen=True)
 class FixedInput:
-    """The value that an input always has: one number for all of its elements, or as many as it has."""
+    """The constant value of an input: one number for all elements, or one for each."""
 
     name: str
     shape: Shape
@@ -67,7 +67,7 @@ class FixedInput:
         return cls(name, array.shape, tuple(array.reshape(-1).tolist()))
 
     def array(self, shape: Shape, dtype: DType) -> Array:
-        """The value as an input of that shape and type."""
+        """The value as an array of that shape and type."""
         values = np.array(self.values).reshape(self.shape)
         target = np.dtype(dtype.numpy)
         if values.size != 1 and values.size != np.prod(shape, dtype=np.int64):
@@ -91,40 +91,40 @@ class FixedInput:
 
 
 def fixed_inputs(constants: Any) -> tuple[FixedInput, ...]:
-    """The inputs that are constants, by name."""
+    """The constant inputs, by name."""
     return tuple(FixedInput.of(name, value) for name, value in sorted((constants or {}).items()))
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model that was not read yet. Two are the same that are called the same and have the same content."""
+    """A model that was not read yet. Sources are equal where their names and contents are."""
 
     where: str
-    """How messages call it: the path of the file, or the name of the object."""
+    """The model's name in messages: the path of the file, or the name of the object."""
     format: Format
     data: bytes = field(repr=False)
-    """The file. Of an object that has no file of its own a dump, which nobody loads: it tells models apart."""
+    """The file. For an object without a file format a dump, which is never loaded: it tells models apart."""
     shapes: tuple[tuple[str, Shape], ...] = ()
-    """The shapes of inputs, by name, where the model leaves them open or other ones are wanted."""
+    """The shapes of inputs, by name, where the model leaves them dynamic or they are overridden."""
     edges: str = EDGES[0]
     features: str = FEATURES[0]
-    """The type of the features that a forest is given."""
+    """The feature type of a forest."""
     outputs: tuple[str, ...] = ()
-    """The only outputs that are wanted, by name, where not all are."""
+    """The selected outputs, by name; empty for all."""
     signature: str = ""
-    """The signature that is wanted of a file that has several."""
+    """The selected signature of a file with several."""
     constants: tuple[FixedInput, ...] = ()
-    """The inputs that are constants."""
+    """The constant inputs."""
     folder: Path | None = None
-    """Where files are that this one names."""
+    """The folder of external data files."""
     beside: tuple[tuple[str, int, int], ...] = ()
-    """Those files: their names, how large they are, and when they were written. A model whose weights were written anew
-    is another one."""
+    """The external data files: names, sizes and modification times. A model whose weights were rewritten is another
+    one."""
     origin: object | None = field(default=None, compare=False, repr=False)
-    """The object that it was made from, if it was: what `verify` asks."""
+    """The object that it was made from, if any: the reference of `verify`."""
 
     def check_constants(self, inputs: Iterable[str]) -> None:
-        """Refuse a constant for what is no input."""
+        """Refuse constants for names that are not inputs."""
         names = list(inputs)
         if unknown := [fixed.name for fixed in self.constants if fixed.name not in names]:
             raise MoteError(
@@ -133,5 +133,5 @@ class Source:
 
     @property
     def title(self) -> str:
-        """What its format is called."""
+        """The name of its format."""
         return TITLES[self.format]

@@ -1,4 +1,4 @@
-"""The Builder: tensors and operators of a graph under construction, and values that know how they lie in tensors."""
+"""The Builder: tensors and operators of a graph under construction, and values that know their layout in tensors."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from mote.ops.moves.pad_concat_transpose import Transpose
 from mote.ops.moves.reshape import Reshape
 
 NARROWED = {DType.FLOAT64: DType.FLOAT32, DType.FLOAT16: DType.FLOAT32, DType.BFLOAT16: DType.FLOAT32}
-"""Types of files that are computed in another one."""
+"""Element types of files that are computed in another type."""
 CHANNELS_LAST, MODEL = EDGES
-"""Whether images at the edges of a compiled model have their channels last, or the order that the file has."""
+"""Layout of images in the inputs and outputs of a compiled model: channels last, or as in the file."""
 
 ONE = ElementOrder.plain(1)
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value of the model's file: its shape and type there, and where it is. A constant is its data, in the file's
-    order, and becomes a tensor in the order in which somebody needs it; else it lies in `tensor` as `arrangement`
-    says."""
+    """A value of the model's file: its shape and type there, and its tensor. A constant is its data in the file's
+    layout, and becomes a tensor in the layout that an operator needs; any other value is in `tensor` with the layout
+    `arrangement`."""
 
     shape: Shape
     dtype: DType
@@ -59,14 +59,14 @@ class Value:
 
     @property
     def atoms(self) -> list[Atom]:
-        """The parts of its axes in the order in which they are stored."""
+        """The parts of the axes, in storage order."""
         arrangement = ElementOrder.plain(self.size) if self.constant else self.arrangement
         atoms = arrangement.split(self.shape)
         assert atoms is not None, f"{self.arrangement} does not fit {self.shape}"
         return atoms
 
     def axis(self, axis: int) -> int:
-        """An axis that may be counted from the end."""
+        """An axis as a non-negative index; negative ones count from the end."""
         if not -self.rank <= axis < self.rank:
             raise UnsupportedNodeError(f"axis {axis} does not fit a value of the shape {self.shape}")
         return axis % self.rank
@@ -77,8 +77,7 @@ class Value:
 
 
 def ordered(atoms: Sequence[Atom], axes: Sequence[int], free: Collection[int] = ()) -> list[Atom]:
-    """The atoms of some axes, one axis after another: within those that are free as they are stored, else as they are
-    counted."""
+    """The atoms of some axes, axis after axis: those of free axes in storage order, the others in index order."""
     order = []
     for axis in axes:
         own = [atom for atom in atoms if atom.axis == axis]
@@ -94,10 +93,10 @@ def places(atoms: Sequence[Atom]) -> Array:
 
 
 class Builder:
-    """Makes the graph of a model, layer by layer."""
+    """Builds the graph of a model, layer by layer."""
 
     def __init__(self, where: str, edges: str = CHANNELS_LAST, constants: Sequence[FixedInput] = ()) -> None:
-        """`constants` are the inputs that are none: they always have the same value."""
+        """`constants` are the inputs that are replaced by constants."""
         self.where = where
         self.constants = {fixed.name: fixed for fixed in constants}
         self.edges = edges
@@ -119,9 +118,9 @@ class Builder:
     def input(
         self, name: str, shape: Shape, dtype: DType, *, channels_last: bool = False, features: Sequence[str] = ()
     ) -> Value:
-        """A value that the caller of the model gives. `channels_last`: it is an image (or a sequence, or a volume) with
-        its channels on axis 1, which the first layers want last; at the edge it is so where edges are. `features`: the
-        names of the columns of a table."""
+        """An input of the model. `channels_last`: it is an image (or a sequence, or a volume) with its channels on axis
+        1, which the first layers take channels-last; the input has that layout unless `edges` says otherwise.
+        `features`: the column names of a table."""
         if name in self.constants:
             return self.constant(self.constants[name].array(shape, dtype), name)
         dtype = self._computed_type(name, dtype)
@@ -137,7 +136,7 @@ class Builder:
         return Value(shape, dtype, i, arrangement, name=name)
 
     def constant(self, array: Array | float | int, name: str = "", quant: Quantization | None = None) -> Value:
-        """A value that is known. Real numbers are held as float32."""
+        """A constant value. Floats of any width are held as float32."""
         data = np.asarray(array)
         if data.dtype.kind == "f" or data.dtype.name == "bfloat16":
             with np.errstate(over="ignore"):
@@ -148,12 +147,12 @@ class Builder:
         return Value(data.shape, dtype, data=data, name=name, quant=quant, arrangement=ElementOrder.plain(data.size))
 
     def placeholder(self, name: str, shape: Shape, dtype: DType) -> Value:
-        """Stands for what a layer that is not supported would have made, so that those behind it are looked at too."""
+        """A stand-in for the result of an unsupported layer, so that the layers after it are checked too."""
         return self.value(self._add(shape, NARROWED.get(dtype, dtype), name), shape)
 
     def value(self, tensor: int, shape: Shape, atoms: Sequence[Atom] | None = None) -> Value:
-        """What lies in a tensor: a value of that shape, whose atoms are stored in this order; without them as it is
-        counted. It is a constant where the tensor is one."""
+        """The value in a tensor: of that shape, with its atoms stored in this order (by default in index order). It is
+        a constant where the tensor is one."""
         t = self.tensors[tensor]
         arrangement = ElementOrder.plain(t.size) if atoms is None else ElementOrder.of(atoms)
         assert prod(arrangement.atoms) == t.size == prod(shape), f"{arrangement} in {t} for {shape}"
@@ -161,13 +160,13 @@ class Builder:
         return Value(shape, t.dtype, tensor if data is None else ABSENT, arrangement, data, t.name, t.quant)
 
     def known(self, value: Value, what: str) -> Array:
-        """The data of a value that must be a constant."""
+        """The data of a value that must be constant."""
         if value.data is None:
             raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes")
         return value.data
 
     def named(self, value: Value, name: str) -> Value:
-        """The value under a name of the file. The tensor that holds it takes the name, where it has none yet."""
+        """The value under a name of the file. The tensor that holds it takes that name, unless it has one."""
         if not value.constant and (t := self.tensors[value.tensor]).inner:
             plain = value.arrangement.is_plain and t.shape == value.shape
             arrangement = None if plain else value.arrangement
@@ -176,8 +175,8 @@ class Builder:
         return replace(value, name=name)
 
     def state(self, name: str, initial: Array) -> tuple[Value, int]:
-        """Something that the model keeps from one inference to the next: the value that an inference finds, and the
-        tensor that it leaves, which an operator makes or a value becomes (`written`)."""
+        """A state that the model keeps between inferences: its value before an inference, and the tensor with its value
+        after it, which an operator computes or `written` assigns."""
         constant = self.constant(initial)
         before, after = (
             self._add(constant.shape, constant.dtype, f"{name} ({when})", inner=True) for when in ("before", "after")
@@ -187,7 +186,7 @@ class Builder:
         return self.value(before, constant.shape), after
 
     def written(self, value: Value, after: int) -> None:
-        """A state becomes a value, when everything else is done."""
+        """Assign a value to a state, after all other operators."""
         state = next(s for s in self._states if s.after == after)
         before = self.tensors[state.before]
         if (value.dtype, value.shape) != (before.dtype, before.shape):
@@ -200,7 +199,8 @@ class Builder:
 
     @contextmanager
     def layer(self, index: int, code: str, name: str) -> Iterator[None]:
-        """What is made inside belongs to this layer of the file. Where that is not supported, the layer says so."""
+        """Operators that are added inside belong to this layer of the file, which is marked where they are
+        unsupported."""
         begin, problem = len(self._ops), None
         self._index, self._name = index, name
         try:
@@ -255,22 +255,24 @@ class Builder:
     # Orders of elements
 
     def arranged(self, value: Value, axes: Sequence[Sequence[int]]) -> int:
-        """The tensor with a value whose stored axes are made of these axes each (of none: one element)."""
+        """The tensor of a value whose stored axes consist of these axes each (an empty group is an axis of one
+        element)."""
         return self.loosely(value, axes)[0]
 
     def loosely(
         self, value: Value, axes: Sequence[Sequence[int]], free: Collection[int] = ()
     ) -> tuple[int, list[list[Atom]]]:
-        """The tensor with a value whose stored axes are groups of these axes; the elements along `free` axes stay in
-        the order in which they are stored. Also the atoms of each stored axis."""
+        """The tensor of a value whose stored axes are groups of these axes, and the atoms of each stored axis. The
+        elements along `free` axes keep their storage order."""
         atoms = value.atoms
         wanted = [ordered(atoms, group, free) for group in axes]
         shape = tuple(prod(atom.size for atom in group) for group in wanted)
         return self.ordered(value, [atom for group in wanted for atom in group], shape), wanted
 
     def ordered(self, value: Value, atoms: Sequence[Atom], shape: Shape) -> int:
-        """The tensor with a value whose atoms are stored in this order, under that shape: constants are moved for free,
-        others only where they do not lie so. The atoms may be other parts of the axes than the value has."""
+        """The tensor of a value with its atoms stored in this order, under that shape. Constants are rearranged at
+        compile time, other values by operators where their layout differs. The atoms may divide the axes otherwise than
+        the value does."""
         if value.data is not None:
             return self.tensor(ElementOrder.of(atoms).stored(value.data, shape), value.quant, value.name)
         wanted = ElementOrder.of(atoms)
@@ -288,15 +290,15 @@ class Builder:
         return self._moved[key]
 
     def channels_last(self, value: Value) -> int:
-        """An image (or a sequence, or a volume) with its channels, axis 1 of the value, last."""
+        """The tensor of an image (or a sequence, or a volume) with its channels, axis 1 of the value, last."""
         return self.arranged(value, [[0], *([a] for a in range(2, value.rank)), [1]])
 
     def plain(self, value: Value) -> int:
-        """The tensor with a value as the file counts it."""
+        """The tensor of a value in index order, as the file has it."""
         return self.arranged(value, [[a] for a in range(value.rank)])
 
     def _transposed(self, tensor: int, has: ElementOrder, wants: ElementOrder) -> int:
-        """A tensor with its elements in another order."""
+        """A tensor with its elements in another layout."""
         move = has.move(wants)
         if move is None:
             plain = ElementOrder.plain(prod(has.atoms))
@@ -317,8 +319,8 @@ class Builder:
         labels: Sequence[str] = (),
         through: Callable[[Builder, Value], Value] | None = None,
     ) -> None:
-        """A value that the model gives: with channels last where it lies so and edges are, else as the file has it.
-        `labels`: what the classes that it is an index of are called; `through`: what is made of it before."""
+        """Add an output of the model: channels-last where the value is stored so and `edges` allows it, else as in the
+        file. `labels`: the class names that it indexes; `through`: a function that is applied to it first."""
         self._name = name
         begin = len(self._ops)
         value = value if through is None else through(self, value)
@@ -346,7 +348,7 @@ class Builder:
         self._outputs.append(tensor)
 
     def finish(self) -> Model:
-        """The model, with what is not supported about its layers."""
+        """The model, with its unsupported layers marked."""
         limits.check_layers(len(self._layers))
         edges = tuple(self._inputs), tuple(self._outputs)
         states, last, warnings = tuple(self._states), (*self._last, *self._assigns), tuple(self.warnings)
@@ -359,7 +361,7 @@ class Builder:
         return made
 
     def _fold(self, op: Op) -> None:
-        """Compute an operator of constants."""
+        """Evaluate an operator whose inputs are all constant."""
         graph = Graph("", self.tensors, (op,), (), op.outputs)
         if problem := op.unsupported(graph):
             raise UnsupportedNodeError(problem)
@@ -367,7 +369,7 @@ class Builder:
         self.tensors[op.outputs[0]] = replace(self.tensors[op.outputs[0]], data=folded)
 
     def _rename(self, tensor: int, name: str) -> None:
-        """An operator has the name of what it computes."""
+        """Name an operator after the tensor that it computes."""
         for i in range(len(self._ops) - 1, -1, -1):
             if tensor in self._ops[i].outputs:
                 self._ops[i] = self._ops[i].with_(name=name)

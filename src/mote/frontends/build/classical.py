@@ -15,13 +15,13 @@ from mote.ops.classical.distances_svm import Distances, KernelFunction, Metric, 
 
 
 def affine(b: Builder, x: Value, weights: Array, bias: Array | None) -> Value:
-    """[.., features] times [outputs, features], plus a bias. Zeros for a bias are none."""
+    """[.., features] times [outputs, features], plus a bias. A bias of zeros is omitted."""
     given = None if bias is None or not np.any(bias) else np.asarray(bias, np.float32)
     return matrix.linear(b, x, np.asarray(weights, np.float32).T, given)
 
 
 def shifted(b: Builder, x: Value, offset: Array | None, factor: Array | None) -> Value:
-    """(x - offset) * factor along the last axis, where there are such."""
+    """(x - offset) * factor along the last axis; either is omitted where it has no effect."""
     if offset is not None and np.any(offset):
         x = elementwise.sub(b, x, b.constant(np.asarray(offset, np.float32)))
     if factor is not None and np.any(np.asarray(factor) != 1):
@@ -30,23 +30,23 @@ def shifted(b: Builder, x: Value, offset: Array | None, factor: Array | None) ->
 
 
 def best(b: Builder, scores: Value) -> Value:
-    """The index of the first of the largest scores along the last axis."""
+    """The index of the largest score along the last axis, the first of equal ones."""
     return reductions.arg_max(b, scores, -1, keep=False, dtype=DType.INT32)
 
 
 def nearest(b: Builder, distances: Value) -> Value:
-    """The index of the first of the least distances."""
+    """The index of the smallest distance, the first of equal ones."""
     return reductions.arg_min(b, distances, -1, keep=False, dtype=DType.INT32)
 
 
 def above(b: Builder, scores: Value, threshold: float = 0.0) -> Value:
-    """1 for scores above a threshold, else 0: the class of two that a single score decides for."""
+    """1 for scores above a threshold, else 0: the class that a single score of a binary classifier decides for."""
     exceeds = elementwise.greater(b, scores, elementwise.scalar(b, threshold))
     return moves.squeeze(b, elementwise.cast(b, exceeds, DType.INT32), [-1])
 
 
 def pair(b: Builder, score: Value) -> Value:
-    """The probabilities of two classes that one score decides between."""
+    """The probabilities of both classes of a binary classifier with a single score."""
     both = moves.concat(b, [elementwise.neg(b, score), score], -1)
     return elementwise.sigmoid(b, both)
 
@@ -63,7 +63,7 @@ def shares_of_odds(b: Builder, odds: Value) -> Value:
 
 
 def distances(b: Builder, x: Value, vectors: Array, metric: Metric, weights: Array | None = None) -> Value:
-    """[.., depth] to each of [count, depth]."""
+    """The distances of [.., depth] vectors to each of [count, depth]."""
     constants = [vectors] if weights is None else [vectors, weights]
     inputs = [b.plain(x), *(b.tensor(np.asarray(c, np.float32)) for c in constants)]
     shape = (*x.shape[:-1], len(vectors))
@@ -71,8 +71,8 @@ def distances(b: Builder, x: Value, vectors: Array, metric: Metric, weights: Arr
 
 
 def apart(b: Builder, x: Value, means: Array, axes: Sequence[Array]) -> Value:
-    """[samples, count]: squares of distances to means, each along axes of its own [features, axes]. All are one layer,
-    which takes the input less the mean of means, so that nothing large is subtracted from it."""
+    """[samples, count]: squared distances to means, each along axes of its own [features, axes]. All are one layer,
+    which takes the input minus the mean of the means, so that no large number is subtracted."""
     middle, widest = means.mean(axis=0), max(a.shape[1] for a in axes)
     padded = [np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in axes]
     bias = -np.concatenate([(m - middle) @ a for m, a in zip(means, padded, strict=True)])
@@ -94,8 +94,8 @@ def decisions(
     offset: float = 0.0,
     degree: int = 0,
 ) -> Value:
-    """What support vectors decide between each two classes. Coefficients are [classes - 1, count], as libsvm has them.
-    What is linear is a layer of its own: products with the vectors are products with their sum."""
+    """The pairwise decision values of support vectors. Coefficients are [classes - 1, count], in the layout of libsvm.
+    A linear kernel is one matrix product with the weighted sum of the vectors."""
     if kernel == "linear":
         weights = np.stack([c @ vectors for c in spread(coefficients, counts).T])
         return affine(b, x, weights, intercepts)
@@ -129,15 +129,15 @@ def spread(coefficients: Array, counts: Sequence[int]) -> Array:
 
 
 def votes(b: Builder, decided: Value, classes: int) -> Value:
-    """How many of the decisions between two classes each class has won: the first of two where a decision is above
-    zero. They are small whole numbers, so that ties stay ties."""
+    """The number of pairwise decisions that each class wins: the first class where a decision is above zero. Votes are
+    small integers, so that ties stay ties."""
     won = elementwise.cast(b, elementwise.greater(b, decided, elementwise.scalar(b, 0.0)), DType.FLOAT32)
     second = np.bincount([j for _, j in combinations(range(classes), 2)], minlength=classes)
     return affine(b, won, _sides(classes), second)
 
 
 def one_against_rest(b: Builder, decided: Value, won: Value) -> Value:
-    """A score for each class, of its votes and of how clear they were: sums over decisions, between -1/3 and 1/3."""
+    """A score for each class: its votes, plus a measure of their confidence between -1/3 and 1/3."""
     classes = won.shape[-1]
     clear = affine(b, decided, _sides(classes), None)
     room = elementwise.scaled(b, elementwise.scaled(b, elementwise.abs_(b, clear), 1, 1), 3)
@@ -153,14 +153,14 @@ def _sides(classes: int) -> Array:
 
 
 def matches(b: Builder, x: Value, numbers: Sequence[float]) -> Value:
-    """Which of some numbers each element of the last axis is: a new axis of zeros and ones behind it."""
+    """One-hot comparison of each element with some numbers, along a new last axis."""
     wide = moves.unsqueeze(b, x, [x.rank])
     known = b.constant(np.asarray(numbers, x.dtype.numpy))
     return elementwise.cast(b, elementwise.equal(b, wide, known), DType.FLOAT32)
 
 
 def filled(b: Builder, x: Value, values: Array, missing: float) -> Value:
-    """x, and the values where it is `missing`, which may be no number."""
+    """x with the values in place of `missing` elements, which may be NaN."""
     if np.isnan(missing):
         absent = elementwise.not_equal(b, x, x)
     else:
@@ -169,7 +169,7 @@ def filled(b: Builder, x: Value, values: Array, missing: float) -> Value:
 
 
 def normalized(b: Builder, x: Value, norm: str) -> Value:
-    """Vectors along the last axis over their lengths: l1, l2 or max. What is all zeros stays so."""
+    """Vectors along the last axis divided by their l1, l2 or max norm. Zero vectors stay zero."""
     if norm == "max":
         length = reductions.maximum(b, elementwise.abs_(b, x), [-1], True)
     else:

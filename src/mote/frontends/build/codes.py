@@ -1,4 +1,4 @@
-"""How layers with integer weights are quantized."""
+"""Quantization of layers with integer weights."""
 
 from __future__ import annotations
 
@@ -23,51 +23,51 @@ AFFINE: dict[type[Op], type[Op]] = {
     DepthwiseConv2D: AffineDepthwiseConv2D,
     FullyConnected: AffineFullyConnected,
 }
-"""Layers with an affine requantization, by those with the same products."""
+"""Layers with affine requantization, by the operator without it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """What weights and results stand for."""
+    """Quantization of a layer's weights and results."""
 
     scale: NDArray[np.float32]
-    """Of weights: one for all output channels, or one for each. Their zero points were taken off."""
+    """Scale of the weights: per-tensor, or per output channel. The zero points are subtracted already."""
     output: Quantization | None = None
-    """None: float results, which takes float inputs."""
+    """Quantization of the results; None for float results, which needs float inputs."""
     activation: Activation = Activation.NONE
-    """What results are limited to."""
+    """Fused activation."""
     dtype: DType | None = None
-    """Of results; None: that of inputs."""
+    """Element type of the results; None for that of the inputs."""
 
     def weights(self, data: Array, axis: int = 0, order: Array | None = None) -> Quantization:
-        """Of a constant with output channels on an axis, in another order than the scales where that is given."""
+        """Quantization parameters of constant weights with output channels on an axis; `order` permutes the scales."""
         scale = self.scale if order is None or self.scale.size == 1 else self.scale[order]
         zeros = np.zeros(scale.size, np.int64)
         return Quantization(scale, zeros, axis, unsigned=data.dtype == DType.INT16.numpy)
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Of an operator."""
+        """Attributes of the operator."""
         common: dict[str, Any] = {"activation": self.activation}
         return common if self.output is None else common | {"quant": self.output, "rounding": Rounding.EVEN}
 
     def kind(self, kind: type[Op]) -> type[Op]:
-        """The operator for a layer of a kind."""
+        """The operator class for a kind of layer."""
         return kind
 
     def biases(self, bias: Array) -> list[Array]:
-        """A bias as the operator's inputs."""
+        """A bias as inputs of the operator."""
         return [bias]
 
 
 @dataclass(frozen=True, eq=False)
 class AffineCodes(Codes):
-    """Quantized layers with affine requantization, whose biases are fixed-point numbers with FRACTION_BITS."""
+    """Layers with affine requantization, whose biases are fixed-point with FRACTION_BITS."""
 
     origin: int = 0
-    """What is added to rounded results."""
+    """Offset that is added to the rounded results."""
     limits: tuple[int, int] = (-128, 127)
-    """The least and the largest result."""
+    """Lower and upper bound of the results."""
 
     def weights(self, data: Array, axis: int = 0, order: Array | None = None) -> Quantization:
         scale = self.scale if order is None or self.scale.size == 1 else self.scale[order]

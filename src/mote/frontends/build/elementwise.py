@@ -43,8 +43,7 @@ Pair = Callable[[Builder, Value, Value], Value]
 
 
 def binary(b: Builder, kind: type[Op], x: Value, y: Value, dtype: DType | None = None, **attributes: Any) -> Value:
-    """An operator on the elements of two values of one type, which are repeated to one shape. `dtype`: of the results,
-    where it is another one."""
+    """A binary operator on two values of one type, with broadcasting. `dtype`: of the results, where it differs."""
     if x.dtype != y.dtype:
         raise UnsupportedNodeError(f"{x.dtype} and {y.dtype} operands are not supported together")
     both = together(b, x, y)
@@ -54,8 +53,8 @@ def binary(b: Builder, kind: type[Op], x: Value, y: Value, dtype: DType | None =
 def _pair(
     kind: type[Binary], whole: Integer | None = None, dtype: DType | None = None, *, turned: bool = False
 ) -> Pair:
-    """`whole` is the function of integers that the operator does not take; of the second operand and the first one
-    where it is turned. `dtype`: of the results, where it is another one."""
+    """A function of two values. `whole` computes it for integers that the operator does not take, with its operands
+    swapped where `turned`. `dtype`: of the results, where it differs."""
 
     def apply(b: Builder, x: Value, y: Value) -> Value:
         if whole is not None and integers.is_whole(x, kind):
@@ -96,14 +95,14 @@ def not_equal(b: Builder, x: Value, y: Value) -> Value:
 
 
 def unary(b: Builder, kind: type[Op], x: Value, dtype: DType | None = None, **attributes: Any) -> Value:
-    """An operator on each element, in whatever order they lie."""
+    """A unary operator, which keeps the layout of its operand."""
     source = b.plain(x) if x.constant else x.tensor
     made = b.op(kind, [source], b.tensors[source].shape, dtype, **attributes)
     return b.value(made, x.shape, None if x.constant else x.atoms)
 
 
 def _function(kind: type[Unary], whole: Function | None = None) -> Function:
-    """`whole` is the same of integers."""
+    """A function of one value. `whole` computes it for integers."""
 
     def apply(b: Builder, x: Value) -> Value:
         return unary(b, kind, x) if whole is None or not integers.is_whole(x, kind) else whole(b, x)
@@ -126,7 +125,7 @@ erf, log1p = map(_function, (float_math.Erf, float_math.Log1p))
 
 
 def cast(b: Builder, x: Value, dtype: DType) -> Value:
-    """The numbers in another type."""
+    """The value converted to another type."""
     if x.dtype == dtype:
         return x
     if x.data is not None and not dtype.computable:
@@ -135,7 +134,7 @@ def cast(b: Builder, x: Value, dtype: DType) -> Value:
 
 
 def scalar(b: Builder, number: float, dtype: DType = DType.FLOAT32) -> Value:
-    """A constant of one number, of no axes."""
+    """A constant scalar."""
     return b.constant(np.array(number, dtype.numpy))
 
 
@@ -150,7 +149,7 @@ def reciprocal(b: Builder, x: Value) -> Value:
 
 
 def clip(b: Builder, x: Value, low: float | None = None, high: float | None = None) -> Value:
-    """No less than `low`, no more than `high`."""
+    """Elements clamped to [low, high]."""
     usual: dict[tuple[float | None, float | None], Function] = {
         (0, None): relu,
         (0, 6): relu6,
@@ -179,7 +178,7 @@ def leaky_relu(b: Builder, x: Value, alpha: float) -> Value:
 
 
 def prelu(b: Builder, x: Value, slope: Value) -> Value:
-    """x, or slope * x below zero. The slope is repeated to the shape of x."""
+    """x, or slope * x below zero. The slope broadcasts to the shape of x."""
     return binary(b, PRelu, x, slope)
 
 
@@ -193,12 +192,12 @@ def silu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
 
 
 def softplus(b: Builder, x: Value) -> Value:
-    """log(1 + exp(x)), as max(x, 0) + log(1 + exp(-|x|)): nothing overflows."""
+    """log(1 + exp(x)), computed as max(x, 0) + log(1 + exp(-|x|)) so that nothing overflows."""
     return add(b, relu(b, x), log1p(b, exp(b, neg(b, abs_(b, x)))))
 
 
 def mish(b: Builder, x: Value) -> Value:
-    """x * tanh(softplus(x)), which is x * n / (n + 2) with n = e * (e + 2), e = exp(x); above 20 that is x."""
+    """x * tanh(softplus(x)), computed as x * n / (n + 2) with n = e * (e + 2), e = exp(x); above 20 it is x."""
     e = exp(b, clip(b, x, high=20))
     n = mul(b, e, scaled(b, e, 1, 2))
     return mul(b, x, div(b, n, scaled(b, n, 1, 2)))
@@ -209,12 +208,12 @@ def softsign(b: Builder, x: Value) -> Value:
 
 
 def hard_sigmoid(b: Builder, x: Value, alpha: float = 0.2, beta: float = 0.5) -> Value:
-    """alpha * x + beta, within 0 and 1."""
+    """clip(alpha * x + beta, 0, 1)."""
     return clip(b, scaled(b, x, alpha, beta), 0, 1)
 
 
 def elu_scaled(b: Builder, x: Value, alpha: float = 1.0, gamma: float = 1.0) -> Value:
-    """gamma * x, and gamma * alpha * (exp(x) - 1) below zero: ELU, and SELU."""
+    """gamma * x, and gamma * alpha * (exp(x) - 1) below zero: ELU and SELU."""
     if alpha == 1:
         return scaled(b, elu(b, x), gamma)
     below = scaled(b, elu(b, minimum(b, x, scalar(b, 0))), gamma * alpha)
@@ -272,10 +271,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "reciprocal": reciprocal,
     "logical_not": logical_not,
 }
-"""Functions of one value without options, by name."""
+"""Unary functions without options, by name."""
 
 
 def full(b: Builder, shape: tuple[int, ...], number: float, dtype: DType = DType.FLOAT32) -> Value:
-    """A constant of one number everywhere."""
+    """A constant tensor filled with one number."""
     data: Array = np.full(shape, number, dtype.numpy)
     return b.constant(data)

@@ -1,7 +1,5 @@
-"""Gather and scatter with indices that are computed at run time.
-
-Indices that are outside lead nowhere: what is taken there is zero, and nothing is put there.
-"""
+"""Gather and scatter with indices that are computed at run time. Out-of-range indices gather zeros, and scatter
+nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ INDICES = (DType.INT32, DType.INT64)
 
 
 def as_indices(b: Builder, indices: Value, sizes: Array | int) -> Value:
-    """Indices as int32 that are not negative: those that are count from the end of axes of these sizes."""
+    """Indices as non-negative int32: negative ones count from the end of axes of these sizes."""
     if not indices.dtype.integer:
         raise UnsupportedNodeError(f"indices of type {indices.dtype} are not supported")
     signed = indices.dtype.limits[0] < 0
@@ -38,8 +36,8 @@ def as_indices(b: Builder, indices: Value, sizes: Array | int) -> Value:
 
 
 def gather(b: Builder, value: Value, axis: int, indices: Value, *, from_end: bool = False) -> Value:
-    """The elements along an axis that indices name, under the shape of the indices. `from_end`: negative ones count
-    from the end. What lies outside is zeros."""
+    """The elements at indices along an axis, with the shape of the indices in its place. `from_end`: negative indices
+    count from the end. Out-of-range indices give zeros."""
     axis = value.axis(axis)
     if indices.constant:
         return moves.gather(b, value, axis, indices)
@@ -60,13 +58,13 @@ def gather(b: Builder, value: Value, axis: int, indices: Value, *, from_end: boo
 
 
 def gather_elements(b: Builder, x: Value, axis: int, indices: Value) -> Value:
-    """For each index the element that lies there along an axis, and where the index does along all others."""
+    """The element at each index along an axis, at the index's own position along all other axes."""
     flat = moves.reshape(b, x, [x.size])
     return gather(b, flat, 0, _flat(b, x, axis, indices))
 
 
 def _flat(b: Builder, x: Value, axis: int, indices: Value) -> Value:
-    """Places of elements in the whole value, from indices along one of its axes."""
+    """Flat indices of elements, from indices along one axis."""
     axis = x.axis(axis)
     if indices.rank != x.rank or any(n > x.shape[a] for a, n in enumerate(indices.shape) if a != axis):
         raise UnsupportedNodeError(f"indices of the shape {indices.shape} do not fit a value of {x.shape}")
@@ -81,8 +79,7 @@ def _flat(b: Builder, x: Value, axis: int, indices: Value) -> Value:
 
 
 def gather_nd(b: Builder, x: Value, indices: Value, batch_axes: int = 0) -> Value:
-    """The parts of a value that tuples of indices name, along its first axes; tuples of their own for each place along
-    the first `batch_axes` of both."""
+    """Slices of a value at index tuples for its first axes; the first `batch_axes` axes of both are batch axes."""
     tuples = _tuples(b, x, indices, batch_axes)
     shape = (*tuples.shape[:-1], *x.shape[tuples.shape[-1] :])
     inputs = [b.plain(x), b.plain(tuples)]
@@ -90,7 +87,7 @@ def gather_nd(b: Builder, x: Value, indices: Value, batch_axes: int = 0) -> Valu
 
 
 def _tuples(b: Builder, x: Value, indices: Value, batch_axes: int = 0) -> Value:
-    """Tuples of indices as int32, with the places along the axes of batches before the others."""
+    """Index tuples as int32, with the positions along the batch axes prepended."""
     depth = indices.shape[-1] if indices.rank else 0
     if not 1 <= depth <= x.rank - batch_axes:
         raise UnsupportedNodeError(f"tuples of {depth} indices do not fit a value of the shape {x.shape}")
@@ -104,7 +101,7 @@ def _tuples(b: Builder, x: Value, indices: Value, batch_axes: int = 0) -> Value:
 
 
 def scatter_nd(b: Builder, x: Value, indices: Value, parts: Value, combine: Combine = Combine.PUT) -> Value:
-    """A value with parts put into it, or combined with what is there, where tuples of indices name their places."""
+    """A value with slices assigned, or combined with its elements, at index tuples."""
     tuples = _tuples(b, x, indices)
     return _scattered(b, x, tuples, parts, x.shape, combine)
 
@@ -128,7 +125,7 @@ def _scattered(b: Builder, x: Value, tuples: Value, parts: Value, shape: Shape, 
 
 
 def one_hot(b: Builder, indices: Value, depth: int, axis: int, on: Value, off: Value) -> Value:
-    """One value where the index along a new axis is the one that is given, another one elsewhere."""
+    """One value at the given index of a new axis, another one at all other indices."""
     at = axis + indices.rank + 1 if axis < 0 else axis
     given = as_indices(b, indices, depth)
     shape = (*indices.shape[:at], depth, *indices.shape[at:])
@@ -137,7 +134,7 @@ def one_hot(b: Builder, indices: Value, depth: int, axis: int, on: Value, off: V
 
 
 def reverse_sequence(b: Builder, x: Value, lengths: Value, axis: int, batch_axis: int) -> Value:
-    """The first elements along an axis from the last to the first of them, as many as `lengths` says for each batch."""
+    """The first `lengths` elements along an axis reversed, for each batch entry."""
     if lengths.shape != (x.shape[x.axis(batch_axis)],) or x.axis(axis) == x.axis(batch_axis):
         raise UnsupportedNodeError(f"lengths of the shape {lengths.shape} do not fit a value of the shape {x.shape}")
     given = lengths if lengths.dtype in INDICES else elementwise.cast(b, lengths, DType.INT32)

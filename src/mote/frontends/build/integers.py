@@ -1,4 +1,4 @@
-"""Operators on unquantized integers, in all types that files have, where LiteRT's operators do not do."""
+"""Operators on unquantized integers of all element types, for those that LiteRT's operators do not take."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
 
 
 def is_whole(x: Value, kind: type[Binary] | type[Unary]) -> bool:
-    """Whether elements are integers that an operator of LiteRT's kind does not take as they are."""
+    """Whether elements are integers of a type that LiteRT's operators do not take."""
     if not x.dtype.computable or not x.dtype.integer:
         return False
     return x.dtype not in kind.types or (x.dtype in QUANTIZED and x.quant is None)
 
 
 def whole(b: Builder, function: IntegerFunction, x: Value, y: Value) -> Value:
-    """A function of two integers of one type."""
+    """A binary function of two integers of one type."""
     if x.dtype != y.dtype:
         raise UnsupportedNodeError(f"{x.dtype} and {y.dtype} operands are not supported together")
     both = together(b, x, y)
@@ -32,7 +32,7 @@ def whole(b: Builder, function: IntegerFunction, x: Value, y: Value) -> Value:
 
 
 def same(b: Builder, number: int, like: Value) -> Value:
-    """A constant of one number in the type of a value; a negative one is that many less than what does not fit."""
+    """A constant scalar in the type of a value; negative numbers wrap around in unsigned types."""
     bits = 8 * like.dtype.itemsize
     low, _ = like.dtype.limits
     return b.constant(np.array((number - low) % (1 << bits) + low, like.dtype.numpy))
@@ -43,7 +43,7 @@ def negative(b: Builder, x: Value) -> Value:
 
 
 def absolute(b: Builder, x: Value) -> Value:
-    """Of the least number itself: there is none that is as large."""
+    """Absolute value; that of the least integer wraps around to itself."""
     return whole(b, IntegerFunction.MOST, x, negative(b, x)) if x.dtype in SIGNED else x
 
 
@@ -54,5 +54,5 @@ def sign(b: Builder, x: Value) -> Value:
 
 
 def complement(b: Builder, x: Value) -> Value:
-    """All bits the other way."""
+    """Bitwise complement."""
     return whole(b, IntegerFunction.XOR, x, same(b, -1, x))

@@ -23,8 +23,8 @@ from mote.ops.matrix.fully_connected import FullyConnected
 def linear(
     b: Builder, x: Value, weights: Array, bias: Array | None = None, axis: int = -1, codes: Codes | None = None
 ) -> Value:
-    """The elements along an axis times a constant matrix [depth, channels], plus a bias. The order in which they lie
-    becomes that of the weights, which are integers where there are codes."""
+    """The elements along an axis times a constant matrix [depth, channels], plus a bias. The weights are permuted to
+    the storage order of the input, and quantized where there are codes."""
     axis = x.axis(axis)
     if weights.ndim != 2 or weights.shape[0] != x.shape[axis]:
         raise UnsupportedNodeError(f"a matrix of {weights.shape} does not fit axis {axis} of a value of {x.shape}")
@@ -45,8 +45,8 @@ def linear(
 
 
 def matmul(b: Builder, x: Value, y: Value, **attributes: Any) -> Value:
-    """As NumPy multiplies: matrices on the last two axes, vectors where there is one axis. With attributes of the
-    operator where both are computed."""
+    """Matrix product as in NumPy: over the last two axes, with vectors where there is one axis. `attributes` are for
+    the operator of two computed operands."""
     if not x.rank or not y.rank:
         raise UnsupportedNodeError("a product of matrices needs axes")
     if x.rank == 1:
@@ -64,7 +64,7 @@ def matmul(b: Builder, x: Value, y: Value, **attributes: Any) -> Value:
 
 
 def _batches(b: Builder, x: Value, y: Value, attributes: Mapping[str, Any]) -> Value:
-    """Products of matrices that are computed, in the order of the axes of the batches."""
+    """Products of two computed matrices, with the batch axes in storage order."""
     batches = broadcast(x.shape[:-2], y.shape[:-2])
     rank = len(batches) + 2
     x, y = (moves.reshape(b, v, (1,) * (rank - v.rank) + v.shape) for v in (x, y))
@@ -77,7 +77,7 @@ def _batches(b: Builder, x: Value, y: Value, attributes: Mapping[str, Any]) -> V
 
 
 def _joined(b: Builder, x: Value, y: Value) -> tuple[Value, Value, Shape]:
-    """Both with as few axes of batches as there can be, and those of the result."""
+    """Both operands with as few batch axes as possible, and the batch axes of the result."""
     before, behind = x.shape[:-2], y.shape[:-2]
     alike = before == behind or prod(before) == 1 or prod(behind) == 1
     if not alike:
@@ -88,7 +88,7 @@ def _joined(b: Builder, x: Value, y: Value) -> tuple[Value, Value, Shape]:
 
 
 def _matrices(b: Builder, value: Value, *, turned_by_default: bool) -> tuple[int, bool]:
-    """The tensor with matrices behind the axes of batches, and whether they are turned: where they lie so, or where it
+    """The tensor with matrices after the batch axes, and whether they are transposed: as they are stored, or whichever
     moves less."""
     rank = value.rank
     batch = list(range(rank - 2))
@@ -120,7 +120,7 @@ def gemm(
     turn_x: bool = False,
     turn_y: bool = False,
 ) -> Value:
-    """alpha * x @ y + beta * c of matrices, either of which may be turned."""
+    """alpha * x @ y + beta * c of matrices, either of which may be transposed."""
     x = moves.transpose(b, x, (1, 0)) if turn_x else x
     y = moves.transpose(b, y, (1, 0)) if turn_y else y
     if y.data is not None and y.rank == 2 and x.rank == 2:
@@ -135,7 +135,7 @@ def gemm(
 
 
 def einsum(b: Builder, equation: str, values: Sequence[Value]) -> Value:
-    """Einstein's sums: letters name axes, those that the result lacks are summed over."""
+    """Einstein summation: letters name axes, and those that the result lacks are summed over."""
     terms, result = _parsed(equation, values)
     values, terms = _diagonals(b, values, terms)
     if len(values) == 1:
@@ -152,7 +152,8 @@ def einsum(b: Builder, equation: str, values: Sequence[Value]) -> Value:
 
 
 def _parsed(equation: str, values: Sequence[Value]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result; an ellipsis stands for capital letters that nobody else uses."""
+    """The letters of each operand and of the result; an ellipsis becomes capital letters that are not used
+    otherwise."""
     text = equation.replace(" ", "")
     given, _, result = text.partition("->")
     terms = given.split(",")
@@ -176,7 +177,7 @@ def _parsed(equation: str, values: Sequence[Value]) -> tuple[list[str], str]:
 
 
 def _diagonals(b: Builder, values: Sequence[Value], terms: Sequence[str]) -> tuple[list[Value], list[str]]:
-    """Operands whose letters are different: of an axis that stands twice only the diagonal counts."""
+    """Operands without repeated letters: of a repeated axis the diagonal is taken."""
     operands, named = list(values), list(terms)
     for i, term in enumerate(terms):
         while len(set(named[i])) < len(named[i]):
@@ -193,7 +194,8 @@ def _diagonals(b: Builder, values: Sequence[Value], terms: Sequence[str]) -> tup
 
 
 def _pair(b: Builder, first: tuple[Value, str], second: tuple[Value, str], later: set[str]) -> tuple[Value, str]:
-    """Two operands as one product of matrices: letters of both that are needed later are batches, others depth."""
+    """Two operands as one matrix product: letters of both that are needed later are batch axes, the others are
+    summed."""
     (x, a), (y, c) = (_summed(b, *pair, later | set(other)) for pair, other in ((first, second[1]), (second, first[1])))
     sizes = {letter: max(n, 1) for v, t in ((x, a), (y, c)) for n, letter in sorted(zip(v.shape, t, strict=True))}
     batch = [letter for letter in a if letter in c and letter in later]
@@ -214,12 +216,12 @@ def _pair(b: Builder, first: tuple[Value, str], second: tuple[Value, str], later
 
 
 def _summed(b: Builder, value: Value, term: str, needed: set[str]) -> tuple[Value, str]:
-    """Without the axes that nobody needs."""
+    """Summed over the axes that are not needed later."""
     gone = [i for i, letter in enumerate(term) if letter not in needed]
     kept = "".join(letter for letter in term if letter in needed)
     return (reductions.sum_(b, value, gone, False) if gone else value), kept
 
 
 def _expanded(b: Builder, value: Value, term: str, sizes: dict[str, int]) -> Value:
-    """Axes of one element repeated to the sizes that they have in the other operand."""
+    """Axes of size 1 broadcast to the sizes of the other operand."""
     return moves.expand(b, value, [sizes.get(letter, n) for letter, n in zip(term, value.shape, strict=True)])

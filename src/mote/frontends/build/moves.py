@@ -1,5 +1,5 @@
-"""Operators that only move elements. Those that change how elements are counted move nothing: transpose, reshape and
-their kin give the same tensor under another arrangement."""
+"""Operators that only move elements. Those that change the indexing alone are free: transpose, reshape, squeeze and
+similar operators return the same tensor under another arrangement."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def transpose(b: Builder, value: Value, permutation: Sequence[int]) -> Value:
 
 
 def reshape(b: Builder, value: Value, shape: Sequence[int]) -> Value:
-    """Under another shape; one size may be -1, which is what is left."""
+    """Reshape; one size may be -1, which is inferred."""
     new = _sizes(value, tuple(int(n) for n in shape))
     if value.data is not None:
         return replace(value, shape=new, data=value.data.reshape(new))
@@ -55,13 +55,13 @@ def _sizes(value: Value, shape: Shape) -> Shape:
 
 
 def flatten(b: Builder, value: Value, axis: int = 1) -> Value:
-    """As a matrix: what lies before an axis, and the rest."""
+    """Reshape to a matrix: the axes before `axis`, and the rest."""
     at = axis + value.rank if axis < 0 else axis
     return reshape(b, value, (prod(value.shape[:at]), prod(value.shape[at:])))
 
 
 def squeeze(b: Builder, value: Value, axes: Sequence[int] | None = None) -> Value:
-    """Without some axes of one element, or all of them."""
+    """Without some axes of size 1, or all of them."""
     gone = [a for a, n in enumerate(value.shape) if n == 1] if axes is None else value.axes(axes)
     if any(value.shape[a] != 1 for a in gone):
         raise UnsupportedNodeError(f"axes {tuple(gone)} of a value of the shape {value.shape} have more elements")
@@ -69,7 +69,7 @@ def squeeze(b: Builder, value: Value, axes: Sequence[int] | None = None) -> Valu
 
 
 def unsqueeze(b: Builder, value: Value, axes: Sequence[int]) -> Value:
-    """With new axes of one element, at these places of the result."""
+    """With new axes of size 1, at these indices of the result."""
     rank = value.rank + len(axes)
     new = {a % rank for a in axes if -rank <= a < rank}
     if len(new) != len(axes):
@@ -79,7 +79,7 @@ def unsqueeze(b: Builder, value: Value, axes: Sequence[int]) -> Value:
 
 
 def slice_(b: Builder, value: Value, axis: int, begin: int, count: int, step: int = 1) -> Value:
-    """`count` elements along an axis, from `begin` on, each `step` from the one before; the step may be negative."""
+    """`count` elements along an axis, from `begin` on in steps of `step`, which may be negative."""
     axis = value.axis(axis)
     size = value.shape[axis]
     last = begin + (count - 1) * step
@@ -93,8 +93,7 @@ def slice_(b: Builder, value: Value, axis: int, begin: int, count: int, step: in
 def slices(
     b: Builder, value: Value, begins: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
 ) -> Value:
-    """As Python slices along some axes: from the begins to before the ends, both counted from the end where they are
-    negative, and cut to what is there."""
+    """Python slices along some axes: negative begins and ends count from the end, and both are clamped."""
     for begin, end, axis, step in zip(begins, ends, axes, steps, strict=True):
         if step == 0:
             raise UnsupportedNodeError("a step of 0 is not supported")
@@ -107,14 +106,14 @@ def slices(
 
 
 def split(b: Builder, value: Value, axis: int, sizes: Sequence[int]) -> list[Value]:
-    """Parts along an axis, one after another."""
+    """Contiguous parts along an axis."""
     if sum(sizes) != value.shape[value.axis(axis)]:
         raise UnsupportedNodeError(f"parts of {tuple(sizes)} do not make an axis of {value.shape[value.axis(axis)]}")
     return [slice_(b, value, axis, sum(sizes[:i]), n) for i, n in enumerate(sizes)]
 
 
 def flip(b: Builder, value: Value, axes: Sequence[int]) -> Value:
-    """From the end to the beginning along some axes."""
+    """Reversed along some axes."""
     for axis in value.axes(axes):
         size = value.shape[axis]
         value = slice_(b, value, axis, size - 1, size, -1)
@@ -122,8 +121,8 @@ def flip(b: Builder, value: Value, axes: Sequence[int]) -> Value:
 
 
 def gather(b: Builder, value: Value, axis: int, indices: Value) -> Value:
-    """The elements along an axis that constant indices name, under the shape of the indices; negative ones count from
-    the end."""
+    """The elements at constant indices along an axis, with the shape of the indices in its place; negative ones count
+    from the end."""
     axis = value.axis(axis)
     size = value.shape[axis]
     at = b.known(indices, "the indices").astype(np.int64)
@@ -137,7 +136,7 @@ def gather(b: Builder, value: Value, axis: int, indices: Value) -> Value:
 
 
 def _taken(b: Builder, value: Value, axis: int, at: Sequence[int]) -> Value:
-    """The elements at some places of an axis."""
+    """The elements at some indices of an axis."""
     shape = (*value.shape[:axis], len(at), *value.shape[axis + 1 :])
     if value.data is not None:
         return replace(value, shape=shape, data=np.take(value.data, list(at), axis))
@@ -156,8 +155,8 @@ def _taken(b: Builder, value: Value, axis: int, at: Sequence[int]) -> Value:
 
 
 def _outer(value: Value, axis: int, at: Sequence[int]) -> tuple[Atom, list[int]] | None:
-    """The atom of an axis, and places along it, where taking those takes these elements of the axis: that is its only
-    atom, or its first one, of which all that lies behind an element is taken in order. Else None."""
+    """The atom of an axis and indices along it that select these elements of the axis: its only atom, or its first one,
+    where everything behind an element is taken in order. Else None."""
     own = sorted(atom for atom in value.atoms if atom.axis == axis)
     behind = prod(atom.size for atom in own[1:])
     blocks = np.array(at).reshape(-1, behind) if len(at) % behind == 0 else None
@@ -168,7 +167,7 @@ def _outer(value: Value, axis: int, at: Sequence[int]) -> tuple[Atom, list[int]]
 
 
 def _copied(b: Builder, source: int, axis: int, at: Sequence[int], shape: Shape) -> int:
-    """A slice of a tensor where the places are evenly spaced, else a list of them."""
+    """A slice of a tensor where the indices are evenly spaced, else a gather."""
     t = b.tensors[source]
     steps = set(np.diff(at).tolist())
     if len(steps) > 1 or 0 in steps:
@@ -188,7 +187,7 @@ def _copied(b: Builder, source: int, axis: int, at: Sequence[int], shape: Shape)
 
 
 def concat(b: Builder, values: Sequence[Value], axis: int) -> Value:
-    """One after another along an axis."""
+    """Values concatenated along an axis."""
     axis = values[0].axis(axis)
     rest = {(*v.shape[:axis], *v.shape[axis + 1 :]) for v in values}
     if len(rest) > 1 or len({v.dtype for v in values}) > 1:
@@ -221,13 +220,13 @@ def concat(b: Builder, values: Sequence[Value], axis: int) -> Value:
 
 
 def stack(b: Builder, values: Sequence[Value], axis: int) -> Value:
-    """Side by side along a new axis."""
+    """Values stacked along a new axis."""
     return concat(b, [unsqueeze(b, v, [axis]) for v in values], axis)
 
 
 def pad(b: Builder, value: Value, paddings: Pairs, mode: str = "constant", fill: float = 0) -> Value:
-    """More elements before and after those of each axis, or fewer where numbers are negative. Modes: constant, reflect
-    (without the element at the edge), symmetric (with it), edge, wrap."""
+    """Padded before and after each axis, or cropped where amounts are negative. Modes: constant, reflect (without the
+    edge element), symmetric (with it), edge, wrap."""
     for axis, (before, after) in enumerate(paddings):
         begin, end = max(-before, 0), max(-after, 0)
         if begin + end >= value.shape[axis]:
@@ -269,7 +268,7 @@ def _filled(b: Builder, value: Value, paddings: Pairs, fill: float) -> Value:
 
 
 def expand(b: Builder, value: Value, shape: Sequence[int]) -> Value:
-    """Repeated along axes of one element, and along new ones before its own."""
+    """Broadcast along axes of size 1, and along new leading axes."""
     whole = broadcast(value.shape, tuple(shape))
     if whole == value.shape:
         return value
@@ -288,12 +287,12 @@ def expand(b: Builder, value: Value, shape: Sequence[int]) -> Value:
 
 
 def _new_image(shape: Shape, whole: Shape) -> bool:
-    """Whether channels become an image of them: those will be wanted last."""
+    """Whether the new axes are spatial axes of an image, which is wanted channels-last."""
     return len(whole) > 2 and shape[1] != 1 and all(n == 1 for n in shape[2:]) and prod(whole[2:]) > 1
 
 
 def tile(b: Builder, value: Value, repeats: Sequence[int]) -> Value:
-    """The value so many times along each axis."""
+    """The value repeated along each axis."""
     if len(repeats) != value.rank or min(repeats, default=1) < 1:
         raise UnsupportedNodeError(f"repeating {tuple(repeats)} times does not fit a value of {value.shape}")
     pairs = [n for times, size in zip(repeats, value.shape, strict=True) for n in (times, size)]
@@ -303,7 +302,7 @@ def tile(b: Builder, value: Value, repeats: Sequence[int]) -> Value:
 
 
 def depth_to_space(b: Builder, value: Value, block: int, *, crd: bool = False) -> Value:
-    """Blocks of block x block pixels from channels; `crd`: the place in the block counts faster than the channel."""
+    """Depth to space with block x block pixels; `crd`: the position in the block varies faster than the channel."""
     n, channels, height, width = _image(value)
     if block < 1 or channels % block**2:
         raise UnsupportedNodeError(f"{channels} channels do not make blocks of {block}x{block} pixels")
@@ -314,7 +313,7 @@ def depth_to_space(b: Builder, value: Value, block: int, *, crd: bool = False) -
 
 
 def space_to_depth(b: Builder, value: Value, block: int, *, crd: bool = False) -> Value:
-    """Blocks of block x block pixels as channels: the place in the block counts slower than the channel, or faster."""
+    """Space to depth with block x block pixels: the position in the block varies slower than the channel, or faster."""
     n, channels, height, width = _image(value)
     if block < 1 or height % block or width % block:
         raise UnsupportedNodeError(f"images of {height}x{width} have no blocks of {block}x{block} pixels")

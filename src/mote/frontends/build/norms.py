@@ -1,4 +1,4 @@
-"""Normalizations, and softmax with its kin."""
+"""Normalizations, softmax and log-softmax."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mote.ops.reductions.normalize import LogSoftmax
 from mote.ops.reductions.softmax import Softmax
 
 TINIEST = 1e-37
-"""Lengths of vectors are taken for at least that, so that nothing is divided by zero."""
+"""Lower bound of vector norms, which avoids a division by zero."""
 
 
 def softmax(b: Builder, x: Value, axis: int = -1) -> Value:
@@ -33,20 +33,20 @@ def log_softmax(b: Builder, x: Value, axis: int = -1) -> Value:
 
 
 def along_last(b: Builder, kind: type[Op], x: Value, axis: int, **attributes: Any) -> Value:
-    """An operator on vectors, which lie along an axis."""
+    """An operator along one axis, which is moved last."""
     source, leading, own = with_last(b, x, x.axis(axis))
     return b.value(b.op(kind, [source], b.tensors[source].shape, **attributes), x.shape, [*leading, *own])
 
 
 def hardmax(b: Builder, x: Value, axis: int = -1) -> Value:
-    """1 at the first of the largest elements along an axis, else 0."""
+    """1 at the largest element along an axis (the first of equal ones), else 0."""
     axis = x.axis(axis)
     largest = reductions.arg_max(b, x, axis, keep=False, dtype=DType.INT32)
     return elementwise.cast(b, reductions.one_hot(b, largest, x.shape[axis], axis), x.dtype)
 
 
 def per_channel(b: Builder, x: Value, factor: Array | None, offset: Array | None, axis: int = 1) -> Value:
-    """factor * x + offset with constants for each index of an axis."""
+    """factor * x + offset with per-channel constants on an axis."""
     shape = [-1] + [1] * (x.rank - 1 - x.axis(axis))
     if factor is not None and not np.all(factor == 1):
         x = elementwise.mul(b, x, b.constant(factor.reshape(shape)))
@@ -58,14 +58,14 @@ def per_channel(b: Builder, x: Value, factor: Array | None, offset: Array | None
 def batch_norm(
     b: Builder, x: Value, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float = 1e-5, axis: int = 1
 ) -> Value:
-    """With the statistics of training: a factor and an offset for each channel."""
+    """Batch normalization with the running statistics: a factor and an offset for each channel."""
     factor = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
     offset = bias.astype(np.float64) - mean.astype(np.float64) * factor
     return per_channel(b, x, factor.astype(np.float32), offset.astype(np.float32), axis)
 
 
 def normalized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> Value:
-    """Less the mean along some axes, over the root of the variance."""
+    """Standardized along some axes: minus the mean, divided by the standard deviation."""
     return layer_norm(b, x, axes, epsilon=epsilon)
 
 
@@ -79,7 +79,7 @@ def standardized(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> t
 
 
 def affine(b: Builder, x: Value, scale: Value | None, bias: Value | None) -> Value:
-    """scale * x + bias, each repeated to the shape of x."""
+    """scale * x + bias, both broadcast to the shape of x."""
     x = x if scale is None else elementwise.mul(b, x, scale)
     return x if bias is None else elementwise.add(b, x, bias)
 
@@ -92,14 +92,14 @@ def layer_norm(
     bias: Value | None = None,
     epsilon: float = 1e-5,
 ) -> Value:
-    """Along some axes, usually the last ones."""
+    """Layer normalization along some axes, usually the last ones."""
     if (fused := _of_vectors(b, Standardize, x, axes, scale, bias, epsilon)) is not None:
         return fused
     return affine(b, standardized(b, x, axes, epsilon)[0], scale, bias)
 
 
 def rms_norm(b: Builder, x: Value, axes: Sequence[int], scale: Value | None = None, epsilon: float = 1e-5) -> Value:
-    """Over the root of the mean square along some axes."""
+    """Divided by the root mean square along some axes."""
     if (fused := _of_vectors(b, RootMeanSquare, x, axes, scale, None, epsilon)) is not None:
         return fused
     square = reductions.mean(b, elementwise.mul(b, x, x), axes, True)
@@ -138,7 +138,7 @@ def _of_vectors(
 
 
 def _of_elements(value: Value | None, x: Value, axes: Sequence[int]) -> Array | None:
-    """A constant as one number for each element along some axes of x, where it is that."""
+    """A constant as one value for each element along some axes of x; None where it broadcasts otherwise."""
     if value is None or value.data is None or value.rank > x.rank:
         return None
     data = value.data.reshape((1,) * (x.rank - value.rank) + value.shape)
@@ -151,14 +151,14 @@ def _of_elements(value: Value | None, x: Value, axes: Sequence[int]) -> Array | 
 
 
 def instance_norm(b: Builder, x: Value, scale: Array | None, bias: Array | None, epsilon: float = 1e-5) -> Value:
-    """Each channel (axis 1) of each image by itself."""
+    """Instance normalization of each channel (axis 1)."""
     return per_channel(b, normalized(b, x, range(2, x.rank), epsilon), scale, bias)
 
 
 def group_norm(
     b: Builder, x: Value, groups: int, scale: Array | None = None, bias: Array | None = None, epsilon: float = 1e-5
 ) -> Value:
-    """Each group of channels (axis 1) of each image by itself."""
+    """Group normalization over channels (axis 1)."""
     n, channels, *space = x.shape
     if groups < 1 or channels % groups:
         raise UnsupportedNodeError(f"{channels} channels do not make {groups} groups")
@@ -176,8 +176,8 @@ def local_response_norm(
     bias: float = 1.0,
     before: int | None = None,
 ) -> Value:
-    """Local response normalization: x over a power of the sum of squares of `size` channels around each, `before` of
-    them before it: by default half of the others, and of an odd number the smaller half."""
+    """Local response normalization: x divided by a power of the sum of squares over a window of `size` channels,
+    `before` of them before each channel: by default (size - 1) // 2."""
     channels = np.arange(x.shape[1])
     before = (size - 1) // 2 if before is None else before
     after = size - 1 - before
@@ -188,7 +188,7 @@ def local_response_norm(
 
 
 def lp_norm(b: Builder, x: Value, axis: int = -1, order: int = 2) -> Value:
-    """Vectors along an axis over their lengths."""
+    """Vectors along an axis divided by their norm."""
     if order not in (1, 2):
         raise UnsupportedNodeError(f"lengths of order {order} are not supported (only 1, 2)")
     length = (reductions.l1 if order == 1 else reductions.l2)(b, x, [axis], True)
@@ -196,7 +196,7 @@ def lp_norm(b: Builder, x: Value, axis: int = -1, order: int = 2) -> Value:
 
 
 def mean_variance_norm(b: Builder, x: Value, axes: Sequence[int] = (0, 2, 3), epsilon: float = 1e-9) -> Value:
-    """Less the mean along some axes, over the standard deviation plus a little."""
+    """Minus the mean along some axes, divided by the standard deviation plus epsilon."""
     mean = reductions.mean(b, x, axes, True)
     centered = elementwise.sub(b, x, mean)
     variance = reductions.mean(b, elementwise.mul(b, centered, centered), axes, True)

@@ -1,4 +1,4 @@
-"""One order of elements for several values, so that operators on their elements move as few as possible."""
+"""A common layout for several values, so that element-wise operators need as few transposes as possible."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mote.graph.tensor import Shape
 
 @dataclass(frozen=True)
 class Together:
-    """Tensors that fit each other as the operators of Mote repeat them, what they make together has the stored shape
-    `stored`, and is a value of the shape `shape` with these atoms."""
+    """Tensors that broadcast in Mote's operators; their result has the stored shape `stored`, and is a value of the
+    shape `shape` with these atoms."""
 
     tensors: list[int]
     stored: Shape
@@ -27,7 +27,7 @@ class Together:
 
 
 def together(b: Builder, *values: Value) -> Together:
-    """Values whose elements meet, repeated as NumPy does, in the order of the largest one that is computed."""
+    """Values broadcast as in NumPy, in the layout of the largest computed one."""
     shape = broadcast(*(v.shape for v in values))
     wide = [widened(v, len(shape)) for v in values]
     atoms = common_order(wide, shape)
@@ -44,7 +44,7 @@ def together(b: Builder, *values: Value) -> Together:
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """The shape that values are repeated to."""
+    """The broadcast shape of values."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -52,14 +52,14 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def widened(value: Value, rank: int) -> Value:
-    """A value with axes of one element before its own."""
+    """A value with leading axes of size 1."""
     shape = (1,) * (rank - value.rank) + value.shape
     return replace(value, shape=shape, data=None if value.data is None else value.data.reshape(shape))
 
 
 def common_order(values: Sequence[Value], shape: Shape) -> list[Atom]:
-    """The atoms of a value of that shape, in the order of the largest of the values that are computed; axes that it
-    does not have stand where the file has them, or where the next one of the values does."""
+    """The atoms of a value of that shape, in the layout of the largest computed value; axes that it lacks are placed as
+    in the next of the values, or as in the file."""
     computed = sorted((v for v in values if not v.constant), key=lambda v: -v.size)
     order: list[Atom] = []
     for v in computed:
@@ -71,7 +71,7 @@ def common_order(values: Sequence[Value], shape: Shape) -> list[Atom]:
 
 
 def inserted(order: Sequence[Atom], new: Sequence[Atom]) -> list[Atom]:
-    """More atoms among those that are there: each before those of the next axis, or behind those of the axis before."""
+    """More atoms inserted into an order: each before those of the next axis, or after those of the previous one."""
     whole = list(order)
     for atom in new:
         axes = [other.axis for other in whole]
@@ -90,12 +90,12 @@ def _present(shape: Shape, group: Sequence[Atom]) -> bool:
 
 
 def _mixed(shape: Shape, group: Sequence[Atom]) -> bool:
-    """Whether a value has some of these atoms, and is repeated along others."""
+    """Whether a value has some of these atoms, and broadcasts along others."""
     return len({shape[atom.axis] != 1 for atom in group}) > 1
 
 
 def stored_groups(atoms: Sequence[Atom], stored: Shape) -> list[list[Atom]]:
-    """The atoms of each axis that is stored; nothing where an axis ends within one."""
+    """The atoms of each stored axis; empty where an axis ends within an atom."""
     groups: list[list[Atom]] = []
     rest = list(atoms)
     for n in stored:
@@ -109,7 +109,7 @@ def stored_groups(atoms: Sequence[Atom], stored: Shape) -> list[list[Atom]]:
 
 
 def _joined(shapes: Sequence[Shape], atoms: Sequence[Atom]) -> list[list[Atom]]:
-    """Neighbours that all values have, or are repeated along, as one axis."""
+    """Adjacent axes that all values have, or broadcast along, merged into one."""
     groups: list[list[Atom]] = [[atom] for atom in atoms[:1]]
     for before, atom in pairwise(atoms):
         alike = all((shape[before.axis] != 1) == (shape[atom.axis] != 1) for shape in shapes)
@@ -121,8 +121,8 @@ def _joined(shapes: Sequence[Shape], atoms: Sequence[Atom]) -> list[list[Atom]]:
 
 
 def gathered(atoms: Sequence[Atom], axis: int) -> list[Atom]:
-    """The atoms with those of one axis joined, at the place of the last of them; where it has none, one of one
-    element."""
+    """The atoms with those of one axis joined at the position of the last of them; an axis without atoms gets one of
+    size 1."""
     own = [i for i, atom in enumerate(atoms) if atom.axis == axis]
     joined = Atom(axis, 0, prod(atoms[i].size for i in own))
     if not own:
@@ -131,8 +131,8 @@ def gathered(atoms: Sequence[Atom], axis: int) -> list[Atom]:
 
 
 def with_last(b: Builder, value: Value, axis: int, *, exact: bool = False) -> tuple[int, list[Atom], list[Atom]]:
-    """A value with an axis stored last, under a shape that ends with it: the tensor, the atoms before, and those of the
-    axis, which are in any order together unless that must be exact."""
+    """A value with an axis stored last, under a shape that ends with it: the tensor, the atoms before it, and those of
+    the axis, which may be in any order unless the order must be exact."""
     atoms = [Atom(a, 0, n) for a, n in enumerate(value.shape) if n != 1] if value.constant else value.atoms
     leading = [atom for atom in atoms if atom.axis != axis]
     own = [atom for atom in atoms if atom.axis == axis]
@@ -147,8 +147,8 @@ def with_last(b: Builder, value: Value, axis: int, *, exact: bool = False) -> tu
 
 
 def stored_axes(b: Builder, value: Value, atoms: Sequence[Atom], apart: Collection[Atom]) -> list[list[Atom]]:
-    """The axes that a computed value is stored with, its atoms in this order, so that some of them are axes by
-    themselves: those of its tensor, where they are."""
+    """The stored axes of a computed value whose atoms are in this order, such that some atoms are axes of their own:
+    those of its tensor where possible."""
     groups = stored_groups(atoms, b.tensors[value.tensor].shape)
     if groups and all(len(group) == 1 or not set(group) & set(apart) for group in groups):
         return groups
@@ -156,5 +156,5 @@ def stored_axes(b: Builder, value: Value, atoms: Sequence[Atom], apart: Collecti
 
 
 def sizes_of(groups: Sequence[Sequence[Atom]]) -> Shape:
-    """How large stored axes are."""
+    """The sizes of stored axes."""
     return tuple(prod(atom.size for atom in group) for group in groups)

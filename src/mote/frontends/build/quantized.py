@@ -1,9 +1,7 @@
-"""Operators on quantized values, with ONNX Runtime's arithmetic: results in single precision, rounded to even.
-
-A quantized value is an integer Value whose tensor (or constant) says what its numbers stand for. Those of 8 bits are
-int8 whatever the file has: values and zero points of uint8 are 128 less, and `Quantization.unsigned` remembers it.
-Functions take the quantization of their result, made by `quantization`, last.
-"""
+"""Operators on quantized values, with ONNX Runtime's arithmetic: results in single precision, rounded to even. A
+quantized value is an integer Value whose tensor (or constant) has quantization parameters. 8-bit values are held as
+int8 in any case: those of uint8 and their zero points are 128 less, which `Quantization.unsigned` records. Functions
+take the quantization of their result, made by `quantization`, last."""
 
 from __future__ import annotations
 
@@ -27,14 +25,14 @@ from mote.ops.elementwise.quantize import Dequantize, Quantize
 from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
 
 OFFSET = 128
-"""What uint8 values are more than the int8 ones that stand for them."""
+"""Difference between uint8 values and the int8 values that represent them."""
 BYTES = (DType.INT8, DType.UINT8)
 CODES = np.arange(-128, 128)
 Function = Callable[[NDArray[np.float32]], Array]
 
 
 def quantization(scale: Array | float, zero: Array | int = 0, dtype: DType = DType.INT8, axis: int = 0) -> Quantization:
-    """What the numbers of a value stand for that has this type in the file."""
+    """The quantization parameters of a value that has this type in the file."""
     scales = np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1)
     unsigned = dtype == DType.UINT8
     zeros = np.broadcast_to(np.asarray(zero).astype(np.int64).reshape(-1) - OFFSET * unsigned, scales.shape)
@@ -47,7 +45,7 @@ def quantization(scale: Array | float, zero: Array | int = 0, dtype: DType = DTy
 
 
 def coded(b: Builder, x: Value, quant: Quantization) -> Value:
-    """An integer value of the file whose numbers stand for something."""
+    """An integer value of the file with quantization parameters."""
     if x.data is not None:
         data = (x.data ^ np.uint8(OFFSET)).view(np.int8) if x.dtype == DType.UINT8 else x.data
         return replace(x, data=data, dtype=DType(data.dtype.name), quant=quant)
@@ -64,7 +62,7 @@ def coded(b: Builder, x: Value, quant: Quantization) -> Value:
 
 
 def uncoded(b: Builder, x: Value) -> Value:
-    """A value as the file has it: uint8 again, where that is its type there."""
+    """A value in the file's type: uint8 again, where it is held as int8."""
     quant = quant_of(b, x)
     if x.dtype != DType.INT8 or quant is None or not quant.unsigned:
         return x
@@ -79,7 +77,7 @@ def quant_of(b: Builder, x: Value) -> Quantization | None:
 
 
 def codes_of(b: Builder, value: Value) -> Value | None:
-    """The quantized codes that floats were dequantized from, if they were."""
+    """The codes of a dequantized value; None where it is not one."""
     maker = None if value.constant else b.maker(value.tensor)
     return b.value(maker.inputs[0], value.shape, value.atoms) if isinstance(maker, Dequantize) else None
 
@@ -92,7 +90,7 @@ def known_quant(b: Builder, x: Value) -> Quantization:
 
 
 def quantize(b: Builder, x: Value, out: Quantization, dtype: DType = DType.INT8) -> Value:
-    """Real numbers as codes of the file's type."""
+    """Quantize floats to codes of the file's type."""
     stored = DType.INT8 if dtype in BYTES else dtype
     if not out.per_channel:
         return elementwise.unary(b, Quantize, x, stored, quant=out, rounding=Rounding.EVEN)
@@ -114,7 +112,7 @@ def dequantize(b: Builder, x: Value) -> Value:
 
 
 def _along(quant: Quantization, x: Value) -> list[int]:
-    """The shape of scales that stand along an axis of a value."""
+    """The shape of per-channel scales along an axis of a value, for broadcasting."""
     axis = x.axis(quant.axis)
     if quant.scale.size != x.shape[axis]:
         raise UnsupportedNodeError(f"{quant.scale.size} scales do not fit axis {axis} of a value of {x.shape}")
@@ -125,8 +123,7 @@ def _along(quant: Quantization, x: Value) -> list[int]:
 
 
 def without_zero(weights: Array, zero: Array | int, axis: int = 0) -> Array:
-    """Integer weights less their zero points, one for all or one for each index of an axis: of 8 bits where they fit,
-    else of 9."""
+    """Integer weights minus their zero points, per-tensor or per-channel: int8 where they fit, else int16."""
     shape = [-1 if a == axis % weights.ndim and np.size(zero) > 1 else 1 for a in range(weights.ndim)]
     centered = weights.astype(np.int16) - np.asarray(zero).astype(np.int16).reshape(shape)
     return centered.astype(np.int8) if centered.min(initial=0) >= -128 and centered.max(initial=0) <= 127 else centered
@@ -145,8 +142,8 @@ def conv(
     zero: Array | int = 0,
     activation: Activation = Activation.NONE,
 ) -> Value:
-    """A convolution with integer [outputs, inputs of a group, *kernel] weights, whose scale and zero point are one or
-    one for each output, and a bias of 32 bits in steps of the product of scales."""
+    """A convolution with integer [outputs, inputs of a group, *kernel] weights, scales and zero points per tensor or
+    per output channel, and an int32 bias with the product of the scales as its scale."""
     known_quant(b, x)
     codes = Codes(np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1), out, activation)
     bias = None if bias is None else bias.astype(np.int32)
@@ -165,7 +162,8 @@ def linear(
     zero: Array | int = 0,
     activation: Activation = Activation.NONE,
 ) -> Value:
-    """The elements along an axis times a constant integer matrix [depth, channels]; scales as with convolutions."""
+    """The elements along an axis times a constant integer matrix [depth, channels]; scales are per tensor or per
+    channel."""
     known_quant(b, x)
     codes = Codes(np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1), out, activation)
     bias = None if bias is None else bias.astype(np.int32)
@@ -173,7 +171,7 @@ def linear(
 
 
 def matmul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
-    """A product of matrices that are computed, or of which one is constant with one scale."""
+    """A product of two computed matrices, or of one with a constant of one scale."""
     known_quant(b, x)
     right = known_quant(b, y)
     if y.data is not None and y.rank == 2 and x.rank >= 2:
@@ -195,7 +193,7 @@ def mul(b: Builder, x: Value, y: Value, out: Quantization) -> Value:
 
 
 def function(b: Builder, x: Value, of: Function, out: Quantization) -> Value:
-    """An element-wise float function as a lookup table of all 8-bit codes."""
+    """An element-wise float function as a lookup table over all 8-bit codes."""
     quant = known_quant(b, x)
     real = quant.scale[0] * (CODES - quant.zero_point[0]).astype(np.float32)
     with np.errstate(all="ignore"):
@@ -211,7 +209,7 @@ def requantize(b: Builder, x: Value, out: Quantization) -> Value:
 
 
 def select(b: Builder, condition: Value, x: Value, y: Value, out: Quantization) -> Value:
-    """One or the other, where a condition is true or not."""
+    """Element-wise selection between two values by a condition."""
     chosen = elementwise.where(b, condition, requantize(b, x, out), requantize(b, y, out))
     return coded(b, chosen, out)
 
@@ -224,7 +222,7 @@ def concat(b: Builder, values: Sequence[Value], axis: int, out: Quantization) ->
 
 
 def mean(b: Builder, x: Value, axes: Sequence[int], out: Quantization, keep: bool = True) -> Value:
-    """The mean over some axes, as of global pooling."""
+    """The mean over some axes, as in global pooling."""
     known_quant(b, x)
     return reductions.reduce(b, EvenMean, x, axes, keep, quant=out)
 
@@ -238,7 +236,7 @@ def average_pool(
     ceil: bool = False,
     include_pad: bool = False,
 ) -> Value:
-    """Averages of windows, of the elements inside or of padding too."""
+    """Average pooling, with or without the padding in the count."""
     known_quant(b, x)
     if len(axes) > 2 or any(axis.dilation > 1 for axis in axes):
         raise UnsupportedNodeError("quantized averages of volumes, or with gaps, are not supported")

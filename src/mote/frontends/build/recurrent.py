@@ -1,5 +1,5 @@
-"""Recurrent layers: LSTM, GRU and the simple kind, over sequences in one direction or in both, from states that are
-given or from zeros. Weights are those of ONNX; `of_torch` and `of_keras` make these of others."""
+"""Recurrent layers: LSTM, GRU and simple RNN, in one direction or both, from given initial states or from zeros.
+Weights are in ONNX's layout; `of_torch` and `of_keras` convert those of others."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from mote.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutpu
 GATES = {"RNN": (HYPERBOLIC,), "LSTM": (SIGMOID, HYPERBOLIC, HYPERBOLIC), "GRU": (SIGMOID, HYPERBOLIC)}
 """Recurrent layers and their default activations."""
 BLOCKS = {"RNN": 1, "LSTM": 4, "GRU": 3}
-"""Matrices of weights, one below the other: of LSTM those of input, output and forget gate and of cells, of GRU those
-of update and reset gate and of the output."""
+"""Order of the weight blocks: of LSTM input, output, forget gate and cell, of GRU update, reset gate and output."""
 FUNCTIONS = {
     "sigmoid": (GateActivation.LOGISTIC, 0.0, 0.0),
     "tanh": (GateActivation.TANH, 0.0, 0.0),
@@ -44,11 +43,11 @@ FUNCTIONS = {
 """Activations by ONNX's names, in lower case, with the defaults of alpha and beta."""
 WITH_ALPHA = frozenset({"affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu"})
 WITH_BETA = frozenset({"affine", "scaledtanh", "hardsigmoid"})
-"""Those that have one number, and another."""
+"""Activations with alpha, and those with beta."""
 
 
 def gate(name: str, alpha: float | None = None, beta: float | None = None, clip: float = 0.0) -> Gate:
-    """A function of gates by name, of arguments that are within `clip` of zero (0: any)."""
+    """An activation of a gate by name, whose argument is clamped to [-clip, clip] (0: not at all)."""
     if name.lower() not in FUNCTIONS:
         raise UnsupportedNodeError(f"the activation {name} is not supported in recurrent layers")
     function, usual_alpha, usual_beta = FUNCTIONS[name.lower()]
@@ -56,7 +55,7 @@ def gate(name: str, alpha: float | None = None, beta: float | None = None, clip:
 
 
 def gates_of(names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], clip: float = 0.0) -> list[Gate]:
-    """Functions by name, of which each that has a number takes the next one of a list, while there are some."""
+    """Activations by name; each that has parameters takes the next ones of the lists, then the defaults."""
     first, second = iter(alphas), iter(betas)
     return [
         gate(
@@ -71,9 +70,9 @@ def gates_of(names: Sequence[str], alphas: Sequence[float], betas: Sequence[floa
 
 @dataclass(frozen=True, eq=False)
 class RecurrentDirection:
-    """A direction of a layer: weights of the input [blocks * units, inputs] and of the last output [blocks * units,
-    units], both biases one after the other [2 * blocks * units] or none, functions (None: the usual ones), and of an
-    LSTM the weights with which its gates see the cells [3 * units]."""
+    """One direction of a layer: input weights [blocks * units, inputs], recurrent weights [blocks * units, units], both
+    biases concatenated [2 * blocks * units] or None, activations (None: the defaults), and the peephole weights of an
+    LSTM [3 * units]."""
 
     weights: Array
     recurrent: Array
@@ -90,7 +89,8 @@ class RecurrentDirection:
 def of_torch(
     kind: str, weights: Array, recurrent: Array, bias: Array | None, recurrent_bias: Array | None
 ) -> RecurrentDirection:
-    """PyTorch has the gates of an LSTM as input, forget, cells, output, those of a GRU as reset, update, output."""
+    """Weights of PyTorch, whose LSTM gates are input, forget, cell, output, and whose GRU gates are reset, update,
+    output."""
     order = {"RNN": (0,), "LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2)}[kind]
     biases = (bias, recurrent_bias)
     none = np.zeros(len(weights), np.float32)
@@ -101,8 +101,8 @@ def of_torch(
 
 
 def of_keras(kind: str, kernel: Array, recurrent: Array, bias: Array | None) -> RecurrentDirection:
-    """Keras has matrices turned, the gates of an LSTM as PyTorch, those of a GRU as ONNX, and one bias; a GRU whose
-    reset gate comes after the product has both [2, 3 * units]."""
+    """Weights of Keras: matrices are transposed, LSTM gates are in PyTorch's order, GRU gates in ONNX's, and there is
+    one bias; a GRU with `reset_after` has both [2, 3 * units]."""
     order = {"RNN": (0,), "LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2)}[kind]
     both = None
     if bias is not None:
@@ -112,7 +112,7 @@ def of_keras(kind: str, kernel: Array, recurrent: Array, bias: Array | None) -> 
 
 
 def _blocks(x: Array, order: Sequence[int]) -> Array:
-    """The parts of an array along its first axis in another order."""
+    """The blocks of an array along its first axis in another order."""
     parts = np.split(np.asarray(x), len(order))
     return np.concatenate([parts[i] for i in order])
 
@@ -131,11 +131,11 @@ def layer(
     coupled: bool = False,
     wanted: Collection[RecurrentOutput] = tuple(RecurrentOutput),
 ) -> dict[RecurrentOutput, Value]:
-    """A layer as ONNX has it, of a sequence [time, batch, inputs], or [batch, time, inputs] where that is so. It gives
-    what is wanted: the outputs [time, sides, batch, units] ([batch, time, sides, units]), and the last ones and the
-    cells of an LSTM [sides, batch, units] ([batch, sides, units]), as states are given too. `after`: the reset gate of
-    a GRU is for products with the last output (linear_before_reset); `coupled`: the input and the forget gate of an
-    LSTM are one."""
+    """A recurrent layer as in ONNX, over a sequence [time, batch, inputs] ([batch, time, inputs] with `batch_first`).
+    Returns the wanted results: the outputs [time, directions, batch, units] ([batch, time, directions, units]), and the
+    last hidden state and the cell state of an LSTM [directions, batch, units] ([batch, directions, units]), which is
+    the layout of initial states too. `after`: linear_before_reset of a GRU; `coupled`: the input and the forget gate of
+    an LSTM are coupled."""
     if kind not in BLOCKS or x.rank != 3:
         raise UnsupportedNodeError(f"{kind} of a value of the shape {x.shape} is not supported")
     results = [r for r in RecurrentOutput if r in wanted and (r != RecurrentOutput.CELL or kind == "LSTM")]
@@ -181,7 +181,7 @@ class _Direction:
         return self.x.shape[1 if self.batch_first else 0]
 
     def made(self, results: Sequence[RecurrentOutput], attributes: dict[str, Any]) -> dict[RecurrentOutput, Value]:
-        """The operator's results: [time, batch, units] or as the input is, and [batch, units]."""
+        """The operator's results: outputs [time, batch, units] or batch first, and states [batch, units]."""
         b, units = self.b, self.side.units
         gates = self._gates()
         self._check(gates)
@@ -215,7 +215,7 @@ class _Direction:
         return outputs
 
     def _gates(self) -> tuple[Gate, ...]:
-        """The functions. Of an LSTM the cells are not clipped before the last one, as ONNX Runtime does it."""
+        """The activations. The cell of an LSTM is not clipped before its last activation, as in ONNX Runtime."""
         gates = self.side.gates or GATES[self.kind]
         return gates if self.kind != "LSTM" else (*gates[:-1], replace(gates[-1], clip=0.0))
 
@@ -229,7 +229,8 @@ class _Direction:
                 raise UnsupportedNodeError(f"a state of {state.shape} does not fit {self.batch} of {units} values")
 
     def _bias(self, after: bool) -> Array:
-        """The sum of both biases; of a GRU the end of the second one by itself, where the reset gate is for it."""
+        """The sum of both biases; of a GRU with linear_before_reset the recurrent bias of the output gate stays
+        separate."""
         blocks, units = BLOCKS[self.kind], self.side.units
         given = self.side.bias
         both = np.zeros((2, blocks * units), np.float32) if given is None else given.reshape(2, -1).astype(np.float32)
@@ -241,7 +242,8 @@ class _Direction:
         return np.concatenate([total[: 2 * units], both[0, 2 * units :], both[1, 2 * units :]])
 
     def _given(self, gates: Sequence[Gate]) -> list[int]:
-        """Lengths and states, and what sees cells: kernels have all of the first, or none where there need not be."""
+        """Sequence lengths, initial states and peephole weights as operands: kernels take all states, or none where
+        they may be omitted."""
         b, units = self.b, self.side.units
         lengths = self.lengths
         if lengths is not None and lengths.data is not None and np.all(lengths.data == self.time):

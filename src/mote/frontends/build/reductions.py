@@ -34,8 +34,7 @@ Reduce = Callable[[Builder, Value, Sequence[int] | None, bool], Value]
 def reduce(
     b: Builder, kind: type[Reduction], x: Value, axes: Sequence[int] | None, keep: bool = True, **attributes: Any
 ) -> Value:
-    """One result for all elements along some axes (None: all), in whatever order they lie. `keep`: with one element
-    along them, else without them."""
+    """A reduction over some axes (None: all), in any layout. `keep`: keeps them as axes of size 1."""
     gone = tuple(range(x.rank)) if axes is None else x.axes(axes)
     shape = tuple(1 if a in gone else n for a, n in enumerate(x.shape))
     if shape != x.shape or kind is Mean or attributes:
@@ -81,7 +80,7 @@ def sum_square(b: Builder, x: Value, axes: Sequence[int] | None = None, keep: bo
 
 
 def l2(b: Builder, x: Value, axes: Sequence[int] | None = None, keep: bool = True) -> Value:
-    """The root of the sum of squares."""
+    """The square root of the sum of squares."""
     return elementwise.sqrt(b, sum_square(b, x, axes, keep))
 
 
@@ -90,7 +89,7 @@ def log_sum(b: Builder, x: Value, axes: Sequence[int] | None = None, keep: bool 
 
 
 def log_sum_exp(b: Builder, x: Value, axes: Sequence[int] | None = None, keep: bool = True) -> Value:
-    """The logarithm of the sum of exponentials, less the largest element inside and plus it outside."""
+    """Log-sum-exp; the largest element is subtracted before and added after, against overflow."""
     largest = maximum(b, x, axes, True)
     log = log_sum(b, elementwise.exp(b, elementwise.sub(b, x, largest)), axes, True)
     total = elementwise.add(b, log, largest)
@@ -141,14 +140,14 @@ def _arg(b: Builder, kind: type[ArgMax | ArgMin], x: Value, axis: int, keep: boo
 
 
 def _along(b: Builder, x: Value, axis: int) -> tuple[int, list[Atom], int]:
-    """A value whose axis is one of those that are stored, its atoms, and which one that is."""
+    """A value one of whose stored axes is this axis, its atoms, and the index of that stored axis."""
     atoms = gathered([Atom(a, 0, n) for a, n in enumerate(x.shape)] if x.constant else x.atoms, axis)
     source = b.ordered(x, atoms, tuple(atom.size for atom in atoms))
     return source, atoms, next(i for i, atom in enumerate(atoms) if atom.axis == axis)
 
 
 def cumulative_sum(b: Builder, x: Value, axis: int, *, exclusive: bool = False, reverse: bool = False) -> Value:
-    """Sums of all elements up to each one along an axis."""
+    """Cumulative sums along an axis."""
     source, atoms, where = _along(b, x, x.axis(axis))
     shape = b.tensors[source].shape
     made = b.op(CumSum, [source], shape, axis=where, exclusive=exclusive, reverse=reverse)
@@ -156,7 +155,7 @@ def cumulative_sum(b: Builder, x: Value, axis: int, *, exclusive: bool = False, 
 
 
 def top_k(b: Builder, x: Value, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Value, Value]:
-    """The largest (or least) elements along an axis, from there on, and their indices as int32."""
+    """The k largest (or smallest) elements along an axis in order, and their indices as int32."""
     axis = x.axis(axis)
     if not 1 <= k <= x.shape[axis]:
         raise UnsupportedNodeError(f"{k} elements are not part of an axis of {x.shape[axis]}")
@@ -171,7 +170,7 @@ def top_k(b: Builder, x: Value, k: int, axis: int = -1, *, largest: bool = True)
 
 
 def one_hot(b: Builder, indices: Value, depth: int, axis: int = -1) -> Value:
-    """Whether each index along a new axis is the one that is given."""
+    """Boolean one-hot encoding of indices along a new axis."""
     at = axis + indices.rank + 1 if axis < 0 else axis
     wide = moves.unsqueeze(b, indices, [at])
     counted = np.arange(depth, dtype=indices.dtype.numpy).reshape(-1, *[1] * (wide.rank - at - 1))

@@ -19,26 +19,27 @@ from mote.ops.windows.resize import ResizeBilinear, ResizeNearest, real_position
 
 Floats = NDArray[np.float64]
 MOST_TAPS = 4
-"""Axes of which a new element is made of more are products with a matrix."""
+"""Axes with more taps than this per output element are computed as matrix products."""
 
 
 @dataclass(frozen=True)
 class ResizeTaps:
-    """The elements of an axis that each new one is made from, and their weights: both [new, taps]."""
+    """The input elements of each output element along an axis, and their weights: both [new, taps]."""
 
     at: NDArray[np.int64]
     weights: Floats
 
     @property
     def picks(self) -> bool:
-        """Whether each new element is a copy."""
+        """Whether each output element is a copy of an input element."""
         return self.at.shape[1] == 1 and bool(np.all(self.weights == 1))
 
 
 def positions(
     size: int, new: int, transformation: str, scale: float | None = None, roi: tuple[float, float] = (0, 1)
 ) -> Floats:
-    """Where each of `new` elements lies among `size`, by the name that ONNX has for the rule."""
+    """The input coordinates of `new` output elements over `size` input elements, by ONNX's coordinate transformation
+    mode."""
     at = np.arange(new, dtype=np.float64)
     factor = new / size if scale is None else scale
     if transformation == "half_pixel":
@@ -63,7 +64,7 @@ def positions(
 
 
 def nearest(at: Floats, size: int, rounding: str = "round_prefer_floor") -> ResizeTaps:
-    """Copies of the nearest elements."""
+    """Nearest-neighbour resampling."""
     rules = {
         "floor": np.floor(at),
         "ceil": np.ceil(at),
@@ -77,8 +78,8 @@ def nearest(at: Floats, size: int, rounding: str = "round_prefer_floor") -> Resi
 
 
 def linear(at: Floats, size: int, scale: float = 1.0, *, exclude_outside: bool = False) -> ResizeTaps:
-    """Between two neighbours. With a scale below 1 over as many as one element becomes fewer (against aliasing).
-    `exclude_outside`: what lies behind an edge does not count, instead of being what is at the edge."""
+    """Linear interpolation; with a scale below 1 the filter widens against aliasing. `exclude_outside`: taps outside of
+    the image are dropped instead of clamped to the edge."""
 
     def kernel(x: Floats) -> Floats:
         weights: Floats = np.maximum(0, 1 - np.abs(x))
@@ -88,7 +89,7 @@ def linear(at: Floats, size: int, scale: float = 1.0, *, exclude_outside: bool =
 
 
 def cubic(at: Floats, size: int, scale: float = 1.0, a: float = -0.75, *, exclude_outside: bool = False) -> ResizeTaps:
-    """Between four neighbours, by Keys' cubic."""
+    """Cubic interpolation over four neighbours, with Keys' kernel."""
 
     def kernel(x: Floats) -> Floats:
         d = np.abs(x)
@@ -115,7 +116,7 @@ def _filtered(
 
 
 def resize(b: Builder, x: Value, taps: Mapping[int, ResizeTaps]) -> Value:
-    """A value with other elements along some axes."""
+    """A value resampled along some axes."""
     if any(not t.picks for t in taps.values()) and x.dtype != DType.FLOAT32:
         raise UnsupportedNodeError(f"{x.dtype} values cannot be interpolated")
     if x.rank == 4 and set(taps) <= {2, 3} and not x.constant:
@@ -128,7 +129,7 @@ def resize(b: Builder, x: Value, taps: Mapping[int, ResizeTaps]) -> Value:
 
 
 def _operator(x: Value, rows: ResizeTaps, columns: ResizeTaps) -> tuple[type[Op], dict[str, Any]] | None:
-    """The operator that makes images so, if there is one, and its options."""
+    """The resize operator that is equal to these taps and its options; None where there is none."""
     copies = rows.picks and columns.picks
     kind = ResizeNearest if copies else ResizeBilinear
     for corners, half in ((False, False), (False, True), (True, False)):
@@ -161,7 +162,7 @@ def _by_operator(b: Builder, x: Value, kind: type[Op], options: dict[str, Any]) 
 
 
 def _along(b: Builder, x: Value, axis: int, taps: ResizeTaps) -> Value:
-    """New elements along one axis: copies, or weighted sums of copies; a product with a matrix where that is less."""
+    """Resampling along one axis: copies, or weighted sums of copies; a matrix product where that is cheaper."""
     if taps.at.shape[1] > MOST_TAPS:
         whole = np.zeros((x.shape[axis], len(taps.at)))
         np.add.at(whole, (taps.at, np.arange(len(taps.at))[:, None]), taps.weights)

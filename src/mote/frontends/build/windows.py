@@ -1,5 +1,5 @@
-"""Operators with a window over sequences, images or volumes, whose channels the file has on axis 1: convolutions and
-pooling. Sequences are images of one row."""
+"""Convolutions and pooling over sequences, images or volumes, whose channels the file has on axis 1. Sequences are
+images of one row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mote.ops.windows.pool import AveragePool, MaxPool, Pool
 from mote.ops.windows.transpose_conv import TransposeConv
 
 Pads = Sequence[tuple[int, int]]
-"""Elements before and after, for each axis of the window."""
+"""Padding before and after, for each axis of the window."""
 
 
 def window(
@@ -36,7 +36,7 @@ def window(
     pads: Pads | None = None,
     dilations: Sequence[int] | None = None,
 ) -> list[Axis]:
-    """The axes of a window; strides and dilations are 1, paddings 0 where they are not given."""
+    """The axes of a window; strides and dilations are 1 and paddings 0 by default."""
     count = len(kernel)
     axes = []
     for k, s, d, (before, after) in zip(
@@ -49,7 +49,7 @@ def window(
 
 
 def same_pads(sizes: Sequence[int], axes: Sequence[Axis], *, upper: bool = True) -> list[Axis]:
-    """The axes padded so that there is an output for each stride; an odd element is after, or before."""
+    """The axes with SAME padding; an odd element is after, or before."""
     padded = []
     for n, axis in zip(sizes, axes, strict=True):
         total = max((-(-n // axis.stride) - 1) * axis.stride + axis.extent - n, 0)
@@ -59,7 +59,7 @@ def same_pads(sizes: Sequence[int], axes: Sequence[Axis], *, upper: bool = True)
 
 
 def _space(x: Value, axes: Sequence[Axis]) -> tuple[int, ...]:
-    """How large the image is, which must have as many axes as the window."""
+    """The spatial sizes of an image, which must have as many axes as the window."""
     if x.rank != len(axes) + 2 or not 1 <= len(axes) <= 3:
         raise UnsupportedNodeError(f"a window of {len(axes)} axes does not fit a value of the shape {x.shape}")
     for n, axis in zip(x.shape[2:], axes, strict=True):
@@ -69,12 +69,12 @@ def _space(x: Value, axes: Sequence[Axis]) -> tuple[int, ...]:
 
 
 def _stored_axes(x: Value) -> list[list[int]]:
-    """What is stored: the images, their rows (one where it is a sequence), columns and channels."""
+    """The stored axes: batch, rows (one for a sequence), columns and channels."""
     return [[0], [], [2], [1]] if x.rank == 3 else [[0], *([a] for a in range(2, x.rank)), [1]]
 
 
 def _image(b: Builder, made: int, x: Value, channels: Sequence[Atom], space: Sequence[int]) -> Value:
-    """A tensor of images with channels last as the value that it is in the file."""
+    """A channels-last image tensor as a value of the file."""
     shape = (x.shape[0], prod(atom.size for atom in channels), *space)
     atoms = [Atom(0, 0, x.shape[0]), *(Atom(a, 0, n) for a, n in enumerate(space, 2)), *channels]
     return b.value(made, shape, atoms)
@@ -89,7 +89,7 @@ def conv(
     groups: int = 1,
     codes: Codes | None = None,
 ) -> Value:
-    """A convolution with [outputs, inputs of a group, *kernel] weights, which are integers where there are codes."""
+    """A convolution with [outputs, inputs of a group, *kernel] weights, which are quantized where there are codes."""
     space = _space(x, axes)
     outputs, depth = weights.shape[:2]
     if x.shape[1] != depth * groups or outputs % groups:
@@ -130,7 +130,7 @@ def conv(
 
 
 def _ungrouped(weights: Array, groups: int) -> Array:
-    """The weights of all inputs for each output, zero for those of other groups."""
+    """Dense weights of a grouped convolution, with zeros for the inputs of other groups."""
     outputs, depth, *kernel = weights.shape
     if groups == 1:
         return weights
@@ -161,8 +161,8 @@ def conv_transpose(
     more: Sequence[int] | None = None,
     groups: int = 1,
 ) -> Value:
-    """The gradient of a convolution with [inputs, outputs of a group, *kernel] weights: windows lie over the output.
-    `more`: elements that the output has at the end of each axis beyond what the windows make."""
+    """A transposed convolution with [inputs, outputs of a group, *kernel] weights. `more`: output padding at the end of
+    each axis."""
     more = more or [0] * len(axes)
     depth, share = weights.shape[:2]
     if x.rank != len(axes) + 2 or x.shape[1] != depth or depth % groups:
@@ -196,7 +196,7 @@ def conv_transpose(
 
 
 def _dilated(weights: Array, axes: Sequence[Axis]) -> Array:
-    """Weights with zeros between the taps."""
+    """Dilated weights, with explicit zeros between the taps."""
     whole = np.zeros((*weights.shape[:2], *(axis.extent for axis in axes)), weights.dtype)
     whole[(slice(None), slice(None), *(slice(None, None, axis.dilation) for axis in axes))] = weights
     return whole
@@ -244,7 +244,7 @@ def _spread(
 
 
 def _with_zeros(b: Builder, x: Value, axes: Sequence[Axis]) -> Value:
-    """An image with as many zeros behind each of its elements as a stride passes over, but the last ones."""
+    """An image with stride - 1 zeros after each element but the last."""
     pairs = [n for size in x.shape[2:] for n in (size, 1)]
     none = [(0, 0)] * 2
     paddings = [*none, *(p for axis in axes for p in ((0, 0), (0, axis.stride - 1)))]
@@ -256,8 +256,7 @@ def _with_zeros(b: Builder, x: Value, axes: Sequence[Axis]) -> Value:
 
 
 def ceiled(x: Value, axes: Sequence[Axis], ceil: bool) -> list[Axis]:
-    """The axes of pooling with as many outputs as files count: with `ceil` also of windows that go beyond the end, but
-    not of those that begin there."""
+    """The axes of pooling with `ceil_mode`: windows may go beyond the end, but do not start there."""
     ceiled_axes = []
     for n, axis in zip(_space(x, axes), axes, strict=True):
         if ceil:
@@ -270,12 +269,13 @@ def ceiled(x: Value, axes: Sequence[Axis], ceil: bool) -> list[Axis]:
 
 
 def max_pool(b: Builder, x: Value, axes: Sequence[Axis], *, ceil: bool = False) -> Value:
-    """The largest element of each window."""
+    """Max pooling."""
     return _pool(b, MaxPool, x, ceiled(x, axes, ceil))
 
 
 def average_pool(b: Builder, x: Value, axes: Sequence[Axis], *, ceil: bool = False, include_pad: bool = False) -> Value:
-    """The mean of each window: of the elements inside, or of padding too (but not of what lies behind it)."""
+    """Average pooling: over the elements inside, or with explicit padding counted too (but not what `ceil_mode`
+    adds)."""
     whole = ceiled(x, axes, ceil)
     if include_pad and any(axis.before or axis.after for axis in axes):
         x = moves.pad(b, x, [(0, 0), (0, 0), *((axis.before, axis.after) for axis in axes)])
@@ -285,7 +285,7 @@ def average_pool(b: Builder, x: Value, axes: Sequence[Axis], *, ceil: bool = Fal
 
 
 def lp_pool(b: Builder, x: Value, axes: Sequence[Axis], order: int = 2, *, ceil: bool = False) -> Value:
-    """The length of each window as a vector, of the given order."""
+    """Lp pooling: the p-norm of each window."""
     raised = _raised(b, x, order)
     whole = ceiled(x, axes, ceil)
     average = _pool(b, AveragePool, raised, whole)
@@ -307,7 +307,7 @@ def _root(b: Builder, x: Value, order: int) -> Value:
 
 
 def _counts(x: Value, axes: Sequence[Axis]) -> Array:
-    """How many elements of each window are inside."""
+    """The number of elements inside of each window."""
     counts: Array = np.ones((), np.float32)
     for n, axis in zip(x.shape[2:], axes, strict=True):
         counts = np.multiply.outer(counts, (axis.positions(n) >= 0).sum(axis=1).astype(np.float32))
@@ -315,7 +315,7 @@ def _counts(x: Value, axes: Sequence[Axis]) -> Array:
 
 
 def _pool(b: Builder, kind: type[Pool], x: Value, axes: Sequence[Axis]) -> Value:
-    """Axes with a dilation, and those of volumes before the last two, are taken one by one."""
+    """Pooling; axes with a dilation, and those of volumes before the last two, are reduced one by one."""
     space = _space(x, axes)
     single = [i for i, axis in enumerate(axes) if axis.dilation > 1 or i < len(axes) - 2]
     for i in single:
@@ -333,7 +333,7 @@ def _pool(b: Builder, kind: type[Pool], x: Value, axes: Sequence[Axis]) -> Value
 
 
 def pool_2d(b: Builder, kind: type[WindowOp], x: Value, axes: Sequence[Axis], **attributes: Any) -> Value:
-    """Pooling of images, or of sequences."""
+    """2-D pooling of images, or of sequences."""
     source, stored = b.loosely(x, _stored_axes(x), (1,))
     inner = [axis.inner(n) for axis, n in zip(axes, x.shape[2:], strict=True)]
     new = [axis.size(n) for axis, n in zip(inner, x.shape[2:], strict=True)]
@@ -345,7 +345,7 @@ def pool_2d(b: Builder, kind: type[WindowOp], x: Value, axes: Sequence[Axis], **
 
 
 def _pooled_along(b: Builder, kind: type[Pool], x: Value, axis: int, window: Axis) -> Value:
-    """Pooling along one axis as operators on the elements of slices, one for each tap."""
+    """Pooling along one axis as element-wise operators on strided slices, one for each tap."""
     size = x.shape[axis]
     count = window.size(size)
     largest = kind is MaxPool
@@ -377,12 +377,12 @@ def global_lp_pool(b: Builder, x: Value, order: int = 2) -> Value:
 
 
 def adaptive_windows(size: int, count: int) -> list[tuple[int, int]]:
-    """Where the windows of adaptive pooling begin and end, `count` of them over `size` elements."""
+    """Begin and end of the `count` windows of adaptive pooling over `size` elements."""
     return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
 
 
 def adaptive_pool(b: Builder, x: Value, sizes: Sequence[int], *, largest: bool = False) -> Value:
-    """Pooling to a given size, with windows that are as even as can be: averages, or the largest elements."""
+    """Adaptive pooling to a given size: average or max."""
     whole = reductions.maximum if largest else reductions.mean
     for axis, count in enumerate(sizes, 2):
         size = x.shape[axis]
@@ -400,7 +400,7 @@ def adaptive_pool(b: Builder, x: Value, sizes: Sequence[int], *, largest: bool =
 
 
 def _evenly(b: Builder, x: Value, axis: int, count: int, largest: bool) -> Value:
-    """Pooling along an axis whose windows do not overlap."""
+    """Adaptive pooling along an axis whose windows do not overlap."""
     if count == 1:
         return (reductions.maximum if largest else reductions.mean)(b, x, [axis], True)
     taps = x.shape[axis] // count

@@ -22,12 +22,12 @@ def linear(b: Builder, x: Value) -> Value:
 
 
 def soft_shrink(b: Builder, x: Value, threshold: float = 0.5) -> Value:
-    """Nearer to zero by the threshold, and zero where it is nearer than that."""
+    """Soft shrinkage: x moved towards zero by the threshold."""
     return e.sub(b, x, e.clip(b, x, -threshold, threshold))
 
 
 def hard_shrink(b: Builder, x: Value, threshold: float = 0.5) -> Value:
-    """Zero where it is nearer to it than the threshold."""
+    """Hard shrinkage: zero where |x| is at most the threshold."""
     far = e.greater(b, e.abs_(b, x), e.scalar(b, threshold))
     return e.where(b, far, x, e.scalar(b, 0))
 
@@ -61,7 +61,7 @@ def log_sigmoid(b: Builder, x: Value) -> Value:
 
 
 def glu(b: Builder, x: Value, axis: int = -1) -> Value:
-    """One half of the channels, each times the sigmoid of one of the other half."""
+    """Gated linear unit: one half of the channels times the sigmoid of the other half."""
     half, rest = divmod(x.shape[x.axis(axis)], 2)
     if rest:
         raise UnsupportedNodeError(f"glu needs an even number of channels, not {x.shape[x.axis(axis)]}")
@@ -70,7 +70,7 @@ def glu(b: Builder, x: Value, axis: int = -1) -> Value:
 
 
 def relu(b: Builder, x: Value, slope: float = 0.0, most: float | None = None, threshold: float = 0.0) -> Value:
-    """x above the threshold, but no more than `most`; below it a line that meets zero there."""
+    """ReLU with a negative slope, a threshold and a maximum."""
     above = e.clip(b, x, 0, most) if threshold == 0 else e.thresholded_relu(b, x, threshold)
     if threshold != 0 and most is not None:
         above = e.clip(b, above, 0, most)
@@ -116,11 +116,11 @@ FUNCTIONS: Mapping[str, Function] = {
 }
 
 KERAS2_HARD_SIGMOID = "keras2_hard_sigmoid"
-"""What Mote calls the function that has the name hard_sigmoid in Keras 2: its slope is 0.2, and 1/6 in Keras 3."""
+"""Name of Keras 2's hard_sigmoid, whose slope is 0.2; in Keras 3 it is 1/6."""
 
 
 def named(name: Any) -> Function:
-    """The function of a name; None is none."""
+    """The activation of a name; None for the identity."""
     if name is None:
         return linear
     if name == KERAS2_HARD_SIGMOID:
@@ -131,7 +131,7 @@ def named(name: Any) -> Function:
 
 
 def shown(name: Any) -> str:
-    """What a function is called that the file does not give by its name alone."""
+    """The name of a serialized activation in messages."""
     if isinstance(name, Mapping):
         inside = name.get("config")
         return str(inside if isinstance(inside, str) else name.get("class_name"))

@@ -23,21 +23,21 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 NETWORK, LAYERS = "model_config", "model_weights"
 """The attribute and the group of an HDF5 file that hold the network and its weights."""
 MOST_CONFIG = 1 << 26
-"""Bytes of the network's description."""
+"""Size limit of the network's description, in bytes."""
 MOST_WEIGHTS = 1 << 30
-"""Bytes of the weights, as they are stored and when they are unpacked."""
+"""Size limit of the weights, compressed and uncompressed, in bytes."""
 MOST_OBJECTS = 1 << 16
-"""Groups and arrays among the weights."""
+"""Limit of groups and arrays among the weights."""
 MOST_TEXT = 1 << 31
-"""Bytes that the texts of an attribute can have together."""
+"""Size limit of all strings of an attribute, in bytes."""
 HEAP = b"GCOL"
-"""How collections of data of variable length begin, with their size 8 bytes later."""
+"""Signature of an HDF5 global heap collection; its size follows 8 bytes later."""
 SAVE = "save the model again: model.save('model.keras')"
 WHOLE = "build the model in Python, model.load_weights('weights.h5'), and save all of it: model.save('model.keras')"
 
 
 class DamagedArchiveError(MoteError):
-    """A file that does not say what it should."""
+    """A malformed file."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the file is damaged ({reason})", remedy=f"{SAVE}, or fetch the file again")
@@ -49,7 +49,7 @@ Stored = Sequence[tuple[str, Array]]
 
 @dataclass(frozen=True)
 class Archive:
-    """What is in a file: the network, the version of Keras, and all weights by their paths; of an HDF5 file by the
+    """The content of a file: the network, the version of Keras, and all weights by their paths; of an HDF5 file by the
     names of the layers of the outermost network."""
 
     config: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Archive:
 
 
 def opened(data: bytes) -> Archive:
-    """Read a file; neither what it packs nor what it names may be more than is good for this computer."""
+    """Open a file, within limits of its uncompressed size and of the number of its objects."""
     if data.startswith(HDF5):
         return _opened_hdf5(data)
     try:
@@ -79,7 +79,7 @@ def opened(data: bytes) -> Archive:
 
 
 def _member(archive: ZipFile, name: str, most: int) -> bytes:
-    """The contents of a file of the archive, of which no more is unpacked than there may be."""
+    """The uncompressed content of a member of the archive, up to its size limit."""
     if name not in archive.namelist():
         raise DamagedArchiveError(f"there is no {name}")
     with archive.open(name) as file:
@@ -106,7 +106,7 @@ def _weights(data: bytes) -> dict[str, Array]:
 
 @contextmanager
 def _hdf5(data: bytes, what: str = "") -> Iterator[tuple[Any, Any]]:
-    """The package h5py and an open file; whatever HDF5 finds wrong with it is damage."""
+    """The package h5py and an open file; errors of HDF5 are reported as a damaged file."""
     h5py = require("h5py", extra="keras", what="Keras models")
     try:
         with h5py.File(BytesIO(data), "r") as file:
@@ -154,7 +154,7 @@ def _stored(group: Any, layer: str, arrays: Mapping[str, Array], heap: int) -> S
 
 
 def _texts(group: Any, name: str, heap: int) -> list[str]:
-    """An attribute of several texts, which Keras splits into numbered ones where it is long."""
+    """An attribute with several strings, which Keras splits into numbered attributes where it is long."""
     if name in group.attrs:
         return _decoded(group, name, heap)
     texts, part = [], 0
@@ -172,7 +172,7 @@ def _text(group: Any, name: str, heap: int) -> str:
 
 
 def _largest_heap(data: bytes) -> int:
-    """The size of the largest collection of data of variable length in a file: no text of it is longer."""
+    """The size of the largest global heap collection of a file, which bounds the length of its strings."""
     largest, at = 0, data.find(HEAP)
     while at >= 0:
         largest = max(largest, min(int.from_bytes(data[at + 8 : at + 16], "little"), len(data)))
@@ -181,8 +181,8 @@ def _largest_heap(data: bytes) -> int:
 
 
 def _decoded(group: Any, name: str, heap: int) -> list[str]:
-    """The texts of an attribute. Many of variable length may be the same bytes of the file, which would be copied for
-    each: they are counted before they are read."""
+    """The strings of an attribute. Many of variable length may refer to the same bytes of the file, which would be
+    copied for each: their sizes are checked before they are read."""
     about = group.attrs.get_id(name)
     count = int(np.prod(about.shape, dtype=np.int64))
     if about.dtype.kind not in "SO" and count:
@@ -195,8 +195,8 @@ def _decoded(group: Any, name: str, heap: int) -> list[str]:
 
 
 def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
-    """All arrays and their paths. Links to elsewhere are not followed, and nothing is read from other files. A group
-    has one path: with a second one, groups could contain themselves."""
+    """All arrays and their paths. External and soft links are not followed. A group has one path: with a second one,
+    groups could contain themselves."""
     waiting, seen, total = [("", file)], 0, 0
     groups = {h5py.h5o.get_info(file.id).addr}
     while waiting:
@@ -224,7 +224,7 @@ def _arrays(h5py: Any, file: Any) -> Iterator[tuple[str, Array]]:
 
 
 def _array(item: Any) -> Array:
-    """An array; of numbers that NumPy has no name for, which Keras marks, the float32 ones."""
+    """An array; bfloat16, which NumPy lacks and Keras marks, is converted to float32."""
     array: Array = np.asarray(item[()])
     if item.attrs.get("dtype") == "bfloat16" and array.dtype.itemsize == 2:
         return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)

@@ -1,4 +1,4 @@
-"""A call of a layer, as parsers of layers see it."""
+"""A call of a layer, as the parsers of layers see it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ CHANNELS_LAST, CHANNELS_FIRST = "channels_last", "channels_first"
 
 @dataclass(frozen=True)
 class LayerCall:
-    """A layer and what it is called with: values where the network has tensors, else what the file says."""
+    """A layer and its arguments: values in place of tensors, anything else as in the file."""
 
     b: Builder
     layer: LayerConfig
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
     apply: Callable[[LayerConfig, Sequence[Any], Mapping[str, Any]], Results]
-    """Calls another layer, which is inside of this one."""
+    """Calls a layer that is inside of this one."""
     masks: MutableMapping[Value, Value] = field(default_factory=dict)
-    """Which steps of sequences count, of values whose steps do not all: booleans [batch, steps]."""
+    """Masks of values with masked steps: booleans [batch, steps]."""
     made: dict[Value, Value] = field(default_factory=dict)
-    """Masks that the layer itself gives to its results."""
+    """Masks that the layer itself computes for its results."""
     codes: MutableMapping[int, tuple[Shape, Callable[[Quantization], Value]]] = field(default_factory=dict)
-    """How products would be made with integers, by the tensors that hold them: their shapes, and what makes codes."""
+    """Integer versions of products, by the tensors that hold them: their shapes, and functions that build them
+    quantized."""
 
     @property
     def values(self) -> list[Value]:
-        """The values of its first argument, which may be a list of them."""
+        """The values of the first argument, which may be a list."""
         values = list(flat(self.args[0] if self.args else None))
         if not values:
             raise UnsupportedNodeError("it is called with no tensor")
@@ -44,26 +45,26 @@ class LayerCall:
 
     @property
     def x(self) -> Value:
-        """Its only value."""
+        """The only input value."""
         inputs = self.values
         if len(inputs) != 1:
             raise UnsupportedNodeError(f"it is called with {len(inputs)} tensors, not one")
         return inputs[0]
 
     def argument(self, name: str, position: int, default: Any = None) -> Any:
-        """What it is called with, by position or by name."""
+        """An argument by position or by name."""
         return self.args[position] if position < len(self.args) else self.kwargs.get(name, default)
 
     def weight(self, number: int | str, shape: Sequence[int | None], what: str) -> Array:
         return self.layer.weight(number, shape, what)
 
     def bias(self, number: int, channels: int) -> Array | None:
-        """The bias, where it has one."""
+        """The bias, if the layer has one."""
         return self.weight(number, (channels,), "bias") if self.layer.flag("use_bias", True) else None
 
     @property
     def mask(self) -> Value | None:
-        """Which steps of its first value count: as the call says, or as the value has it; None where all do."""
+        """The mask of the first value: from the call, or from the value; None where no step is masked."""
         given = self.kwargs.get("mask")
         mask = next(flat(given), None) if given is not None else self.masks.get(self.values[0])
         if given is not None and mask is None:
@@ -71,7 +72,7 @@ class LayerCall:
         return mask
 
     def refuse_mask(self) -> None:
-        """For layers that compute something else where steps are masked, in a way that is not supported."""
+        """Refuse masked inputs, for layers that would use a mask in an unsupported way."""
         if self.mask is not None:
             raise UnsupportedNodeError("a mask of its sequence is not supported (Masking, Embedding with mask_zero)")
 
@@ -81,7 +82,7 @@ class LayerCall:
 
 
 def only(results: Results) -> Value:
-    """The value of a layer that gives one."""
+    """The value of a layer with a single result."""
     if isinstance(results, Value):
         return results
     if len(results) != 1:
@@ -90,7 +91,7 @@ def only(results: Results) -> Value:
 
 
 def flat(given: Any) -> Iterator[Value]:
-    """All values in an argument, in order."""
+    """All values in a nested argument, in order."""
     if isinstance(given, Value):
         yield given
     elif isinstance(given, Mapping):
@@ -102,7 +103,7 @@ def flat(given: Any) -> Iterator[Value]:
 
 
 def channels_second(b: Builder, x: Value, first: bool) -> Value:
-    """An image (or a sequence, or a volume) with its channels on axis 1, where it may have them already."""
+    """An image (or a sequence, or a volume) with its channels on axis 1, unless they are there already."""
     return x if first or x.rank < 3 else moves.transpose(b, x, (0, x.rank - 1, *range(1, x.rank - 1)))
 
 

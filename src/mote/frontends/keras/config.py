@@ -1,4 +1,4 @@
-"""What a `.keras` file says about a layer, with errors where it does not say what it should."""
+"""The description of a layer in a `.keras` file, with errors where it is malformed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MISSING = object()
 NETWORKS = {"Functional", "Model", "Sequential"}
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
-"""Layers whose class has another name than the one that users know it by; weights have that of the class."""
+"""Layers whose class has another name than the public one; weights are stored under the class name."""
 OPERATIONS = "keras.src.ops"
-"""The modules of functions that are not layers: they have no weights."""
+"""Modules of functions that are not layers: they have no weights."""
 
 
 @dataclass(frozen=True)
 class LayerConfig:
-    """A layer, or a network, as the file describes it: its class, its options, and the weights that lie at its path."""
+    """A layer, or a network, as described by the file: its class, its options, and the weights at its path."""
 
     said: Mapping[str, Any]
     weights: Mapping[str, Array]
@@ -55,7 +55,7 @@ class LayerConfig:
 
     @property
     def is_own(self) -> bool:
-        """Whether Keras itself has it."""
+        """Whether it is a class of Keras itself."""
         registered = self.said.get("registered_name")
         foreign = isinstance(registered, str) and ">" in registered and not registered.startswith("keras")
         return self.module.partition(".")[0] == "keras" and not foreign
@@ -70,7 +70,7 @@ class LayerConfig:
         return _integer(self.get(option, default), f"{option} of '{self.name}'")
 
     def integers(self, option: str, count: int, default: Any = MISSING) -> Shape:
-        """Whole numbers, one for each of some axes; one stands for all."""
+        """Integers, one for each of some axes; a single one applies to all."""
         value = self.get(option, default)
         if not isinstance(value, list | tuple):
             value = [value] * count
@@ -80,7 +80,7 @@ class LayerConfig:
         return numbers
 
     def list_of_integers(self, option: str) -> Shape:
-        """Whole numbers, of which one alone may stand without a list."""
+        """A list of integers; a single one need not be in a list."""
         value = self.get(option)
         value = value if isinstance(value, list | tuple) else [value]
         return tuple(_integer(n, f"{option} of '{self.name}'") for n in value)
@@ -103,12 +103,12 @@ class LayerConfig:
         return _text(self.get(option, default), f"{option} of '{self.name}'")
 
     def child(self, attribute: str, said: Any) -> LayerConfig:
-        """A layer inside of it, which it has under a name."""
+        """A layer inside of this one, stored under a name."""
         told = _mapping(said, f"the {attribute} of '{self.name}'")
         return LayerConfig(told, self.weights, f"{self.path}{attribute}/")
 
     def children(self, attribute: str = "layers") -> list[LayerConfig]:
-        """The layers of a network, say: weights lie under the names of their classes, which are counted."""
+        """The layers of a network: weights are stored under class names with a counter."""
         said = self.get(attribute)
         if not isinstance(said, Sequence) or isinstance(said, str):
             raise DamagedArchiveError(f"the {attribute} of '{self.name}' are no list")
@@ -123,7 +123,7 @@ class LayerConfig:
         return layers
 
     def weight(self, number: int | str, shape: Sequence[int | None], what: str) -> Array:
-        """A weight of its own, by its number, of a shape that is known but for some sizes."""
+        """A weight by its number; its shape is checked but for unknown sizes."""
         path = f"{self.path}vars/{number}"
         if path not in self.weights:
             raise DamagedArchiveError(f"the {what} of '{self.name}' is missing: there is no {path}")
@@ -138,7 +138,7 @@ class LayerConfig:
         return array
 
     def check_type(self) -> str:
-        """Refuse types that Mote does not compute; what is odd about others."""
+        """Refuse layers that Keras itself quantized; returns the name of the compute type."""
         policy = self.options.get("dtype")
         told = policy if isinstance(policy, Mapping) else {"config": {"name": policy}}
         kind = str(told.get("class_name", ""))
@@ -152,7 +152,7 @@ class LayerConfig:
 
 
 def snake_case(name: str) -> str:
-    """How Keras calls the weights of a class."""
+    """The snake-case name under which Keras stores weights of a class."""
     plain = re.sub(r"\W+", "", name)
     words = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", plain)
     return re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()

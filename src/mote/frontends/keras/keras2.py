@@ -1,4 +1,4 @@
-"""Models of Keras 2 (`tf.keras`) as Keras 3 would describe them: calls of layers, options that have other names or
+"""Models of Keras 2 (`tf.keras`) converted to the description of Keras 3: calls of layers, options with other names or
 defaults, and the paths of weights."""
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from mote.graph.tensor import Array
 
 TENSOR = "__keras_tensor__"
 CONSTANT = "_CONSTANT_VALUE"
-"""What stands in place of the name of a layer where an operand is a constant."""
+"""Placeholder for the layer name where an operand is a constant."""
 KNOWN = {*LAYERS, *NETWORKS, *CELLS, "InputLayer", "StackedRNNCells", "Lambda"}
-"""Classes that are Keras's own, where a file does not say whose they are."""
+"""Keras's own classes, where a file does not name their module."""
 UNREAD = {
     *("CuDNNGRU", "CuDNNLSTM", "DenseFeatures", "Hashing", "IntegerLookup", "LocallyConnected1D"),
     *("QAdaptiveActivation", "QAveragePooling2D", "QConv2DTranspose", "QGlobalAveragePooling2D", "QGRU", "QLSTM"),
     *("QSeparableConv1D", "QSeparableConv2D", "QSimpleRNN"),
     *("LocallyConnected2D", "StringLookup", "TextVectorization", "ClassMethod", "InstanceMethod", "InstanceProperty"),
 }
-"""Classes of Keras 2 and QKeras that are not supported."""
+"""Unsupported classes of Keras 2 and QKeras."""
 INSIDE = ("layer", "backward_layer", "cell")
 """Options that hold a layer."""
 ACTIVATIONS = ("activation", "recurrent_activation")
 CONTAINERS = {"_layer_checkpoint_dependencies": "layers"}
-"""Groups of weights that were called otherwise in the first `.keras` files."""
+"""Groups of weights with other names in the first `.keras` files."""
 PROJECTIONS = {
     "query": "query_dense",
     "key": "key_dense",
@@ -72,7 +72,7 @@ def _renamed(path: str) -> str:
 
 
 def _plain(said: Any) -> Any:
-    """JSON without the classes that Keras 2 wraps tuples and shapes in."""
+    """JSON without the wrappers of Keras 2 around tuples and shapes."""
     if isinstance(said, list):
         return [_plain(part) for part in said]
     if not isinstance(said, Mapping):
@@ -83,7 +83,7 @@ def _plain(said: Any) -> Any:
 
 
 def _network(said: Any, older: bool, depth: int) -> dict[str, Any]:
-    """A network, whose layers are a list in Sequential models of the first versions."""
+    """A network, whose layers are a plain list in Sequential models of the first versions."""
     limits.check_bodies(0, depth)
     made = _layer(said, older, depth)
     options = made["config"]
@@ -108,7 +108,7 @@ def _is_network(said: Any) -> bool:
 
 
 def _kind(said: Mapping[str, Any]) -> str:
-    """The name of a class; nothing where it is no text."""
+    """The class name; empty where it is not a string."""
     name = said.get("class_name")
     return name if isinstance(name, str) else ""
 
@@ -135,8 +135,8 @@ def _layer(said: Any, older: bool, depth: int) -> dict[str, Any]:
 
 
 def _is_operation(said: Mapping[str, Any]) -> bool:
-    """Whether an HDF5 file of Keras 3, which does not say so, has a function: one of two operands is not called with a
-    list, as the layer of the same name is."""
+    """Whether an HDF5 file of Keras 3, which does not record it, has a function: one with two operands is not called
+    with a list, as the layer of that name is."""
     nodes = said.get("inbound_nodes")
     node = nodes[0] if isinstance(nodes, list) and nodes else None
     args = node.get("args") if isinstance(node, Mapping) else None
@@ -147,7 +147,7 @@ def _is_operation(said: Mapping[str, Any]) -> bool:
 
 
 def _options(kind: str, options: Mapping[str, Any], older: bool, depth: int) -> dict[str, Any]:
-    """The options of a layer under the names, and with the defaults, of Keras 3."""
+    """The options of a layer with the names and defaults of Keras 3."""
     made = dict(options)
     for option in INSIDE:
         if isinstance(made.get(option), Mapping):
@@ -179,7 +179,7 @@ def _options(kind: str, options: Mapping[str, Any], older: bool, depth: int) -> 
 
 
 def _activation(said: Any, depth: int) -> Any:
-    """A function by its name, or a layer."""
+    """An activation by its name, or a layer."""
     if isinstance(said, Mapping):
         inside = said.get("config")
         if isinstance(inside, str):
@@ -193,7 +193,7 @@ def _activation(said: Any, depth: int) -> Any:
 
 
 def _skipped(layers: Sequence[Mapping[str, Any]], options: Any) -> set[str]:
-    """The networks inside whose first call is the one that made them: calls of the network around them count from 1."""
+    """Nested networks whose first call is the one that created them: in the outer network their calls count from 1."""
     networks = {str(layer.get("name") or _name(layer)) for layer in layers if _kind(layer) in NETWORKS}
     ends = options.get("output_layers") if isinstance(options, Mapping) else None
     least: dict[str, int] = {}
@@ -204,7 +204,7 @@ def _skipped(layers: Sequence[Mapping[str, Any]], options: Any) -> set[str]:
 
 
 def _lists(said: Any) -> Iterator[list[Any]]:
-    """All lists in a part of the network."""
+    """All lists in a nested part of the network."""
     waiting = [said]
     while waiting:
         part = waiting.pop()
@@ -216,20 +216,20 @@ def _lists(said: Any) -> Iterator[list[Any]]:
 
 
 def _names_tensor(said: Any, names: Collection[str]) -> bool:
-    """Whether a list is a result of a layer: its name, the number of the call and that of the result."""
+    """Whether a list refers to a layer's result: layer name, call index and output index."""
     is_tensor = isinstance(said, list) and len(said) in (3, 4) and isinstance(said[0], str) and said[0] in names
     return is_tensor and all(isinstance(n, int) and not isinstance(n, bool) for n in said[1:3])
 
 
 def _shifted(said: Any, skipped: Collection[str]) -> Any:
-    """The inputs or outputs of a network with calls counted from 0."""
+    """The inputs or outputs of a network with call indices counted from 0."""
     if _names_tensor(said, skipped):
         return [said[0], said[1] - 1, said[2]]
     return [_shifted(part, skipped) for part in said] if isinstance(said, list) else said
 
 
 def _node(node: Any, names: Collection[str], skipped: Collection[str]) -> Any:
-    """A call as Keras 3 describes it: the options of a call of Keras 2 are those of its first tensor."""
+    """A call as Keras 3 describes it: in Keras 2 its keyword arguments are stored with its first tensor."""
     if isinstance(node, Mapping) and "args" in node:
         return node
     kwargs: dict[str, Any] = {}
@@ -271,13 +271,13 @@ def _tensor(said: Sequence[Any], skipped: Collection[str]) -> dict[str, Any]:
 
 
 def _placed(network: LayerConfig, layers: Mapping[str, Stored]) -> Iterator[tuple[str, Array]]:
-    """The weights of a network's layers by the paths that they have in a `.keras` file."""
+    """The weights of a network's layers, under the paths of a `.keras` file."""
     for layer in network.children():
         yield from _of_layer(layer, layers.get(layer.name, ()))
 
 
 def _of_layer(layer: LayerConfig, stored: Stored) -> Iterator[tuple[str, Array]]:
-    """The weights of a layer, which are in the order of its parts."""
+    """The weights of a layer, in the order of its sublayers."""
     if layer.kind in NETWORKS and "layers" in layer.options:
         yield from _of_network(layer, stored)
     elif layer.kind == "Bidirectional":
@@ -303,7 +303,7 @@ def _numbered(path: str, stored: Stored) -> Iterator[tuple[str, Array]]:
 
 
 def _of_cells(cell: LayerConfig, stored: Stored) -> Iterator[tuple[str, Array]]:
-    """Cells one after another: each has a kernel, a recurrent kernel and perhaps a bias."""
+    """The weights of consecutive cells: each has a kernel, a recurrent kernel and perhaps a bias."""
     for one in cell.children("cells") if cell.kind == "StackedRNNCells" else [cell]:
         count = 3 if one.flag("use_bias", True) else 2
         yield from _numbered(one.path, stored[:count])
@@ -311,7 +311,7 @@ def _of_cells(cell: LayerConfig, stored: Stored) -> Iterator[tuple[str, Array]]:
 
 
 def _of_network(network: LayerConfig, stored: Stored) -> Iterator[tuple[str, Array]]:
-    """The weights of a network that is a layer: all trainable ones come first, and only names say whose they are."""
+    """The weights of a nested network: all trainable ones come first, and only their names tell the layer."""
     leaves = list(_leaves(network, ()))
     own: dict[int, list[tuple[str, Array]]] = {}
     for name, value in stored:
@@ -329,7 +329,7 @@ def _of_network(network: LayerConfig, stored: Stored) -> Iterator[tuple[str, Arr
 
 
 def _leaves(network: LayerConfig, around: tuple[str, ...]) -> Iterator[tuple[LayerConfig, tuple[str, ...]]]:
-    """The layers of a network and of those inside, each with the names of the networks that it is in."""
+    """The layers of a network and of nested ones, each with the names of the networks that contain it."""
     for layer in network.children():
         if layer.kind in NETWORKS and "layers" in layer.options:
             yield from _leaves(layer, (*around, layer.name))

@@ -1,5 +1,5 @@
-"""Masks of sequences: which steps of a value count, as booleans [batch, steps]. Masking and Embedding make them, layers
-pass them on to their results or drop them, as Keras has it."""
+"""Masks of sequences: booleans [batch, steps]. Masking and Embedding create them; layers propagate or drop them as in
+Keras."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ PASSING = frozenset(
         *("TimeDistributed", "UnitNormalization", "Normalization", "Rescaling"),
     }
 )
-"""Layers whose result has the mask of what they are given."""
+"""Layers whose result has the mask of their input."""
 JOINING = frozenset({"Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract"})
-"""Layers of several values, of which all have masks or none counts."""
+"""Layers with several inputs, which propagate a mask only where all inputs have one."""
 ALL = "every_mask"
-"""The option of layers of Keras 2: a step counts where it does in every value that has a mask. In Keras 3 it does where
-it counts in any of them."""
+"""The option of Keras 2 layers: a step is unmasked where every mask has it unmasked. In Keras 3 it is so where any mask
+has."""
 
 
 def passed_on(call: LayerCall, results: Sequence[Value]) -> Mapping[int, Value]:
-    """The masks of a layer's results, by their places: its own ones, or those of what it is given."""
+    """The masks of a layer's results, by output index: its own ones, or those of its inputs."""
     layer = call.layer
     own = {i: mask for i, value in enumerate(results) if (mask := call.made.get(value)) is not None}
     if own or layer.is_operation:
@@ -52,10 +52,10 @@ def passed_on(call: LayerCall, results: Sequence[Value]) -> Mapping[int, Value]:
 
 
 def _whole(call: LayerCall, value: Value, mask: Value | None) -> Value:
-    """A mask, or one of a value of which all steps count."""
+    """A mask, or one without masked steps for a value that has none."""
     return call.b.constant(np.ones(value.shape[:2], bool)) if mask is None else mask
 
 
 def as_numbers(call: LayerCall, mask: Value, dtype: DType = DType.FLOAT32) -> Value:
-    """1 where a step counts, and 0 where it does not."""
+    """1 for unmasked steps, 0 for masked ones."""
     return e.cast(call.b, e.cast(call.b, mask, DType.BOOL), dtype)

@@ -1,4 +1,4 @@
-"""Names of a network's values: in the reader, and in Keras itself."""
+"""Names of a network's values, in the reader and in Keras itself."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def value_name(layer: str, call: int = 0, place: int = 0) -> str:
-    """A result of one of the calls of a layer: the first one has the layer's name."""
+    """The name of a result of a layer's call: the first one has the layer's name."""
     return layer + (f"#{call}" if call else "") + (f":{place}" if place else "")
 
 
 def output_names(names: Sequence[str]) -> list[str]:
-    """The names of a model's outputs, each another one, where the same value may be given several times."""
+    """Unique names of a model's outputs, where one value may be an output several times."""
     return [name if name not in names[:i] else f"{name}, output {i}" for i, name in enumerate(names)]

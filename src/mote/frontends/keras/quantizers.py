@@ -1,4 +1,4 @@
-"""The quantizers of QKeras: of weights when the model is read, and of activations when it runs."""
+"""The quantizers of QKeras: of weights at compile time, and of activations at run time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 
 EPSILON = np.float32(1e-7)
-"""What Keras adds so that nothing is divided by zero."""
+"""Epsilon that Keras adds against divisions by zero."""
 PLACES: Mapping[str, tuple[str, ...]] = {
     "binary": ("use_01", "alpha", "use_stochastic_rounding"),
     "quantized_bits": ("bits", "integer", "symmetric", "keep_negative", "alpha", "use_stochastic_rounding"),
@@ -38,16 +38,16 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "stochastic_ternary": ("alpha", "threshold", "temperature", "use_real_sigmoid", "number_of_unrolls"),
     "ternary": ("alpha", "threshold", "use_stochastic_rounding", "number_of_unrolls"),
 }
-"""The quantizers that are read, and the names of their options in the order of their arguments. Stochastic ones round
-as the others in an inference."""
+"""The supported quantizers, and the names of their options in the order of their arguments. Stochastic ones round
+deterministically in inference."""
 AUTO = ("auto", "auto_po2")
 LONGEST = 1000
-"""Characters of a quantizer that is given as a text."""
+"""Length limit of a quantizer that is given as a string."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Numbers at equal distances: `step` times the whole numbers from `low` to `high`."""
+    """A uniform quantization grid: `step` times the integers from `low` to `high`."""
 
     step: float
     low: int
@@ -55,14 +55,14 @@ class Grid:
 
     @property
     def dtype(self) -> DType | None:
-        """The type of 8 bits that has all of its whole numbers."""
+        """The 8-bit type that holds all of its integers."""
         if self.low >= -128 and self.high <= 127:
             return DType.INT8
         return DType.UINT8 if self.low >= 0 and self.high <= 255 else None
 
     @property
     def is_whole(self) -> bool:
-        """Whether its whole numbers are all those of a type of 8 bits, which codes saturate at."""
+        """Whether its integers are the full range of an 8-bit type, at which codes saturate."""
         return (self.low, self.high) in ((-128, 127), (0, 255))
 
     @property
@@ -70,12 +70,12 @@ class Grid:
         return quantized.quantization(self.step, 0, self.dtype or DType.INT8)
 
     def codes(self, b: Builder, x: Value) -> Value:
-        """The nearest number of the grid, of two the even one, as a code of 8 bits."""
+        """The nearest grid point, halves to even, as an 8-bit code."""
         within = x if self.is_whole else e.clip(b, x, self.low * self.step, self.high * self.step)
         return quantized.quantize(b, within, self.quantization, self.dtype or DType.INT8)
 
     def of(self, b: Builder, x: Value) -> Value:
-        """The nearest number of the grid."""
+        """The nearest grid point."""
         if self.dtype is not None:
             return quantized.dequantize(b, self.codes(b, x))
         steps = e.round_(b, e.scaled(b, x, 1 / self.step))
@@ -114,7 +114,7 @@ class Quantizer:
     # Constants
 
     def of_weights(self, x: Array) -> Array:
-        """Constants on the grid, in single precision as QKeras computes them."""
+        """Quantized constants, in single precision as QKeras computes them."""
         if x.dtype.kind not in "fiub" or not x.ndim or not x.size:
             raise UnsupportedNodeError(f"weights of the type {x.dtype} and the shape {x.shape} are not supported")
         with np.errstate(all="ignore"):
@@ -155,7 +155,7 @@ class Quantizer:
         return np.asarray(factor * (np.clip(np.rint(x / step), plain.low, plain.high) * step))
 
     def _bits_by_itself(self, x: Array) -> Array:
-        """With a scale for each channel, from the largest weight of it."""
+        """Weights with automatic per-channel scales, from the largest weight of each channel."""
         bits, whole = self.integer("bits", 8), np.float32(2.0 ** self.integer("integer", 0))
         axes = self._axes(x)
         x = x / whole
@@ -174,7 +174,7 @@ class Quantizer:
         return np.asarray(codes * scale * whole)
 
     def _axes(self, x: Array) -> tuple[int, ...]:
-        """All axes but that of channels."""
+        """All axes but the channel axis."""
         if x.ndim < 2:
             return (0,)
         along = self.options.get("scale_axis")
@@ -195,7 +195,7 @@ class Quantizer:
         return np.asarray(scale * codes)
 
     def _power(self, x: Array, bits: int) -> Array:
-        """The nearest power of two of numbers that are not negative."""
+        """The nearest power of two of non-negative numbers."""
         most = self.options.get("max_value")
         quadratic = bool(self.options.get("quadratic_approximation"))
         bits -= most is None or self.number("max_value", 1) > 1
@@ -214,7 +214,7 @@ class Quantizer:
 
     @property
     def grid(self) -> Grid | None:
-        """The grid that it rounds to; None where it does something else."""
+        """The grid that it rounds to; None where it is not uniform."""
         if self.name == "quantized_bits" and not isinstance(self.alpha, str):
             signed = bool(self.options.get("keep_negative", True))
             bits = self.integer("bits", 8) - signed
@@ -232,14 +232,14 @@ class Quantizer:
 
     @property
     def _bound(self) -> float | None:
-        """The bound of quantized_relu that is not one of its grid."""
+        """The upper bound of quantized_relu where it is not on its grid."""
         bound = self.options.get("relu_upper_bound")
         return (
             None if bound is None or self.options.get("is_quantized_clip", True) else self.number("relu_upper_bound", 0)
         )
 
     def of_value(self, b: Builder, x: Value) -> Value:
-        """A value on the grid."""
+        """A quantized value."""
         if isinstance(self.alpha, str):
             raise UnsupportedNodeError(
                 f"{self.name} with alpha '{self.alpha}' takes its scale from every input anew: give it a number"
@@ -253,7 +253,7 @@ class Quantizer:
 
 
 def _signs(x: Array) -> Array:
-    """1 of zero, too."""
+    """The sign, with 1 for zero."""
     signs: Array = np.where(x < 0, np.float32(-1), np.float32(1))
     return signs
 
@@ -264,7 +264,7 @@ def _power_of_two(scale: Array) -> Array:
 
 
 def _scale(alpha: str, x: Array, codes: Array, axes: tuple[int, ...] | None = None) -> Array:
-    """The factor of each channel with which codes come nearest to weights."""
+    """The per-channel scale that minimizes the error of the codes."""
     if x.ndim > 1:
         axes = tuple(range(x.ndim - 1)) if axes is None else axes
         products, squares = (np.mean(v, axis=axes, keepdims=True, dtype=np.float32) for v in (x * codes, codes * codes))
@@ -275,7 +275,7 @@ def _scale(alpha: str, x: Array, codes: Array, axes: tuple[int, ...] | None = No
 
 
 def _bits_value(q: Quantizer, b: Builder, x: Value) -> Value:
-    """quantized_bits with a factor, or of one bit."""
+    """quantized_bits with a scale, or with one bit."""
     factor = q.number("alpha", 1.0)
     grid = q.without_factor.grid
     if grid is not None:
@@ -285,7 +285,7 @@ def _bits_value(q: Quantizer, b: Builder, x: Value) -> Value:
 
 
 def _chosen(b: Builder, x: Value, high: float, low: float) -> Value:
-    """One number where a value is not negative, and another where it is."""
+    """One number for non-negative elements, and another for negative ones."""
     return e.where(b, e.greater_equal(b, x, e.scalar(b, 0)), e.scalar(b, high), e.scalar(b, low))
 
 
@@ -301,7 +301,7 @@ def _ternary_value(q: Quantizer, b: Builder, x: Value) -> Value:
 
 
 def _relu_value(q: Quantizer, b: Builder, x: Value) -> Value:
-    """quantized_relu with a slope below zero, or a bound that is not on the grid."""
+    """quantized_relu with a negative slope, or a bound that is not on the grid."""
     if q.options.get("use_sigmoid"):
         return _sigmoid_relu(q, b, x)
     slope, bits = q.number("negative_slope", 0.0), q.integer("bits", 8)
@@ -320,7 +320,7 @@ def _rounded(b: Builder, x: Value, step: float) -> Value:
 
 
 def _hard_sigmoid(b: Builder, x: Value) -> Value:
-    """QKeras's own: clipped at -1 and 1."""
+    """QKeras's hard sigmoid, clipped to [-1, 1]."""
     return e.clip(b, e.scaled(b, x, 0.5, 0.5), 0.0, 1.0)
 
 
@@ -363,11 +363,11 @@ FUNCTIONS: Mapping[str, activations.Function] = {
     "binary_sigmoid": lambda b, x: e.round_(b, _hard_sigmoid(b, x)),
     "binary_tanh": lambda b, x: e.scaled(b, e.round_(b, _hard_sigmoid(b, x)), 2.0, -1.0),
 }
-"""Functions of QKeras by their names."""
+"""QKeras's functions by name."""
 
 
 def described(said: Any) -> Quantizer | None:
-    """A quantizer as a file describes it: by its class and options, or as the call that makes it."""
+    """A quantizer as described by a file: by its class and options, or as a call expression."""
     if isinstance(said, Mapping):
         name, options = said.get("class_name"), said.get("config")
         if isinstance(name, str) and isinstance(options, Mapping):
@@ -381,7 +381,7 @@ def _known(name: str, options: Mapping[str, Any]) -> Quantizer | None:
 
 
 def _called(text: str) -> Quantizer | None:
-    """A quantizer of a text such as "quantized_bits(4, 0, alpha=1.0)", whose arguments are constants."""
+    """A quantizer from a string such as "quantized_bits(4, 0, alpha=1.0)", whose arguments are literals."""
     if len(text) > LONGEST:
         return None
     try:

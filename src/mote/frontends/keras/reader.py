@@ -1,4 +1,4 @@
-"""The network of a Keras file: layers in a row, or a graph of calls of layers, with other networks inside."""
+"""The network of a Keras file: Sequential or functional, with nested networks."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from mote.graph.types import DType
 INPUT = "InputLayer"
 REPEATED = "TimeDistributed"
 TRAINED = {*NOISE, "BatchNormalization"}
-"""Layers that compute something else in training."""
+"""Layers that behave differently in training."""
 TENSOR = "__keras_tensor__"
 MOST_NODES = limits.MOST_LAYERS
 ONE = "let a TimeDistributed network take one tensor and give one"
 FUNCTIONAL = "build the model of Keras's own layers, as a Sequential or Functional one"
 
 Key = tuple[str, int, int]
-"""A value of a network: the layer that gives it, in which of its calls, and as which of its results."""
+"""A value of a network: layer name, call index and output index."""
 
 
 def read(source: Source) -> Model:
-    """The file with its unsupported layers marked."""
+    """The model of a file, with its unsupported layers marked."""
     with naming(source.where):
         archive = modernized(opened(source.data))
         return _Reader(source, LayerConfig(archive.config, archive.weights, "")).model()
 
 
 class _StopError(Exception):
-    """Nothing is known of what comes after a layer that is not supported."""
+    """The values after an unsupported layer are unknown."""
 
 
 @dataclass
@@ -60,13 +60,13 @@ class _Reader:
     network: LayerConfig
     index: int = 0
     masks: dict[Value, Value] = field(default_factory=dict)
-    """Which steps of sequences count, of values that have masks."""
+    """Masks of values with masked steps."""
     passed: dict[Value, Value] = field(default_factory=dict)
-    """The masks of what the last layer gave."""
+    """Masks of the last layer's results."""
     codes: dict[int, tuple[Shape, Callable[[Quantization], Value]]] = field(default_factory=dict)
-    """How products would be made with integers, by the tensors that hold them."""
+    """Integer versions of products, by the tensors that hold them."""
     half: set[str] = field(default_factory=set)
-    """Types other than float32 that layers are computed in."""
+    """Compute types other than float32."""
 
     def __post_init__(self) -> None:
         self.b = Builder(self.source.where, self.source.edges, self.source.constants)
@@ -90,12 +90,12 @@ class _Reader:
         return with_numbers(self.b.finish())
 
     def _outputs(self, inputs: Sequence[Value]) -> Iterator[tuple[Value, str]]:
-        """The results of the whole network, each under a name of its own."""
+        """The outputs of the whole network, under unique names."""
         values = list(flat(self._run(self.network, inputs, "", 0)))
         yield from zip(values, output_names([value.name for value in values]), strict=True)
 
     def _input(self, layer: LayerConfig) -> Value:
-        """What the caller of the model gives."""
+        """An input of the model."""
         said = layer.options.get("batch_shape", layer.options.get("batch_input_shape"))
         if not isinstance(said, list) or not said:
             raise DamagedArchiveError(f"the input '{layer.name}' has no shape")
@@ -115,7 +115,7 @@ class _Reader:
         return self.b.input(layer.name, shape, DType(str(dtype)), channels_last=turned)
 
     def _shape(self, name: str, said: Sequence[Any]) -> Shape:
-        """The shape of an input: as the user wants it, or as the file says, for one image at a time."""
+        """The shape of an input: the user's, or the file's with a batch of 1."""
         wanted = dict(self.source.shapes).get(name)
         if wanted is not None:
             fits = len(wanted) == len(said) and all(n in (None, m) for n, m in zip(said, wanted, strict=True))
@@ -136,7 +136,7 @@ class _Reader:
         return tuple(sizes)
 
     def _run(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Any:
-        """What a network gives, in whatever lists the file has it."""
+        """The outputs of a network, nested as in the file."""
         limits.check_bodies(self.index and 1, depth)
         if network.kind == "Sequential":
             return self._in_a_row(network, given, prefix, depth)
@@ -152,7 +152,7 @@ class _Reader:
         return result
 
     def _graph(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Any:
-        """Calls in an order in which each has what it needs."""
+        """Calls in topological order."""
         layers = {layer.name: layer for layer in network.children()}
         starts = list(_keys(network.get("input_layers")))
         if len(starts) != len(given):
@@ -190,7 +190,7 @@ class _Reader:
         shape: Shape | None,
         depth: int,
     ) -> Any:
-        """The results of a layer, under its name. Of one that is not supported something that has the shape."""
+        """The results of a layer, named after it. An unsupported layer gives placeholders of its output shape."""
         if layer.kind in NETWORKS and layer.is_own:
             given = list(flat(args[0] if args else None))
             return self._named(self._run(layer, given, f"{name}/", depth + 1), name, self.masks)
@@ -210,14 +210,14 @@ class _Reader:
         return results or [self.b.placeholder(name, shape or (), DType.FLOAT32)]
 
     def _named(self, results: Any, name: str, masks: Mapping[Value, Value]) -> list[Value]:
-        """The results of a layer, or of a network inside, under its name, with their masks."""
+        """The results of a layer or nested network, named after it, with their masks."""
         values = list(flat(results))
         named = [self.b.named(value, value_name(name, place=i)) for i, value in enumerate(values)]
         self.masks |= {new: masks[value] for new, value in zip(named, values, strict=True) if value in masks}
         return named
 
     def _each_step(self, network: LayerConfig, given: Sequence[Value], prefix: str, depth: int) -> Value:
-        """What a network gives for each step of a sequence: steps are as good as images of a batch."""
+        """A nested network applied to each step of a sequence: steps are merged into the batch."""
         if len(given) != 1:
             raise MoteError(f"'{network.name}' takes one sequence, and is given {len(given)}", remedy=ONE)
         batch, steps, *inner = given[0].shape
@@ -228,7 +228,7 @@ class _Reader:
         return moves.reshape(self.b, outputs[0], (batch, steps, *outputs[0].shape[1:]))
 
     def _apply(self, layer: LayerConfig, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
-        """Make the operators of a layer, or of one inside of another."""
+        """Build the operators of a layer, or of a sublayer."""
         if kwargs.get("training") is True and layer.kind in TRAINED:
             raise UnsupportedNodeError("it is called as in training")
         parser = (OPERATIONS if layer.is_operation else LAYERS).get(layer.kind)
@@ -246,13 +246,13 @@ class _Reader:
 
 
 def _network_inside(layer: LayerConfig) -> LayerConfig | None:
-    """The network that a layer applies to each step of a sequence, if it does."""
+    """The network that TimeDistributed applies to each step; None for other layers."""
     inside = layer.child("layer", layer.get("layer"))
     return inside if inside.kind in NETWORKS and inside.is_own else None
 
 
 def _refusal(layer: LayerConfig) -> str:
-    """Why a layer cannot be compiled."""
+    """The reason why a layer cannot be compiled."""
     if layer.kind == "Lambda":
         return "a Lambda is a program in Python, which Mote never runs"
     if not (layer.is_own or layer.is_operation):
@@ -269,7 +269,7 @@ def _check_network(network: LayerConfig) -> None:
 
 
 def _inputs(network: LayerConfig) -> list[LayerConfig]:
-    """The layers that are the inputs of the whole model, in order."""
+    """The input layers of the whole model, in order."""
     children = network.children()
     if network.kind == "Sequential":
         first = children[0] if children else None
@@ -295,7 +295,7 @@ def _inputs(network: LayerConfig) -> list[LayerConfig]:
 
 
 def _channels_first(network: LayerConfig, rank: int) -> bool:
-    """Whether layers for inputs of so many axes want channels first."""
+    """Whether layers for inputs of that rank use channels_first."""
     axes = f"{rank - 2}D"
     waiting = [network]
     while waiting:
@@ -344,7 +344,7 @@ def _node(said: Any, layer: LayerConfig) -> _Node:
 
 
 def _tensors(said: Any) -> Iterator[Mapping[str, Any]]:
-    """The tensors in an argument of a call, as the file describes them."""
+    """The tensors in an argument of a call, as described by the file."""
     waiting = [said]
     while waiting:
         part = waiting.pop()
@@ -366,7 +366,7 @@ def _wanted(node: _Node) -> Iterator[Key]:
 
 
 def _shapes(nodes: Sequence[_Node]) -> Iterator[tuple[Key, Shape]]:
-    """The shapes of values, as calls that take them say."""
+    """The shapes of values, from the calls that read them."""
     for node in nodes:
         for config in _tensors([node.args, node.kwargs]):
             shape = _known(config.get("shape"))
@@ -388,7 +388,7 @@ def _is_key(said: Any) -> bool:
 
 
 def _keys(said: Any) -> Iterator[Key]:
-    """All values that a list names: of one value, of several, or of values by name."""
+    """All values in a nested list: a single one, several, or by name."""
     if _is_key(said):
         yield _key(said)
     elif isinstance(said, Mapping):
@@ -413,7 +413,7 @@ def _results(said: Any, values: Mapping[Key, Value]) -> list[Value]:
 
 
 def _filled(b: Builder, said: Any, values: Mapping[Key, Value]) -> Any:
-    """An argument of a call with values where it names tensors."""
+    """An argument of a call with values in place of tensors."""
     if isinstance(said, list):
         return [_filled(b, part, values) for part in said]
     if not isinstance(said, Mapping):

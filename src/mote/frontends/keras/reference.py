@@ -1,4 +1,4 @@
-"""What Keras computes for a model: every value of its layers, but not of those inside of networks in it."""
+"""Keras as the reference of a model: every value of its layers, but not of those inside of nested networks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 
 
 def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
-    """Keras, and what it computes of values by name from inputs by name; None where it is not installed, or cannot
-    load an older file."""
+    """The name of the reference, and a function from inputs by name to values by name; None where Keras is not
+    installed, or cannot load an older file."""
     older = opened(source.data).version.startswith("2.")
     if older and installed("tf_keras"):
         package = "tf_keras"
@@ -67,12 +67,12 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
 
 
 def _array(keras: Any, tensor: Any) -> Array:
-    """A result; those of Keras 2 are tensors of TensorFlow."""
+    """A result as an array; those of Keras 2 are TensorFlow tensors."""
     return np.asarray(tensor if not hasattr(keras, "ops") else keras.ops.convert_to_numpy(tensor))
 
 
 def _shape(source: Source, name: str, tensor: Any) -> Shape:
-    """The shape that an input has, for one sample at a time."""
+    """The shape of an input, with a batch of 1."""
     return dict(source.shapes).get(name) or tuple(1 if n is None else n for n in tensor.shape)
 
 
@@ -81,13 +81,13 @@ def _input_names(model: Any) -> list[str]:
 
 
 def _maker(tensor: Any) -> Any:
-    """The layer that gives a tensor, which Keras 3 calls an operation."""
+    """The layer that computes a tensor, which Keras 3 calls an operation."""
     history = tensor._keras_history
     return getattr(history, "operation", None) or history.layer
 
 
 def _loaded(keras: Any, data: bytes) -> Any:
-    """A file as Keras reads it; programs in it are not run."""
+    """A file loaded by Keras in safe mode: code in it is not run."""
     with temporary_folder() as folder:
         path = folder / ("model.h5" if data.startswith(HDF5) else "model.keras")
         path.write_bytes(data)
@@ -95,7 +95,7 @@ def _loaded(keras: Any, data: bytes) -> Any:
 
 
 def _values(model: Any) -> dict[str, Any]:
-    """The symbolic values of all calls of layers, by the names that the reader gives them."""
+    """The symbolic values of all calls of layers, by the reader's names for them."""
     network = getattr(model, "_functional", None) or model
     own = {id(node) for nodes in network._nodes_by_depth.values() for node in nodes}
     tensors, names = {}, {}
@@ -109,14 +109,14 @@ def _values(model: Any) -> dict[str, Any]:
 
 
 def _outputs(node: Any) -> list[Any]:
-    """The results of a call of a layer."""
+    """The outputs of a call of a layer."""
     tensors = node.output_tensors if hasattr(node, "operation") else node.outputs
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
 
 
 @contextmanager
 def _backend(package: str) -> Iterator[None]:
-    """Let Keras be loaded with what is there, if nobody has chosen."""
+    """Select an installed backend of Keras, unless the user has chosen one."""
     chosen = BACKEND in os.environ or "keras" in sys.modules
     if not chosen:
         os.environ[BACKEND] = package

@@ -12,7 +12,7 @@ from mote.graph.tensor import Array
 
 NAMES = ("classlabels_strings", "classlabels_string")
 NUMBERS = ("classlabels_int64s", "classlabels_ints")
-"""The attributes with the classes of a model."""
+"""Attributes that list the classes of a model."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Classes:
     lists: Sequence[Sequence[Any]]
 
     def numbers(self, value: Any) -> Array:
-        """A mapping for each sample is a vector in the order of the classes, a name the index of it."""
+        """A map for each sample becomes a vector in the order of the classes, a class name its index."""
         if isinstance(value, list):
             return np.array([self._ordered(row) for row in value], np.float32)
         array: Array = np.asarray(value)
@@ -36,13 +36,13 @@ class Classes:
         return [row[name] for name in self._with(row) if name in row]
 
     def _with(self, names: Any) -> list[Any]:
-        """The first list that has all of them; else they themselves, in order."""
+        """The first list that contains all of these classes; else the classes themselves, sorted."""
         wanted = set(names)
         return next((list(known) for known in self.lists if wanted <= set(known)), sorted(wanted))
 
 
 def classes_of(onnx: Any, model: Any) -> Classes:
-    """From the attributes of nodes, and from constants of strings."""
+    """Class lists from the attributes of nodes, and from string constants."""
     lists: list[list[Any]] = []
     for node in model.graph.node:
         for attribute in node.attribute:

@@ -1,5 +1,5 @@
-"""Control flow of ONNX that is known while the file is read: the branch that is taken, and loops with a fixed number of
-rounds, written out."""
+"""ONNX control flow that is resolved while the file is read: the branch that is taken, and loops with a fixed trip
+count, unrolled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BodyReader(Protocol):
     """Reads the bodies of control flow."""
 
     def body(self, graph: Any, given: Sequence[Entry], node: Node) -> list[Entry]:
-        """The outputs of a body that is given some values, computed where the node stands."""
+        """The outputs of a body for some inputs, computed at the node's position."""
         ...
 
     def value(self, entry: Entry) -> Value:
@@ -36,7 +36,7 @@ class BodyReader(Protocol):
 
 
 def if_(node: Node, bodies: BodyReader) -> list[Entry]:
-    """The branch that is taken; where that is only known at run time, both, and a choice between their results."""
+    """The branch that is taken; with a condition at run time both are computed, and their results selected."""
     then, else_ = (node.graph(name) for name in ("then_branch", "else_branch"))
     condition = node.maybe_known(0)
     if condition is not None:
@@ -46,7 +46,7 @@ def if_(node: Node, bodies: BodyReader) -> list[Entry]:
 
 
 def _chosen(node: Node, bodies: BodyReader, then: Entry, else_: Entry) -> Entry:
-    """One of two values, as the condition says at run time."""
+    """One of two values, selected by a run-time condition."""
     one, other = bodies.value(then), bodies.value(else_)
     if (one.shape, one.dtype) != (other.shape, other.dtype):
         kinds = f"{one.dtype} {one.shape} or {other.dtype} {other.shape}"
@@ -56,14 +56,14 @@ def _chosen(node: Node, bodies: BodyReader, then: Entry, else_: Entry) -> Entry:
 
 
 def there(entry: Entry) -> Entry:
-    """A value, unless it is lost."""
+    """An entry that must not be lost."""
     if entry is LOST:
         raise UnavailableError
     return entry
 
 
 def loop(node: Node, bodies: BodyReader) -> list[Entry]:
-    """Each round after the other. Whether there is one more must be known."""
+    """A Loop, unrolled. Its condition must be constant in every iteration."""
     graph = node.graph("body")
     rounds = _rounds(node)
     running: Entry = np.array(True) if not node.has(1) else node.maybe_known(1)
@@ -88,7 +88,7 @@ def loop(node: Node, bodies: BodyReader) -> list[Entry]:
 
 
 def _rounds(node: Node) -> int | None:
-    """The most rounds of a loop; None: it ends by its condition."""
+    """The trip count of a loop; None where only its condition ends it."""
     if not node.has(0):
         return None
     count = node.maybe_known(0)
@@ -98,7 +98,7 @@ def _rounds(node: Node) -> int | None:
 
 
 def scan(node: Node, bodies: BodyReader) -> list[Entry]:
-    """One round for each element along an axis of the inputs."""
+    """A Scan, unrolled: one iteration for each element along an axis of the inputs."""
     graph = node.graph("body")
     count = node.integer("num_scan_inputs")
     states = len(node.inputs) - count
@@ -136,7 +136,7 @@ def scan(node: Node, bodies: BodyReader) -> list[Entry]:
 
 
 def _element(node: Node, value: Value, axis: int, place: int) -> Value:
-    """What is at one place along an axis."""
+    """The slice at one index of an axis."""
     return moves.squeeze(node.b, moves.slice_(node.b, value, axis, place, 1), [axis])
 
 
@@ -148,7 +148,7 @@ def _each(node: Node, name: str, count: int) -> list[int]:
 
 
 def _stacked(node: Node, bodies: BodyReader, parts: Sequence[Entry], axis: int) -> Entry:
-    """The results of all rounds along a new axis."""
+    """The results of all iterations stacked along a new axis."""
     if not parts:
         raise UnsupportedNodeError("a loop without rounds makes nothing")
     if all(isinstance(part, np.ndarray) for part in parts):

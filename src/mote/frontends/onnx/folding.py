@@ -17,10 +17,9 @@ from mote.frontends.onnx.node import ML, FileNode, words
 from mote.graph.tensor import Array
 
 MOST_FOLDED = limits.MOST_ELEMENTS
-"""Elements of a constant that is computed."""
+"""Element limit of a folded constant."""
 MOST_AT_ONCE = 1 << 12
-"""Elements of the constants of an operator whose reference takes long for each. What is larger waits for the pass that
-folds constants."""
+"""Element limit of the inputs of operators with a slow reference. Larger ones are left to the constant folding pass."""
 _SLOW = words(
     "Conv ConvTranspose ConvInteger DeformConv MatMul Gemm MatMulInteger QLinearConv QLinearMatMul Einsum LSTM GRU RNN"
     " MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool MaxRoiPool MaxUnpool RoiAlign Resize"
@@ -31,14 +30,14 @@ _SLOW = words(
 _NEVER = words(
     "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial If Loop Scan SequenceMap"
 )
-"""What gives something else each time, and control flow, which is unrolled."""
+"""Operators that are not folded: random ones, and control flow, which is unrolled."""
 _AS_LARGE = words("NonZero Compress Unique StringSplit")
-"""What may have fewer elements than its inputs, but not many more: how many is only known afterwards."""
+"""Operators whose results have about as many elements as their inputs: the number is only known afterwards."""
 
 
 def types_of(call: FileNode, given: Mapping[str, Any], data: Mapping[str, Array]) -> list[Any]:
-    """What the standard says of the types and shapes of a node's outputs, as the records that it has for them; None
-    where it says nothing. `given` has those of the inputs, `data` the constants among them."""
+    """The inferred types and shapes of a node's outputs as TypeProtos; None where inference fails. `given` has the
+    input types, `data` the constant inputs."""
     from onnx import defs, helper, numpy_helper, shape_inference
 
     nothing: list[Any] = [None] * len(call.outputs)
@@ -60,7 +59,7 @@ def types_of(call: FileNode, given: Mapping[str, Any], data: Mapping[str, Array]
 
 
 def sizes_of(type_: Any) -> tuple[int, ...] | None:
-    """The shape in a record of a type, where all of it is known."""
+    """The shape in a TypeProto, where all dimensions are known."""
     if type_ is None or type_.WhichOneof("value") != "tensor_type" or not type_.tensor_type.HasField("shape"):
         return None
     dims = type_.tensor_type.shape.dim
@@ -70,7 +69,7 @@ def sizes_of(type_: Any) -> tuple[int, ...] | None:
 
 
 def constant_of(call: FileNode) -> Array:
-    """The value of a Constant node, in whichever way it is written."""
+    """The value of a Constant node, from whichever attribute holds it."""
     from onnx import AttributeProto
 
     if len(call.attributes) != 1:
@@ -96,7 +95,7 @@ def _strings(texts: Sequence[bytes]) -> Array:
 
 
 def folded(call: FileNode, inputs: Sequence[Array | None], types: Sequence[Any]) -> list[Array | None] | None:
-    """The outputs of a node whose inputs are all known; None where it is left to be an operator."""
+    """The outputs of a node whose inputs are all constant; None where it stays an operator."""
     if call.domain not in ("", ML) or call.op_type in _NEVER:
         return None
     given = [data for data in inputs if data is not None]
@@ -114,7 +113,7 @@ def folded(call: FileNode, inputs: Sequence[Array | None], types: Sequence[Any])
 
 
 def _small(given: Sequence[Array]) -> bool:
-    """Whether inputs are so few that nothing large is made of them, unless they are sizes themselves."""
+    """Whether inputs are so small that no large result follows, unless they are sizes themselves."""
     few = sum(data.size for data in given) <= MOST_AT_ONCE
     sizes = (np.abs(data).max(initial=0) for data in given if data.dtype.kind in "iu")
     return few and all(size <= MOST_AT_ONCE for size in sizes)

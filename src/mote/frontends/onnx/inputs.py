@@ -1,4 +1,4 @@
-"""The inputs of an ONNX graph: their shapes, where the file leaves sizes open, and which of them are images."""
+"""The inputs of an ONNX graph: their shapes, dynamic dimensions, and which of them are images."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _WINDOWS = words(
     " QLinearAveragePool QLinearGlobalAveragePool FusedConv BatchNormalization InstanceNormalization GroupNormalization"
     " Resize Upsample DepthToSpace SpaceToDepth LRN"
 )
-"""What takes images with their channels on axis 1."""
+"""Operators that take images with channels on axis 1."""
 _ELEMENTWISE = words(
     "Add Sub Mul Div Relu Clip LeakyRelu PRelu Sigmoid Tanh HardSigmoid HardSwish Elu Selu Abs Neg Sqrt Exp Log Cast"
     " Identity Dropout QuantizeLinear DequantizeLinear QLinearAdd QLinearMul Pad Concat Floor Ceil Round Pow Max Min"
     " Erf Gelu Mish Softplus Softsign Sin Cos Swish Celu ThresholdedRelu Where Slice Split"
     " Quant IntQuant BipolarQuant Trunc"
 )
-"""What leaves axes as they are."""
+"""Operators that keep the axes."""
 
 
 _ANONYMOUS = frozenset({"", "?", "*", "-1", "none", "unk", "unknown"})
-"""What exporters call every open size, in small letters: equal ones of these need not be the same size."""
+"""Names that exporters give to every dynamic dimension, in lower case: equal ones need not be the same size."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Input:
 
 
 Propose = Callable[[str, Shape], tuple[Shape, str] | None]
-"""A shape for an input of which some sizes are open, 0, and the reason for it, if there is one."""
+"""Proposes a shape for an input with dynamic dimensions (0), and gives the reason; None where there is none."""
 
 
 def inputs_of(
     infos: Sequence[Any], shapes: Mapping[str, Shape], notes: list[str], propose: Propose = lambda name, shape: None
 ) -> list[Input]:
-    """The inputs with fixed shapes: those that were given before those of the file. Sizes with a name are the same
-    wherever the name is; an open size of the first axis is one, of others it is refused with a proposal."""
+    """The inputs with fixed shapes: the user's first, then the file's. Named dimensions have the same size everywhere;
+    a dynamic batch is 1, other dynamic dimensions are refused with a proposal."""
     names = [info.name for info in infos]
     for name in shapes:
         if name not in names:
@@ -63,7 +63,7 @@ def inputs_of(
 
 
 def _dims(info: Any) -> list[Any] | None:
-    """The axes of an input; None where the file does not even say how many there are."""
+    """The dimensions of an input; None where the file has no rank."""
     kind = info.type.WhichOneof("value")
     if kind != "tensor_type":
         what = (kind or "nothing that is known").removesuffix("_type").replace("_", " ")
@@ -76,7 +76,7 @@ def _dims(info: Any) -> list[Any] | None:
 
 
 def _learn(info: Any, given: Shape | None, sizes: dict[str, int]) -> None:
-    """What a given shape says of sizes that have names."""
+    """The sizes of named dimensions in a given shape."""
     dims = _dims(info)
     if given is None or dims is None:
         return
@@ -95,7 +95,7 @@ def _learn(info: Any, given: Shape | None, sizes: dict[str, int]) -> None:
 
 
 def _name(dim: Any) -> str:
-    """The name of an open size that stands for the same size everywhere, if it has one."""
+    """The name of a dynamic dimension that stands for one size everywhere, if it has one."""
     return "" if dim.dim_param.lower() in _ANONYMOUS else str(dim.dim_param)
 
 
@@ -135,8 +135,7 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
 
 
 def is_image(scope: GraphScope, name: str) -> bool:
-    """Whether the first thing that is done with an input, but for functions of its elements, wants channels on axis
-    1."""
+    """Whether the first operator on an input, but for element-wise ones, takes channels on axis 1."""
     seen, waiting = set(), [name]
     while waiting:
         at = waiting.pop()

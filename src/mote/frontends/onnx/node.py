@@ -21,13 +21,13 @@ from mote.frontends.onnx.file.tensors import read_tensor
 from mote.graph.tensor import Array
 
 FIX_SHAPES = "give its shape with --shape NAME=1,3,96,96, or export the model with fixed shapes"
-"""What to do where something about a shape is only known at run time."""
+"""Remedy where a shape is only known at run time."""
 
 T = TypeVar("T")
 Entry = Any
-"""What a scope knows of a name: an array for a constant, a Value for what is computed, or LOST."""
+"""The entry of a name in a scope: an array for a constant, a Value for a computed one, or LOST."""
 LOST = object()
-"""Stands for what a node would have made that cannot be compiled, where not even the shape of it is known."""
+"""Result of an unsupported node whose shape is unknown."""
 
 
 class UnavailableError(Exception):
@@ -41,13 +41,13 @@ TYPES = (
     *("UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS"),
     *("SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"),
 )
-"""What an attribute's type is called, by its number in the file."""
+"""Names of attribute types, by their numbers in the file."""
 
 
 @dataclass(frozen=True, eq=False)
 class FileNode:
-    """A node as the file has it. Inputs and outputs are names, empty where they are left out; attributes are the
-    file's own records."""
+    """A node of the file. Inputs and outputs are names, empty where they are omitted; attributes are
+    AttributeProtos."""
 
     domain: str
     op_type: str
@@ -56,22 +56,22 @@ class FileNode:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
     version: int
-    """Of the domain's set of operators."""
+    """Opset version of the node's domain."""
     proto: Any = None
 
     @property
     def code(self) -> str:
-        """How messages name the operator."""
+        """The operator's name in messages."""
         return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
 
     @property
     def label(self) -> str:
-        """How messages name the node: many files give their nodes no names."""
+        """The node's name in messages: many files leave nodes unnamed."""
         return self.name or next((name for name in self.outputs if name), "")
 
     @property
     def bodies(self) -> Iterator[Any]:
-        """The graphs among its attributes."""
+        """The subgraphs among its attributes."""
         for attribute in self.attributes.values():
             if TYPES[attribute.type] == "GRAPH":
                 yield attribute.g
@@ -79,7 +79,7 @@ class FileNode:
 
     @cached_property
     def reads(self) -> frozenset[str]:
-        """The names that it reads, those that its bodies take from around them included."""
+        """The names that it reads, including those that its subgraphs capture."""
         names = {name for name in self.inputs if name}
         waiting = list(self.bodies)
         while waiting:
@@ -93,18 +93,18 @@ class FileNode:
 
 @dataclass(eq=False)
 class GraphScope:
-    """The graph that a node stands in, and what is known of its values: constants are arrays as the file has them
-    (float64 and float16 included), everything else is a Value. A body sees the scope around it."""
+    """The graph of a node and its values: constants are arrays as in the file (float64 and float16 included),
+    everything else is a Value. A subgraph sees the enclosing scope."""
 
     calls: Sequence[FileNode]
     outputs: Sequence[str]
     values: dict[str, Entry] = field(default_factory=dict)
     around: GraphScope | None = None
     types: dict[str, int] = field(default_factory=dict)
-    """Element types as the file numbers them: floats of any width become float32 Values."""
+    """Element types as numbered by the file: floats of any width become float32 Values."""
 
     def element_type(self, name: str) -> int:
-        """0 where it is not known."""
+        """The element type of a name; 0 where it is unknown."""
         scope: GraphScope | None = self
         while scope is not None:
             if name in scope.types:
@@ -113,7 +113,7 @@ class GraphScope:
         return 0
 
     def find(self, name: str) -> Entry:
-        """What is known of a name; None where nothing is."""
+        """The entry of a name; None where there is none."""
         scope: GraphScope | None = self
         while scope is not None:
             if name in scope.values:
@@ -144,21 +144,21 @@ class GraphScope:
         return self._producers.get(name)
 
     def consumers(self, name: str) -> Sequence[FileNode]:
-        """The nodes of this graph that read a value, those whose bodies do included."""
+        """The nodes of this graph that read a value, also in their subgraphs."""
         return self._consumers.get(name, [])
 
     def is_output(self, name: str) -> bool:
         return name in self.outputs
 
     def only_consumer(self, name: str) -> FileNode | None:
-        """The one node that reads a value, if nothing else does and it is no output."""
+        """The only consumer of a value; None where there are several, or it is an output."""
         consumers = self.consumers(name)
         return consumers[0] if len(consumers) == 1 and not self.is_output(name) else None
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A node with its inputs as values. `asked` has the attributes that its parser has asked for."""
+    """A node with its inputs as values. `asked` records the attributes that its parser has read."""
 
     call: FileNode
     index: int
@@ -173,7 +173,7 @@ class Node:
 
     @property
     def version(self) -> int:
-        """Of the set of operators that the file uses."""
+        """Opset version of the node's domain."""
         return self.call.version
 
     @property
@@ -182,11 +182,11 @@ class Node:
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """The node's name in messages."""
         return f"layer {self.index} {self.call.code} '{self.name}'"
 
     def has(self, position: int) -> bool:
-        """Whether there is such an input."""
+        """Whether an input is present."""
         return position < len(self.inputs) and self.inputs[position] is not None
 
     def input(self, position: int = 0) -> Value:
@@ -196,7 +196,7 @@ class Node:
         return value
 
     def entry(self, position: int) -> Entry:
-        """What the scope knows of an input: an array where it is a constant, else a Value."""
+        """The entry of an input: an array where it is constant, else a Value."""
         self.input(position)
         return self.scope.find(self.call.inputs[position])
 
@@ -204,20 +204,20 @@ class Node:
         return self.inputs[position] if self.has(position) else None
 
     def wants(self, position: int) -> bool:
-        """Whether somebody reads an output."""
+        """Whether an output is read."""
         name = self.call.outputs[position] if position < len(self.call.outputs) else ""
         return bool(name) and (self.scope.is_output(name) or bool(self.scope.consumers(name)))
 
     def element_type(self, position: int = 0) -> int:
-        """The type that the file has for the elements of an input, as it numbers them; 0 where it is not known."""
+        """The file's element type of an input, as a number; 0 where it is unknown."""
         return self.scope.element_type(self.call.inputs[position]) if self.has(position) else 0
 
     def output_type(self, position: int = 0) -> int:
-        """The element type that the file has for an output, as it numbers them; 0 where it is not known."""
+        """The file's element type of an output, as a number; 0 where it is unknown."""
         return self.scope.element_type(self.call.outputs[position]) if position < len(self.call.outputs) else 0
 
     def known(self, position: int, what: str) -> Array:
-        """The value of an input that Mote needs at compile time (an axis, a shape, paddings), as the file has it."""
+        """The value of an input that must be constant (an axis, a shape, paddings), in the file's type."""
         self.input(position)
         data = self.scope.constant(self.call.inputs[position])
         if data is None:
@@ -243,14 +243,14 @@ class Node:
         return data.reshape(-1)[0].item()  # type: ignore[no-any-return]
 
     def numbers(self, name: str, position: int) -> list[int] | None:
-        """Integers that are an attribute in older sets of operators and a constant input in newer ones; None where
-        neither is there."""
+        """Integers that are an attribute in older opsets and a constant input in newer ones; None where both are
+        absent."""
         if name in self.call.attributes:
             return self.integers(name)
         return self.known_integers(position, name) if self.has(position) else None
 
     def given(self, name: str) -> bool:
-        """Whether the file has an attribute."""
+        """Whether an attribute is present."""
         return name in self.call.attributes
 
     def integer(self, name: str, default: int | None = None) -> int:
@@ -275,11 +275,11 @@ class Node:
         return self._attribute(name, "STRINGS", "strings", default, lambda them: [_text(it) for it in them])
 
     def array(self, name: str) -> Array:
-        """A tensor among the attributes."""
+        """A tensor attribute."""
         return self._attribute(name, "TENSOR", "t", None, read_tensor)
 
     def graph(self, name: str) -> Any:
-        """A body, as the file has it."""
+        """A graph attribute."""
         return self._attribute(name, "GRAPH", "g", None, lambda it: it)
 
     def _attribute(self, name: str, type_: str, member: str, default: Any, convert: Callable[[Any], T]) -> T:
@@ -297,9 +297,10 @@ class Node:
 
 
 Parser = Callable[[Node], Value | Sequence[Value | None]]
-Group = Callable[[Node], Mapping[str, Value | None] | None]
-"""Looks at a node and those around it: what they make together, by name, where they are one operator of Mote; None for
-names between them, which nobody else reads."""
+Fused = Mapping[str, Value | None]
+"""Results of fused nodes by name; None for intermediate names that nothing else reads."""
+Group = Callable[[Node], Fused | None]
+"""Matches a node with those around it as one operator of Mote."""
 Key = tuple[str, str]
 """The domain of an operator, empty for ONNX's own, and its name."""
 

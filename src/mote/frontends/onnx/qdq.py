@@ -13,21 +13,20 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, quantized
-from mote.frontends.onnx.node import MICROSOFT, FileNode, GraphScope, Node, Parser, words
+from mote.frontends.onnx.node import MICROSOFT, FileNode, Fused, GraphScope, Node, Parser, words
 from mote.frontends.onnx.ops import moves, reductions, resize, windows
 from mote.frontends.onnx.ops import quantized as parsers
 from mote.graph import Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 
-Found = Mapping[str, Value | None]
 NEAR, FACTOR = 1e-6, 1e-2
-"""How far the scale of a bias may be from the product of both scales."""
+"""Tolerances of the scale of a bias against the product of the input and weight scales."""
 MOVES = words(
     "DepthToSpace Expand Flatten Gather MaxPool Reshape Resize Slice Split Squeeze Tile Transpose Unsqueeze "
     "ReduceMax ReduceMin Identity"
 )
-"""Operators that give what they are given: codes as well as the numbers that they stand for."""
+"""Operators whose results are elements of their input, on codes as on floats."""
 PARSERS: Mapping[tuple[str, str], Parser] = {
     **moves.PARSERS,
     **reductions.PARSERS,
@@ -38,14 +37,14 @@ PARSERS: Mapping[tuple[str, str], Parser] = {
 
 @dataclass(frozen=True)
 class QuantizedOperand:
-    """A DequantizeLinear input of an operator: the quantized codes behind it."""
+    """An input of an operator that comes from a DequantizeLinear: the quantized codes before it."""
 
     value: Value
     quant: Quantization
     dtype: DType
-    """As ONNX Runtime has them when it looks for groups."""
+    """The type as ONNX Runtime has it when it matches groups."""
     has_zero: bool = True
-    """The file gives a zero point."""
+    """Whether the file has a zero point."""
 
     @property
     def scale(self) -> np.float32:
@@ -54,19 +53,19 @@ class QuantizedOperand:
 
 @dataclass(frozen=True)
 class QuantizedResult:
-    """What a group gives: the QuantizeLinear at its end, and the names between."""
+    """The result of a group: the QuantizeLinear at its end, and the intermediate names."""
 
     call: FileNode
     quant: Quantization
     dtype: DType
     between: tuple[str, ...]
 
-    def of(self, value: Value) -> Found:
+    def of(self, value: Value) -> Fused:
         return {**dict.fromkeys(self.between), self.call.outputs[0]: value}
 
 
-def group(node: Node) -> Found | None:
-    """What a node and those around it make, where they are one of ONNX Runtime's groups."""
+def group(node: Node) -> Fused | None:
+    """The results of a node and those around it, where they are one of ONNX Runtime's QDQ groups."""
     if node.op_type in MOVES and not node.call.domain:
         return _moved(node)
     find = FINDERS.get(node.op_type) if not node.call.domain else None
@@ -81,7 +80,7 @@ def _is(call: FileNode | None, name: str) -> bool:
 
 
 def _parameters(scope: GraphScope, call: FileNode) -> tuple[Array, Array | None] | None:
-    """The scale and the zero point of a QuantizeLinear or a DequantizeLinear, if they are constants."""
+    """The constant scale and zero point of a QuantizeLinear or a DequantizeLinear; None where they are computed."""
     scale = scope.constant(call.inputs[1]) if len(call.inputs) > 1 else None
     named = len(call.inputs) > 2 and bool(call.inputs[2])
     zero = scope.constant(call.inputs[2]) if named else None
@@ -103,7 +102,7 @@ def _quantization(call: FileNode, scope: GraphScope, number: int) -> tuple[Quant
 
 
 def _operand(node: Node, position: int) -> QuantizedOperand | None:
-    """An input that is a DequantizeLinear of 8 bits, perhaps with moves behind it."""
+    """An 8-bit DequantizeLinear input, perhaps with moves after it."""
     value = node.optional(position)
     if value is None:
         return None
@@ -128,7 +127,7 @@ def _dequantize(scope: GraphScope, name: str) -> FileNode | None:
 
 
 def _constant(node: Node, position: int, value: Value) -> QuantizedOperand | None:
-    """Constant codes, of 8 or of 32 bits."""
+    """Constant codes of 8 or 32 bits."""
     call = node.scope.producer(node.call.inputs[position])
     codes = node.scope.constant(call.inputs[0]) if call is not None and _is(call, "DequantizeLinear") else None
     if call is None or codes is None or codes.dtype.name not in ("int8", "uint8", "int32"):
@@ -142,7 +141,8 @@ def _constant(node: Node, position: int, value: Value) -> QuantizedOperand | Non
 
 
 def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> QuantizedResult | None:
-    """The QuantizeLinear that alone reads what a node makes, perhaps behind a Relu or a Clip that it makes needless."""
+    """The QuantizeLinear that is the only consumer of a node, perhaps after a Relu or a Clip that it makes
+    redundant."""
     scope, name = node.scope, names[-1] if names else node.call.outputs[0]
     between = names or (name,)
     call = scope.only_consumer(name)
@@ -163,7 +163,7 @@ def _result(node: Node, *, clips: bool = True, names: tuple[str, ...] = ()) -> Q
 
 
 def _needless(scope: GraphScope, call: FileNode, quant: Quantization) -> bool:
-    """Whether codes cannot be outside of what a Relu or a Clip lets pass."""
+    """Whether the range of the codes is within the bounds of a Relu or a Clip."""
     zero, scale = int(quant.zero_point[0]), np.float32(quant.scale[0])
     if call.op_type == "Relu":
         return zero == -128
@@ -187,8 +187,8 @@ def _bound(scope: GraphScope, call: FileNode, place: int, name: str) -> float | 
 # Groups
 
 
-def _moved(node: Node) -> Found | None:
-    """Codes are moved, and stand for numbers then."""
+def _moved(node: Node) -> Fused | None:
+    """A move on codes, followed by dequantization."""
     value = node.optional(0)
     codes = None if value is None else quantized.codes_of(node.b, value)
     parser = PARSERS.get(("", node.op_type))
@@ -213,7 +213,7 @@ def _moved(node: Node) -> Found | None:
 
 
 def _moves(node: Node) -> bool:
-    """Whether a node gives elements that it is given, and nothing else."""
+    """Whether a node only moves elements."""
     if node.op_type == "Resize":
         mode = node.text("mode", "nearest"), node.text("coordinate_transformation_mode", "half_pixel")
         return mode[0] == "nearest" and mode[1] != "tf_crop_and_resize"
@@ -230,19 +230,19 @@ def _layer(node: Node) -> tuple[QuantizedOperand, QuantizedOperand] | None:
 
 
 def _fits(x: QuantizedOperand, w: QuantizedOperand, end: QuantizedResult) -> bool:
-    """Whether the types of a layer are those of a kernel."""
+    """Whether the types of a layer match a kernel."""
     return x.dtype == end.dtype and _alike(x, w)
 
 
 def _alike(x: QuantizedOperand, w: QuantizedOperand) -> bool:
-    """Whether codes can be multiplied: int8 ones with int8 ones only."""
+    """Whether codes can be multiplied: int8 with int8 only."""
     return w.dtype in quantized.BYTES and (x.dtype == DType.UINT8 or w.dtype == DType.INT8)
 
 
 def _bias(
     node: Node, position: int, x: QuantizedOperand, w: QuantizedOperand, name: str = ""
 ) -> tuple[bool, Array | None]:
-    """Whether a bias is, or becomes, one of 32 bits in steps of the product of both scales; and that bias."""
+    """Whether a bias is int32 with the product of both scales as its scale, or can be quantized so; and that bias."""
     if not name and not node.has(position):
         return True, None
     scale = x.scale * w.quant.scale
@@ -259,12 +259,12 @@ def _bias(
 
 
 def _weights(w: QuantizedOperand) -> Array:
-    """Constant codes as the file has them."""
+    """Constant codes in the file's type."""
     assert w.value.data is not None
     return w.value.data
 
 
-def _conv(node: Node) -> Found | None:
+def _conv(node: Node) -> Fused | None:
     pair, end = _layer(node), _result(node)
     if pair is None or end is None or not _fits(*pair, end):
         return None
@@ -284,7 +284,7 @@ def _zero(w: QuantizedOperand) -> Array:
     return w.quant.zero_point
 
 
-def _gemm(node: Node) -> Found | None:
+def _gemm(node: Node) -> Fused | None:
     pair = _layer(node)
     if pair is None or node.real("alpha", 1.0) != 1 or node.real("beta", 1.0) != 1 or node.flag("transA", False):
         return None
@@ -301,8 +301,8 @@ def _gemm(node: Node) -> Found | None:
     return end.of(quantized.linear(node.b, x.value, weights, w.quant.scale, bias, end.quant, zero=_zero(w)))
 
 
-def _real_gemm(node: Node, x: QuantizedOperand, w: QuantizedOperand, weights: Array) -> Found | None:
-    """Layers with float results; a float bias is not quantized then."""
+def _real_gemm(node: Node, x: QuantizedOperand, w: QuantizedOperand, weights: Array) -> Fused | None:
+    """Layers with float results, whose float bias is not quantized."""
     quantizes = [c for c in node.scope.consumers(node.call.outputs[0]) if _is(c, "QuantizeLinear")]
     given = _operand(node, 2)
     if quantizes or not _alike(x, w) or (node.has(2) and (given is None or given.dtype != DType.INT32)):
@@ -312,7 +312,7 @@ def _real_gemm(node: Node, x: QuantizedOperand, w: QuantizedOperand, weights: Ar
     return {node.call.outputs[0]: made}
 
 
-def _matmul(node: Node) -> Found | None:
+def _matmul(node: Node) -> Fused | None:
     x, w = _operand(node, 0), _operand(node, 1)
     if x is None or w is None or x.value.rank < 2:
         return None
@@ -336,7 +336,7 @@ def _matmul(node: Node) -> Found | None:
 
 
 def _summed(node: Node) -> tuple[FileNode, str] | None:
-    """The Add of a constant vector that alone reads a product, and that vector."""
+    """The Add of a constant vector that is the only consumer of a product, and that vector."""
     call = node.scope.only_consumer(node.call.outputs[0])
     if call is None or call.domain or call.op_type != "Add":
         return None
@@ -346,8 +346,8 @@ def _summed(node: Node) -> tuple[FileNode, str] | None:
     return (call, name) if known is not None and known.shape == (width,) else None
 
 
-def _matmul_add(node: Node, x: QuantizedOperand, w: QuantizedOperand) -> Found | None:
-    """A product and a sum are one layer to ONNX Runtime, which makes integers of the bias too."""
+def _matmul_add(node: Node, x: QuantizedOperand, w: QuantizedOperand) -> Fused | None:
+    """MatMul and Add are one layer in ONNX Runtime, which quantizes the bias too."""
     summed = _summed(node)
     if summed is None or not (x.has_zero and w.has_zero) or (w.quant.per_channel and w.quant.axis % 2 != 1):
         return None
@@ -361,8 +361,8 @@ def _matmul_add(node: Node, x: QuantizedOperand, w: QuantizedOperand) -> Found |
     return end.of(quantized.linear(node.b, x.value, _weights(w), w.quant.scale, bias, end.quant, zero=_zero(w)))
 
 
-def _pair(node: Node) -> Found | None:
-    """Of codes of one type; those of constants stay as they are."""
+def _pair(node: Node) -> Fused | None:
+    """A binary operator on codes of one type; constant codes stay as they are."""
     x, y, end = _operand(node, 0), _operand(node, 1), _result(node)
     if x is None or y is None or end is None or not x.dtype == y.dtype == end.dtype:
         return None
@@ -373,14 +373,14 @@ def _pair(node: Node) -> Found | None:
 
 
 def _held(node: Node, x: QuantizedOperand) -> Value:
-    """Codes with what they stand for."""
+    """Codes with their quantization parameters."""
     return x.value if not x.value.constant else replace(x.value, quant=x.quant)
 
 
-def _function(make: Callable[[Node, QuantizedOperand, QuantizedResult], Value]) -> Callable[[Node], Found | None]:
-    """Of one operand, with codes of one type."""
+def _function(make: Callable[[Node, QuantizedOperand, QuantizedResult], Value]) -> Callable[[Node], Fused | None]:
+    """A unary operator on codes of one type."""
 
-    def find(node: Node) -> Found | None:
+    def find(node: Node) -> Fused | None:
         x, end = _operand(node, 0), _result(node)
         if x is None or end is None or x.value.constant or x.dtype != end.dtype:
             return None
@@ -409,7 +409,7 @@ def _softmax(node: Node, x: QuantizedOperand, end: QuantizedResult) -> Value:
     return parsers.softmax(node, x.value, end.quant, node.version)
 
 
-def _concat(node: Node) -> Found | None:
+def _concat(node: Node) -> Fused | None:
     operands, end = [_operand(node, p) for p in range(len(node.inputs))], _result(node)
     if end is None or any(x is None or x.dtype != end.dtype or x.quant.per_channel for x in operands):
         return None
@@ -417,14 +417,14 @@ def _concat(node: Node) -> Found | None:
     return end.of(quantized.concat(node.b, values, node.integer("axis"), end.quant))
 
 
-def _where(node: Node) -> Found | None:
+def _where(node: Node) -> Fused | None:
     x, y, end = _operand(node, 1), _operand(node, 2), _result(node)
     if x is None or y is None or end is None or not x.dtype == y.dtype == end.dtype:
         return None
     return end.of(quantized.select(node.b, node.input(0), _held(node, x), _held(node, y), end.quant))
 
 
-FINDERS: Mapping[str, Callable[[Node], Found | None]] = {
+FINDERS: Mapping[str, Callable[[Node], Fused | None]] = {
     "Conv": _conv,
     "Gemm": _gemm,
     "MatMul": _matmul,

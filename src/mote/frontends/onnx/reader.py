@@ -1,4 +1,4 @@
-"""ONNX files: nodes in order, each folded, unrolled, written out by its definition, or parsed."""
+"""ONNX files: nodes in order, each folded, unrolled, decomposed by its definition, or parsed."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ from mote.graph.types import DType
 from mote.text import printable
 
 MISJUDGED = ("STFT",)
-"""Operators of which the package infers other shapes than the standard says."""
+"""Operators whose shape inference in the package deviates from the standard."""
 
 
 def read(source: Source) -> Model:
-    """The file with its unsupported layers marked."""
+    """The model of a file, with its unsupported layers marked."""
     with naming(source.where):
         try:
             return _Reader(source, open_container(source.data)).model()
@@ -62,7 +62,7 @@ def read(source: Source) -> Model:
 
 
 class _Reader:
-    """Reads one file. `control` asks it for the bodies of control flow."""
+    """Reads one file. `control` calls it for subgraphs."""
 
     def __init__(self, source: Source, container: Container) -> None:
         self.source = source
@@ -71,17 +71,17 @@ class _Reader:
         self.b.warnings += container.notes
         self.files = Files(source.folder)
         self.count = 0
-        """Nodes that were read, each as often as it is used."""
+        """Number of nodes read, counted at every use."""
         self.depth = 0
-        """Bodies and functions that are being read, inside of one another."""
+        """Nesting depth of subgraphs and functions."""
         self.seen: set[int] = set()
-        """The types of elements that values have in the file."""
+        """Element types of values in the file."""
         self.main = GraphScope((), ())
         quantizers = any(node.domain in dialect.GENERAL for node in container.proto.graph.node)
         self.groups: tuple[Group, ...] = (qonnx_layers.group,) if quantizers else ()
-        """What is asked of each node of a file of QONNX."""
+        """Pattern matchers of QONNX files."""
         self.told: tuple[FileNode, int] | None = None
-        """The node of the file that is being read, and its place, while what it stands for is."""
+        """The node of the file that is being read and its index, while its subgraphs are."""
 
     def model(self) -> Model:
         graph = self.container.proto.graph
@@ -156,7 +156,7 @@ class _Reader:
         self.seen.add(element_type)
 
     def _note_types(self) -> None:
-        """Say that numbers are computed less exactly, or more so, than the file has them."""
+        """Warn about element types that are computed in a narrower or wider type."""
         wide = sorted(DTYPES[number] for number in self.seen if DTYPES.get(number) in FLOATS)
         if wide:
             self.b.warnings.append(f"{' and '.join(wide)} values are computed in float32")
@@ -164,12 +164,12 @@ class _Reader:
     # Nodes
 
     def _run(self, scope: GraphScope) -> None:
-        """Constants come first: groups of nodes look at those that stand behind them too."""
+        """Constants are read first: pattern matchers look ahead."""
         for place, call in sorted(enumerate(scope.calls), key=lambda pair: pair[1].op_type != "Constant"):
             self._step(call, place, scope)
 
     def _step(self, call: FileNode, index: int, scope: GraphScope) -> None:
-        """One node: what it makes is in the scope then."""
+        """Read one node into the scope."""
         self.count += 1
         if self.count > MOST_NODES:
             raise TooLargeError(f"more than {MOST_NODES:,} nodes, with what loops and functions repeat")
@@ -193,7 +193,7 @@ class _Reader:
         self._bind(call, values, types, scope)
 
     def _made(self, call: FileNode, index: int, scope: GraphScope, types: Sequence[Any]) -> Sequence[Entry]:
-        """What a node makes at run time."""
+        """The outputs of a node at run time."""
         key = (call.domain, call.op_type)
         parser = PARSERS.get(key)
         for sizes in map(folding.sizes_of, types):
@@ -214,7 +214,7 @@ class _Reader:
         return made[0]
 
     def _grouped(self, node: Node) -> Sequence[Entry] | None:
-        """What a node makes together with others around it, which are done with then."""
+        """The outputs of a node fused with others around it."""
         for group in (qdq.group, *self.groups, *GROUPS):
             if (outputs := group(node)) is not None:
                 for name, value in outputs.items():
@@ -238,7 +238,7 @@ class _Reader:
         return values
 
     def _defined(self, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:
-        """What a node without a parser makes, by the standard's definition of it in other operators."""
+        """The outputs of a node without a parser, decomposed by the standard's definition."""
         given = [self._type(scope, name) if name else None for name in call.inputs]
         function = definition_of(call, given)
         if function is None:
@@ -248,7 +248,7 @@ class _Reader:
         return self._function(function, call, index, scope)
 
     def _function(self, function: LocalFunction, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:
-        """What a function makes of the inputs of a node."""
+        """The outputs of a function for the inputs of a node."""
         calls = calls_of(written_out(function, call), function.versions)
         wanted = [theirs if ours else "" for theirs, ours in zip(function.outputs, call.outputs, strict=False)]
         inner = GraphScope(calls, wanted)
@@ -261,12 +261,12 @@ class _Reader:
         return self._inside(call, index, inner)
 
     def _controlled(self, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:
-        """What control flow makes."""
+        """The outputs of a control flow node."""
         node = self._node(call, index, scope)
         return CONTROL[call.op_type](node, self)
 
     def body(self, graph: Any, given: Sequence[Entry], node: Node) -> list[Entry]:
-        """The outputs of a body of control flow, which sees what is around it."""
+        """The outputs of a subgraph, which sees the enclosing scope."""
         inner = self._scope(graph, self.container.versions, node.scope)
         self._constants(graph, inner)
         if len(given) != len(graph.input):
@@ -277,7 +277,7 @@ class _Reader:
         return self._inside(node.call, node.index, inner)
 
     def _inside(self, call: FileNode, index: int, inner: GraphScope) -> list[Entry]:
-        """The outputs of a graph that a node stands for. Problems in it are reported as that node's."""
+        """The outputs of a graph that a node expands to. Problems in it are reported as that node's."""
         before = self.told
         self.told = before or (call, index)
         self.depth += 1
@@ -291,7 +291,7 @@ class _Reader:
         return [inner.find(name) if name else None for name in inner.outputs]
 
     def made(self, node: Node, make: Callable[[], Value]) -> Value:
-        """A value that control flow itself makes, beside its bodies."""
+        """A value that a control flow node itself computes, outside of its subgraphs."""
         values: list[Value] = []
         with self._layer(node.call, node.index):
             values.append(make())
@@ -301,7 +301,7 @@ class _Reader:
 
     @contextmanager
     def _layer(self, call: FileNode, index: int) -> Iterator[None]:
-        """What is made inside belongs to a node of the file: the outermost one that is being read."""
+        """Operators that are added inside belong to a node of the file: the outermost one that is being read."""
         told, at = self.told or (call, index)
         with self.b.layer(at, printable(told.code), printable(told.label)):
             try:
@@ -313,21 +313,21 @@ class _Reader:
                 raise UnsupportedNodeError(f"{inside}: {reason}") from None
 
     def _types(self, call: FileNode, scope: GraphScope) -> list[Any]:
-        """The records of the types of a node's outputs, as far as the standard tells."""
+        """The TypeProtos of a node's outputs, as far as they can be inferred."""
         names = [name for name in call.inputs if name]
         given = {name: type_ for name in names if (type_ := self._type(scope, name)) is not None}
         data = {name: array for name in names if (array := scope.constant(name)) is not None}
         return folding.types_of(call, given, data)
 
     def _type(self, scope: GraphScope, name: str) -> Any:
-        """The record of the type of a value; None where it is not known."""
+        """The TypeProto of a value; None where it is unknown."""
         from onnx import helper
 
         entry, number = scope.find(name), scope.element_type(name)
         return None if entry is LOST or not number else helper.make_tensor_type_proto(number, entry.shape)
 
     def _known(self, call: FileNode, scope: GraphScope, types: Sequence[Any]) -> Sequence[Entry] | None:
-        """What a node makes, where that does not depend on what the model is given."""
+        """The outputs of a node where they are constant."""
         if call.domain:
             return None
         entries = [scope.find(name) if name else None for name in call.inputs]
@@ -341,7 +341,7 @@ class _Reader:
         return folding.folded(call, entries, types) if call.inputs else None
 
     def _bind(self, call: FileNode, values: Sequence[Entry] | None, types: Sequence[Any], scope: GraphScope) -> None:
-        """Give the names of a node's outputs to what it has made, or to what stands for that where it is lost."""
+        """Bind the names of a node's outputs to its results, or to placeholders where they are lost."""
         for place, name in enumerate(call.outputs):
             if not name or name in scope.values:
                 continue
@@ -358,7 +358,7 @@ class _Reader:
             self._define(scope, name, entry, number or _number(entry))
 
     def _stand_in(self, name: str, type_: Any) -> Entry:
-        """For what cannot be compiled: so that what is behind it is looked at too."""
+        """A placeholder for an unsupported result, so that the nodes after it are checked too."""
         sizes = folding.sizes_of(type_)
         dtype = held_type(type_.tensor_type.elem_type) if sizes is not None else DType.UNKNOWN
         if sizes is None or not dtype.computable or 0 in sizes:
@@ -381,14 +381,14 @@ class _Reader:
 
 
 def _number(entry: Entry) -> int:
-    """The type of elements of a value that nothing else is known of."""
+    """The element type of a value of unknown type."""
     dtype = DType(entry.dtype.name) if isinstance(entry, np.ndarray) and entry.dtype.name in list(DType) else None
     dtype = entry.dtype if isinstance(entry, Value) else dtype
     return next((number for number, known in DTYPES.items() if known == dtype), 0)
 
 
 def _joined(model: Model) -> Model:
-    """The model with neighbours that belong to the same node as one layer."""
+    """The model with adjacent layers of the same node merged."""
     layers: list[SourceLayer] = []
     for layer in model.layers:
         last = layers[-1] if layers else None

@@ -17,14 +17,14 @@ from mote.graph.tensor import Array
 from mote.text import printable
 
 QUANTIZING = {"QuantizeLinear", "DequantizeLinear"}
-"""Nodes around others that ONNX Runtime computes in integers, once it has joined them."""
+"""Nodes that ONNX Runtime fuses with others into integer kernels."""
 SIGNED = ("session.qdqisint8allowed", "1")
-"""It computes with int8 codes as they are, which it does on Arm; on x86-64 it would make uint8 of some, and compute
-in float what reads others."""
+"""Option that keeps int8 codes as they are, as on Arm; on x86-64 ONNX Runtime would convert some to uint8, and compute
+others in float."""
 INT8 = 3
-"""The number of that type in files."""
+"""Number of int8 in TensorProto."""
 SATURATES = "saturates 16-bit sums of uint8 x int8 products on this processor"
-"""Why ONNX Runtime is no judge of a model."""
+"""Reason why ONNX Runtime cannot verify a model."""
 ERRORS_ONLY = 3
 
 
@@ -33,9 +33,9 @@ class SessionRun(Protocol):
 
 
 def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] | str:
-    """Which runtime there is, and what it computes of these values, by name, from inputs by name: ONNX Runtime, else
-    the reference in Python of the `onnx` package, which is slow and knows no operators of Microsoft's. Where ONNX
-    Runtime would saturate, only the reason why it is no judge."""
+    """The name of the runtime, and a function from inputs by name to these values by name: ONNX Runtime, else the
+    Python reference of the `onnx` package, which is slow and lacks Microsoft's operators. Where ONNX Runtime would
+    saturate, only the reason."""
     onnx = require("onnx", extra="onnx", what="ONNX models")
     with refusals("onnx"):
         model = onnx.load_model_from_string(source.data)
@@ -54,7 +54,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] 
 
 
 def _fix(onnx: Any, graph: Any, source: Source) -> None:
-    """Let the inputs that are constants be initializers."""
+    """Turn constant inputs into initializers."""
     fixed = {constant.name: constant for constant in source.constants}
     there = {proto.name for proto in graph.initializer}
     infos = [info for info in graph.input if info.name not in there]
@@ -67,7 +67,7 @@ def _fix(onnx: Any, graph: Any, source: Source) -> None:
 
 
 def _widen(onnx: Any, graph: Any) -> None:
-    """Replace float16 by float32, as Mote computes it; casts to float16 round first."""
+    """Replace float16 by float32, the compute type of Mote; casts to float16 round first."""
     halves = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
     for info in (*graph.input, *graph.output, *graph.value_info):
         if info.type.tensor_type.elem_type in halves:
@@ -90,7 +90,7 @@ def _widen(onnx: Any, graph: Any) -> None:
 
 
 def _expose(onnx: Any, model: Any, names: Collection[str]) -> None:
-    """Let values be outputs as well. Only those that are asked for: what lies between two of them may be joined."""
+    """Turn values into outputs as well. Only the requested ones: what lies between two of them may be fused."""
     there = {output.name for output in model.graph.output}
     made = [name for node in model.graph.node for name in node.output if name in names]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in dict.fromkeys(made) if name not in there)
@@ -119,7 +119,7 @@ def _ort(model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> Se
 
 
 def _session(ort: Any, model: Any) -> Any:
-    """With the options that make results the same everywhere."""
+    """A session with options that make results reproducible."""
     joins = any(node.op_type in QUANTIZING for node in model.graph.node)
     levels = ort.GraphOptimizationLevel
 
@@ -145,7 +145,7 @@ def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: 
 
 
 def _typed(value: Array, dtype: np.dtype[Any]) -> Array:
-    """An input in the type that the file says; of bytes that Mote has with a sign those without one."""
+    """An input in the file's type: uint8 where Mote has int8."""
     if dtype == np.uint8 and value.dtype == np.int8:
         return value.view(np.uint8) ^ np.uint8(128)
     return value.astype(dtype, copy=False)

@@ -1,8 +1,6 @@
-"""Whether the installed ONNX Runtime is exact for products of uint8 and int8.
-
-Its kernels for x86-64 without VNNI add pairs of such products in 16 bits, which saturates: 64 products 255 x 127 make
-1,048,544 instead of 2,072,640. Only trying tells: it depends on the processor and on the build.
-"""
+"""Detection of saturating uint8 x int8 products in the installed ONNX Runtime. Its kernels for x86-64 without VNNI add
+pairs of such products in 16 bits, which saturates: 64 products 255 x 127 make 1,048,544 instead of 2,072,640. It
+depends on the processor and on the build, and is found by a probe."""
 
 from __future__ import annotations
 
@@ -17,12 +15,12 @@ from mote.frontends.onnx.node import MICROSOFT
 from mote.graph.tensor import Array
 
 DEPTH, CHANNELS = 64, 16
-"""Products in a sum, and sums: enough for vector kernels."""
+"""Depth and number of the sums: enough for vector kernels."""
 STEP = 1 << 14
-"""The scale of 8-bit results, of which the sum is then 126."""
+"""Scale of the 8-bit results, whose code is then 126."""
 OPSETS = (("", 17), (MICROSOFT, 1))
 JOINED = {"Conv": ("QLinearConv",), "MatMul": ("QLinearMatMul", "MatMulIntegerToFloat"), "Gemm": ("QGemm",)}
-"""Operators between DequantizeLinear and QuantizeLinear, and what ONNX Runtime makes of them."""
+"""Operators between DequantizeLinear and QuantizeLinear, and the kernels that ONNX Runtime fuses them into."""
 DEQUANTIZING = "DequantizeLinear"
 DYNAMIC = ("DynamicQuantizeLinear", "DynamicQuantizeMatMul")
 """Nodes that quantize to uint8, as QuantizeLinear does without a zero point."""
@@ -59,8 +57,8 @@ def _mixed(onnx: Any, model: Any, nodes: list[Any]) -> bool:
 
 @cache
 def saturates(kind: str) -> bool:
-    """Whether the kernel of a node type saturates: it is run once, on the largest uint8 and int8 codes, either of them
-    as activations. A kernel that the runtime lacks does not."""
+    """Whether the kernel of a node type saturates: it runs once, on the largest uint8 and int8 codes, either of them as
+    activations. A missing kernel does not."""
     return any(_wrong(kind, *types) for types in (("uint8", "int8"), ("int8", "uint8")))
 
 

@@ -1,5 +1,5 @@
-"""The size of an open axis that the weights behind it leave no choice of: found by inferring the shapes of all values
-for several sizes, and comparing what layers are given with what their weights take."""
+"""Inference of dynamic dimensions from the weights: shapes are inferred for several sizes, and the inputs of layers are
+compared with their weights."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mote.graph.tensor import Shape
 MOST = 1 << 20
 """The largest size that is tried."""
 MOST_NODES = 2_000
-"""Larger graphs are not looked at: shapes are inferred some forty times."""
+"""Node limit: shapes are inferred some forty times."""
 MOST_LISTED = 4_096
-"""Of sizes that all fit, the roundest among so many is proposed."""
+"""Number of fitting sizes among which the roundest is proposed."""
 SMALL = 64
-"""Constants of more elements are no shapes: their values are not needed."""
+"""Constants with more elements are not shapes: their values are dropped."""
 
 
 def proposed(graph: Any, versions: Any, name: str, shape: Shape, *, image: bool) -> tuple[Shape, str] | None:
-    """The shape of an input with open sizes, 0, that its user most likely wants, and why; None where nothing tells. Two
-    open sides of an image are taken to be equal."""
+    """The most likely shape of an input with dynamic dimensions (0), and the reason; None where nothing tells. Two
+    dynamic sides of an image are taken to be equal."""
     square = image and len(shape) == 4 and shape[1] > 0
     if shape.count(0) > 1 and not (square and shape[2:] == (0, 0)):
         return None
@@ -36,7 +36,7 @@ def proposed(graph: Any, versions: Any, name: str, shape: Shape, *, image: bool)
 
 
 def _fitting(graph: Any, versions: Any, name: str, shape: Shape) -> range:
-    """The sizes of the open axes of an input that every layer behind it takes; empty where no layer minds."""
+    """The sizes of the dynamic dimensions that every layer accepts; empty where no layer depends on them."""
     if len(graph.node) > MOST_NODES:
         return range(0)
     model = _outline(graph, versions)
@@ -44,7 +44,7 @@ def _fitting(graph: Any, versions: Any, name: str, shape: Shape) -> range:
         return range(0)
 
     def first(least: int) -> int:
-        """The first size with which layers are given so much more than they take."""
+        """The first size whose surplus is at least this."""
         low, high = 1, MOST
         while low < high:
             middle = (low + high) // 2
@@ -57,7 +57,7 @@ def _fitting(graph: Any, versions: Any, name: str, shape: Shape) -> range:
 
 
 def _outline(graph: Any, versions: Any) -> Any:
-    """A model without the values of weights."""
+    """A model without the values of its weights."""
     import onnx
 
     model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
@@ -71,8 +71,8 @@ def _outline(graph: Any, versions: Any) -> Any:
 
 
 def _surplus(model: Any, name: str, shape: Shape, size: int) -> int | None:
-    """How much more a layer is given than it takes, if the open axis has a size: less than 0 where that is less, None
-    where no layer tells."""
+    """The surplus of elements that a layer gets over those that its weights take, for a size of the dynamic dimension:
+    negative where there are too few, None where no layer tells."""
     import onnx
 
     (info,) = (info for info in model.graph.input if info.name == name)
@@ -94,7 +94,7 @@ def _surplus(model: Any, name: str, shape: Shape, size: int) -> int | None:
 
 
 def _demands(node: Any, known: Mapping[str, Shape], weights: set[str], graph: Any) -> Iterator[tuple[int, int]]:
-    """How many elements a node is given, and how many it takes."""
+    """The number of elements that a node gets, and the number that it takes."""
     shapes = [known.get(name) for name in node.input]
     if node.domain not in ("", "ai.onnx") or len(shapes) < 2:
         return
@@ -109,7 +109,7 @@ def _demands(node: Any, known: Mapping[str, Shape], weights: set[str], graph: An
 
 
 def _reshaped(x: Shape, name: str, graph: Any) -> Iterator[tuple[int, int]]:
-    """A constant shape says how many elements there are; with -1 for the batch, how many each sample has."""
+    """The element count in a constant shape; with -1 for the batch, that of each sample."""
     from onnx import numpy_helper
 
     for constant in graph.initializer:

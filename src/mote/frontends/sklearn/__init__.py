@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn, read from their fitted attributes: nothing of scikit-learn is imported for that."""
+"""scikit-learn estimators, read from their fitted attributes without importing scikit-learn."""
 
 from __future__ import annotations
 

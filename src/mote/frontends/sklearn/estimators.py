@@ -1,4 +1,4 @@
-"""What an estimator is read into, and what its readers share."""
+"""The outputs of an estimator, and helpers that its readers share."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ LABEL, PROBABILITIES, SCORES, PREDICTION, DISTANCES, OUTPUT = (
     "distances",
     "output",
 )
-"""What outputs of models are called."""
+"""Names of model outputs."""
 
 Estimator = Any
-"""An object of a package that need not be installed."""
+"""An estimator of a package that need not be installed."""
 
 
 @dataclass(frozen=True)
 class EstimatorOutputs:
-    """The outputs by name; of a classifier the classes that labels are indices of."""
+    """The outputs by name, and the classes that labels are indices of."""
 
     values: Mapping[str, Value]
     classes: tuple[Any, ...] = ()
     decision: Value | None = None
-    """What `decision_function` gives, where the estimator has one: of two classes one score."""
+    """The `decision_function` of the estimator, if it has one: a single score for two classes."""
     odds: Value | None = None
-    """Of two classes: the logarithm of the second one's odds, where probabilities are its logistic function."""
+    """The log-odds of the second of two classes, where probabilities are their logistic function."""
 
 
 Predict = Callable[[Builder, Estimator, Value], EstimatorOutputs]
@@ -50,7 +50,7 @@ def reals(values: Any) -> Array:
 
 
 def classes_of(estimator: Estimator) -> tuple[Any, ...]:
-    """The classes, as Python has them."""
+    """The classes as Python objects."""
     classes = estimator.classes_
     if isinstance(classes, list):
         raise UnsupportedNodeError("a classifier with several outputs is not supported: compile one for each of them")
@@ -60,8 +60,8 @@ def classes_of(estimator: Estimator) -> tuple[Any, ...]:
 def scored(
     b: Builder, estimator: Estimator, scores: Value, probabilities: Value | None = None, *, logistic: bool = True
 ) -> EstimatorOutputs:
-    """A classifier by its scores: one for each class, or a single one that decides between two. `logistic`: whether
-    probabilities are a logistic function of these."""
+    """The outputs of a classifier from its scores: one per class, or a single one for two classes. `logistic`: whether
+    probabilities are a logistic function of them."""
     label = classical.above(b, scores) if scores.shape[-1] == 1 else classical.best(b, scores)
     outputs = {SCORES: scores} if probabilities is None else {PROBABILITIES: probabilities}
     single = scores if scores.shape[-1] != 2 else _difference(b, scores)

@@ -1,4 +1,4 @@
-"""Linear models: regressions, classifiers, discriminants and perceptrons of several layers."""
+"""Linear models: regressions, classifiers, discriminants and multi-layer perceptrons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def regressor(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
 
 
 def exponential(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """Poisson, gamma and Tweedie regression, whose link is a logarithm or nothing."""
+    """Poisson, gamma and Tweedie regression, with a log or an identity link."""
     link = type(estimator._base_loss.link).__name__
     if link not in ("LogLink", "IdentityLink"):
         raise UnsupportedNodeError(f"the link {link} is not supported")
@@ -47,12 +47,12 @@ def partial_least_squares(b: Builder, estimator: Estimator, x: Value) -> Estimat
 
 
 def classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """By the scores alone."""
+    """A classifier with scores only."""
     return scored(b, estimator, _plane(b, estimator, x))
 
 
 def logistic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """Older versions decide one class against the others where an option asks for it."""
+    """Multinomial, or one-against-rest where an option of older versions asks for it."""
     scores = _plane(b, estimator, x)
     way = getattr(estimator, "multi_class", "auto")
     alone = way == "ovr" or (way != "multinomial" and getattr(estimator, "solver", "") == "liblinear")
@@ -78,7 +78,7 @@ def stochastic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
 
 
 def _clipped(b: Builder, scores: Value) -> Value:
-    """(clip(score) + 1) / 2; of several classes their shares, which are equal where all are zero."""
+    """(clip(score) + 1) / 2; for several classes normalized to a sum of 1, uniform where all are zero."""
     chances = elementwise.scaled(b, elementwise.clip(b, scores, -1, 1), 0.5, 0.5)
     if scores.shape[-1] == 1:
         return moves.concat(b, [elementwise.scaled(b, chances, -1, 1), chances], -1)
@@ -95,7 +95,8 @@ def discriminant(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs
 
 
 def quadratic(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """Every class has axes and scales of its own: the input along them, as far from the class's mean."""
+    """Quadratic discriminants: each class has axes and scales of its own, along which the squared distance to its mean
+    is measured."""
     parts = zip(estimator.rotations_, estimator.scalings_, strict=True)
     axes = [reals(rotation) / np.sqrt(reals(scaling)) for rotation, scaling in parts]
     squares = classical.apart(b, x, reals(estimator.means_), axes)
@@ -115,7 +116,7 @@ ACTIVATIONS = {
 
 
 def _layers(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """A perceptron before its last activation."""
+    """A perceptron before its output activation."""
     pairs = list(zip(estimator.coefs_, estimator.intercepts_, strict=True))
     for number, (weights, bias) in enumerate(pairs):
         x = classical.affine(b, x, reals(weights).T, reals(bias))

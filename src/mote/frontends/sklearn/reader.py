@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn, alone or put together: pipelines, columns, unions, votes, one class against the rest."""
+"""scikit-learn estimators, alone or composed: pipelines, columns, unions, voting, one-against-rest."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ COMPOSITIONS = (
     *("CalibratedClassifierCV", "ColumnTransformer", "FeatureUnion", "MultiOutputRegressor", "OneVsOneClassifier"),
     *("OneVsRestClassifier", "Pipeline", "RANSACRegressor", "VotingClassifier", "VotingRegressor"),
 )
-"""Estimators that are made of others."""
+"""Estimators that are composed of others."""
 INPUT = "input"
 SHOWN = 12
-"""So many classes are listed."""
+"""Number of classes that a warning lists."""
 
 
 def read(source: Source) -> Model:
@@ -57,7 +57,7 @@ def read(source: Source) -> Model:
 
 
 def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, dtype: DType = DType.FLOAT32) -> Model:
-    """The model of an estimator for so many samples at once. Forests take integers as they are."""
+    """The model of an estimator for a number of samples at once. Forests take integers as they are."""
     b = Builder(where)
     x = b.input(
         INPUT, (samples, features), dtype, features=tuple(map(str, getattr(estimator, "feature_names_in_", ())))
@@ -82,7 +82,7 @@ def _listed(classes: Sequence[Any]) -> str:
 
 
 def _shaped(b: Builder, name: str, value: Value) -> Value:
-    """A single number for a sample has no axis of its own, as the estimator gives it."""
+    """An output without its last axis where it has one number per sample, as in scikit-learn."""
     single = name in (PREDICTION, SCORES) and value.shape[1:] == (1,)
     return moves.squeeze(b, value, [1]) if single else value
 
@@ -91,18 +91,18 @@ Made = TypeVar("Made", Value, EstimatorOutputs)
 
 
 class _NoLayerError(Exception):
-    """A layer cannot be compiled, and says so itself: nothing follows from it."""
+    """A layer cannot be compiled, which is recorded already."""
 
 
 def known(estimator: Estimator, table: Mapping[str, Any]) -> str | None:
-    """The name of the first class that an estimator comes from that a table has."""
+    """The first class in an estimator's MRO that a table has."""
     kinds = [kind.__name__ for kind in type(estimator).__mro__ if kind.__module__.startswith("sklearn.")]
     return next((name for name in kinds if name in table), None)
 
 
 @dataclass
 class _Reading:
-    """A model as far as it was read."""
+    """A model under construction."""
 
     b: Builder
     layers: int = 0
@@ -143,7 +143,7 @@ class _Reading:
         return EstimatorOutputs({OUTPUT: self.transformed(estimator, x, name)})
 
     def transformed(self, estimator: Estimator, x: Value, name: str) -> Value:
-        """What a step makes of its input."""
+        """The output of a transformer."""
         kind = _kind(estimator)
         if estimator is None or (isinstance(estimator, str) and estimator == "passthrough"):
             return x
@@ -161,7 +161,7 @@ class _Reading:
         return self._layer(kind, name, lambda: TRANSFORMS[transform](self.b, estimator, x))
 
     def _columns(self, estimator: Estimator, x: Value, name: str) -> Value:
-        """Some columns through each transformer, side by side."""
+        """A ColumnTransformer: columns through each transformer, concatenated."""
         parts, names = [], []
         for step, part, _ in estimator.transformers_:
             places = estimator._transformer_to_input_indices.get(step, [])
@@ -171,7 +171,7 @@ class _Reading:
         return self._joined(estimator, name, parts, names)
 
     def _taken(self, x: Value, places: Sequence[int], name: str) -> Value:
-        """Some columns: a layer of its own."""
+        """Selected columns: a layer of its own."""
         return self._layer("Columns", name, lambda: transforms.columns(self.b, x, places))
 
     def _union(self, estimator: Estimator, x: Value, name: str) -> Value:
@@ -180,7 +180,7 @@ class _Reading:
         return self._joined(estimator, name, parts, [step for step, _ in chosen])
 
     def _joined(self, estimator: Estimator, name: str, parts: Sequence[Value], names: Sequence[str]) -> Value:
-        """What transformers made, each times its weight, side by side."""
+        """Outputs of transformers, each multiplied by its weight, concatenated."""
         weights = estimator.transformer_weights or {}
 
         def join() -> Value:
@@ -191,7 +191,7 @@ class _Reading:
         return self._layer(_kind(estimator), name, join)
 
     def _one_against_rest(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
-        """The scores of estimators that decide for one class each, or between two."""
+        """The scores of binary estimators, one for each class or one for two."""
         if estimator.multilabel_:
             return self._refused(estimator, name, "several labels at once are not supported")
         parts = [self.whole(part, x, f"{name}, class {i}") for i, part in enumerate(estimator.estimators_)]
@@ -201,7 +201,7 @@ class _Reading:
         return self._layer(_kind(estimator), name, lambda: _best_of(self.b, parts, classes))
 
     def _votes(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
-        """The mean of the probabilities of several classifiers."""
+        """Soft voting: the mean of the probabilities of several classifiers."""
         if estimator.voting != "soft":
             return self._refused(estimator, name, "only soft voting is supported")
         weights = _weights(estimator)
@@ -217,7 +217,7 @@ class _Reading:
         return self._layer(_kind(estimator), name, mean)
 
     def _mean(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
-        """The mean of several regressions."""
+        """The mean of several regressors."""
         members = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
         if any(PREDICTION not in values for values in members):
             return self._refused(estimator, name, "one of its estimators predicts no numbers")
@@ -227,7 +227,7 @@ class _Reading:
         )
 
     def _side_by_side(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
-        """A regression for each output."""
+        """A regressor for each output."""
         members = [self.whole(part, x, f"{name}, output {i}").values for i, part in enumerate(estimator.estimators_)]
         if any(PREDICTION not in values for values in members):
             return self._refused(estimator, name, "one of its estimators predicts no numbers")
@@ -237,7 +237,8 @@ class _Reading:
         )
 
     def _one_against_one(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
-        """An estimator for every two classes: the second one of them where its score is above zero."""
+        """One-against-one: an estimator for every pair of classes, which decides for the second one where its score is
+        above zero."""
         if estimator.n_features_in_ != x.shape[-1] or estimator.pairwise_indices_ is not None:
             return self._refused(estimator, name, "kernels that are computed before are not supported")
         parts = [self.whole(part, x, f"{name}, pair {i}").decision for i, part in enumerate(estimator.estimators_)]
@@ -258,7 +259,8 @@ class _Reading:
         return self._layer(_kind(estimator), name, choose)
 
     def _calibrated(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
-        """The mean of classifiers whose scores became probabilities by a logistic function for each class."""
+        """The mean of calibrated classifiers, whose scores become probabilities by a logistic function for each
+        class."""
         parts = estimator.calibrated_classifiers_
         if any(type(c).__name__ != "_SigmoidCalibration" for part in parts for c in part.calibrators):
             return self._refused(estimator, name, "only the method sigmoid is supported")
@@ -277,7 +279,7 @@ class _Reading:
         return self._layer(_kind(estimator), name, mean)
 
     def _response(self, estimator: Estimator, x: Value, name: str) -> Value | None:
-        """What `decision_function` gives, else the probabilities: of two classes that of the second one."""
+        """The `decision_function`, else the probabilities: for two classes that of the second one."""
         outputs = self.whole(estimator, x, name)
         chances = outputs.values.get(PROBABILITIES)
         if outputs.decision is not None or chances is None or len(outputs.classes) > 2:
@@ -302,7 +304,7 @@ class _Reading:
 
 
 def _weights(estimator: Estimator) -> list[float]:
-    """What each estimator of several counts."""
+    """The weight of each estimator."""
     given = np.ones(len(estimator.estimators)) if estimator.weights is None else np.array(estimator.weights)
     return [float(w) for w, (_, part) in zip(given, estimator.estimators, strict=True) if part != "drop"]
 
@@ -315,7 +317,7 @@ def _mean(b: Builder, values: Sequence[Value], weights: Sequence[float]) -> Valu
 
 
 def _logistic(b: Builder, scores: Value, calibrators: Sequence[Any]) -> Value:
-    """Probabilities from scores, one for each class or one for the second of two."""
+    """Calibrated probabilities from scores, one per class or one for the second of two."""
     slopes, offsets = (np.array([float(getattr(c, name)) for c in calibrators]) for name in ("a_", "b_"))
     steep = classical.shifted(b, scores, None, -slopes)
     moved = elementwise.sub(b, steep, b.constant(offsets.astype(np.float32)))
@@ -331,8 +333,8 @@ def _refuse() -> Value:
 
 
 def _best_of(b: Builder, parts: Sequence[EstimatorOutputs], classes: tuple[Any, ...]) -> EstimatorOutputs:
-    """The class whose own estimator says most: by what it decides by, else by its probabilities. Of two classes one
-    estimator decides."""
+    """The class whose own estimator has the largest decision value, or else probability. One estimator decides between
+    two classes."""
     decisions, odds = _all([part.decision for part in parts]), _all([part.odds for part in parts])
     probable = all(PROBABILITIES in part.values for part in parts)
     chances = [moves.slice_(b, part.values[PROBABILITIES], 1, 1, 1) for part in parts] if probable and not odds else []
@@ -354,6 +356,6 @@ def _best_of(b: Builder, parts: Sequence[EstimatorOutputs], classes: tuple[Any, 
 
 
 def _all(values: Sequence[Value | None]) -> list[Value]:
-    """The values, if all are there; else none."""
+    """The values, if none is missing; else an empty list."""
     present = [value for value in values if value is not None]
     return present if len(present) == len(values) else []

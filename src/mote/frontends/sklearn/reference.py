@@ -1,4 +1,4 @@
-"""scikit-learn itself, as what `verify` compares with."""
+"""scikit-learn as the reference of `verify`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 
 
 def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
-    """The estimator that the model was made from, and what it says for an input."""
+    """The estimator that the model was made from, and a function that computes its outputs."""
     estimator: Any = source.origin
     if estimator is None or not installed("sklearn"):
         return None
@@ -39,7 +39,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
 
 
 def _given(estimator: Any, x: Array) -> Any:
-    """The input in double precision, with the names of its columns where the estimator was fitted with such."""
+    """The input as float64, with column names where the estimator was fitted with them."""
     wide = x.astype(np.float64)
     if hasattr(estimator, "feature_names_in_") and installed("pandas"):
         return require("pandas").DataFrame(wide, columns=estimator.feature_names_in_)
@@ -68,7 +68,7 @@ OUTPUTS: Mapping[str, Callable[[Any, Any], Any]] = {
     DISTANCES: lambda estimator, x: estimator.transform(x),
     OUTPUT: lambda estimator, x: _dense(estimator.transform(x)),
 }
-"""How each output of a model is asked for."""
+"""Functions that compute each output."""
 
 
 def _dense(values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Support vector machines, as libsvm decides: every two classes against each other, and votes."""
+"""Support vector machines as in libsvm: one-against-one voting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mote.frontends.sklearn.estimators import (
 
 
 def _decisions(b: Builder, estimator: Estimator, x: Value, counts: list[int]) -> Value:
-    """[1, pairs]: as libsvm has them, the first class where they are positive."""
+    """[1, pairs]: decision values as in libsvm, positive for the first class."""
     kernel = estimator.kernel
     if kernel not in ("linear", "poly", "rbf", "sigmoid"):
         raise UnsupportedNodeError(f"the kernel {kernel} is not supported (only linear, poly, rbf, sigmoid)")
@@ -60,12 +60,12 @@ def regressor(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
 
 
 def _alone(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """One sum over all vectors: those of a class, against one that has none."""
+    """A single decision value over all support vectors."""
     return _decisions(b, estimator, x, [len(estimator.support_vectors_), 0])
 
 
 def one_class(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """What is like what was seen is above zero; classes are -1 and 1."""
+    """OneClassSVM: inliers are above zero; classes are -1 and 1."""
     scores = _alone(b, estimator, x)
     return EstimatorOutputs({LABEL: classical.above(b, scores), SCORES: scores}, (-1, 1))
 

@@ -1,4 +1,4 @@
-"""Transformers: scalers, encoders, imputers, selections of features, projections and polynomials."""
+"""Transformers: scalers, encoders, imputers, feature selection, projections and polynomials."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def normalizer(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def imputer(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """Columns without any value in the training data are dropped, as the estimator does."""
+    """SimpleImputer; columns without any value in the training data are dropped, as the estimator does."""
     if isinstance(estimator.missing_values, str) or estimator.missing_values is None:
         raise UnsupportedNodeError(f"missing values of {estimator.missing_values!r} are not supported (only numbers)")
     missing = float(estimator.missing_values)
@@ -60,7 +60,7 @@ def imputer(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def columns(b: Builder, x: Value, places: Sequence[int] | np.ndarray) -> Value:
-    """Some features, in this order."""
+    """Selected features, in this order."""
     chosen = np.asarray(places, np.int64)
     if np.array_equal(chosen, np.arange(x.shape[-1])):
         return x
@@ -79,7 +79,7 @@ def _categories(estimator: Estimator) -> list[np.ndarray]:
 
 
 def one_hot(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """Categories that were not seen are zeros in all columns; one of two columns, or the first, may be dropped."""
+    """OneHotEncoder; unknown categories are all zeros; the first category, or one of two, may be dropped."""
     if getattr(estimator, "_infrequent_enabled", False):
         raise UnsupportedNodeError("infrequent categories are not supported")
     parts = []
@@ -94,7 +94,7 @@ def one_hot(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def ordinal(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """The place of each number among the categories; what was not seen is what the estimator says."""
+    """OrdinalEncoder; unknown categories get the estimator's value for them."""
     unknown = estimator.unknown_value if estimator.handle_unknown == "use_encoded_value" else 0
     if unknown is None or np.isnan(float(unknown)):
         raise UnsupportedNodeError("an unknown category that is no number is not supported")
@@ -108,7 +108,7 @@ def ordinal(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def bins(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """KBinsDiscretizer: how many of the inner edges a feature has reached."""
+    """KBinsDiscretizer: the number of inner edges that a feature has reached."""
     if estimator.encode not in ("ordinal", "onehot-dense", "onehot"):
         raise UnsupportedNodeError(f"the encoding {estimator.encode} is not supported")
     parts = []
@@ -130,7 +130,7 @@ def bins(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def polynomial(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """Products of features: so many factors, each a feature or one, as the largest degree has."""
+    """PolynomialFeatures: products with as many factors as the largest degree, each a feature or 1."""
     powers = np.asarray(estimator.powers_)
     one = x.shape[-1]
     lists = [np.repeat(np.arange(one), row) for row in powers]
@@ -148,7 +148,7 @@ def polynomial(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def components(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """PCA and its kin: less the mean, along the components, which may be brought to one scale."""
+    """PCA and similar projections: minus the mean, times the components, optionally whitened."""
     mean = getattr(estimator, "mean_", None)
     axes = reals(estimator.components_)
     if getattr(estimator, "whiten", False):
@@ -167,7 +167,7 @@ def discriminant(b: Builder, estimator: Estimator, x: Value) -> Value:
 
 
 def power(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """PowerTransformer: powers of what is above zero (and, by Yeo and Johnson, of what is below), and one scale."""
+    """PowerTransformer (Box-Cox and Yeo-Johnson), optionally standardized."""
     exponents = reals(estimator.lambdas_)
     if estimator.method == "box-cox":
         raised = _raised(b, x, exponents)
@@ -189,7 +189,7 @@ def _raised(b: Builder, x: Value, exponents: np.ndarray) -> Value:
 
 
 def nothing(b: Builder, estimator: Estimator, x: Value) -> Value:
-    """FunctionTransformer without a function."""
+    """FunctionTransformer without a function: the identity."""
     if estimator.func is not None:
         raise UnsupportedNodeError("a function of Python is not supported: apply it before the model")
     return x

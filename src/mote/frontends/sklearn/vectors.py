@@ -1,4 +1,4 @@
-"""Clusters, nearest neighbours and naive Bayes: models by distances to stored vectors."""
+"""Clustering, nearest neighbours and naive Bayes: models by distances to stored vectors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _metric(estimator: Estimator) -> Metric:
 
 
 def _weighted_neighbours(b: Builder, estimator: Estimator, x: Value) -> tuple[Value, Value]:
-    """The places of the nearest samples, and what each counts, [1, neighbours]."""
+    """The indices of the nearest samples, and their weights, [1, neighbours]."""
     if estimator.weights not in ("uniform", "distance"):
         raise UnsupportedNodeError(f"weights {estimator.weights} of neighbours are not supported")
     apart = classical.distances(b, x, reals(estimator._fit_X), _metric(estimator))
@@ -79,13 +79,13 @@ def _weighted_neighbours(b: Builder, estimator: Estimator, x: Value) -> tuple[Va
 
 
 def _at(b: Builder, known: Array, places: Value) -> Value:
-    """What a model remembers of the samples at some places."""
+    """Stored values of the samples at some indices."""
     shape = (*places.shape, *known.shape[1:])
     return b.value(b.op(Gather, [b.tensor(known), b.plain(places)], shape, axis=0), shape)
 
 
 def neighbour_classifier(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """Each neighbour votes for its class; the first of those with most votes is taken."""
+    """The class with the largest sum of neighbour weights, the first of equal ones."""
     classes = classes_of(estimator)
     places, weights = _weighted_neighbours(b, estimator, x)
     labels = _at(b, np.asarray(estimator._y, np.int32).reshape(-1), places)
@@ -96,7 +96,7 @@ def neighbour_classifier(b: Builder, estimator: Estimator, x: Value) -> Estimato
 
 
 def neighbour_regressor(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """The mean of what the neighbours had."""
+    """The weighted mean of the neighbours' targets."""
     places, weights = _weighted_neighbours(b, estimator, x)
     known = np.asarray(estimator._y, np.float32)
     known = known.reshape(len(known), -1)
@@ -106,7 +106,7 @@ def neighbour_regressor(b: Builder, estimator: Estimator, x: Value) -> Estimator
 
 
 def gaussian(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """The logarithms of normal distributions: squares of distances, over the variances."""
+    """GaussianNB: log-densities from squared distances divided by the variances."""
     means, variances = reals(estimator.theta_), reals(estimator.var_)
     apart = classical.distances(b, x, means, Metric.SQUARED, 1 / variances)
     constants = np.log(reals(estimator.class_prior_)) - 0.5 * np.log(2 * np.pi * variances).sum(axis=1)
@@ -138,7 +138,7 @@ def _counted(b: Builder, estimator: Estimator, x: Value, weights: Array, bias: A
 
 
 def categorical(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """Every category of every feature has a logarithm for each class."""
+    """CategoricalNB: log-probabilities by category, feature and class."""
     counts = [int(n) for n in estimator.n_categories_]
     parts = [
         moves.reshape(b, classical.matches(b, moves.slice_(b, x, 1, i, 1), range(n)), (-1, n))
@@ -149,7 +149,7 @@ def categorical(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
 
 
 def mixture(b: Builder, estimator: Estimator, x: Value) -> EstimatorOutputs:
-    """GaussianMixture: the logarithms of its normal distributions, weighed."""
+    """GaussianMixture: weighted log-densities."""
     kind, means, roots = estimator.covariance_type, reals(estimator.means_), reals(estimator.precisions_cholesky_)
     count, features = means.shape
     logs = np.log(reals(estimator.weights_)) - 0.5 * features * np.log(2 * np.pi)

@@ -16,16 +16,16 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 
 MULTI_AXIS = 3
-"""The number of the kind of details with scales along several axes."""
+"""Number of the quantization details with scales along several axes."""
 REMEDY = "quantize the weights with a scale for each channel instead, or leave them float32"
 TAKE = {"FULLY_CONNECTED": 1, "EMBEDDING_LOOKUP": 1}
-"""Operators that take such a constant, and which of their inputs it is."""
+"""Operators that take such a constant, and the index of that input."""
 
 
 @dataclass(frozen=True)
 class BlockwiseScales:
-    """How a tensor is quantized: the scales by row and block, in float32 and as the file holds them, or why Mote does
-    not take it."""
+    """Block-wise quantization of a tensor: the scales by row and block, in float32 and as stored, or the reason why it
+    is unsupported."""
 
     scales: Array | None = None
     stored: DType | None = None
@@ -33,7 +33,7 @@ class BlockwiseScales:
 
 
 def blocks_of(records: Sequence[TableRecord], tensors: Mapping[int, Tensor]) -> dict[int, BlockwiseScales]:
-    """The tensors of a subgraph that are quantized so, by index."""
+    """The block-wise quantized tensors of a subgraph, by index."""
     scales = {}
     for i, record in enumerate(records):
         quantization = TableRecord(schema.QUANTIZATION, record.child("quantization"))
@@ -67,8 +67,8 @@ def _blocks(t: Tensor, record: TableRecord, tensors: Mapping[int, Tensor]) -> Bl
 
 
 def _zero(points: Tensor | None, count: int) -> bool:
-    """Whether all zero points are 0. No tensor means that they are, and so does one that is no constant of so many
-    integers: a file that omits the field has tensor 0 here, whatever that is."""
+    """Whether all zero points are 0. That is so without a tensor of them, and where it is not a constant of as many
+    integers: a file that omits the field has tensor 0 here."""
     if points is None or points.data is None or not points.dtype.integer or points.size != count:
         return True
     return not points.data.any()

@@ -25,22 +25,22 @@ from mote.text import printable
 
 OPERATORS = ("IF", "WHILE", "CALL", "STABLEHLO_COMPOSITE")
 CALLED = {"CALL": "subgraph", "STABLEHLO_COMPOSITE": "decomposition_subgraph_index"}
-"""Operators that call one subgraph, and the option that says which."""
+"""Operators that call one subgraph, and the option with its index."""
 UNROLL = "export the loop with a fixed length, or unrolled (`unroll=True` in Keras)"
 SHOWN = 3
-"""So many layers of a body that cannot be compiled are named."""
+"""Number of unsupported layers of a body that a message lists."""
 
 
 @dataclass
 class BodySubgraph:
-    """A subgraph as it was read; `tensors` grows until its graph is made."""
+    """A subgraph as read; `tensors` grows until its graph is made."""
 
     number: int
     model: Model
     tensors: dict[int, Tensor]
     variables: Variables
     handles: dict[int, Key]
-    """Its outputs that are handles of variables, by position."""
+    """Outputs that are resource handles of variables, by position."""
 
     @property
     def keys(self) -> dict[Key, bool]:
@@ -49,8 +49,8 @@ class BodySubgraph:
         return {key: known.before.get(key) != value for key, value in known.held.items()}
 
     def graph(self, keys: Sequence[Key], assigned: Sequence[Key]) -> Graph:
-        """The graph that takes these variables after its own inputs, and gives those that are assigned after its own
-        outputs. Constants that are outputs are copied, so that every output is computed or an input."""
+        """The graph with these variables as inputs after its own, and the assigned ones as outputs after its own.
+        Constant outputs are copied, so that every output is computed or an input."""
         known = self.variables
         taken = [known.initial_tensor(key) for key in keys]
         outputs = [*self.model.outputs, *(known.current(key) for key in assigned)]
@@ -79,22 +79,22 @@ class BodySubgraph:
 
 
 ReadBody = Callable[[int, Sequence[int]], BodySubgraph]
-"""Reads a subgraph by its number, which is called with some tensors."""
+"""Reads a subgraph by its index, for the tensors that it is called with."""
 
 
 @dataclass
 class Caller:
-    """The graph around the bodies as far as it was read: `states` and `tensors` grow."""
+    """The calling graph as far as it was read: `states` and `tensors` grow."""
 
     tensors: dict[int, Tensor]
     variables: Variables
     states: list[State]
     read: ReadBody
     stateful: set[int] = field(default_factory=set)
-    """The subgraphs with states that were called: each has them once, whoever calls it."""
+    """The called subgraphs with states: each has them once, for all callers."""
 
     def parse(self, node: Node, check: Callable[[Node, Collection[int]], None]) -> tuple[Op, ...]:
-        """The operator that calls subgraphs. `check` refuses operands, without those that are handles."""
+        """The operator that calls subgraphs. `check` refuses operands other than resource handles."""
         if -1 in (*node.inputs, *node.outputs):
             raise UnsupportedNodeError("an input or output is left out")
         for t in (self.tensors[i] for i in (*node.inputs, *node.outputs) if i not in self.variables.handles):
@@ -107,7 +107,7 @@ class Caller:
         return parser(node)
 
     def _handles_made(self, node: Node) -> list[int]:
-        """The outputs that may be handles of variables, which is seen when bodies are read."""
+        """The outputs that may be resource handles, which is known when bodies are read."""
         return [t for t in node.outputs if self.tensors[t].dtype == DType.RESOURCE]
 
     def _if(self, node: Node) -> tuple[Op, ...]:
@@ -117,8 +117,8 @@ class Caller:
         return self._branch(node, node.inputs[0], node.inputs[1:], [node.options.integer(name) for name in names])
 
     def _call(self, node: Node) -> tuple[Op, ...]:
-        """A call is a branch that is always taken; the passes put it in place. A composite operator calls what it is
-        made of."""
+        """A call is a branch that is always taken, which a pass inlines. A composite operator calls its
+        decomposition."""
         always = self._fresh(Tensor(-1, f"{node.name}/always", (), DType.BOOL, data=np.array(True)))
         return self._branch(node, always, node.inputs, [node.options.integer(CALLED[node.code])] * 2)
 
@@ -166,11 +166,11 @@ class Caller:
         return self._finished(node, op, assigned)
 
     def _values(self, given: Sequence[int]) -> list[int]:
-        """The inputs that are no handles."""
+        """The inputs without resource handles."""
         return [self.variables.value(t) for t in given if t not in self.variables.handles]
 
     def _made(self, node: Node, bodies: Sequence[BodySubgraph], assigned: Sequence[Key]) -> list[int]:
-        """The outputs that are no handles, and one for each variable that is assigned."""
+        """The outputs without resource handles, and one for each assigned variable."""
         if any(body.handles != bodies[0].handles for body in bodies):
             raise UnsupportedNodeError("its subgraphs give handles of different variables")
         made = []
@@ -182,14 +182,14 @@ class Caller:
         return [*made, *(self._variable(key) for key in assigned)]
 
     def _variable(self, key: Key) -> int:
-        """A tensor for what a variable becomes."""
+        """A tensor for the new value of a variable."""
         held = self.tensors[self.variables.current(key)]
         return self._fresh(replace(held, name=printable(key[1]), data=None, inner=True))
 
     def _states(
         self, numbers: Sequence[int], graphs: Sequence[Graph]
     ) -> tuple[tuple[tuple[int, ...], ...], list[int], list[int]]:
-        """Which state is which of each body's, and the tensors of what they hold before and after."""
+        """The states of each body, and the tensors of their values before and after."""
         kept: dict[int, tuple[int, ...]] = {}
         before: list[int] = []
         after: list[int] = []
@@ -213,8 +213,8 @@ class Caller:
         return new
 
     def _finished(self, node: Node, op: Control, assigned: Sequence[Key]) -> tuple[Op, ...]:
-        """The operator, if its bodies fit it; variables hold what it makes of them. Shapes of outputs that the file
-        leaves open are those that the bodies give."""
+        """The operator, if its bodies match it; variables hold its results. Dynamic output shapes are those of the
+        bodies."""
         if not op.made:
             raise UnsupportedNodeError("has no outputs: nothing would be computed")
         graph = Graph("", self.tensors, (), (), ())

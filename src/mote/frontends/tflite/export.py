@@ -25,7 +25,7 @@ SIGNATURE = "serving_default"
 
 
 class UnsaidLayersError(MoteError):
-    """Every layer of a model that TFLite has no words for, in one message."""
+    """All layers of a model without an equivalent in TFLite, in one message."""
 
     def __init__(self, layers: list[Unsupported], *, where: str) -> None:
         self.layers = layers
@@ -38,7 +38,7 @@ class UnsaidLayersError(MoteError):
 
 @dataclass(frozen=True)
 class Exported:
-    """The file; `tensors`: its tensors by the ids of the graph's, as far as there are such."""
+    """The file; `tensors`: its tensor indices by the graph's tensor ids."""
 
     data: bytes
     tensors: Mapping[int, int]
@@ -46,7 +46,7 @@ class Exported:
 
 
 def export(graph: Graph, where: str, about: str = "") -> Exported:
-    """The file of a graph that has just been read from the file `where`; `about` is said of it in the file."""
+    """The file of a graph that was read from the file `where`; `about` is its description in the file."""
     file = _File(Writer(graph.name, about=about))
     emitter = file.write(graph, file.writer)
     file.writer.sign(SIGNATURE)
@@ -58,18 +58,18 @@ def export(graph: Graph, where: str, about: str = "") -> Exported:
 
 @dataclass
 class _File:
-    """The subgraphs that are written, and what cannot be."""
+    """The subgraphs under construction, and the layers without an equivalent."""
 
     writer: Writer
     numbers: dict[int, int] = field(default_factory=dict)
-    """Of bodies by their identity: a body that is called twice is written once."""
+    """Subgraph indices of bodies by identity: a body that is called twice is written once."""
     bodies: list[Graph] = field(default_factory=list)
-    """Those that were written: while they are there no other has their identity."""
+    """The written bodies, kept alive so that their identities stay unique."""
     count: int = 0
     problems: list[Unsupported] = field(default_factory=list)
 
     def write(self, graph: Graph, writer: Writer) -> Emitter:
-        """A graph into one subgraph."""
+        """Write a graph as one subgraph."""
         e = Emitter(writer, graph, self.body, _same(graph))
         variables = {s.before: s for s in graph.states if isinstance(_writes(graph, s), Assign)}
         for t in graph.inputs:
@@ -90,8 +90,8 @@ class _File:
         return self.numbers[id(graph)]
 
     def _begin(self, e: Emitter, variables: Mapping[int, State]) -> None:
-        """Variables that are assigned are given their first values once, and read before everything else; those of
-        operators that keep something are variable tensors."""
+        """Variables are initialized once and read before everything else; states of stateful operators are variable
+        tensors."""
         for s in e.graph.states:
             if s.before not in variables:
                 t = e.graph.tensors[s.before]
@@ -131,25 +131,26 @@ def _handle(writer: Writer, name: str) -> int:
 
 
 def _assign(e: Emitter, op: Assign) -> None:
-    """The number of a variable is that of its state among those that are assigned."""
+    """A variable's number is the index of its state among the assigned ones."""
     assigned = [s.before for s in e.graph.states if isinstance(_writes(e.graph, s), Assign)]
     handle = _handle(e.writer, f"variable_{assigned.index(op.inputs[0])}")
     e.op("ASSIGN_VARIABLE", [handle, e.at(op.inputs[1])], [])
 
 
 def _writes(graph: Graph, state: State) -> Op:
-    """The operator that leaves a state behind."""
+    """The operator that writes a state."""
     return graph.producers[state.after]
 
 
 def _is_alias(e: Emitter, op: Op) -> bool:
-    """Whether an operator between two names of one tensor has nothing to do."""
+    """Whether an operator between two names of one tensor has no effect."""
     return isinstance(op, Flip | ConcatRescale) and e.at(op.inputs[0]) == e.at(op.outputs[0])
 
 
 def _same(graph: Graph) -> dict[int, int]:
-    """Tensors of the graph that are one in the file: a uint8 edge with what Mote keeps of it as int8, a state after an
-    inference with the variable, and what is rescaled to be joined, which TFLite's CONCATENATION does by itself."""
+    """Tensors of the graph that are the same tensor in the file: a uint8 input or output and its int8 version, a state
+    after an inference and the variable, and rescaled operands of a concatenation, which TFLite's CONCATENATION rescales
+    itself."""
     aliases = {}
     for op in graph.ops:
         for position, before in op.updates.items():
@@ -169,7 +170,7 @@ def _last(aliases: Mapping[int, int], t: int) -> int:
 
 
 def _edge(graph: Graph, op: Flip) -> tuple[int, int] | None:
-    """The int8 tensor and the uint8 one that it stands for, where the whole file is uint8."""
+    """The int8 tensor and its uint8 version, where the whole file is uint8."""
     sides = sorted((op.input(graph), op.output(graph)), key=lambda t: t.dtype == DType.UINT8)
     inside, edge = sides
     is_edge = edge.dtype == DType.UINT8 and inside.quant is not None and inside.quant.unsigned

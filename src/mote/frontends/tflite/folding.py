@@ -1,8 +1,6 @@
-"""Shape inference and constant folding while a file is read.
-
-Converters write the arithmetic of shapes (SHAPE, slices, PACK) as operators. Parsers want to know shapes, axes and
-sizes, so what such operators compute becomes data as soon as their inputs are.
-"""
+"""Shape inference and constant folding while a file is read. Converters write shape arithmetic (SHAPE, slices, PACK) as
+operators. Parsers need shapes, axes and sizes as constants, so the results of such operators become constants as soon
+as their inputs are."""
 
 from __future__ import annotations
 
@@ -19,26 +17,25 @@ from mote.graph.types import DType
 from mote.ops.moves.constant import ConstantOutput
 
 MOST_FOLDED = 1 << 12
-"""Elements of a tensor that is computed while a file is read. What is larger is no shape, and waits for the pass that
-folds constants."""
+"""Element limit of a tensor that is folded while a file is read. Larger ones are left to the constant folding pass."""
 FOLDED = (DType.INT32, DType.INT64, DType.BOOL, DType.FLOAT32)
-"""The types in which shapes are reckoned with."""
+"""The types of shape arithmetic."""
 
 
 @dataclass(frozen=True)
 class KnownTensors:
-    """What the operators so far say of tensors. `tensors` is changed along the way."""
+    """Inferred shapes and constants of tensors. `tensors` is changed along the way."""
 
     tensors: dict[int, Tensor]
     open: Collection[int]
-    """The tensors whose stored shapes do not count."""
+    """The tensors with dynamic shapes, whose stored shapes do not count."""
 
     def take(self, ops: Sequence[Op]) -> tuple[Op, ...]:
         """The operators of `ops` that cannot be folded into constants."""
         return tuple(op for op in ops if not self._folds(op))
 
     def _folds(self, op: Op) -> bool:
-        """Give the outputs their shapes, and their values where all inputs are known."""
+        """Set the shapes of the outputs, and their values where all inputs are constant."""
         graph = Graph("", self.tensors, (op,), (), ())
         with working_on(op):
             shapes = op.shapes(graph)
@@ -61,7 +58,7 @@ class KnownTensors:
         return True
 
     def _small(self, op: Op) -> bool:
-        """Whether everything about an operator is known, and little of it."""
+        """Whether all inputs of an operator are constant, and small."""
         read = [self.tensors[i] for i in op.inputs if i != ABSENT]
         made = [self.tensors[i] for i in op.outputs]
         known = all(t.data is not None for t in read) and not op.updates

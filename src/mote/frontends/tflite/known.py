@@ -1,4 +1,4 @@
-"""Operators of which nothing is left once a file is read: they only say how a constant is stored."""
+"""Operators that are resolved while a file is read: they only describe how a constant is stored."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mote.graph.types import DType
 from mote.ops.elementwise.quantize import QUANTIZED, dequantized
 
 AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0}
-"""Layers whose weights, input 1, may be int8 although they compute float32, and the axis that may have scales."""
+"""Layers that may have int8 weights (input 1) with float32 activations, and the axis of per-channel scales."""
 
 
 def known_result(node: Node) -> Array | None:
-    """What DENSIFY and DEQUANTIZE make of a constant; None: it is an operator like others. Computed at run time there
-    is neither DENSIFY nor float16."""
+    """The result of DENSIFY or DEQUANTIZE on a constant; None for other operators. DENSIFY and float16 are unsupported
+    at run time."""
     first = node.tensors[node.inputs[0]] if node.inputs and node.inputs[0] >= 0 else None
     half = first is not None and first.dtype == DType.FLOAT16
     steps = first is not None and _steps(first)
@@ -40,7 +40,7 @@ def known_result(node: Node) -> Array | None:
 
 
 def _steps(x: Tensor) -> bool:
-    """Whether a tensor is a quantized constant, per-tensor or, of bytes, per-channel."""
+    """Whether a tensor is a quantized constant, per-tensor or, for 8-bit types, per-channel."""
     if x.data is None or x.dtype not in QUANTIZED or x.quant is None or np.any(x.quant.scale <= 0):
         return False
     if not x.quant.per_channel:
@@ -49,8 +49,8 @@ def _steps(x: Tensor) -> bool:
 
 
 def with_small_weights(node: Node, bytes_of: dict[int, int]) -> Node:
-    """The layer with the int8 weights that the file turns into its float32 ones: the numbers are the same, in a quarter
-    of the flash. `bytes_of` says of tensors that DEQUANTIZE makes which constant that is."""
+    """The layer with the int8 weights that the file dequantizes: equal values in a quarter of the flash. `bytes_of`
+    maps results of DEQUANTIZE to their constants."""
     if node.code not in AXES or len(node.inputs) < 2 or node.inputs[1] not in bytes_of:
         return node
     w = node.tensors[bytes_of[node.inputs[1]]]

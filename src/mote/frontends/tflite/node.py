@@ -21,11 +21,11 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 
 FIX_SHAPES = "export the model with fixed shapes"
-"""What to do where something about a shape is only known at run time."""
+"""Remedy where a shape is only known at run time."""
 
 
 class Padding(StrEnum):
-    """SAME: as much as makes one output for each stride, the odd element behind; VALID: none."""
+    """Window padding. SAME: one output per stride, with an odd element at the end; VALID: none."""
 
     SAME = "SAME"
     VALID = "VALID"
@@ -33,7 +33,7 @@ class Padding(StrEnum):
 
 @dataclass(frozen=True)
 class Node:
-    """An operator with its options by name; tensors are ids in `tensors`, -1 for optional inputs that are not there."""
+    """An operator with its options by name; tensors are ids in `tensors`, -1 for omitted optional inputs."""
 
     code: str
     index: int
@@ -45,31 +45,30 @@ class Node:
     intermediates: tuple[int, ...] = ()
     custom: bytes = b""
     made: list[State] = field(default_factory=list)
-    """The states that parsers made for operators that keep something without a variable tensor in the file."""
+    """States of operators that keep data without a variable tensor in the file."""
     open: Collection[int] = ()
-    """The tensors whose shapes the file leaves open: what it stores of them does not count."""
+    """The tensors with dynamic shapes, whose stored shapes do not count."""
     notes: list[str] = field(default_factory=list)
     """Warnings about the file."""
     blocks: Mapping[int, BlockwiseScales] = field(default_factory=dict)
     """The tensors that are block-wise quantized."""
 
     def activation(self) -> Activation:
-        """The fused activation; one that Mote does not know makes the layer unsupported."""
+        """The fused activation; an unknown one makes the layer unsupported."""
         name = self.options.choice("fused_activation_function")
         if name not in list(Activation):
             raise UnsupportedNodeError(f"fused activation {name} is not supported")
         return Activation(name)
 
     def padding(self) -> Padding:
-        """How a window is padded; a way that Mote does not know makes the layer unsupported."""
+        """The padding of a window; an unknown one makes the layer unsupported."""
         name = self.options.choice("padding")
         if name not in list(Padding):
             raise UnsupportedNodeError(f"padding {name} is not supported")
         return Padding(name)
 
     def arity(self, least: int, most: int | None = None, optional: int | None = None) -> None:
-        """Refuse other numbers of inputs, inputs that are left out although they are needed (all of the least, but the
-        one that is optional), and several outputs."""
+        """Refuse other numbers of inputs, omitted inputs that are required, and several outputs."""
         if not least <= len(self.inputs) <= (most or least) or len(self.outputs) != 1:
             raise UnsupportedNodeError(
                 f"has {len(self.inputs)} inputs and {len(self.outputs)} outputs, which its operator does not take"
@@ -79,7 +78,7 @@ class Node:
                 self.input(position)
 
     def has(self, position: int) -> bool:
-        """Whether there is such an input."""
+        """Whether an input is present."""
         return position < len(self.inputs) and self.inputs[position] >= 0
 
     def input(self, position: int = 0) -> Tensor:
@@ -93,7 +92,7 @@ class Node:
         return self.tensors[self.outputs[position]]
 
     def constant(self, position: int, what: str) -> Array:
-        """The value of an input that Mote needs at compile time (an axis, a shape, paddings)."""
+        """The value of an input that must be constant (an axis, a shape, paddings)."""
         data = self.input(position).data if self.has(position) else None
         if data is None:
             raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes: {FIX_SHAPES}")
@@ -104,7 +103,7 @@ class Node:
         return [int(n) for n in self.constant(position, what).reshape(-1)]
 
     def block_scales(self, position: int) -> int | None:
-        """The scales of an input that is block-wise quantized, as a new constant of [rows, blocks]."""
+        """The scales of a block-wise quantized input, as a new constant of [rows, blocks]."""
         blocks = self.blocks.get(self.inputs[position])
         if blocks is None or blocks.scales is None:
             return None
@@ -113,12 +112,12 @@ class Node:
         return made
 
     def is_open(self, position: int = 0) -> bool:
-        """Whether the file leaves the shape of an output open."""
+        """Whether the shape of an output is dynamic."""
         return self.outputs[position] in self.open
 
     def check_bias(self, position: int, usual: DType = DType.INT64) -> None:
-        """Refuse the bias of a layer with int16 inputs that LiteRT would take for one of another type: it goes by an
-        option, and by the usual type where that is left out."""
+        """Refuse a bias of a layer with int16 inputs that LiteRT would take for another type: an option tells the type,
+        else it is the usual one."""
         option = "quantized_bias_type"
         stated = self.options.choice(option) if option in self.options.fields else DType.FLOAT32
         expected = usual if stated == DType.FLOAT32 else stated
@@ -127,20 +126,20 @@ class Node:
             raise UnsupportedNodeError(f"{given} biases where LiteRT has {expected} are not supported with int16 input")
 
     def after(self, *positions: int) -> tuple[int, ...]:
-        """What the operator leaves in the states that it is given as the inputs at `positions`: outputs of its own."""
+        """The tensors after the operator of the states that are its inputs at `positions`."""
         updated = {s.before: s.after for s in self.states}
         if any(self.inputs[p] not in updated for p in positions):
             raise UnsupportedNodeError("a state must be a variable tensor")
         return tuple(updated[self.inputs[p]] for p in positions)
 
     def custom_options(self) -> CustomOptions:
-        """The options of a custom operator that has them as a FlexBuffer map, as most do."""
+        """The options of a custom operator as a FlexBuffer map."""
         return CustomOptions(flexbuffer.read_map(self.custom))
 
     def inner(
         self, name: str, shape: Shape, dtype: DType, data: Array | None = None, quant: Quantization | None = None
     ) -> int:
-        """A new tensor, which the file does not have: what one operator made from this node hands to the next."""
+        """A new intermediate tensor between two operators of this node."""
         made = Tensor(max(self.tensors) + 1, f"{self.name} ({name})", shape, dtype, quant, data, inner=True)
         limits.check_tensor(made, constant=data is not None)
         self.tensors[made.id] = made
@@ -155,17 +154,17 @@ class Node:
         return before, after
 
     def same(self) -> dict[str, Any]:
-        """The fields that every Op takes over from the node."""
+        """The fields that every Op takes from the node."""
         return {"inputs": self.inputs, "outputs": self.outputs, "name": self.name, "index": self.index}
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """The operator's name in messages."""
         return f"layer {self.index} {self.code} '{self.name}'"
 
     @property
     def name(self) -> str:
-        """A layer has the name of what it computes."""
+        """The layer's name: that of its first output."""
         return self.output().name if self.outputs else ""
 
 
@@ -179,7 +178,7 @@ class CustomOptions:
         return self.values.get(name) is not None
 
     def integer(self, name: str, default: int | None = None) -> int:
-        """A whole number of 32 bits."""
+        """A 32-bit integer option."""
         value = self._number(name, default)
         if value != int(value) or not -(1 << 31) <= value < 1 << 31:
             raise MalformedError(f"the option {name} is {value}")

@@ -43,7 +43,7 @@ def parse(data: bytes, where: str) -> Graph:
 
 
 def read(source: Source) -> Model:
-    """The file with its unsupported layers marked."""
+    """The model of a file, with its unsupported layers marked."""
     with naming(source.where):
         return _read(source)
 
@@ -72,7 +72,7 @@ def _root(data: bytes) -> TableRecord:
 
 
 def subgraph_of(source: Source) -> int:
-    """The number of the subgraph that is the model."""
+    """The index of the subgraph that is the model."""
     root = _root(source.data)
     return chosen(root, len(root.children("subgraphs", schema.SUBGRAPH)), source.signature)
 
@@ -86,15 +86,15 @@ class _File:
     codes: list[str]
     buffers: list[Storage]
     number: int
-    """Of the subgraph that is the model."""
+    """Index of the subgraph that is the model."""
     notes: list[str] = field(default_factory=list)
-    """What is odd about the file."""
+    """Warnings about the file."""
     open: list[int] = field(default_factory=list)
-    """The subgraphs that are being read, each called by the one before it."""
+    """The subgraphs that are being read, outermost first."""
     called: set[int] = field(default_factory=set)
-    """Those that were read."""
+    """The subgraphs that were read."""
     calls: int = 0
-    """How often that was done."""
+    """Number of subgraphs read, counted at every call."""
     stateful: set[int] = field(default_factory=set)
 
     def model(self) -> Model:
@@ -138,13 +138,13 @@ class _File:
         return checked(Model(self.source.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
 
     def _fix(self, inputs: Sequence[int], tensors: dict[int, Tensor]) -> None:
-        """Let the inputs that are constants be so."""
+        """Replace inputs by constants."""
         fixed = {constant.name: constant for constant in self.source.constants}
         for t in (tensors[i] for i in inputs if tensors[i].name in fixed):
             tensors[t.id] = replace(t, data=fixed[t.name].array(t.shape, t.dtype))
 
     def _initial_values(self, once: set[int]) -> dict[variables.Key, Array]:
-        """What the model's variables hold before the first inference."""
+        """The initial values of the model's variables."""
         initial: dict[variables.Key, Array] = {}
         for i in sorted(once):
             if not 0 <= i < len(self.subgraphs) or i == self.number:
@@ -157,7 +157,7 @@ class _File:
         return initial
 
     def _body(self, outer: Variables, number: int, given: Sequence[int]) -> BodySubgraph:
-        """A subgraph that an operator calls with some tensors of the graph around it."""
+        """A subgraph that an operator calls with some tensors of the calling graph."""
         self._check_call(number)
         record = self.subgraphs[number]
         tensors = _tensors(record, self.buffers, self.notes)
@@ -189,7 +189,7 @@ class _File:
         return BodySubgraph(number, checked(model), tensors, held, results)
 
     def _check_call(self, number: int) -> None:
-        """Refuse what is not there, calls itself, or would be read very often."""
+        """Refuse calls of missing subgraphs, recursion, and too many calls."""
         if not 0 <= number < len(self.subgraphs) or number == self.number:
             raise MalformedError(f"an operator calls subgraph {number} of {len(self.subgraphs)}")
         if number in self.open:
@@ -207,7 +207,7 @@ class _File:
         made: list[State],
         blocks: Mapping[int, BlockwiseScales],
     ) -> tuple[SourceLayer, ...]:
-        """The layers; `made` grows by the states that their parsers make."""
+        """The layers; `made` grows by the states that their parsers create."""
         layers, tensors = [], known.tensors
         bytes_of: dict[int, int] = {}
         caller = Caller(tensors, held, made, partial(self._body, held), self.stateful)
@@ -238,13 +238,13 @@ class _File:
 
 
 SHAPE_OPERANDS = {"BROADCAST_TO": 1, "RESHAPE": 1, "TRANSPOSE_CONV": 0}
-"""Operators that are given the shape of their output, and which of their inputs that is."""
+"""Operators with the shape of their output as an input, and the index of that input."""
 
 
 def _fix_shapes(
     inputs: Sequence[int], tensors: dict[int, Tensor], calls: Sequence[FileOperator], open_: frozenset[int]
 ) -> None:
-    """Let inputs be constants that only say what shapes outputs have which the file states as well."""
+    """Replace inputs by constants that only give shapes which the outputs in the file have as well."""
     for t in (tensors[i] for i in inputs if tensors[i].data is None and tensors[i].dtype == DType.INT32):
         users = [call for call in calls if t.id in call.inputs]
         if not all(call.inputs.index(t.id) == SHAPE_OPERANDS.get(call.code) and call.outputs for call in users):
@@ -257,13 +257,13 @@ def _fix_shapes(
 
 
 def _types(outer: Variables) -> dict[variables.Key, Array]:
-    """What variables hold when a body is called, as far as its type goes: values that a body must not count on."""
+    """Placeholders for the variables of a called body, with their types: values that the body must not depend on."""
     held = ((key, outer.tensors[t]) for key, t in outer.held.items())
     return {**outer.initial, **{key: np.broadcast_to(np.zeros((), t.dtype.numpy), t.shape) for key, t in held}}
 
 
 def _size_inputs(subgraph: TableRecord, tensors: dict[int, Tensor], given: Mapping[int, Tensor]) -> None:
-    """Inputs of a body whose shapes the file leaves open have those of what they are given."""
+    """Set dynamic input shapes of a body to those of the operands."""
     records = subgraph.children("tensors", schema.TENSOR)
     for i, outer in given.items():
         unsaid = not tensors[i].shape and not records[i].integers("shape_signature")
@@ -274,7 +274,7 @@ def _size_inputs(subgraph: TableRecord, tensors: dict[int, Tensor], given: Mappi
 def _check_edges(
     inputs: tuple[int, ...], outputs: tuple[int, ...], tensors: dict[int, Tensor], states: tuple[State, ...]
 ) -> None:
-    """Inputs and outputs are what an inference is given and what it computes; states are neither."""
+    """Refuse duplicate inputs, and complex or variable tensors as inputs or outputs."""
     if len(set(inputs)) < len(inputs):
         raise MoteError("an input is listed twice")
     kept = {state.before for state in states}
@@ -293,7 +293,7 @@ def _check_edges(
 
 
 def _check_unread(inputs: tuple[int, ...], tensors: dict[int, Tensor], layers: tuple[SourceLayer, ...]) -> None:
-    """Refuse inputs that have no type in C; those that a layer reads are refused with it."""
+    """Refuse unread inputs of types that C lacks; those that a layer reads are refused with it."""
     for i in inputs:
         if not tensors[i].dtype.computable and not any(i in layer.inputs for layer in layers):
             name, dtype = tensors[i].name, tensors[i].dtype
@@ -301,7 +301,7 @@ def _check_unread(inputs: tuple[int, ...], tensors: dict[int, Tensor], layers: t
 
 
 def _computed_inputs(inputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]) -> tuple[int, ...]:
-    """The inputs that are none in name only."""
+    """The inputs without constants."""
     for i in inputs:
         if tensors[i].data is not None:
             notes.append(f"input '{tensors[i].name}' is a constant, so that there is nothing to be given for it")
@@ -311,7 +311,7 @@ def _computed_inputs(inputs: tuple[int, ...], tensors: dict[int, Tensor], notes:
 def _computed_outputs(
     outputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]
 ) -> tuple[tuple[int, ...], list[Op]]:
-    """The outputs, of which constants become copies that the caller finds where outputs are, and what copies them."""
+    """The outputs, with copies in place of constants, and the operators that copy them."""
     computed: list[int] = []
     copies: list[Op] = []
     for i in outputs:
@@ -333,8 +333,8 @@ def _computed_outputs(
 
 
 def _check_sizes(subgraph: TableRecord, inputs: Sequence[int], tensors: dict[int, Tensor], notes: list[str]) -> None:
-    """Sizes that a file leaves open are those that it holds as well: one image at a time, say. Where that is one
-    element of an axis that has more in use, the model would compute nothing that anybody wants."""
+    """Refuse dynamic dimensions that the file stores as 1, but for the batch; warn about others, which have their
+    stored sizes."""
     records = subgraph.children("tensors", schema.TENSOR)
     for i in inputs:
         signature, shape = records[i].integers("shape_signature"), tensors[i].shape
@@ -353,7 +353,7 @@ def _check_sizes(subgraph: TableRecord, inputs: Sequence[int], tensors: dict[int
 
 
 def _template(signature: Sequence[int]) -> str:
-    """A shape with N for what is open, but for the batch."""
+    """A shape with N for dynamic dimensions, but for the batch."""
     return ",".join(str(n) if n >= 0 else "N" if axis else "1" for axis, n in enumerate(signature))
 
 
@@ -364,13 +364,12 @@ def _operator_code(record: TableRecord) -> str:
 
 
 def custom_code(name: str) -> str:
-    """How the code of a custom operator is written everywhere."""
+    """The display form of a custom code."""
     return f"CUSTOM({name})"
 
 
 def _tensors(subgraph: TableRecord, buffers: list[Storage], notes: list[str]) -> dict[int, Tensor]:
-    """The tensors by index; intermediate ones hold nothing, they say how an operator quantizes inside. What is odd
-    about one is noted."""
+    """The tensors by index, with warnings; intermediate ones have no data, only quantization parameters."""
     operators = subgraph.children("operators", schema.OPERATOR)
     hollow = {i for record in operators for i in record.integers("intermediates")}
     inputs = set(subgraph.integers("inputs"))
@@ -392,8 +391,8 @@ def _blocks(subgraph: TableRecord, tensors: dict[int, Tensor]) -> dict[int, Bloc
 
 
 def _open(subgraph: TableRecord, tensors: dict[int, Tensor]) -> frozenset[int]:
-    """The tensors whose shapes the file leaves open: an axis of its signature has no size, or it says nothing at all.
-    What it stores in their place does not count."""
+    """The tensors with dynamic shapes: a dimension of its shape signature is -1, or it has no shape at all. The stored
+    shape does not count."""
     given = set(subgraph.integers("inputs"))
     indices = set()
     for i, record in enumerate(subgraph.children("tensors", schema.TENSOR)):
@@ -404,7 +403,7 @@ def _open(subgraph: TableRecord, tensors: dict[int, Tensor]) -> frozenset[int]:
 
 
 def _is_open(tensor: TableRecord) -> bool:
-    """Whether the signature of a tensor says that an axis may have any size."""
+    """Whether the shape signature of a tensor has a dynamic dimension."""
     return min(tensor.integers("shape_signature"), default=0) < 0
 
 
@@ -414,8 +413,8 @@ def _variables(subgraph: TableRecord, tensors: dict[int, Tensor]) -> list[int]:
 
 
 def _states(subgraph: TableRecord, tensors: dict[int, Tensor], anew: Collection[int]) -> tuple[State, ...]:
-    """A state for each variable tensor that does not begin anew with every inference; what an operator leaves there
-    becomes a tensor of its own. LiteRT begins with zeros, the zero point where they are int8."""
+    """A state for each variable tensor that is not reset in every inference; its new value becomes a tensor of its own.
+    LiteRT initializes them with zeros, the zero point for int8."""
     indices = [i for i in _variables(subgraph, tensors) if i not in anew]
     states = []
     for before, after in zip(indices, range(len(tensors), len(tensors) + len(indices)), strict=True):
@@ -427,7 +426,7 @@ def _states(subgraph: TableRecord, tensors: dict[int, Tensor], anew: Collection[
 
 
 def _tensor(i: int, record: TableRecord, buffers: list[Storage], *, hollow: bool, empty: bool) -> Tensor:
-    """Without its quantization. `empty`: it may have no elements, such as the shape of a scalar."""
+    """A tensor without its quantization parameters. `empty`: it may have no elements, such as the shape of a scalar."""
     name = record.choice("type")
     dtype = DType(name) if name in list(DType) else DType.UNKNOWN
     shape = tuple(record.integers("shape"))
@@ -454,7 +453,7 @@ def _tensor(i: int, record: TableRecord, buffers: list[Storage], *, hollow: bool
 
 
 def _quantization(t: Tensor, tensor: TableRecord, odd: list[str]) -> Quantization | None:
-    """The scales; `odd` grows where they are not on the axis that the file says."""
+    """The quantization parameters; `odd` grows where they are not on the axis that the file says."""
     record = TableRecord(schema.QUANTIZATION, tensor.child("quantization"))
     scales, zeros = record.vector("scale"), record.vector("zero_point")
     if scales is None or scales.length == 0:
@@ -487,7 +486,7 @@ def _index(tensors: dict[int, Tensor], i: int) -> int:
 
 
 def _calls(subgraph: TableRecord, codes: list[str], tensors: dict[int, Tensor]) -> list[FileOperator]:
-    """The operators of a subgraph as the file has them."""
+    """The operators of a subgraph as in the file."""
     calls = []
     records = subgraph.children("operators", schema.OPERATOR)
     limits.check_layers(len(records))
@@ -508,7 +507,7 @@ def _calls(subgraph: TableRecord, codes: list[str], tensors: dict[int, Tensor]) 
 
 
 def _options(operator: TableRecord, index: int, code: str) -> TableRecord:
-    """The options of an operator; those of another operator mean that the file is damaged."""
+    """The options of an operator; those of another operator type mean that the file is damaged."""
     known = schema.OPTIONS.get(code)
     if known is None:
         return TableRecord({}, None)
@@ -522,11 +521,11 @@ _REMEDIES = {
     DType.FLOAT16: ": only constants may, which DEQUANTIZE reads; convert the model with float32 or int8 activations",
     DType.INT4: ": only constants may; convert the model with int8 activations",
 }
-"""What to do about types that Mote computes nothing in."""
+"""Remedies for element types that Mote does not compute."""
 
 
 def _check_outputs(node: Node) -> None:
-    """Refuse shapes that the file leaves open and that do not follow from the operators."""
+    """Refuse dynamic output shapes that cannot be inferred from the operators."""
     for t in map(node.output, range(len(node.outputs))):
         if not t.size and t.data is None:
             raise UnsupportedNodeError(f"how large '{t.name}' is, is only known at run time: {FIX_SHAPES}")
@@ -542,25 +541,25 @@ def _custom_parser(code: str) -> Parser | None:
 
 
 def _custom_name(code: str) -> str:
-    """The name of a custom operator; nothing for others."""
+    """The name of a custom operator; empty for others."""
     name = code.removeprefix("CUSTOM(").removesuffix(")")
     return name if code == custom_code(name) else ""
 
 
 def _is_compiled(code: str) -> bool:
-    """Whether an operator is code of another processor: that is its problem, whatever its types are."""
+    """Whether an operator is code for another processor, which is reported before its types."""
     return custom.compiled_by(_custom_name(code)) is not None
 
 
 def _takes(node: Node, tensor: int, data: Array) -> bool:
-    """Whether an operator takes a constant although it may hold infinity, or what is no number."""
+    """Whether an operator accepts a constant with infinity or NaN."""
     if np.all(np.isfinite(data)) or (node.code == "PADV2" and tensor == node.inputs[-1]):
         return True
     return node.code in MAY_BE_INFINITE and not np.any(np.isnan(data))
 
 
 def _check_operands(node: Node, handles: Collection[int] = ()) -> None:
-    """Refuse tensors that nothing can be computed with; handles of variables are none."""
+    """Refuse operands of unsupported types; resource handles are not operands."""
     for t in (node.tensors[i] for i in (*node.inputs, *node.outputs) if i >= 0 and i not in handles):
         if not t.dtype.computable:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}{_REMEDIES.get(t.dtype, '')}")

@@ -13,12 +13,12 @@ from mote.frontends.tflite.variables import FileOperator
 from mote.graph import Tensor
 
 OPERATORS = frozenset({"UNIDIRECTIONAL_SEQUENCE_LSTM"})
-"""The operators whose states may begin anew."""
+"""The operators whose states may be reset."""
 
 
 def restarted(calls: Sequence[FileOperator], tensors: dict[int, Tensor], variables: Collection[int]) -> dict[int, int]:
-    """The variable tensors that one operator writes before the only one that reads them, each with the new tensor that
-    stands for the value that was written."""
+    """The variable tensors that one operator writes before the only one that reads them, each with a new tensor for the
+    written value."""
     copies = {}
     for variable in variables:
         writers = [i for i, call in enumerate(calls) if variable in call.outputs]
@@ -30,7 +30,7 @@ def restarted(calls: Sequence[FileOperator], tensors: dict[int, Tensor], variabl
 
 
 def renamed(calls: Sequence[FileOperator], names: dict[int, int]) -> list[FileOperator]:
-    """The operators with other tensors in the place of some."""
+    """The operators with some tensors replaced."""
     if not names:
         return list(calls)
 

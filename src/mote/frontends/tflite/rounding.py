@@ -30,13 +30,13 @@ TWINS: Mapping[type[Op], type[Op]] = {
 }
 """LiteRT's operators for those that only differ in their rounding."""
 FUNCTIONS: tuple[type[Unary], ...] = (RequantizeInt8, Relu, Relu6)
-"""Those that tables are tried for."""
+"""LiteRT functions that lookup tables are compared with."""
 SOFTMAX_SCALE = 1 / 256
-"""The one that LiteRT wants the results of an int8 softmax to have, with the least zero point."""
+"""The output scale that LiteRT requires of an int8 softmax, with a zero point of -128."""
 
 
 def as_litert_rounds(graph: Graph) -> tuple[Graph, int]:
-    """The graph with LiteRT's rounding, and how many layers that changes."""
+    """The graph with LiteRT's rounding, and the number of layers that it changes."""
     tensors = {i: _signed(t) for i, t in graph.tensors.items()}
     current = replace(graph, tensors=tensors)
     ops: list[Op] = []
@@ -49,7 +49,7 @@ def as_litert_rounds(graph: Graph) -> tuple[Graph, int]:
 
 
 def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
-    """What LiteRT has for an operator; `tensors` may grow."""
+    """LiteRT's version of an operator; `tensors` may grow."""
     if type(op) in TWINS:
         twin = TWINS[type(op)].like(op)
         counted = isinstance(op, EvenAveragePool) and op.count > 0 and _padded(op)
@@ -65,7 +65,7 @@ def _rounded(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
 
 
 def _named(graph: Graph, op: LookupTable) -> Op:
-    """A table as LiteRT's function that has the same results but for their rounding, if there is one."""
+    """The LiteRT function whose results equal a lookup table's but for their rounding; None where there is none."""
     for kind in FUNCTIONS:
         twin = kind(inputs=op.inputs, outputs=op.outputs, name=op.name, index=op.index)
         if twin.unsupported(graph) is None:
@@ -76,7 +76,7 @@ def _named(graph: Graph, op: LookupTable) -> Op:
 
 
 def _through_reals(graph: Graph, op: Op, tensors: dict[int, Tensor]) -> list[Op]:
-    """An operator that LiteRT does not have for these scales, computed in float."""
+    """An operator that LiteRT lacks for these scales, computed in float."""
     x, y = op.input(graph), op.output(graph)
     wide = []
     for t, what in ((x, "read"), (y, "made")):
@@ -105,7 +105,7 @@ def _has_twin(graph: Graph, op: Op) -> bool:
 
 
 def _signed(t: Tensor) -> Tensor:
-    """int8 tensors are what they are: only LiteRT's own uint8 files round as those do."""
+    """int8 tensors without the `unsigned` mark: only LiteRT's own uint8 files round as those do."""
     if t.quant is None or not t.quant.unsigned:
         return t
     return replace(t, quant=Quantization(t.quant.scale, t.quant.zero_point, t.quant.axis))

@@ -1,4 +1,4 @@
-"""Inputs of other shapes than a `.tflite` file says: all shapes behind them follow from the operators."""
+"""Overridden input shapes of a `.tflite` file: all other shapes are inferred from the operators."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from mote.graph.tensor import Shape
 from mote.text import did_you_mean
 
 UNKNOWN: Shape = (0,)
-"""What a tensor has whose shape is still to follow from its operator."""
+"""Shape of a tensor that is not inferred yet."""
 SHAPES = {"BROADCAST_TO": 1, "FILL": 0, "RESHAPE": 1, "SLICE": 2, "TRANSPOSE_CONV": 0}
-"""Operators whose constants say how large their outputs are with the batch, and which of their inputs that is."""
+"""Operators whose constants have output sizes including the batch, and the index of that input."""
 
 
 @dataclass(frozen=True)
 class Shaped:
-    """The inputs that are given shapes, and the batch where that is another one."""
+    """The inputs with overridden shapes, and the batch where it changes."""
 
     given: Mapping[int, Shape] = field(default_factory=dict)
     open: frozenset[int] = frozenset()
     """The tensors whose stored shapes do not count."""
     batch: tuple[int, int] = (1, 1)
-    """What the file has and what is wanted."""
+    """The batch in the file, and the wanted one."""
 
     @classmethod
     def of(
@@ -37,7 +37,7 @@ class Shaped:
         calls: Sequence[FileOperator],
         shapes: Mapping[str, Shape],
     ) -> Shaped:
-        """What shapes of inputs, by name, mean for a file."""
+        """The effect of input shapes, by name, on a file."""
         names = {tensors[i].name: i for i in inputs}
         for name, shape in shapes.items():
             if name not in names:
@@ -56,8 +56,8 @@ class Shaped:
         return cls(given, computed, batches.pop() if len(batches) == 1 else (1, 1))
 
     def apply(self, tensors: dict[int, Tensor], calls: Sequence[FileOperator]) -> list[FileOperator]:
-        """Give the inputs their shapes, and let those of all other tensors be open; the calls, with another batch where
-        a constant states it."""
+        """Set the shapes of the inputs, and make those of all other tensors dynamic; returns the calls, with the new
+        batch in their constants."""
         for i, shape in self.given.items():
             tensors[i] = replace(tensors[i], shape=shape)
         for i in self.open:

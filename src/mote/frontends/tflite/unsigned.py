@@ -19,7 +19,7 @@ from mote.ops.elementwise.activations import Flip
 from mote.ops.moves.pad_concat_transpose import same_steps
 
 WEIGHTED = {"CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 1}
-"""Operators with weights, and the position of those."""
+"""Operators with weights, and the index of that input."""
 MOVES = frozenset(
     {
         "BATCH_TO_SPACE_ND", "BROADCAST_TO", "CONCATENATION", "DEPTH_TO_SPACE", "DEQUANTIZE", "DYNAMIC_UPDATE_SLICE",
@@ -29,7 +29,7 @@ MOVES = frozenset(
         "CUSTOM(TFLite_Detection_PostProcess)",
     }
 )  # fmt: skip
-"""Operators that take uint8 as it is: a file with no others is left alone."""
+"""Operators that take uint8 as it is: a file with no others stays uint8."""
 SAME = MOVES | frozenset(
     {
         *WEIGHTED, "ADD", "ARG_MAX", "ARG_MIN", "AVERAGE_POOL_2D", "DIV", "EQUAL", "GELU", "GREATER", "GREATER_EQUAL",
@@ -38,7 +38,7 @@ SAME = MOVES | frozenset(
         "RELU_0_TO_1", "RELU_N1_TO_1", "RESIZE_BILINEAR", "SOFTMAX", "SUB", "SUM", "TANH", "TOPK_V2",
     }
 )  # fmt: skip
-"""Operators that mean the same in int8."""
+"""Operators that are equivalent in int8."""
 DIFFERENT = (
     "quantized uint8 is not supported, because LiteRT computes it differently from int8: convert the model to int8"
 )
@@ -46,15 +46,14 @@ DIFFERENT = (
 
 @dataclass
 class Signed:
-    """A file's operators over int8 tensors. `entries` make some of these of the model's inputs, `exits` make its
-    outputs of others."""
+    """A file's operators over int8 tensors. `entries` convert the model's inputs, `exits` its outputs."""
 
     calls: list[FileOperator]
     tensors: dict[int, Tensor]
     entries: list[Op] = field(default_factory=list)
     exits: list[Op] = field(default_factory=list)
     refused: set[int] = field(default_factory=set)
-    """The positions of operators that mean something else in int8."""
+    """The positions of operators without an equivalent in int8."""
 
 
 def signed(
@@ -64,7 +63,7 @@ def signed(
     outputs: Iterable[int],
     states: Iterable[State],
 ) -> Signed:
-    """The file without quantized uint8; as it is where it only moves such values. `tensors` is changed."""
+    """The file without quantized uint8; unchanged where it only moves such values. `tensors` is changed."""
     converted = Signed(calls, tensors)
     bytes_ = {i for i, t in tensors.items() if t.dtype == DType.UINT8 and t.quant is not None}
     bytes_ -= {i for state in states for i in (state.before, state.after)}
@@ -97,8 +96,8 @@ def signed(
 
 
 def _computes(call: FileOperator, tensors: dict[int, Tensor]) -> bool:
-    """Whether an operator does more than move values of uint8, or take them as they are stored: CONCATENATION brings
-    inputs to the output's scale."""
+    """Whether an operator does more than move uint8 values: CONCATENATION requantizes its inputs to the output's
+    scale."""
     if call.code != "CONCATENATION":
         return call.code not in MOVES and call.code != "CAST"
     parts = [tensors[i] for i in (*call.inputs, *call.outputs) if i >= 0]
@@ -114,7 +113,8 @@ def _shifted(t: Tensor) -> Tensor:
 
 
 def _without_zero_point(call: FileOperator, tensors: dict[int, Tensor]) -> FileOperator:
-    """The operator with weights whose zero point is 0: a constant of their own, for they may be used otherwise too."""
+    """The operator with weights whose zero point is 0: a constant of their own, since other operators may read the
+    original."""
     position = WEIGHTED.get(call.code, len(call.inputs))
     if position >= len(call.inputs) or call.inputs[position] < 0:
         return call

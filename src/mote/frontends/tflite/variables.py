@@ -19,14 +19,14 @@ from mote.ops.control.state import Assign
 from mote.text import printable
 
 OPERANDS = {"VAR_HANDLE": (0, 1), "CALL_ONCE": (0, 0), "READ_VARIABLE": (1, 1), "ASSIGN_VARIABLE": (2, 0)}
-"""The operators on variables, and how many inputs and outputs each of them has."""
+"""The operators on variables, and their numbers of inputs and outputs."""
 
 Key = tuple[str, str]
-"""Container and shared name: a variable is the same one wherever its handle is made from these."""
+"""Container and shared name, which identify a variable."""
 
 
 class VariableError(Exception):
-    """A use of variables that has no meaning, or that Mote does not know."""
+    """An invalid or unsupported use of variables."""
 
 
 @dataclass(frozen=True)
@@ -39,28 +39,28 @@ class FileOperator:
     outputs: tuple[int, ...]
     intermediates: tuple[int, ...] = ()
     custom: bytes = b""
-    """The options of a custom operator, in whatever form it has them."""
+    """The options of a custom operator, undecoded."""
 
 
 @dataclass
 class Variables:
-    """The variables as the operators of the file are gone through in order. `tensors` is changed along the way."""
+    """The variables during a pass over the operators of the file. `tensors` is changed along the way."""
 
     tensors: dict[int, Tensor]
     initial: Mapping[Key, Array]
     handles: dict[int, Key] = field(default_factory=dict)
     before: dict[Key, int] = field(default_factory=dict)
-    """The tensor of the first read of each variable before anything was assigned to it."""
+    """The tensor of each variable's initial value."""
     held: dict[Key, int] = field(default_factory=dict)
-    """The tensor that it holds."""
+    """The tensor of each variable's current value."""
     names: dict[int, int] = field(default_factory=dict)
-    """The tensors that reads are other names of."""
+    """Tensors that are read results, as aliases of others."""
 
     def value(self, tensor: int) -> int:
         return self.names.get(tensor, tensor)
 
     def take(self, call: FileOperator) -> None:
-        """Go on by one operator."""
+        """Process one operator."""
         if call.code == "VAR_HANDLE":
             self.handles[call.outputs[0]] = handle_key(call.options)
         elif call.code == "READ_VARIABLE":
@@ -90,7 +90,7 @@ class Variables:
             self.names[tensor] = self.held[key]
 
     def initial_tensor(self, key: Key) -> int:
-        """The tensor of what the variable held at first; one of its own where nobody has read it before."""
+        """The tensor of the variable's initial value; a new one where nothing has read it before."""
         if key not in self.before:
             first = self.initial.get(key)
             if first is None:
@@ -101,13 +101,13 @@ class Variables:
         return self.before[key]
 
     def current(self, key: Key) -> int:
-        """The tensor that the variable holds."""
+        """The tensor of the variable's current value."""
         if key not in self.held:
             self.held[key] = self.initial_tensor(key)
         return self.held[key]
 
     def _check(self, key: Key, t: Tensor, done: str) -> None:
-        """A variable keeps its type and its shape."""
+        """Refuse assignments of another type or shape."""
         first = self.initial.get(key)
         if first is not None and (first.shape != t.shape or first.dtype.name != t.dtype):
             begins = f"variable '{key[1]}' begins as {first.dtype.name} {first.shape}"
@@ -133,7 +133,7 @@ def handle_key(options: TableRecord) -> Key:
 
 
 def initial_values(calls: list[FileOperator], tensors: Mapping[int, Tensor]) -> dict[Key, Array]:
-    """What the operators of an initialization (CALL_ONCE) give to variables."""
+    """The values that the operators of an initialization subgraph (CALL_ONCE) assign to variables."""
     handles: dict[int, Key] = {}
     initial: dict[Key, Array] = {}
     for call in calls:

@@ -30,12 +30,12 @@ from mote.frontends.tflite.file.record import SCALARS
 from mote.frontends.tflite.file.schema import ENUMS, OPERATORS, OPTIONS, TENSOR_TYPES, FieldKind, Fields
 
 NO_TENSOR = -1
-"""The index that stands for an optional input left out, such as a convolution without a bias."""
+"""The index of an omitted optional input, such as the bias of a convolution."""
 
 _BUFFER_ALIGNMENT = 16
 
 _BITS = {"int4": 4, "uint4": 4, "int2": 2}
-"""Types of which several elements share a byte."""
+"""Bits of sub-byte types."""
 
 _USUAL = {
     "stride_w": 1,
@@ -46,13 +46,13 @@ _USUAL = {
     "beta": 1.0,
     "out_type": "int32",
 }
-"""Options that a caller who does not give them would not want to have the schema's default."""
+"""Defaults of options that differ from the schema's."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """One axis of a sparse tensor: dense with `size` indices, or the listed ones, and how they are divided among the
-    indices of the level before it. `kind` is the type of the numbers in the file."""
+    """One axis of a sparse tensor: dense with `size` indices, or listed ones with their segments. `kind` is the type of
+    the numbers in the file."""
 
     size: int = 0
     segments: Sequence[int] | None = None
@@ -62,7 +62,7 @@ class Level:
 
 @dataclass(frozen=True)
 class SparsityParameters:
-    """How the elements of a sparse tensor are listed, in the schema's words."""
+    """The sparsity parameters of a tensor, in the schema's terms."""
 
     traversal_order: Sequence[int]
     block_map: Sequence[int]
@@ -110,9 +110,9 @@ class Writer:
 
     name: str
     outside: bool = False
-    """Constants lie behind the FlatBuffer, as in files that are larger than one may be."""
+    """Whether constants are stored after the FlatBuffer, as in files above 2 GB."""
     about: str = ""
-    """What is to be said of the model beside its name."""
+    """Description of the model in the file."""
     _tensors: list[_Tensor] = field(default_factory=list, init=False)
     _operators: list[_Operator] = field(default_factory=list, init=False)
     _opcodes: list[tuple[int, str, int]] = field(default_factory=list, init=False)
@@ -164,7 +164,7 @@ class Writer:
     def variable(
         self, name: str, shape: Sequence[int], dtype: str, scale: float | None = None, zero_point: int = 0
     ) -> int:
-        """Adds a state that an operator keeps from one inference to the next."""
+        """Adds a variable tensor, which an operator keeps between inferences."""
         return self._add(name, shape, dtype, scale, zero_point, axis=0, buffer=0, variable=True)
 
     def const(
@@ -222,7 +222,7 @@ class Writer:
 
     @property
     def operators(self) -> int:
-        """How many there are in all subgraphs."""
+        """The number of operators in all subgraphs."""
         return len(self._operators) + sum(other.operators for other in self._others)
 
     def output(self, *indices: int) -> None:
@@ -230,11 +230,11 @@ class Writer:
         self._outputs.extend(indices)
 
     def listed(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """These tensors, which are there, are the inputs and the outputs."""
+        """Sets existing tensors as the inputs and the outputs."""
         self._inputs, self._outputs = list(inputs), list(outputs)
 
     def sign(self, key: str) -> None:
-        """Let this subgraph be a signature: interpreters and quantizers find it, its inputs and its outputs by name."""
+        """Makes this subgraph a signature: interpreters and quantizers find it, its inputs and its outputs by name."""
         self._signature = key
 
     def finish(self) -> bytes:
@@ -249,7 +249,7 @@ class Writer:
         return file
 
     def _finish(self, places: list[_Place]) -> bytes:
-        """The FlatBuffer, with the data of each buffer where its place says."""
+        """The FlatBuffer, with the data of each buffer at its offset."""
         e = Encoder()
         buffers = e.references([_buffer(e, data, place) for data, place in zip(self._buffers, places, strict=True)])
         subgraphs = [writer._subgraph(e) for writer in (self, *self._others)]
@@ -289,7 +289,7 @@ class Writer:
         return e.table(schema.SIGNATURE, values)
 
     def _tensor_maps(self, e: Encoder, tensors: Sequence[int]) -> int:
-        """Tensors by name; where two are called the same, the later ones have their index behind it."""
+        """Tensors by name; duplicate names get their index as a suffix."""
         names: dict[str, int] = {}
         for t in dict.fromkeys(tensors):
             name = self._tensors[t].name
@@ -338,13 +338,13 @@ class Writer:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the data of a buffer is in the file; 0: inside of the FlatBuffer."""
+    """The offset of a buffer's data in the file; 0: inside of the FlatBuffer."""
 
     offset: int = 0
 
 
 def _places(buffers: Sequence[bytes], start: int) -> list[_Place]:
-    """One after another, each at a multiple of the alignment."""
+    """Consecutive offsets, each aligned."""
     places = []
     for data in buffers:
         start = -(-start // _BUFFER_ALIGNMENT) * _BUFFER_ALIGNMENT
@@ -360,7 +360,7 @@ def _buffer(e: Encoder, data: bytes, place: _Place) -> int:
 
 
 def _bytes(array: NDArray[Any], dtype: str) -> bytes:
-    """An array as a file holds it; int4, uint4 and int2 with the first element in the lowest bits of a byte."""
+    """An array in its storage format; sub-byte types have the first element in the lowest bits of a byte."""
     if dtype not in _BITS:
         return array.astype(array.dtype.newbyteorder("<")).tobytes()
     bits = _BITS[dtype]
@@ -428,7 +428,7 @@ def _level(e: Encoder, level: Level) -> int:
 
 
 def _opcode(e: Encoder, code: int, custom_code: str, version: int) -> int:
-    """Codes above 127 live only in the newer field; the older one then says 127."""
+    """Codes above 127 are only in the newer field; the older one is then 127."""
     values: dict[str, Any] = {"custom_code": e.string(custom_code)} if custom_code else {}
     values["deprecated_builtin_code"] = min(code, schema.MAX_OLD_CODE)
     if version != 1:
@@ -454,7 +454,7 @@ def _operator(e: Encoder, op: _Operator) -> int:
 
 
 def _options(e: Encoder, known: Fields, options: dict[str, Any]) -> int:
-    """The options table; a value equal to the schema's default is left out."""
+    """The options table, without values equal to the schema's defaults."""
     values = {}
     for name, f in known.items():
         value = options.get(name, _USUAL.get(name))
@@ -470,7 +470,7 @@ def _options(e: Encoder, known: Fields, options: dict[str, Any]) -> int:
 
 
 def _option(e: Encoder, kind: FieldKind, value: Any) -> Any:
-    """A value as a field takes it: a number, or where it lies."""
+    """A value for a field: a scalar, or the position of an object."""
     if kind is FieldKind.INT32S:
         return e.integers(value)
     if kind is FieldKind.BYTES:

@@ -18,20 +18,20 @@ from zipfile import BadZipFile, ZipFile
 from mote.errors import MoteError, TooLargeError
 
 SCHEMA = 8
-"""The version of the program's description, which changes where older readers would misunderstand it."""
+"""The schema version of the program, which changes where older readers would misinterpret it."""
 MOST_BYTES = 1 << 30
-"""Of all weights together."""
+"""Size limit of all weights together."""
 SAVE_AGAIN = "export the module again with a current PyTorch: torch.export.save(torch.export.export(module, inputs))"
 PLAIN_WEIGHTS = "export the module with plain tensors as parameters, buffers and constants"
 
 
 class MalformedArchiveError(Exception):
-    """Something in the file is not what the format says."""
+    """A malformed file."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A weight, a buffer or a constant tensor: its description in the file, and its bytes."""
+    """A weight, a buffer or a constant tensor: its metadata in the file, and its bytes."""
 
     meta: Mapping[str, Any]
     data: bytes
@@ -39,7 +39,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Archive:
-    """What Mote takes from a file."""
+    """The content of a file."""
 
     program: Mapping[str, Any]
     weights: Mapping[str, Stored]
@@ -47,7 +47,7 @@ class Archive:
 
 
 def opened(data: bytes) -> Archive:
-    """The content of a file, of which nothing was run."""
+    """Open a file, without running anything in it."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             return _content(archive)
@@ -76,7 +76,7 @@ def _content(archive: ZipFile) -> Archive:
 
 
 def _root(names: list[str]) -> str:
-    """The folder in the ZIP that everything lies in."""
+    """The top-level folder in the ZIP."""
     ends = [name for name in names if name == "archive_format" or name.endswith("/archive_format")]
     if not ends:
         if any(name.endswith("serialized_exported_program.json") for name in names):
@@ -119,7 +119,7 @@ def _check_version(program: Mapping[str, Any]) -> None:
 def _stored(
     read: Callable[[str], bytes], folder: str, config: str, names: Iterable[str], root: str
 ) -> dict[str, Stored]:
-    """What a folder holds, by the names that the module had for it."""
+    """The tensors of a folder, by their names in the module."""
     if root + folder + config not in names:
         raise MoteError("the weights are not where a current PyTorch saves them", remedy=SAVE_AGAIN)
     entries = record(field(_json(read(folder + config), config), "config"), config)
@@ -143,21 +143,21 @@ def _json(data: bytes, what: str) -> Mapping[str, Any]:
 
 
 def record(value: object, what: str) -> Mapping[str, Any]:
-    """A value that must have fields."""
+    """A JSON value that must be an object."""
     if not isinstance(value, dict):
         raise MalformedArchiveError(f"{what} has no fields")
     return value
 
 
 def field(values: Mapping[str, Any], name: str) -> Any:
-    """A field that must be there."""
+    """A field that must be present."""
     if name not in values:
         raise MalformedArchiveError(f"a field '{name}' is missing")
     return values[name]
 
 
 def only(value: object, what: str) -> tuple[str, Any]:
-    """Which of several kinds a value is, and what it is."""
+    """The kind and the value of a tagged union."""
     fields = record(value, what)
     if len(fields) != 1:
         raise MalformedArchiveError(f"{what} is not of one kind")

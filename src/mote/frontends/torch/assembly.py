@@ -22,7 +22,7 @@ from mote.frontends.torch.origin import origin, with_line
 from mote.graph.tensor import Shape
 
 OPERATORS = re.compile(r"torch\.ops\.(aten|prims|quantized_decomposed)\.(\w+)\.(\w+)")
-"""The libraries whose operators are taken; of others nothing is known that could be compiled."""
+"""The libraries of supported operators."""
 NUMBERS: Mapping[str, Callable[..., Any]] = {
     **{
         f"_operator.{name}": getattr(operator, name)
@@ -37,7 +37,7 @@ NUMBERS: Mapping[str, Callable[..., Any]] = {
     "torch.sym_not": operator.not_,
     "torch.sym_ite": lambda condition, yes, no: yes if condition else no,
 }
-"""What is done with sizes."""
+"""Arithmetic on sizes."""
 CLAIMS = frozenset(
     f"aten.{name}"
     for name in (
@@ -45,14 +45,14 @@ CLAIMS = frozenset(
         *("sym_constrain_range.default", "sym_constrain_range_for_size.default", "_assert_async.msg"),
     )
 )
-"""Nodes that compute nothing: they say what must be true."""
+"""Nodes that compute nothing: assertions about sizes."""
 ENTERED = {"torch.ops.higher_order.wrap_with_set_grad_enabled": 1, "torch.ops.higher_order.wrap_with_autocast": 4}
-"""Nodes that call a part of the program as it is, and which of their arguments that is."""
+"""Nodes that call a subgraph unchanged, and the index of that argument."""
 TYPES = {
     **{1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64"},
     **{10: "complex64", 12: "bool", 13: "bfloat16", 28: "uint16", 34: "uint32", 35: "uint64"},
 }
-"""What PyTorch calls the types that the file has numbers for."""
+"""PyTorch's names of the types that the file numbers."""
 MOST_SIZE = 1 << 62
 FILE_ACCESS = frozenset({"filename", "file"})
 """Arguments of operators that would read or write files."""
@@ -60,7 +60,7 @@ FILE_ACCESS = frozenset({"filename", "file"})
 
 @dataclass
 class Assembly:
-    """The graph as far as it was made, with what every name of the file stands for: a node, or a number."""
+    """The graph under construction, with the node or the number of every name of the file."""
 
     torch: Any
     archive: Archive
@@ -71,7 +71,7 @@ class Assembly:
     warnings: list[str] = field(default_factory=list)
 
     def tensor(self, stored: Stored, name: str) -> Any:
-        """A weight as a tensor of PyTorch."""
+        """A weight as a PyTorch tensor."""
         torch, meta = self.torch, stored.meta
         sizes, strides = ([integer_of(x) for x in field_of(meta, key)] for key in ("sizes", "strides"))
         dtype = self.dtype(field_of(meta, "dtype"), narrow=False)
@@ -108,7 +108,7 @@ class Assembly:
         return dtype
 
     def run(self, graph: Mapping[str, Any]) -> list[Any]:
-        """Add the nodes of a graph of the file; what it returns."""
+        """Add the nodes of a graph of the file; returns its outputs."""
         nodes = field_of(graph, "nodes")
         limits.check_layers(len(nodes))
         for index, node in enumerate(nodes):
@@ -148,7 +148,7 @@ class Assembly:
     def _tried(
         self, index: int, node: Mapping[str, Any], function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """What an operator makes of tensors without elements."""
+        """The fake result of an operator, on tensors without data."""
         fx = self.torch.fx
         given = fx.node.map_arg((tuple(args), dict(kwargs)), lambda n: n.meta["val"])
         try:
@@ -177,7 +177,7 @@ class Assembly:
         return function
 
     def _claim(self, target: str, args: Sequence[Any]) -> None:
-        """A claim about a size must be true of the size that was chosen."""
+        """An assertion about a size must hold for the chosen size."""
         if "scalar" in target and args and args[0] is False:
             message = args[1] if len(args) > 1 else "a condition on its shapes"
             raise MoteError(
@@ -186,7 +186,7 @@ class Assembly:
             )
 
     def _enter(self, target: str, args: Sequence[Any], outputs: Sequence[str]) -> None:
-        """Add the nodes of a part that is called as it is, in place of the call."""
+        """Inline a called subgraph."""
         place = ENTERED[target]
         if target.endswith("autocast") and args[2] is True:
             raise MoteError("the module computes in a mode that changes types", remedy="export it without autocast")
@@ -223,7 +223,7 @@ class Assembly:
         return self.known[str(name)]
 
     def size(self, value: object) -> Any:
-        """A number, or the name of one that was computed."""
+        """A number, or the name of a computed one."""
         if isinstance(value, dict):
             kind, inner = only(value, "a size")
             return self.named(inner) if kind == "as_name" else inner
@@ -283,11 +283,11 @@ _MANY = {
     "as_sym_bools": "as_sym_bool",
     "as_sym_floats": "as_sym_float",
 }
-"""Kinds of lists, and the kind of what is in them."""
+"""Kinds of lists, and the kinds of their elements."""
 
 
 def check_libraries(graph: Mapping[str, Any]) -> None:
-    """Refuse all nodes of libraries that Mote does not know, in one message."""
+    """Refuse all nodes of unsupported libraries, in one message."""
     known = {*NUMBERS, *ENTERED, "_operator.getitem"}
     wrong = []
     for index, node in enumerate(_all_nodes(graph)):
@@ -301,7 +301,7 @@ def check_libraries(graph: Mapping[str, Any]) -> None:
 
 
 def _all_nodes(graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The nodes of a graph, and of the parts that are entered as they are."""
+    """The nodes of a graph, and of inlined subgraphs."""
     for node in field_of(graph, "nodes"):
         yield record(node, "a node")
         if node.get("target") in ENTERED:
@@ -339,14 +339,14 @@ def integer_of(size: object) -> int:
 
 
 def identifier(name: object) -> str:
-    """A name in the file that PyTorch will write into a program of its own: it must be nothing but a name."""
+    """A name in the file that PyTorch will write into generated code: it must be an identifier."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise MalformedArchiveError(f"'{str(name)[:40]}' is no name")
     return name
 
 
 def _computed(target: str, args: Sequence[Any]) -> int | float | bool:
-    """What is done with sizes, which are numbers."""
+    """Arithmetic on sizes, which are numbers."""
     if not all(isinstance(x, int | float | bool) for x in args):
         raise MalformedArchiveError(f"'{target}' is not done with numbers")
     try:

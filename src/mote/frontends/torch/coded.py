@@ -19,7 +19,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 
 OFFSET = 128
-"""What codes of uint8 are more than the int8 ones that stand for them."""
+"""Difference between uint8 codes and the int8 codes that represent them."""
 
 
 def codes(real: Array, grid: Grid) -> Array:
@@ -62,7 +62,7 @@ class Coded:
         return b.finish().graph()
 
     def run(self, inputs: Mapping[str, Array]) -> Array:
-        """The codes that the group makes of those of its operands."""
+        """The output codes of the group for the codes of its operands."""
         graph = self.graph
         values = graph.evaluate(
             {i: inputs[graph.tensors[i].name].reshape(graph.tensors[i].shape) for i in graph.inputs}

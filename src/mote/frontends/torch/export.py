@@ -1,4 +1,4 @@
-"""Modules of PyTorch as files."""
+"""PyTorch modules as files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GIVE_MODULE = "give the module itself, with its weights loaded: module.load_stat
 
 
 def exported(module: Any, example_inputs: object = None) -> Any:
-    """What `torch.export` makes of a module, in evaluation mode; an exported program is itself."""
+    """The exported program of a module, in evaluation mode; an exported program is returned as it is."""
     torch = require("torch", extra="torch", what="PyTorch models")
     if isinstance(module, torch.export.ExportedProgram):
         return module
@@ -53,7 +53,7 @@ def exported_bytes(module: Any, example_inputs: object = None) -> bytes:
 
 
 def _check_module(torch: Any, module: object) -> None:
-    """Refuse what is no module, with what to do instead."""
+    """Refuse objects that are not modules, with a remedy."""
     if isinstance(module, torch.jit.ScriptModule | torch.jit.ScriptFunction):
         raise MoteError(
             "this is TorchScript, which PyTorch cannot export any more",
@@ -69,13 +69,13 @@ def _check_module(torch: Any, module: object) -> None:
 
 
 def _children(torch: Any, module: object) -> list[str]:
-    """What the parts of a graph are: observers are left where a module was prepared, but not converted."""
+    """The submodules of a graph module: observers remain where a module was prepared, but not converted."""
     whole = isinstance(module, torch.fx.GraphModule)
     return [type(part).__name__ for part in module.children()] if whole else []  # type: ignore[attr-defined]
 
 
 def refuse_weights(value: object) -> None:
-    """Say what weights are, by themselves."""
+    """Refuse a state dict, with a remedy."""
     if _is_tensor(value) or (isinstance(value, Mapping) and value and all(map(_is_tensor, value.values()))):
         raise MoteError("these are weights of a module, without what is computed with them", remedy=GIVE_MODULE)
 
@@ -96,5 +96,5 @@ def _inputs(torch: Any, given: object) -> tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def _tensor(torch: Any, value: Any) -> Any:
-    """Arrays of NumPy become tensors; everything else is the module's to understand."""
+    """NumPy arrays become tensors; everything else is passed to the module."""
     return torch.from_numpy(value.copy()) if type(value).__module__ == "numpy" and hasattr(value, "shape") else value

@@ -19,7 +19,7 @@ QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
 PER_CHANNEL = "quantized_decomposed.dequantize_per_channel.default"
 BYTES = {"torch.int8": DType.INT8, "torch.uint8": DType.UINT8}
-"""Types of codes."""
+"""Code types."""
 MOVES = frozenset(
     f"aten.{name}"
     for name in (
@@ -30,14 +30,14 @@ MOVES = frozenset(
         *("reflection_pad1d.default", "reflection_pad2d.default", "replication_pad2d.default"),
     )
 )
-"""Operators whose results are elements that they were given: codes as well as the numbers that they stand for."""
+"""Operators whose results are elements of their operands, on codes as on floats."""
 LIMITS: Mapping[tuple[float, float], Activation] = {
     (0, math.inf): Activation.RELU,
     (0, 6): Activation.RELU6,
     (-1, 1): Activation.RELU_N1_TO_1,
     (0, 1): Activation.RELU_0_TO_1,
 }
-"""Bounds of results that layers know."""
+"""Bounds of results that are fused activations."""
 FUNCTIONS = frozenset(
     f"aten.{name}.default"
     for name in (
@@ -45,12 +45,12 @@ FUNCTIONS = frozenset(
         *("leaky_relu", "softplus", "abs", "neg", "exp", "sqrt", "clamp", "square", "celu", "selu"),
     )
 )
-"""Functions of one number, which are tables of codes."""
+"""Element-wise functions, which are lookup tables of codes."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """scale * (code - zero), with codes of all numbers that a type has."""
+    """scale * (code - zero), over the full range of a code type."""
 
     scale: float
     zero: int
@@ -58,14 +58,14 @@ class Grid:
 
     @property
     def inverse(self) -> float:
-        """What PyTorch multiplies by to make codes."""
+        """The reciprocal of the scale, by which PyTorch multiplies to quantize."""
         return 1.0 / self.scale
 
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes that are computed with codes: the first one, those whose results are on the grid of the codes that come at
-    the end, and the operands that are on grids of their own."""
+    """Nodes that are computed on codes: the first one, those whose results are on the grid of the final quantization,
+    and the operands, each with a grid of its own."""
 
     anchor: Any
     between: tuple[Any, ...]
@@ -77,7 +77,7 @@ class Group:
 
 @dataclass
 class Grids:
-    """What was found in a program: the grids of values by name, and groups by the name of their first node."""
+    """The grids of a program's values by name, and its groups by the name of their first node."""
 
     program: TorchProgram
     of: dict[str, Grid] = field(default_factory=dict)
@@ -114,8 +114,8 @@ class Grids:
         self.of |= {part.name: grid for part in between}
 
     def _end(self, node: Any) -> tuple[Any, tuple[Any, ...], Activation] | None:
-        """The node that makes codes, those up to it whose results lie on its grid without being moved, and what limits
-        them."""
+        """The quantize node at the end of a group, the nodes up to it whose results are on its grid already, and the
+        fused activation."""
         between: tuple[Any, ...] = (node,)
         activation, moved = Activation.NONE, False
         while (user := self._only_user(node)) is not None:
@@ -133,7 +133,7 @@ class Grids:
         return None
 
     def _only_user(self, node: Any) -> Any:
-        """The one node that reads a value; None where there are several, or it is an output or a state."""
+        """The only consumer of a value; None where there are several, or it is an output or a state."""
         kept = {kept.after for kept in self.program.states}
         alone = len(node.users) == 1 and node.name not in self.program.outputs and node.name not in kept
         return next(iter(node.users)) if alone else None
@@ -143,12 +143,12 @@ class Grids:
 
 
 def _fills(node: Any) -> bool:
-    """Whether a node adds elements that may be on no grid: zero is on every one."""
+    """Whether a node inserts elements that may be off the grid: zero is on every grid."""
     return str(node.target) == "aten.constant_pad_nd.default" and len(node.args) > 2 and node.args[2] != 0
 
 
 def grid_of(node: Any) -> Grid | None:
-    """Of a node that makes codes of numbers, or numbers of codes: None where it has not all codes of a type."""
+    """The grid of a quantize or dequantize node; None where it does not use the full range of the type."""
     _, scale, zero, low, high, dtype = (*node.args, *node.kwargs.values())[:6]
     kind = BYTES.get(str(dtype))
     if kind is None or not isinstance(scale, float) or scale <= 0 or (low, high) != kind.limits:
@@ -157,7 +157,7 @@ def grid_of(node: Any) -> Grid | None:
 
 
 def limits_of(node: Any) -> tuple[float, float] | None:
-    """The bounds that a node holds numbers in, if it does nothing else."""
+    """The bounds of a node that only clamps; None for others."""
     code = str(node.target)
     if code in ("aten.relu.default", "aten.relu6.default"):
         return 0, math.inf if code == "aten.relu.default" else 6
@@ -176,12 +176,12 @@ def limits_of(node: Any) -> tuple[float, float] | None:
 
 
 def is_weight(argument: Any) -> bool:
-    """Whether an argument is numbers of codes."""
+    """Whether an argument is a dequantized constant."""
     return str(getattr(argument, "target", "")) in (DEQUANTIZE, PER_CHANNEL)
 
 
 def _layer(grids: Grids, node: Any) -> tuple[Any, ...] | None:
-    """A convolution or a product with constant codes; the bias must be constant too."""
+    """A convolution or a matrix product with quantized constant weights; the bias must be constant too."""
     x, weight, bias = (*node.args, None)[:3]
     given = grids.program.given
     if not grids.is_on_grid(x) or not is_weight(weight) or weight.args[0].name not in given:
@@ -194,7 +194,7 @@ def _layer(grids: Grids, node: Any) -> tuple[Any, ...] | None:
 
 
 def _has_bytes(grids: Grids, weight: Any) -> bool:
-    """Whether weights are codes of 8 bits, with scales along output channels."""
+    """Whether weights are 8-bit codes, with scales along output channels."""
     codes = grids.program.given[weight.args[0].name]
     per_channel = str(weight.target) == PER_CHANNEL
     return str(codes.dtype) in BYTES and (not per_channel or weight.args[3] == 0)
@@ -215,13 +215,13 @@ def _several(grids: Grids, node: Any) -> tuple[Any, ...] | None:
 
 
 def _average(grids: Grids, node: Any) -> tuple[Any, ...] | None:
-    """Averages of windows of images, divided by the number of their elements."""
+    """Average pooling of images, divided by the window size."""
     plain = len(node.args[0].meta["val"].shape) == 4 and (*node.args, *[None] * 7)[6] is None
     return _one(grids, node) if plain and node.kwargs.get("divisor_override") is None else None
 
 
 def _pool(grids: Grids, node: Any) -> tuple[Any, ...] | None:
-    """Averages over whole images; other sizes have windows that need not be alike."""
+    """Global average pooling; other adaptive sizes may have windows of different sizes."""
     return _one(grids, node) if set(node.meta["val"].shape[-2:]) == {1} else None
 
 

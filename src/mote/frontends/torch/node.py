@@ -27,7 +27,7 @@ Number = int | float | bool
 
 @dataclass(frozen=True)
 class Node:
-    """A call of an operator; `values` holds what was made before it, by name."""
+    """A call of an operator; `values` holds earlier results by name."""
 
     b: Builder
     program: TorchProgram
@@ -40,14 +40,14 @@ class Node:
 
     @cached_property
     def arguments(self) -> dict[str, Any]:
-        """All arguments by name, those that were left out as the operator's declaration has them."""
+        """All arguments by name, with the defaults of the operator's schema."""
         schema = self.call.target._schema.arguments
         defaults = {a.name: a.default_value for a in schema if a.has_default_value()}
         positional = [a.name for a in schema if not a.kwarg_only]
         return {**defaults, **dict(zip(positional, self.call.args, strict=False)), **self.call.kwargs}
 
     def has(self, name: str) -> bool:
-        """Whether an argument is there at all."""
+        """Whether an argument is present."""
         return self.arguments.get(name) is not None
 
     def given(self, name: str) -> Any:
@@ -55,14 +55,14 @@ class Node:
         return self.arguments.get(name)
 
     def value(self, name: str) -> Value:
-        """A tensor."""
+        """A tensor argument."""
         value = self.optional(name)
         if value is None:
             raise UnsupportedNodeError(f"argument '{name}' is not there")
         return value
 
     def optional(self, name: str) -> Value | None:
-        """A tensor that may be left out."""
+        """An optional tensor argument."""
         return None if (given := self.given(name)) is None else self._of(given, name)
 
     def several(self, name: str) -> list[Value]:
@@ -70,7 +70,7 @@ class Node:
         return [self._of(x, name) for x in self.given(name) or ()]
 
     def maybe_several(self, name: str) -> list[Value | None]:
-        """A list of tensors, of which some are left out."""
+        """A list of optional tensors."""
         return [None if x is None else self._of(x, name) for x in self.given(name) or ()]
 
     def _of(self, given: Any, name: str) -> Value:
@@ -81,7 +81,7 @@ class Node:
         return uncoded(self.b, value) if coded else value
 
     def known(self, name: str) -> Array:
-        """The data of a tensor that must be a constant."""
+        """The data of a tensor that must be constant."""
         return self.b.known(self.value(name), f"argument '{name}'")
 
     def integer(self, name: str) -> int:
@@ -116,7 +116,7 @@ class Node:
         return [float(x) for x in self.given(name) or ()]
 
     def each(self, name: str, count: int, default: int | None = None) -> list[int]:
-        """A number for each of `count` axes; one number is for all of them."""
+        """An integer for each of `count` axes; a single one applies to all."""
         integers = self.integers(name)
         if not integers and default is not None:
             return [default] * count
@@ -125,29 +125,29 @@ class Node:
         return integers * count if len(integers) == 1 else integers
 
     def operand(self, name: str, dtype: DType) -> Value:
-        """A tensor or a number, in a type."""
+        """A tensor or a number, converted to a type."""
         given = self.given(name)
         if isinstance(given, int | float | bool):
             return self.b.constant(np.array(given).astype(dtype.numpy))
         return cast(self.b, self.value(name), dtype)
 
     def common_type(self, first: str, second: str) -> DType:
-        """The type in which PyTorch computes with two tensors, or a tensor and a number."""
+        """The promoted type of two tensors, or of a tensor and a number."""
         samples = (self._sample(self.given(name)) for name in (first, second))
         return dtype_of(self.program.torch.result_type(*samples))
 
     def _sample(self, given: Any) -> Any:
-        """Something that PyTorch takes for an argument of the same type."""
+        """A value of an argument's type, for PyTorch's type promotion."""
         return given if isinstance(given, int | float | bool) else given.meta["val"]
 
     @property
     def shape(self) -> Shape:
-        """Of the first result."""
+        """Shape of the first result."""
         return tuple(self._result.shape)
 
     @property
     def dtype(self) -> DType:
-        """Of the first result."""
+        """Element type of the first result."""
         return dtype_of(self._result.dtype)
 
     @property
@@ -156,7 +156,7 @@ class Node:
         return result[0] if isinstance(result, Sequence) else result
 
     def reads(self, position: int) -> bool:
-        """Whether anything reads a result of several."""
+        """Whether one of several results is read."""
         return any(user.args[1] == position for user in self.call.users if len(user.args) > 1)
 
 
@@ -164,6 +164,6 @@ Parser = Callable[[Node], Value | Sequence[Value | None]]
 
 
 def dtype_of(dtype: Any) -> DType:
-    """Mote's name of a type of PyTorch's."""
+    """Mote's element type for PyTorch's."""
     name = str(dtype).removeprefix("torch.")
     return DType(name) if name in list(DType) else DType.UNKNOWN

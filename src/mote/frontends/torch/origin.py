@@ -1,4 +1,4 @@
-"""Where a node of a program comes from: the module that it is computed in, and the user's own line of source."""
+"""The origin of a node: its module path, and the user's line of source."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 FRAME = re.compile(r'File "([^"]*)", line (\d+), in \S+\n\s*(.*)')
-"""A frame of a stack as Python prints it."""
+"""A stack frame as Python prints it."""
 NOT_OWN = re.compile(r"-packages/torch(ao)?/|^torch/|^<")
-"""Files of PyTorch itself, and programs that have none."""
+"""Files of PyTorch itself, and code without a file."""
 
 
 def origin(node: Mapping[str, Any]) -> dict[str, str]:
-    """What is handed on with a node, through everything that PyTorch makes of it."""
+    """The metadata that PyTorch keeps with a node through all transformations."""
     metadata = node.get("metadata")
     fields = metadata if isinstance(metadata, dict) else {}
     return {"module": _module_path(fields), "line": _source_line(fields)}
@@ -31,7 +31,7 @@ def _module_path(metadata: Mapping[str, Any]) -> str:
 
 
 def _source_line(metadata: Mapping[str, Any]) -> str:
-    """The innermost line outside of PyTorch."""
+    """The innermost source line outside of PyTorch."""
     frames = FRAME.findall(str(metadata.get("stack_trace") or ""))
     own = [frame for frame in frames if not NOT_OWN.search(frame[0])]
     if not own:

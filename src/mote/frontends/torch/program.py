@@ -1,5 +1,4 @@
-"""A file as a list of nodes of few kinds: PyTorch takes the others apart, and computes at once what does not depend on
-inputs or states."""
+"""A file as a list of nodes of few kinds: PyTorch decomposes the others, and constants are folded."""
 
 from __future__ import annotations
 
@@ -69,22 +68,22 @@ WHOLE = (
     "split_with_sizes.default",
     "logsumexp.default",
 )
-"""Operators that stay whole, since Mote computes them as they are; of all others PyTorch says what they are made of."""
+"""Operators that are not decomposed, since Mote computes them as they are."""
 
 OF_SHAPES = frozenset(f"aten.{name}_like.default" for name in ("full", "zeros", "ones", "empty")) | frozenset(
     f"aten.new_{name}.default" for name in ("full", "zeros", "ones", "empty")
 )
-"""Operators that read nothing of a tensor but its shape and type."""
+"""Operators that only read the shape and type of a tensor."""
 UNWRITTEN = frozenset(f"aten.{name}" for name in ("empty.memory_format", "empty_like.default", "new_empty.default"))
-"""Operators whose elements may be anything: here they are zero."""
+"""Operators with uninitialized results: here they are zero."""
 DEQUANTIZE = "quantized_decomposed.dequantize_"
-"""How operators begin that are left alone although they make constants: Mote computes with what they read."""
+"""Prefix of dequantize operators, which are not folded: Mote computes with their codes."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A buffer that the module writes: what it is called in the module, the input of the graph that is its value before
-    an inference, and the node that makes its value behind it."""
+    """A buffer that the module writes: its name in the module, the graph input with its value before an inference, and
+    the node with its value after it."""
 
     buffer: str
     before: str
@@ -93,29 +92,28 @@ class Kept:
 
 @dataclass(frozen=True)
 class TorchProgram:
-    """Nodes in the order in which they are computed. Values are called as PyTorch's graph calls them."""
+    """Nodes in topological order. Values have the names of PyTorch's graph."""
 
     torch: Any
     nodes: tuple[Any, ...]
-    """Those that depend on inputs or states."""
+    """Nodes that depend on inputs or states."""
     shapes: Mapping[str, Shape]
     inputs: tuple[str, ...]
     outputs: tuple[Any, ...]
     """The names of values, or numbers."""
     labels: tuple[str, ...]
-    """What the outputs are called by the module: keys of dictionaries, or nothing."""
+    """The keys of outputs that the module returns in a dictionary; empty names for others."""
     states: tuple[Kept, ...]
     given: Mapping[str, Any]
-    """Weights, buffers and what was computed from them, as tensors; of states what they begin with."""
+    """Weights, buffers and folded constants, as tensors; of states their initial values."""
     types: Mapping[str, Any]
     placeholders: tuple[Any, ...]
-    """The nodes that stand for inputs, weights and buffers."""
+    """The nodes of inputs, weights and buffers."""
     warnings: tuple[str, ...]
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What values are called in the model: outputs as the module calls them, others by the module that they are
-        computed in."""
+        """The model's names of values: outputs have the module's keys, others the path of their module."""
         labels: dict[str, str] = {}
         for node in self.nodes:
             module = (node.meta.get("custom") or {}).get("module")
@@ -129,14 +127,14 @@ class TorchProgram:
 
     @property
     def results(self) -> list[tuple[str, str]]:
-        """The values that are outputs, and what those are called."""
+        """The output values, and their names."""
         if wrong := [x for x in self.outputs if not isinstance(x, str)]:
             raise MoteError(f"the module returns {wrong[0]}, which is no tensor", remedy="let it return tensors only")
         return [(name, self.names.get(name, name)) for name in self.outputs]
 
 
 def loaded(data: bytes, where: str, shapes: Mapping[str, Shape]) -> TorchProgram:
-    """The program of a `.pt2` file for inputs of these shapes; those that are not named are as the file has them."""
+    """The program of a `.pt2` file for inputs of these shapes; other inputs have those of the file."""
     torch = require("torch", extra="torch", what="PyTorch models")
     with quiet():
         _operators_of_quantization()
@@ -148,7 +146,7 @@ def loaded(data: bytes, where: str, shapes: Mapping[str, Shape]) -> TorchProgram
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """What is wrong with a file is said as that, whoever finds it: PyTorch has many exceptions for it."""
+    """Report PyTorch's exceptions about a file as errors of the file."""
     try:
         yield
     except (MoteError, MemoryError, RecursionError):
@@ -162,12 +160,12 @@ def _explained() -> Iterator[None]:
 
 
 def _operators_of_quantization() -> None:
-    """PyTorch knows the operators of quantized graphs once this was loaded."""
+    """Register PyTorch's operators of quantized graphs, by importing them."""
     import torch.ao.quantization.fx._decomposed  # noqa: F401
 
 
 def _table(torch: Any) -> Any:
-    """How operators are taken apart."""
+    """The decomposition table."""
     table = torch.export.default_decompositions()
     for name in WHOLE:
         packet, _, overload = name.partition(".")
@@ -209,7 +207,7 @@ def _program(
 def _folded(
     torch: Any, graph: Any, given: Mapping[str, Any], changing: set[str]
 ) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    """All values that never change, and the nodes of the others."""
+    """All constant values, and the nodes of the others."""
     known = dict(given)
     fixed = {name: x for name, x in given.items() if name not in changing}
     left = []
@@ -228,7 +226,7 @@ def _folded(
 
 
 def _value_or_shape(torch: Any, fixed: Mapping[str, Any], node: Any) -> Any:
-    """A value that is known, or one of the same shape and type."""
+    """A constant value, or an uninitialized one of the same shape and type."""
     if node.name in fixed:
         return fixed[node.name]
     return torch.empty(tuple(node.meta["val"].shape), dtype=node.meta["val"].dtype)

@@ -1,4 +1,4 @@
-"""Groups of nodes between dequantize and quantize as integer operators, and quantization as PyTorch rounds it."""
+"""Groups of nodes between dequantize and quantize as integer operators, and quantization with PyTorch's rounding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mote.ops.elementwise.activations import LookupTable
 from mote.ops.elementwise.quantize import Quantize
 
 CODES = np.arange(-128, 128)
-"""int8 codes; those of uint8 are 128 more."""
+"""Range of int8 codes; those of uint8 are 128 more."""
 
 
 def quantization(grid: Grid) -> Quantization:
@@ -41,7 +41,7 @@ def codes_of(b: Builder, value: Value) -> Value:
 
 
 def _quantize(node: Node) -> Value:
-    """Codes of numbers; of those that are on a grid already by a table, or as they are."""
+    """Quantize; values that are on a grid already are requantized by a lookup table, or unchanged."""
     b, x, grid = node.b, node.value("input"), grid_of(node.call)
     if grid is None:
         raise UnsupportedNodeError("codes that do not have all numbers of int8 or uint8 are not supported")
@@ -65,7 +65,7 @@ def _dequantize(node: Node) -> Value:
 
 
 def reals(node: Node) -> Array:
-    """Constant codes as the numbers that they stand for."""
+    """Dequantized constant codes."""
     args, kwargs = node.program.torch.fx.node.map_arg(
         (node.call.args, node.call.kwargs), lambda n: node.program.given[n.name]
     )
@@ -93,14 +93,13 @@ def moved(node: Node) -> list[Value | None]:
 
 
 def grouped(node: Node, group: Group) -> Value:
-    """What a group makes, as the numbers that its codes stand for."""
+    """The dequantized result of a group."""
     codes = _MAKERS[str(group.anchor.target)](node, group)
     return quantized.dequantize(node.b, codes)
 
 
 def of_bytes(node: Node) -> Value | None:
-    """A float activation times constant quantized weights, which stay quantized; None where a node is no such
-    product."""
+    """A float activation times constant quantized weights, which stay quantized; None for other nodes."""
     weight = node.given("weight") if str(node.call.target) == "aten.linear.default" else None
     if weight is None or not is_weight(weight) or weight.args[0].name not in node.program.given:
         return None
@@ -121,7 +120,7 @@ def _weights(node: Node) -> tuple[Array, Array, Array]:
 
 
 def _bias(node: Node, x: Value, scales: Array) -> Array | None:
-    """The bias in steps of the products of codes."""
+    """The bias in units of the product of the scales."""
     if not node.has("bias"):
         return None
     steps = quantized.known_quant(node.b, x).scale * scales
@@ -192,7 +191,7 @@ def _average_pool(node: Node, group: Group) -> Value:
 
 
 def _function(node: Node, group: Group) -> Value:
-    """A table of what PyTorch makes of all codes."""
+    """A lookup table of PyTorch's results for all codes."""
     torch, call = node.program.torch, group.anchor
 
     def of(real: Array) -> Array:
@@ -204,7 +203,7 @@ def _function(node: Node, group: Group) -> Value:
 
 
 def _table(node: Node, codes: Value, of: Callable[[Array], Array], grid: Grid) -> Value:
-    """A function of codes, each as PyTorch computes it."""
+    """A function of codes, each computed by PyTorch."""
     quant, out = quantized.known_quant(node.b, codes), quantization(grid)
     real = (CODES - quant.zero_point[0]).astype(np.float32) * quant.scale[0]
     with np.errstate(all="ignore"):
@@ -216,7 +215,7 @@ def _table(node: Node, codes: Value, of: Callable[[Array], Array], grid: Grid) -
 
 
 def _limited(node: Node, codes: Value, group: Group) -> Value:
-    """Codes within the bounds of an activation."""
+    """Codes clamped to the bounds of an activation."""
     if group.activation is Activation.NONE:
         return codes
     low, high = group.activation.bounds

@@ -28,7 +28,7 @@ THROUGH = frozenset(
         *("reflection_pad1d.default", "reflection_pad2d.default", "tanh.default", "log.default", "slice.Tensor"),
     )
 )
-"""Operators through which an input is followed to the layer that says whether it is an image."""
+"""Operators through which an input is followed to the layer that decides whether it is an image."""
 IMAGES = (
     "aten.convolution.",
     "aten.max_pool",
@@ -41,7 +41,7 @@ IMAGES = (
     "aten.instance_norm.",
     "aten.native_group_norm.",
 )
-"""How operators begin that have their channels on axis 1."""
+"""Prefixes of operators with channels on axis 1."""
 
 
 def read(source: Source) -> Model:
@@ -56,7 +56,7 @@ def read(source: Source) -> Model:
 
 
 class _Reading:
-    """A program on its way to a model."""
+    """A model under construction."""
 
     def __init__(self, program: TorchProgram, builder: Builder) -> None:
         self.program = program
@@ -87,7 +87,7 @@ class _Reading:
         return with_numbers(b.finish(), infinite=True)
 
     def _as_given(self, value: Value | Complex, label: str) -> Value:
-        """An output in the type that the program has for it: codes of uint8 are int8 in Mote."""
+        """An output in the program's type: uint8 codes are int8 in Mote."""
         if isinstance(value, Complex):
             raise UnsupportedNodeError(
                 f"output '{label}' has complex numbers: let the module return torch.view_as_real of it"
@@ -98,8 +98,7 @@ class _Reading:
             return uncoded(self.b, value)
 
     def _constant(self, name: str, tensor: Any) -> Any:
-        """A tensor, or several, that are known; of a type that Mote has nothing of it stays what it is, and who reads
-        it is refused."""
+        """A constant tensor, or several; one of an unsupported type is passed as it is, and its readers are refused."""
         if isinstance(tensor, tuple | list):
             return tuple(self._constant(name, part) for part in tensor)
         if not dtype_of(tensor.dtype).stored:
@@ -112,7 +111,7 @@ class _Reading:
         return after
 
     def _add(self, index: int, call: Any) -> None:
-        """One node: what it makes, or what stands for it where it is not supported."""
+        """One node: its result, or a placeholder where it is unsupported."""
         part = _part(self.values[call.args[0].name], call.args[1]) if call.target is operator.getitem else None
         if part is not None:
             self.values[call.name] = self._named(call, part)
@@ -158,7 +157,7 @@ class _Reading:
         return self.b.named(value, self.program.names.get(call.name, call.name))
 
     def _placeholder(self, call: Any) -> Value | tuple[Value | None, ...]:
-        """What stands for a node that is not supported, so that those behind it are looked at as well."""
+        """The placeholder of an unsupported node, so that those after it are checked as well."""
         example = call.meta["val"]
         if isinstance(example, Sequence):
             return tuple(self._standing(call.name, x) if hasattr(x, "shape") else None for x in example)
@@ -169,12 +168,12 @@ class _Reading:
 
 
 def _part(parts: Sequence[Value | None], index: int) -> Value | None:
-    """One of several results; None where it is not supported."""
+    """One of several results; None where it is unsupported."""
     return parts[index] if index < len(parts) else None
 
 
 def _is_image(placeholder: Any) -> bool:
-    """Whether an input reaches, through operators on its elements, one that has channels on axis 1."""
+    """Whether an input reaches, through element-wise operators, one with channels on axis 1."""
     if len(placeholder.meta["val"].shape) < 3:
         return False
     waiting, seen = [placeholder], set()

@@ -19,8 +19,8 @@ from mote.graph.tensor import Array
 
 
 def reference(source: Source, names: Collection[str] = ()) -> tuple[str, Reference] | None:
-    """What to call the reference, and what computes all values by name from those of the inputs; states go on from one
-    run to the next. None: PyTorch is not installed."""
+    """The name of the reference, and a function that computes all values by name from the inputs; states persist
+    between runs. None: PyTorch is not installed."""
     if not installed("torch"):
         return None
     runner = Reference(loaded(source.data, source.where, dict(source.shapes)), source.constants)
@@ -78,7 +78,7 @@ class Reference:
             self._code(self.groups[node.name], values)
 
     def _code(self, group: Group, values: dict[str, Any]) -> None:
-        """Put what codes make in the place of what PyTorch makes of the numbers that they stand for."""
+        """Replace PyTorch's float result of a group by the dequantized result on codes."""
         torch = self.program.torch
         for part in group.between[1:]:
             args, kwargs = torch.fx.node.map_arg((part.args, part.kwargs), lambda n: values[n.name])
@@ -100,8 +100,8 @@ class Reference:
 
 
 def _called(torch: Any, node: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What a node makes. Which of equal elements come first PyTorch leaves open where it sorts: here, as in Mote, it is
-    the first of them."""
+    """The result of a node. The order of equal elements is unspecified in PyTorch's sort: here, as in Mote, it is
+    stable."""
     code = str(node.target)
     if code not in ("aten.topk.default", "aten.sort.default"):
         return node.target(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What goes into a program and what comes out of it; with these its graph becomes what PyTorch's exporter makes."""
+"""The inputs and outputs of a program, with which its graph becomes an exported program of PyTorch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mote.graph.tensor import Shape
 
 @dataclass(frozen=True)
 class Assembled:
-    """A program of which every size is known, as PyTorch's exporter makes them."""
+    """A program with static shapes, as PyTorch's exporter makes it."""
 
     exported: Any
     inputs: tuple[str, ...]
     labels: tuple[str, ...]
-    """What outputs are called: keys of dictionaries, or nothing."""
+    """The keys of outputs that the module returns in a dictionary; empty names for others."""
     warnings: tuple[str, ...]
 
 
@@ -43,7 +43,7 @@ def assembled(torch: Any, archive: Archive, shapes: Mapping[str, Shape]) -> Asse
 def _placeholders(
     made: Assembly, graph: Mapping[str, Any], signature: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...], list[Any]]:
-    """Add the inputs of the graph: weights and buffers by their names, and what the user gives."""
+    """Add the inputs of the graph: weights and buffers by name, and the user's inputs."""
     from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 
     kinds = {
@@ -90,7 +90,7 @@ def _placeholders(
 
 
 def _given(argument: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The tensor that the user gives; None where the argument is a constant after all."""
+    """The tensor of a user input; None where the argument is a constant."""
     kind, value = only(argument, "an input")
     if kind == "as_tensor":
         return record(value, "an input")
@@ -115,7 +115,7 @@ def _exported(
     results: list[Any],
     inputs: Sequence[str],
 ) -> tuple[Any, int]:
-    """The program as PyTorch's exporter would have made it, and how many outputs it has for the user."""
+    """The program as PyTorch's exporter would have made it, and its number of user outputs."""
     from torch._export.verifier import TrainingIRVerifier
     from torch.export import ExportedProgram
     from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
@@ -162,7 +162,7 @@ def _exported(
 
 
 def _labels(module: Mapping[str, Any], count: int) -> tuple[str, ...]:
-    """What the outputs are called, from the keys of the dictionaries that the module returns."""
+    """The keys of the dictionaries that the module returns, for each output."""
     try:
         signature = module["module_call_graph"][0]["signature"]
         _, tree = json.loads(signature["out_spec"])

@@ -1,8 +1,6 @@
-"""Sizes that a file leaves open: each is a symbol, or an expression of some, and gets a number here.
-
-The expressions are calls of a few functions with symbols and integers. They are taken apart and computed here; nothing
-in a file is evaluated as code.
-"""
+"""Dynamic dimensions of a file: each is a symbol, or an expression of symbols, and gets a number here. The expressions
+are calls of a few functions with symbols and integers. They are parsed and computed here; nothing in a file is
+evaluated as code."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from mote.frontends.torch.archive import MalformedArchiveError, only, record
 from mote.graph.tensor import Shape
 
 MOST_TRIED = 1 << 16
-"""Numbers that are tried for a symbol of which an expression is given."""
+"""Limit of numbers that are tried to solve an expression for its symbol."""
 MOST_EXPONENT = 8
 
 
@@ -45,7 +43,7 @@ _SIGNS = {"Add": "+", "Mul": "*", "FloorDiv": "//"}
 
 @dataclass(frozen=True)
 class SymbolicSize:
-    """A size that the file leaves open."""
+    """A dynamic dimension."""
 
     tree: ast.expr
 
@@ -55,7 +53,7 @@ class SymbolicSize:
 
     @property
     def alone(self) -> bool:
-        """Whether it is a symbol by itself."""
+        """Whether it is a single symbol."""
         return _name(self.tree) == "Symbol"
 
     def number(self, numbers: Mapping[str, int]) -> int:
@@ -67,14 +65,13 @@ class SymbolicSize:
 
 @dataclass
 class Symbols:
-    """The numbers that symbols stand for, as far as they are known, and the limits that the file has for them."""
+    """The values of symbols, as far as they are known, and their range constraints in the file."""
 
     limits: Mapping[str, Any]
     numbers: dict[str, int] = field(default_factory=dict)
 
     def shape(self, sizes: Sequence[object], name: str, wanted: Shape | None) -> Shape:
-        """The shape of an input. What is open is as wanted; else the first axis, of images or sequences that are worked
-        on together, has one element, and any other is refused."""
+        """The shape of an input. Dynamic dimensions are as requested; else the batch is 1, and any other is refused."""
         parts = [_size(size) for size in sizes]
         written = "x".join(map(str, parts))
         if wanted is not None and len(wanted) != len(parts):
@@ -94,7 +91,7 @@ class Symbols:
         return dimensions
 
     def _settle(self, part: SymbolicSize, axis: int, wanted: int | None) -> None:
-        """Learn what the symbol of one axis stands for, where it is the only one that is not known yet."""
+        """Solve a dimension for its only unknown symbol."""
         unknown = [symbol for symbol in part.symbols if symbol not in self.numbers]
         if len(unknown) != 1:
             return
@@ -112,8 +109,8 @@ class Symbols:
         return iter([wanted] if part.alone else range(1, MOST_TRIED))
 
     def _check(self, symbol: str, number: int) -> None:
-        """Refuse numbers that the module was not exported for. One image alone is always tried: that is what models are
-        compiled for."""
+        """Refuse sizes that the module was not exported for. A batch of 1 is always tried, the usual case of compiled
+        models."""
         limits = record(self.limits.get(symbol) or {}, "a range")
         least, most = limits.get("min_val"), limits.get("max_val")
         low = isinstance(least, int) and number < least and number != 1
@@ -174,7 +171,7 @@ def _symbol(part: ast.AST) -> str:
 
 
 def _text(part: ast.expr) -> str:
-    """An expression as people write it."""
+    """An expression in infix notation."""
     name = _name(part)
     if name == "Symbol":
         return _symbol(part)

@@ -1,1 +1,1 @@
-"""Forests: decision trees of scikit-learn, XGBoost and LightGBM."""
+"""Tree ensembles of scikit-learn, XGBoost and LightGBM."""

@@ -1,4 +1,4 @@
-"""Forests as layers of a model: the operator, and the format's link function on its sums."""
+"""Tree ensembles as layers of a model: the operator, and the format's link function on its sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.ops.classical.forest import Forest
 
 @dataclass(frozen=True)
 class ForestOutputs:
-    """What a forest says. Outputs of models are called as the fields are."""
+    """The outputs of a forest. The model's outputs have the names of the fields."""
 
     label: Value | None = None
     """The index of the class."""
@@ -27,7 +27,7 @@ class ForestOutputs:
 
     @property
     def values(self) -> Mapping[str, Value]:
-        """Those that there are."""
+        """The outputs that are present, by name."""
         outputs = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in outputs if value is not None}
 
@@ -55,7 +55,7 @@ def forest(b: Builder, x: Value, described: TreeEnsemble) -> ForestOutputs:
 
 
 def _label(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:
-    """The class by the sums themselves, before anything is rounded: the first of those with the largest."""
+    """The class by the sums before any rounding: the first of the largest."""
     if sums.shape[-1] > 1:
         return classical.best(b, sums)
     cut = rounded_down(described.cut * grown.units, sums.dtype)
@@ -65,7 +65,7 @@ def _label(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Va
 
 
 def _linked(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:
-    """What the format makes of the sums."""
+    """The link function of the format on the sums."""
     reals = divided(b, sums, described.divisor * grown.units / described.slope)
     if described.classes is not None and described.link is Link.LOGISTIC and reals.shape[-1] == 1:
         return classical.pair(b, reals)
@@ -73,7 +73,7 @@ def _linked(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> V
 
 
 def divided(b: Builder, sums: Value, divisor: float) -> Value:
-    """Sums of leaves as float, divided by the unit: a power of two is multiplied instead, which is exact."""
+    """Sums of leaves as float, divided by the unit: by a multiplication for powers of two, which is exact."""
     reals = elementwise.cast(b, sums, DType.FLOAT32)
     if math.frexp(divisor)[0] == 0.5:
         return elementwise.scaled(b, reals, 1 / divisor)

@@ -1,4 +1,4 @@
-"""Shared by readers of forest files: the model of a forest, and errors of files."""
+"""Shared by the readers of forest files: the model of a forest, and errors of files."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ def model_of(source: Source, read: Callable[[], TreeEnsemble]) -> Model:
 
 
 def _feature_names(described: TreeEnsemble) -> tuple[str, ...]:
-    """The names that users gave their features: not those that LightGBM gives to columns without."""
+    """The user's feature names, without the default ones of LightGBM."""
     names = described.names
     return () if len(names) != described.features or all(NUMBERED.fullmatch(name) for name in names) else names
 
 
 def _class_names(source: Source) -> tuple[str, ...]:
-    """The classes of a classifier that was fitted on strings: the file has indices only, the object knows them."""
+    """The class names of a classifier that was fitted on strings: the file has indices only, the object has the
+    names."""
     classes = getattr(source.origin, "classes_", ())
     return tuple(classes) if all(isinstance(c, str) for c in classes) else ()
 

@@ -22,36 +22,36 @@ from mote.graph.types import DType
 from mote.ops.classical.forest import LARGEST, Trees
 
 EXACT = 1 << 24
-"""Up to this all whole numbers are float32 numbers."""
+"""All integers up to this are exact in float32."""
 COMMON = 4096
-"""Leaves that are fractions are looked for with denominators up to this."""
+"""Largest common denominator that is tried for the leaves."""
 
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A node: `children[i]` is for what is above `bounds[i - 1]` and at most `bounds[i]`; bounds ascend."""
+    """A node: `children[i]` is for values above `bounds[i - 1]` and at most `bounds[i]`; bounds ascend."""
 
     feature: int
     bounds: tuple[float, ...]
     children: tuple[int, ...]
     missing: int
-    """The child for what is no number."""
+    """The child for NaN."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """What is added to the outputs from `column` on."""
+    """A leaf, whose values are added to the outputs from `column` on."""
 
     column: int
     values: tuple[float, ...]
 
 
 Tree = Sequence[TreeNode | Leaf]
-"""Children are numbers of nodes of the tree; node 0 is the root."""
+"""A tree; children are node indices, and node 0 is the root."""
 
 
 class Link(StrEnum):
-    """What is made of the sums."""
+    """Link function on the sums."""
 
     IDENTITY = "identity"
     LOGISTIC = "logistic"
@@ -69,43 +69,44 @@ class Link(StrEnum):
 
 @dataclass(frozen=True)
 class TreeEnsemble:
-    """Trees with what the format does with the sums of their leaves."""
+    """Trees with the format's treatment of the sums of their leaves."""
 
     features: int
     trees: Sequence[Tree]
     base: tuple[float, ...]
-    """What the sums begin with, one for each output."""
+    """Initial sums, one for each output."""
     divisor: float = 1.0
-    """What sums are divided by: the number of trees, where leaves are averaged."""
+    """Divisor of the sums: the number of trees, where leaves are averaged."""
     doubles: bool = True
-    """The format adds float64: integers in small units are as exact. Else it adds float32, one tree after another."""
+    """Whether the format adds float64: integers in small units are as exact. Else it adds float32, one tree after
+    another."""
     missing: bool = True
-    """Features may be no numbers."""
+    """Whether features may be NaN."""
     link: Link = Link.IDENTITY
     slope: float = 1.0
-    """What sums are multiplied by before the link."""
+    """Factor of the sums before the link."""
     classes: tuple[int | str, ...] | None = None
-    """The classes that it chooses from; None: it predicts numbers. Where there are two and one sum, the second class is
-    chosen where that is above `cut`."""
+    """The classes; None for a regressor. With two classes and one sum, the second class is chosen where the sum is
+    above `cut`."""
     cut: float = 0.0
     offset: float = 0.0
-    """What is added to what the link makes; where it is the link of isolation, the class depends on that."""
+    """Offset that is added after the link; with the isolation link the class depends on it."""
     names: tuple[str, ...] = ()
-    """What features are called, where the format says."""
+    """Feature names, where the format has them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """The tables, and what their sums are multiples of."""
+    """The tables, and the unit of their sums."""
 
     trees: Trees
     units: float
-    """Units of the sums for each 1; 1 where sums are float."""
+    """Units per 1 of the sums; 1 where sums are float."""
 
 
 def check_tree(tree: Tree, features: int, outputs: int) -> None:
-    """That a tree from outside is one: every node but the root has one parent, features and outputs are there, and
-    numbers are numbers."""
+    """Refuse malformed trees: every node but the root has one parent, features and outputs exist, and values are
+    finite."""
     parents = [0] * len(tree)
     if not tree:
         raise ValueError("a tree has no nodes")
@@ -145,7 +146,7 @@ def only(feature: int, bound: float, yes: int, no: int, missing: int) -> TreeNod
 def members(
     feature: int, intervals: Iterable[tuple[float, float]], inside: int, outside: int, missing: int
 ) -> TreeNode:
-    """A node that leads to `inside` what lies above the first and at most the second bound of one of the intervals."""
+    """A node that leads values in one of some half-open intervals, (first, second], to `inside`."""
     bounds: list[float] = []
     children = [outside]
     for low, high in sorted(intervals):
@@ -158,13 +159,13 @@ def members(
 
 
 def category(number: int) -> tuple[float, float]:
-    """The numbers that become a category when what is behind the point is cut off."""
+    """The interval of numbers that truncate to a category."""
     return below(float(number)), below(float(number + 1))
 
 
 def grow(forest: TreeEnsemble, dtype: DType) -> Grown:
-    """The tables of a forest over features of a type: leaves and subtrees that are the same are there once, and nothing
-    is asked whose answer is known from what was asked before."""
+    """The tables of a forest for a feature type: equal leaves and subtrees are shared, and redundant tests are
+    removed."""
     leaves = [[node for node in tree if isinstance(node, Leaf)] for tree in forest.trees]
     narrow = _narrowed([leaf for tree in leaves for leaf in tree], len(forest.base))
     units = _units(forest, leaves)
@@ -177,7 +178,7 @@ Narrow = Callable[[Leaf], Leaf]
 
 
 def _narrowed(leaves: Sequence[Leaf], outputs: int) -> Narrow:
-    """Encode leaves with equally many values: one where no leaf has more that count, else one for each output."""
+    """Leaves with equally many values: one where no leaf has more nonzero ones, else one for each output."""
 
     def single(leaf: Leaf) -> Leaf:
         at = next((i for i, value in enumerate(leaf.values) if value), 0)
@@ -191,8 +192,8 @@ def _narrowed(leaves: Sequence[Leaf], outputs: int) -> Narrow:
 
 
 def _units(forest: TreeEnsemble, trees: Sequence[Sequence[Leaf]]) -> float | None:
-    """How many units are 1, so that the leaves are whole numbers of them, or so near that it does not count; None where
-    sums are float32 numbers: of the format, or because there is nothing to add."""
+    """Units per 1 with which the leaves are integers, exactly or nearly enough; None where sums are float32: because of
+    the format, or because there is nothing to add."""
     values = {value for tree in trees for leaf in tree for value in leaf.values} | set(forest.base)
     if not all(map(math.isfinite, values)):
         return None
@@ -208,13 +209,13 @@ def _units(forest: TreeEnsemble, trees: Sequence[Sequence[Leaf]]) -> float | Non
 
 
 def _reach(forest: TreeEnsemble, trees: Sequence[Sequence[Leaf]]) -> float:
-    """How far sums go at most."""
+    """The largest absolute value of the sums."""
     most = (max((abs(v) for leaf in tree for v in leaf.values), default=0.0) for tree in trees)
     return sum(most) + max(map(abs, forest.base), default=0.0)
 
 
 def _denominator(values: Iterable[float], most: float) -> int | None:
-    """The least number that makes whole numbers of all values, where all are fractions with small denominators."""
+    """The least common denominator of all values, where it is small."""
     denominator = 1
     for value in values:
         fraction = Fraction(value).limit_denominator(COMMON)
@@ -227,12 +228,12 @@ def _denominator(values: Iterable[float], most: float) -> int | None:
 
 
 def _stored(units: float | None) -> Callable[[float], float]:
-    """A leaf's value as the tables have it."""
+    """A leaf's value in the tables."""
     return float if units is None else lambda value: round(value * units)
 
 
 def rounded_down(bound: float, dtype: DType) -> float:
-    """The largest number of a type that is not above a bound; for integers maybe one less than the least of them."""
+    """The largest number of a type that is not above a bound; for integers maybe one less than the smallest."""
     if dtype != DType.FLOAT32:
         low, high = dtype.limits
         return float(high) if bound >= high else float(max(math.floor(bound), low - 1)) if bound >= low - 1 else low - 1
@@ -243,14 +244,14 @@ def rounded_down(bound: float, dtype: DType) -> float:
 
 
 Known = dict[int, tuple[float | None, float, bool]]
-"""What is known of features on the way to a node: what they are above, and at most, and if they may be no number."""
+"""Known bounds of features on the path to a node: lower, upper, and whether they may be NaN."""
 Part = tuple[float, int]
-"""Up to which number a node leads to a reference."""
+"""The upper bound of an interval, and the reference that it leads to."""
 
 
 @dataclass
 class _Grower:
-    """The tables of a forest while it grows. A node is numbered behind those that it leads to, until it is finished."""
+    """The tables of a forest under construction. A node is numbered after its children."""
 
     dtype: DType
     missing: bool
@@ -268,7 +269,7 @@ class _Grower:
         return self.nodes.setdefault((feature, bound, yes, no, missing), len(self.nodes))
 
     def tree(self, tree: Tree, narrow: Narrow) -> int:
-        """The reference to a tree. Trees may be deep: no function calls itself for that."""
+        """The reference to a tree. Trees may be deep: this is not recursive."""
         results: list[int] = []
         ahead: list[tuple[int, Known, Sequence[int] | None]] = [(0, {}, None)]
         while ahead:
@@ -285,7 +286,7 @@ class _Grower:
         return root
 
     def _entered(self, number: int, split: TreeNode, known: Known) -> list[tuple[int, Known, Sequence[int] | None]]:
-        """What is to be done at a node, the last first: its children that can be come to, and then the node itself."""
+        """The steps at a node, last first: its reachable children, and then the node itself."""
         low, high, missing = self._about(split.feature, known)
         parts = self._parts(split, low, high)
         children = list(dict.fromkeys([*(child for _, child in parts), *([split.missing] if missing else [])]))
@@ -298,7 +299,7 @@ class _Grower:
         return [*after, *((child, sides[child], None) for child in reversed(children))]
 
     def _left(self, split: TreeNode, known: Known, children: Mapping[int, int]) -> int:
-        """The reference to a node whose children have been come to."""
+        """The reference to a node whose children are done."""
         low, high, missing = self._about(split.feature, known)
         parts: list[Part] = []
         for bound, child in self._parts(split, low, high):
@@ -311,7 +312,7 @@ class _Grower:
         return self.node(split.feature, math.inf, self._between(split.feature, parts, None), absent, False)
 
     def _between(self, feature: int, parts: Sequence[Part], absent: int | None) -> int:
-        """Tests of one bound each that lead to one of some parts."""
+        """Single-bound tests that lead to one of some intervals."""
         if len(parts) == 1:
             return parts[0][1]
         middle = len(parts) // 2
@@ -322,8 +323,8 @@ class _Grower:
         return self.node(feature, first[-1][0], yes, no, low)
 
     def _parts(self, split: TreeNode, low: float | None, high: float) -> list[Part]:
-        """The parts of a node that a feature above `low` and up to `high` can come to, or the one that it would come
-        to if it was a number."""
+        """The intervals of a node that a feature in (low, high] can reach, or the one that it would reach if it were
+        not NaN."""
         bounds = [*(rounded_down(b, self.dtype) for b in split.bounds), math.inf]
         parts: list[Part] = []
         for bound, child in zip(bounds, split.children, strict=True):

@@ -1,4 +1,4 @@
-"""Boosted trees of LightGBM, from the text that it saves. The package is not needed."""
+"""Boosted trees of LightGBM, from its text format, without the package."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mote.frontends.trees.files import model_of
 from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, category, members, only
 
 ZERO = 1.0000000180025095e-35
-"""LightGBM takes numbers up to this for zero."""
+"""LightGBM takes absolute values up to this for zero."""
 BELOW_ZERO = below(-ZERO)
 CATEGORICAL, DEFAULT_LEFT = 1, 2
 NONE, ZEROS, NANS = range(3)
-"""What counts as missing at a node."""
+"""Kinds of missing values at a node."""
 LINKS: Mapping[str, Link] = {
     **dict.fromkeys(
         ("regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg", "custom", ""),
@@ -38,7 +38,7 @@ def read(source: Source) -> Model:
 
 
 def forest_of(source: Source) -> TreeEnsemble:
-    """The forest of a file. ValueError, KeyError and the like where something is wrong with it."""
+    """The forest of a file. Raises ValueError, KeyError and similar errors for malformed files."""
     head, sections = _sections(source.data.decode())
     objective, *options = head.get("objective", "").split() or [""]
     if objective not in LINKS:
@@ -66,7 +66,7 @@ def forest_of(source: Source) -> TreeEnsemble:
 
 
 def _sections(text: str) -> tuple[Section, list[Section]]:
-    """The lines of the head, and of each tree, by name."""
+    """The key-value lines of the header, and of each tree."""
     if not text.startswith("tree"):
         raise ValueError("it does not begin with 'tree'")
     trees, end, _ = text.partition("\nend of trees")
@@ -83,7 +83,7 @@ def _lines(text: str) -> Section:
 
 
 def _tree(section: Section, column: int) -> Tree:
-    """Nodes come first, leaves behind them."""
+    """One tree; internal nodes come before leaves."""
     if int(section.get("is_linear", "0")):
         raise ValueError("its leaves are linear functions, which is not supported")
     values = [float(v) for v in section["leaf_value"].split()]
@@ -123,20 +123,20 @@ def _node(feature: int, threshold: str, kind: int, children: Sequence[int], sets
 
 
 def _bound(threshold: float) -> float:
-    """LightGBM leaves numbers away that are nearly zero: whatever their sign is, they are zero."""
+    """A threshold; one within the range that LightGBM takes for zero is moved to a bound of that range."""
     if BELOW_ZERO < threshold < ZERO:
         return ZERO if threshold >= 0 else BELOW_ZERO
     return threshold
 
 
 def _category(number: int) -> tuple[float, float]:
-    """What becomes category 0 reaches below zero."""
+    """The interval of a category; that of category 0 reaches below zero."""
     low, high = category(number)
     return (low if number else -1.0), high
 
 
 def _sets(section: Section) -> list[list[int]]:
-    """The categories of each node that has such, of bits."""
+    """The categories of each categorical node, from its bit sets."""
     if not int(section.get("num_cat", "0")):
         return []
     borders = [int(b) for b in section["cat_boundaries"].split()]

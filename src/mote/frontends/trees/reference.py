@@ -1,4 +1,4 @@
-"""XGBoost and LightGBM themselves, as what `verify` compares with."""
+"""XGBoost and LightGBM as the reference of `verify`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Predict = Callable[[Array], Array]
 
 
 def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
-    """The library that the model is from, and what it says for an input."""
+    """The library of the model, and a function that computes its outputs."""
     package = str(source.format)
     if not installed(package):
         return None
@@ -37,7 +37,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, Run] | None:
 
 
 def _outputs(described: TreeEnsemble, said: Array) -> dict[str, Array]:
-    """What the library says, by the names that outputs have."""
+    """The library's predictions, by output name."""
     if described.classes is None:
         return {"prediction": said}
     shares = np.stack([1 - said, said], axis=1) if said.ndim == 1 else said
@@ -46,7 +46,7 @@ def _outputs(described: TreeEnsemble, said: Array) -> dict[str, Array]:
 
 
 def _xgboost(source: Source) -> Predict:
-    """Of classes the probabilities, also where the objective is the class alone."""
+    """Class probabilities, also where the objective predicts the class alone."""
     package = require("xgboost")
     booster: Any = package.Booster()
     booster.load_model(bytearray(source.data))

@@ -15,16 +15,16 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, only
 
 TIE = 1e-3
-"""Ways of isolation that are shorter by less than this in all are as long as the one that outliers begin at."""
+"""Tolerance of path lengths at the threshold between inliers and outliers."""
 
 Values = Callable[[int], Leaf]
-"""What the leaf at a node of a tree adds."""
+"""Computes the values of the leaf at a node."""
 Estimator = Any
-"""An object of a package that need not be installed."""
+"""An estimator of a package that need not be installed."""
 
 
 def forest_of(estimator: Estimator) -> TreeEnsemble | None:
-    """The forest of a fitted estimator, or None where it is of another kind."""
+    """The forest of a fitted estimator; None for other kinds."""
     for kind in type(estimator).__mro__:
         if kind.__name__ in READERS and kind.__module__.startswith("sklearn."):
             return READERS[kind.__name__](estimator)
@@ -32,7 +32,7 @@ def forest_of(estimator: Estimator) -> TreeEnsemble | None:
 
 
 def _classes(estimator: Estimator) -> tuple[int | str, ...]:
-    """The classes, as numbers where they are whole ones."""
+    """The classes, as integers where they are integral."""
     classes = estimator.classes_
     if isinstance(classes, list):
         raise UnsupportedNodeError("a classifier with several outputs is not supported: compile one for each of them")
@@ -49,8 +49,8 @@ def _names(estimator: Estimator) -> tuple[str, ...]:
 
 
 def _tree(tree: Any, leaf: Values, features: Sequence[int] | None = None) -> Tree:
-    """A tree of scikit-learn's: features are float32, at most a threshold of float64. `features`: which ones of all it
-    was given."""
+    """A scikit-learn tree: float32 features are compared with float64 thresholds. `features`: the indices of the
+    features that it was given."""
     missing = getattr(tree, "missing_go_to_left", None)
     columns = [tree.children_left, tree.children_right, tree.feature, tree.threshold]
     tree_nodes: list[TreeNode | Leaf] = []
@@ -64,7 +64,7 @@ def _tree(tree: Any, leaf: Values, features: Sequence[int] | None = None) -> Tre
 
 
 def _distribution(tree: Any, width: int) -> Values:
-    """A leaf is the share of each class, or a value for each output."""
+    """The class distribution of a leaf, or a value for each output."""
     values = tree.value.reshape(tree.node_count, -1)
     if width == 1 or tree.value.shape[1] > 1:
         return lambda i: Leaf(0, tuple(values[i].tolist()))
@@ -81,7 +81,7 @@ def _averaged(estimator: Estimator) -> TreeEnsemble:
 
 
 def _mean(estimator: Estimator, trees: Sequence[Any]) -> TreeEnsemble:
-    """Leaves of all trees are averaged: shares of classes, or numbers."""
+    """Averaged trees: class distributions, or values."""
     classes = _classes(estimator) if hasattr(estimator, "classes_") else None
     width = len(classes) if classes is not None else int(estimator.n_outputs_)
     return TreeEnsemble(
@@ -100,8 +100,8 @@ def _scaled(tree: Any, column: int, rate: float) -> Values:
 
 
 def _boosted(estimator: Estimator) -> TreeEnsemble:
-    """GradientBoosting*: leaves times the rate of learning are added to what another estimator says first, which must
-    be the same for everything."""
+    """GradientBoosting*: leaves times the learning rate are added to the initial estimator's output, which must be
+    constant."""
     stages = estimator.estimators_
     init = estimator.init_
     if not (isinstance(init, str) or type(init).__name__ in ("DummyClassifier", "DummyRegressor")):
@@ -155,8 +155,7 @@ def _histogram(estimator: Estimator) -> TreeEnsemble:
 
 
 def _columns(estimator: Estimator) -> tuple[list[int], Mapping[int, Sequence[float]]]:
-    """The features in the order of the trees, in which categories come first; and the numbers that are the categories
-    of those."""
+    """The features in the order of the trees, with categorical ones first; and the values of their categories."""
     count = int(estimator.n_features_in_)
     chosen = estimator.is_categorical_
     if chosen is None:
@@ -193,7 +192,7 @@ def _histogram_tree(
 
 
 def _equal(feature: int, known: Sequence[float], sides: Sequence[int], missing: int) -> TreeNode:
-    """A node that leads some numbers to children, and everything else to where what is missing goes."""
+    """A node that leads some numbers to children, and all others to the child for missing values."""
     bounds: list[float] = []
     children = [missing]
     for number, side in sorted(zip(known, sides, strict=True)):
@@ -204,8 +203,8 @@ def _equal(feature: int, known: Sequence[float], sides: Sequence[int], missing: 
 
 
 def _isolation(estimator: Estimator) -> TreeEnsemble:
-    """IsolationForest: leaves are lengths of ways, whose mean becomes a score between -1 and 0; less the offset that is
-    what `decision_function` says."""
+    """IsolationForest: leaves are path lengths, whose mean becomes a score between -1 and 0; minus the offset it is the
+    `decision_function`."""
     trees = []
     for number, (tree, features) in enumerate(zip(estimator.estimators_, estimator.estimators_features_, strict=True)):
         lengths = estimator._decision_path_lengths[number] + estimator._average_path_length_per_tree[number] - 1.0
@@ -229,7 +228,7 @@ def _at(values: Sequence[float]) -> Values:
 
 
 def _average_path_length(samples: int) -> float:
-    """The mean length of the ways to leaves in a tree of so many samples."""
+    """The average path length in a tree of so many samples."""
     if samples <= 2:
         return float(max(samples - 1, 0))
     return 2.0 * (math.log(samples - 1.0) + float(np.euler_gamma)) - 2.0 * (samples - 1.0) / samples
@@ -243,4 +242,4 @@ READERS: Mapping[str, Callable[[Estimator], TreeEnsemble]] = {
     "BaseHistGradientBoosting": _histogram,
     "IsolationForest": _isolation,
 }
-"""By the class that an estimator derives from."""
+"""Readers by the class that an estimator derives from."""

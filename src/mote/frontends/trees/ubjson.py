@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
-"""The types of numbers, as NumPy calls them."""
+"""NumPy types of numbers by marker."""
 CONSTANTS = {"Z": None, "T": True, "F": False}
 DEEPEST = 100
-"""Containers in each other, at most."""
+"""Nesting limit of containers."""
 
 
 def decode(data: bytes) -> Any:
-    """The value that bytes stand for. Arrays of numbers of one type are lists as well. ValueError where they do not
-    stand for one."""
+    """Decode a value. Typed arrays of numbers become lists. Raises ValueError for malformed data."""
     reader = _Reader(data)
     try:
         return reader.value(reader.marker(), 0)
@@ -36,7 +35,7 @@ class _Reader:
         return self.data[self.at - count : self.at]
 
     def marker(self) -> str:
-        """The next marker; some stand for nothing."""
+        """The next marker; no-ops are skipped."""
         while (character := chr(self.take(1)[0])) == "N":
             pass
         return character
@@ -73,7 +72,7 @@ class _Reader:
         raise ValueError(f"there is no type '{marker}'")
 
     def header(self) -> tuple[str | None, int | None, str]:
-        """The type of all elements and how many there are, where a container says so, and else its next marker."""
+        """The element type and the count of a container where it has them, else its next marker."""
         marker, kind = self.marker(), None
         if marker == "$":
             kind, marker = self.marker(), self.marker()

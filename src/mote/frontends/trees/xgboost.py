@@ -1,4 +1,4 @@
-"""Boosted trees of XGBoost, from the JSON or UBJSON that it saves. The package is not needed."""
+"""Boosted trees of XGBoost, from its JSON or UBJSON format, without the package."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LINKS: Mapping[str, Link] = {
     "multi:softmax": Link.SOFTMAX,
     "multi:softprob": Link.SOFTMAX,
 }
-"""What becomes of the sums, by the name of the objective."""
+"""Link functions by the name of the objective."""
 CLASSIFIERS = ("binary:logistic", "multi:softmax", "multi:softprob")
 LARGEST_CATEGORY = 1 << 24
 
@@ -49,7 +49,7 @@ def read(source: Source) -> Model:
 
 
 def forest_of(source: Source) -> TreeEnsemble:
-    """The forest of a file. ValueError, KeyError and the like where something is wrong with it."""
+    """The forest of a file. Raises ValueError, KeyError and similar errors for malformed files."""
     text = source.data.lstrip()[1:].lstrip()[:1] in (b'"', b"}")
     learner = (json.loads(source.data) if text else ubjson.decode(source.data))["learner"]
     name, booster = learner["gradient_booster"]["name"], learner["gradient_booster"]
@@ -73,7 +73,8 @@ def forest_of(source: Source) -> TreeEnsemble:
 
 
 def _kept(source: Source, learner: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[list[Any], list[int]]:
-    """The trees, and the output of each. An estimator that was stopped early predicts with those up to the best."""
+    """The trees, and the output of each. An estimator with early stopping predicts with those up to the best
+    iteration."""
     trees, groups = list(model["trees"]), [int(g) for g in model["tree_info"]]
     if len(trees) != len(groups):
         raise ValueError("not every tree has an output")
@@ -110,7 +111,7 @@ def _forest(
 
 
 def _base(score: str | float, objective: str, outputs: int) -> tuple[float, ...]:
-    """What sums begin with: the file has it as a prediction, XGBoost adds it as a float32 sum."""
+    """The initial sums: the file has them as predictions, XGBoost adds them as float32 sums."""
     given = json.loads(score) if isinstance(score, str) else score
     scores = [np.float32(s) for s in (given if isinstance(given, list) else [given])]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -125,7 +126,7 @@ def _base(score: str | float, objective: str, outputs: int) -> tuple[float, ...]
 
 
 def _half() -> float:
-    """The largest sum whose probability, a float32 number, is not above one half."""
+    """The largest sum whose float32 probability is not above one half."""
     low, high = np.float32(0), np.float32(1e-6)
     for _ in range(64):
         middle = np.float32((low + high) / np.float32(2))
@@ -159,7 +160,7 @@ def _tree(tree: Mapping[str, Any], group: int, weight: float) -> Tree:
 
 
 def _sets(tree: Mapping[str, Any]) -> dict[int, list[int]]:
-    """The categories of each node that has such."""
+    """The categories of each categorical node."""
     if not tree.get("categories_nodes"):
         return {}
     columns = tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"]

@@ -1,4 +1,4 @@
-"""Attention: products of queries and keys, as weights of values."""
+"""Attention layers: Attention, AdditiveAttention, MultiHeadAttention and GroupQueryAttention."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mote.frontends.keras.masks import as_numbers
 from mote.graph.types import DType
 
 NEVER = 1e9
-"""What Keras takes from scores of places that are masked."""
+"""Penalty that Keras subtracts from the scores of masked positions."""
 
 
 def _sequences(call: LayerCall) -> tuple[Value, Value, Value]:
-    """Queries, keys and values, all of them [batch, steps, channels]."""
+    """Queries, keys and values, each [batch, steps, channels]."""
     query, value, key = call.x, call.argument("value", 1), call.argument("key", 2)
     key = value if key is None else key
     if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
@@ -31,14 +31,14 @@ def _sequences(call: LayerCall) -> tuple[Value, Value, Value]:
 
 
 def _inside(call: LayerCall, part: str) -> LayerConfig:
-    """A dense layer inside, which the classes of attention have under a name that is public or not."""
+    """A dense sublayer, which attention classes store under a public or a private name."""
     said = {"class_name": "EinsumDense", "config": {"name": f"{call.layer.name}/{part}"}}
     candidates = [call.layer.child(name, said) for name in (part, f"_{part}")]
     return next((layer for layer in candidates if f"{layer.path}vars/0" in layer.weights), candidates[0])
 
 
 def _projected(call: LayerCall, x: Value, part: str, heads: int, size: int) -> Value:
-    """[batch, steps, channels] as [batch, steps, heads, size] by the weights of a dense layer inside."""
+    """Projection of [batch, steps, channels] to [batch, steps, heads, size] by a dense sublayer."""
     layer = _inside(call, part)
     kernel = layer.weight(0, (x.shape[-1], heads, size), "kernel")
     bias = layer.weight(1, (heads, size), "bias") if call.layer.flag("use_bias", True) else None
@@ -49,7 +49,7 @@ def _projected(call: LayerCall, x: Value, part: str, heads: int, size: int) -> V
 
 
 def _joined(call: LayerCall, x: Value) -> Value:
-    """[batch, steps, heads, size] as [batch, steps, channels] by the weights of the last dense layer."""
+    """Output projection of [batch, steps, heads, size] to [batch, steps, channels]."""
     *outer, heads, size = x.shape
     layer = _inside(call, "output_dense")
     kernel = layer.weight(0, (heads, size, None), "output kernel")
@@ -60,8 +60,7 @@ def _joined(call: LayerCall, x: Value) -> Value:
 
 
 def _attended(call: LayerCall, query: Value, key: Value, value: Value, scale: float) -> tuple[Value, Value]:
-    """Heads of values, weighed by the products of queries and keys; and the weights. All are [batch, steps, heads,
-    size]."""
+    """Attention output for each head, and the attention weights; all operands are [batch, steps, heads, size]."""
     b = call.b
     q, k, v = (moves.transpose(b, x, (0, 2, 1, 3)) for x in (query, key, value))
     scores = matrix.matmul(b, e.scaled(b, q, scale), moves.transpose(b, k, (0, 1, 3, 2)))
@@ -70,7 +69,7 @@ def _attended(call: LayerCall, query: Value, key: Value, value: Value, scale: fl
 
 
 def _of_steps(call: LayerCall, scores: Value) -> Value:
-    """Scores [batch, heads, queries, keys] without those of steps that do not count."""
+    """Scores [batch, heads, queries, keys] with masked key steps excluded."""
     b, own = call.b, call.masks.get(call.x)
     seen = [] if own is None else [moves.reshape(b, own, (own.shape[0], 1, -1, 1))]
     for part, place in (("value", 1), ("key", 2)):
@@ -86,7 +85,7 @@ def _of_steps(call: LayerCall, scores: Value) -> Value:
 
 
 def _masked(call: LayerCall, scores: Value) -> Value:
-    """Scores without those of places that are not to be seen: a mask that is given, later steps, far ones."""
+    """Scores with masked positions excluded: by a given mask, a causal one, or a window."""
     b = call.b
     seen: Value | None = call.kwargs.get("attention_mask")
     rows, columns = scores.shape[-2:]
@@ -133,7 +132,7 @@ def grouped_query(call: LayerCall) -> Results:
 
 
 def _repeated(b: Builder, x: Value, times: int) -> Value:
-    """Each head several times, one after another."""
+    """Each head repeated several times."""
     if times == 1:
         return x
     n, steps, heads, size = x.shape
@@ -142,8 +141,7 @@ def _repeated(b: Builder, x: Value, times: int) -> Value:
 
 
 def _finished(call: LayerCall, query: Value, made: Value, weights: Value) -> Results:
-    """The result has the mask of the queries. What the layer is given has none for layers behind it: Keras takes them
-    away."""
+    """The result has the mask of the queries. Keras drops the masks of the layer's inputs for the layers after it."""
     if call.layer.options.get("use_gate"):
         *_, heads, size = made.shape
         gate = e.sigmoid(call.b, _projected(call, query, "gate_dense", heads, size))
@@ -157,7 +155,7 @@ def _finished(call: LayerCall, query: Value, made: Value, weights: Value) -> Res
 
 
 def attention(call: LayerCall) -> Results:
-    """Without projections: by products, or by the tangent of sums."""
+    """Dot-product or additive attention, without projections."""
     layer, b, values = call.layer, call.b, call.values
     if len(values) not in (2, 3) or {v.rank for v in values} != {3}:
         raise UnsupportedNodeError("attention is supported of two or three sequences of vectors only")
@@ -185,7 +183,7 @@ def attention(call: LayerCall) -> Results:
 
 
 def _concatenated(call: LayerCall, query: Value, key: Value, additive: bool, scaled: bool) -> Value:
-    """Sums of the tangents of all sums of a query and a key."""
+    """Additive scores: sums of tanh(query + key)."""
     b = call.b
     sums = e.add(b, moves.unsqueeze(b, query, [2]), moves.unsqueeze(b, key, [1]))
     if additive:

@@ -1,4 +1,4 @@
-"""Layers that multiply by a matrix, look up, or do nothing in an inference; and activations as layers."""
+"""Dense, EinsumDense, Embedding, activations as layers, and layers without effect in inference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.graph.types import DType
 
 
 def activated(call: LayerCall, x: Value, option: str = "activation") -> Value:
-    """A result after the function that an option names, which may be a layer."""
+    """A result after the activation of an option, which may be a layer."""
     said = call.layer.options.get(option)
     if isinstance(said, Mapping) and isinstance(said.get("config"), Mapping):
         return only(call.apply(call.layer.child(option, said), [x], {}))
@@ -31,7 +31,7 @@ def dense(call: LayerCall) -> Value:
 
 
 def einsum_dense(call: LayerCall) -> Value:
-    """A product of axes that an equation names."""
+    """An einsum with a constant kernel."""
     kernel = call.layer.weights.get(f"{call.layer.path}vars/0")
     shape = () if kernel is None else kernel.shape
     x = matrix.einsum(call.b, call.layer.text("equation"), [call.x, call.b.constant(call.weight(0, shape, "kernel"))])
@@ -43,7 +43,7 @@ def einsum_dense(call: LayerCall) -> Value:
 
 
 def embedding(call: LayerCall) -> Value:
-    """The rows of a table that indices name, which Keras takes as numbers of any type."""
+    """Rows of a table by indices, which Keras accepts in any numeric type."""
     rows, columns = call.layer.integer("input_dim"), call.layer.integer("output_dim")
     table, b = call.weight(0, (rows, columns), "table"), call.b
     indices = e.cast(b, call.x, DType.INT32)
@@ -58,7 +58,7 @@ def identity(call: LayerCall) -> Results:
 
 
 def masking(call: LayerCall) -> Value:
-    """Zero where all channels of a step have the value that means nothing."""
+    """Steps set to zero where all channels equal the mask value."""
     b, x = call.b, call.x
     differs = e.logical_not(b, e.equal(b, x, e.scalar(b, call.layer.real("mask_value", 0.0))))
     kept = reductions.maximum(b, e.cast(b, differs, DType.FLOAT32), [-1], True)
@@ -68,7 +68,7 @@ def masking(call: LayerCall) -> Value:
 
 
 def wrapped(call: LayerCall) -> Results:
-    """A layer around another one that does nothing in an inference."""
+    """A wrapper layer without effect in inference."""
     return call.apply(call.layer.child("layer", call.layer.get("layer")), call.args, call.kwargs)
 
 
@@ -87,7 +87,7 @@ def leaky_relu(call: LayerCall) -> Value:
 
 
 def thresholded_relu(call: LayerCall) -> Value:
-    """Of Keras 2: zero up to the threshold, and x above it."""
+    """ThresholdedReLU of Keras 2: zero up to the threshold, and x above it."""
     return e.thresholded_relu(call.b, call.x, call.layer.real("theta", 1.0))
 
 
@@ -96,7 +96,7 @@ def elu(call: LayerCall) -> Value:
 
 
 def prelu(call: LayerCall) -> Value:
-    """The slope is learned: for each element, or one along the axes that share it."""
+    """PReLU with learned slopes, per element or shared along axes."""
     shared: Any = call.layer.get("shared_axes", None) or ()
     shape = [1 if axis in shared else n for axis, n in enumerate(call.x.shape)][1:]
     return e.prelu(call.b, call.x, call.b.constant(call.weight(0, shape, "slope")))
@@ -113,7 +113,7 @@ def softmax(call: LayerCall) -> Value:
 
 
 def _softmax_of_several(call: LayerCall, axes: tuple[int, ...]) -> Value:
-    """Over several axes: as one axis behind the others."""
+    """Softmax over several axes, merged into one."""
     b, x = call.b, call.x
     last = x.axes(axes)
     order = [*(a for a in range(x.rank) if a not in last), *last]
@@ -132,7 +132,7 @@ NOISE = (
     "SpatialDropout2D",
     "SpatialDropout3D",
 )
-"""Layers that do something in training only."""
+"""Layers with an effect in training only."""
 AUGMENTING = (
     "AugMix",
     "CutMix",
@@ -159,10 +159,10 @@ AUGMENTING = (
     "RandomZoom",
     "Solarization",
 )
-"""Layers that change images in training only. Keras writes that they are called as in training, and the model then says
-otherwise."""
+"""Augmentation layers with an effect in training only. Keras saves their calls with `training=True`, which inference
+overrides."""
 KERAS2: Mapping[str, Parser] = {"ThresholdedReLU": thresholded_relu}
-"""Layers that Keras 3 does not have."""
+"""Layers that Keras 3 lacks."""
 LAYERS: Mapping[str, Parser] = {
     **KERAS2,
     **dict.fromkeys((*NOISE, *AUGMENTING), identity),

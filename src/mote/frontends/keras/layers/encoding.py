@@ -16,7 +16,7 @@ from mote.graph.types import DType
 
 
 def discretization(call: LayerCall) -> Value:
-    """How many boundaries each number has reached, or a vector of that."""
+    """The bucket index of each number, or its one-hot or multi-hot encoding."""
     b, layer = call.b, call.layer
     said = layer.get("bin_boundaries", None)
     try:
@@ -40,7 +40,7 @@ def category_encoding(call: LayerCall) -> Value:
 
 
 def _encoded(b: Builder, x: Value, count: int, mode: str) -> Value:
-    """Categories as vectors: one for each, or one for all along the last axis."""
+    """Categories as vectors: one-hot for each, or multi-hot or counts along the last axis."""
     if mode not in ("one_hot", "multi_hot", "count") or count < 1:
         raise UnsupportedNodeError(f"{count} categories by '{mode}' are not supported (only one_hot, multi_hot, count)")
     each = e.cast(b, reductions.one_hot(b, x, count), DType.FLOAT32)

@@ -1,4 +1,4 @@
-"""Merging layers: Add, Concatenate, Dot and their kin."""
+"""Merging layers: Add, Multiply, Concatenate, Dot and similar ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pair = Callable[[Builder, Value, Value], Value]
 
 
 def _aligned(call: LayerCall) -> list[Value]:
-    """Values with as many axes each: Keras adds axes behind the first one."""
+    """Values with equal ranks: Keras inserts axes after the first one."""
     values = call.values
     rank = max(v.rank for v in values)
     return [moves.reshape(call.b, v, (v.shape[0], *[1] * (rank - v.rank), *v.shape[1:])) for v in values]
@@ -52,7 +52,7 @@ def concatenate(call: LayerCall) -> Value:
 
 
 def dot(call: LayerCall) -> Value:
-    """Products along an axis of each of two values, which may be of length 1 before."""
+    """Dot product along an axis of each operand, optionally normalized."""
     b, values = call.b, call.values
     if len(values) != 2:
         raise UnsupportedNodeError(f"it takes two tensors, not {len(values)}")

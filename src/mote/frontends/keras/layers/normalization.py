@@ -1,4 +1,4 @@
-"""Normalizations, with the statistics of training or with those of what is normalized."""
+"""Normalization layers, with the statistics of training or of the input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.frontends.keras.call import LayerCall, Parser
 from mote.graph.tensor import Array
 
 UNIT = 1e-12
-"""The least square of a length that vectors are divided by."""
+"""Lower bound of a squared norm."""
 
 
 def batch_normalization(call: LayerCall) -> Value:
@@ -41,7 +41,7 @@ def layer_normalization(call: LayerCall) -> Value:
 
 
 def _by_variance(call: LayerCall, axes: Sequence[int]) -> Value:
-    """What Keras once called a scaling by the root of the mean square, and is one by the variance."""
+    """Scaling by the variance, which Keras once called RMS scaling."""
     b, x = call.b, call.x
     _, _, inverse = norms.standardized(b, x, axes, call.layer.real("epsilon", 1e-3))
     made = e.mul(b, x, inverse)
@@ -49,7 +49,7 @@ def _by_variance(call: LayerCall, axes: Sequence[int]) -> Value:
 
 
 def _along(call: LayerCall, number: int, what: str, axes: Sequence[int]) -> Value:
-    """A weight for the elements along some axes, under a shape that fits the input."""
+    """A weight for some axes, reshaped to broadcast to the input."""
     sizes = call.x.shape
     weight = call.weight(number, [sizes[a] for a in axes], what)
     return call.b.constant(weight.reshape([n if a in axes else 1 for a, n in enumerate(sizes)]))
@@ -62,7 +62,7 @@ def rms_normalization(call: LayerCall) -> Value:
 
 
 def group_normalization(call: LayerCall) -> Value:
-    """Groups of channels, on whatever axis those are."""
+    """Group normalization, with channels on any axis."""
     b, x, layer = call.b, call.x, call.layer
     axis = x.axis(layer.integer("axis", -1))
     channels, groups = x.shape[axis], layer.integer("groups", 32)
@@ -77,14 +77,14 @@ def group_normalization(call: LayerCall) -> Value:
 
 
 def unit_normalization(call: LayerCall) -> Value:
-    """Vectors of length 1."""
+    """L2 normalization to unit vectors."""
     b, x = call.b, call.x
     squares = reductions.sum_square(b, x, x.axes(call.layer.list_of_integers("axis")), True)
     return e.mul(b, x, e.rsqrt(b, e.maximum(b, squares, e.scalar(b, UNIT))))
 
 
 def normalization(call: LayerCall) -> Value:
-    """By a mean and a variance that are given, or were found in data."""
+    """Normalization by a mean and a variance, given or adapted to data."""
     x, layer = call.x, call.layer
     said = layer.get("axis", -1)
     axes = () if said is None else x.axes(layer.list_of_integers("axis"))

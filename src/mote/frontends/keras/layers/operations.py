@@ -1,4 +1,4 @@
-"""Functions of `keras.ops` between layers, and operators of Python on tensors."""
+"""Functions of `keras.ops` between layers, and Python operators on tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.graph.types import DType
 
 
 def _operands(call: LayerCall) -> tuple[Value, Value]:
-    """Two values, of which one may be a number."""
+    """Two operands, of which one may be a Python number."""
     given = [*call.args, *call.kwargs.values()][:2]
     tensor = next((x for x in given if isinstance(x, Value)), None)
     if tensor is None or len(given) != 2:
@@ -42,7 +42,7 @@ def single(function: Callable[[Builder, Value], Value]) -> Parser:
 
 
 def _option(call: LayerCall, name: str, position: int, default: Any = None) -> Any:
-    """An argument of a function, given when it was made or when it is called."""
+    """An argument of a function, from its construction or from its call."""
     return call.layer.options.get(name, call.argument(name, position, default))
 
 
@@ -98,7 +98,7 @@ def clip(call: LayerCall) -> Value:
 
 
 def get_item(call: LayerCall) -> Value:
-    """x[...] with numbers and slices."""
+    """x[...] with integers and slices."""
     b, x = call.b, call.x
     said = call.argument("key", 1)
     keys = list(said) if isinstance(said, list | tuple) else [said]
@@ -116,7 +116,7 @@ def get_item(call: LayerCall) -> Value:
 
 
 def truth(function: Callable[..., Value]) -> Parser:
-    """Whether any element along axes is true, or all are."""
+    """Logical any or all along axes."""
 
     def of_numbers(b: Builder, x: Value, axes: Sequence[int] | None, keep: bool) -> Value:
         return e.cast(b, function(b, e.cast(b, e.cast(b, x, DType.BOOL), DType.FLOAT32), axes, keep), DType.BOOL)
@@ -125,7 +125,7 @@ def truth(function: Callable[..., Value]) -> Parser:
 
 
 def _typed(call: LayerCall, position: int) -> DType | None:
-    """The `dtype` argument of a function; None where results have the operand's type."""
+    """The `dtype` argument of a function; None for the operand's type."""
     said = _option(call, "dtype", position)
     if said is None:
         return None
@@ -140,7 +140,7 @@ def cast(call: LayerCall) -> Value:
 
 
 def filled(number: int) -> Parser:
-    """A constant of the shape of a tensor."""
+    """A constant with the shape of a tensor."""
 
     def parse(call: LayerCall) -> Value:
         return call.b.constant(np.full(call.x.shape, number, (_typed(call, 1) or call.x.dtype).numpy))

@@ -1,5 +1,5 @@
-"""Layers of QKeras: those of Keras with weights on a grid, and activations that round to one. Where both operands of a
-product are on grids of 8 bits, and so is what becomes of it, it is computed with integers."""
+"""Layers of QKeras: those of Keras with quantized weights and activations. Where both operands of a product and its
+result are quantized to 8 bits, it is computed in integers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mote.graph import Quantization
 from mote.graph.tensor import Array
 
 Codes = Callable[[Quantization], Value]
-"""Makes a product with integers, given what the codes of its result stand for."""
+"""Builds a product in integers, given the quantization of its result."""
 MOVES = frozenset({"Flatten", "MaxPooling1D", "MaxPooling2D", "Permute", "Reshape"})
-"""Layers that give elements of what they are given."""
+"""Layers that only move elements."""
 LARGEST = 1 << 24
-"""Sums of fewer steps than this are exact in single precision."""
+"""Integer sums below this bound are exact in single precision."""
 
 
 def _quantizer(layer: LayerConfig, option: str) -> Quantizer | None:
@@ -51,7 +51,7 @@ def _stored(layer: LayerConfig) -> list[Array]:
 
 
 def quantized_layer(parser: Parser, kernel: str) -> Parser:
-    """A layer with a kernel, and perhaps a bias, on grids."""
+    """A layer with a quantized kernel, and perhaps a quantized bias."""
 
     def parse(call: LayerCall) -> Value:
         names = (f"{kernel}_quantizer", "bias_quantizer")
@@ -68,7 +68,7 @@ def _on_grid(x: Array, quantizer: Quantizer | None) -> Array:
 
 
 def _product(call: LayerCall, parser: Parser) -> Value:
-    """A layer's result in float, and how it would be made with integers."""
+    """A layer's result in float, and the function that builds it in integers."""
     made = only(parser(call))
     maker = _INTEGERS.get(parser)
     if maker is not None and (codes := maker(call)) is not None:
@@ -77,7 +77,7 @@ def _product(call: LayerCall, parser: Parser) -> Value:
 
 
 def _activated(call: LayerCall, x: Value) -> Value:
-    """A value after the quantizer or function that the layer names."""
+    """A value after the layer's quantizer or activation."""
     said = call.layer.options.get("activation")
     quantizer = described(said)
     if quantizer is not None:
@@ -88,7 +88,7 @@ def _activated(call: LayerCall, x: Value) -> Value:
 
 
 def _rounded(call: LayerCall, x: Value, quantizer: Quantizer) -> Value:
-    """A value on a grid: of a product of integers made by integers."""
+    """A quantized value; a product of integers is computed in integers."""
     b, grid = call.b, quantizer.grid
     shape, codes = call.codes.get(x.tensor, ((), None))
     if grid is None or grid.dtype is None or codes is None or shape != x.shape:
@@ -108,8 +108,8 @@ def activation(call: LayerCall) -> Value:
 
 
 def _integers(call: LayerCall, kernel: Array, channels: int) -> tuple[Value, Array, Array, Array | None] | None:
-    """The codes of a layer's input, its kernel as int8, the scale of each channel, which is last, and the bias in steps
-    of the products; None where something is on no grid of 8 bits."""
+    """The codes of a layer's input, its kernel as int8, the scales of its channels, which are last, and the bias in
+    units of the product scale; None where an operand is not quantized to 8 bits."""
     codes = None if call.x.constant else quantized.codes_of(call.b, call.x)
     if codes is None:
         return None
@@ -129,7 +129,7 @@ def _integers(call: LayerCall, kernel: Array, channels: int) -> tuple[Value, Arr
 
 
 def _coded(kernel: Array) -> tuple[Array, Array] | None:
-    """A kernel as int8 times a power of two for each channel along its last axis."""
+    """A kernel as int8 with a power-of-two scale for each channel along its last axis."""
     if not kernel.size:
         return None
     flat = kernel.reshape(-1, kernel.shape[-1]).astype(np.float64)
@@ -194,8 +194,7 @@ def _window(
 
 
 def moved(call: LayerCall, parser: Parser) -> Value | None:
-    """What a layer gives that only moves elements, of codes as of the numbers that they stand for; None where its value
-    is on no grid."""
+    """The result of a layer that only moves elements, on codes; None where its operand is not quantized."""
     values = call.values
     codes = None if len(values) != 1 or values[0].constant else quantized.codes_of(call.b, values[0])
     if codes is None:
@@ -209,7 +208,7 @@ def moved(call: LayerCall, parser: Parser) -> Value | None:
 
 
 def batch_normalization(call: LayerCall) -> Value:
-    """With statistics and parameters on grids."""
+    """Batch normalization with quantized statistics and parameters."""
     layer, weights = call.layer, _stored(call.layer)
     scale, center = layer.flag("scale", True), layer.flag("center", True)
     names = ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
@@ -219,7 +218,7 @@ def batch_normalization(call: LayerCall) -> Value:
 
 
 def folded(parser: Parser, kernel: str) -> Parser:
-    """A convolution with a batch normalization in its kernel and bias, which are on grids."""
+    """A convolution with batch normalization folded into its kernel and bias, both quantized."""
 
     def parse(call: LayerCall) -> Value:
         layer = call.layer
@@ -251,7 +250,7 @@ _INTEGERS: Mapping[Parser, Callable[[LayerCall], Codes | None]] = {
     _CONV_2D: _conv_of_integers(2),
     _DEPTHWISE: _depthwise_of_integers,
 }
-"""How layers are made with integers."""
+"""Integer versions of layers."""
 LAYERS: Mapping[str, Parser] = {
     "QActivation": activation,
     "QBatchNormalization": batch_normalization,

@@ -1,4 +1,4 @@
-"""Recurrent layers: cells over sequences, in both directions, with states that are given or kept."""
+"""Recurrent layers: cells over sequences, bidirectional and stateful ones, with given initial states."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mote.ops.recurrent.gates import Gate
 from mote.ops.recurrent.sequences import RecurrentOutput
 
 CELLS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "RNN"}
-"""The cells, and what the builder calls layers of them."""
+"""Cells, and the builder's names for layers of them."""
 BLOCKS = {"LSTM": 4, "GRU": 3, "RNN": 1}
 ZEROS = "zero_output_for_mask"
 STATES = {"LSTM": 2, "GRU": 1, "RNN": 1}
@@ -39,11 +39,11 @@ GATES: Mapping[str, tuple[str, float | None, float | None]] = {
     "softsign": ("softsign", None, None),
     "tanh": ("tanh", None, None),
 }
-"""Functions of gates, by Keras's names for them: the builder's name, and the numbers that they have."""
+"""Activations of gates by Keras's names: the builder's name, alpha and beta."""
 
 
 def rnn(call: LayerCall) -> Results:
-    """A layer of one cell, or of several of which each has the sequence of the one before."""
+    """A layer of one cell, or of stacked cells."""
     made = _layer(call, call.layer, call.values[0], _initial(call), call.layer.options.get(ZEROS) is True)
     if call.mask is not None and call.layer.flag("return_sequences", False):
         call.made[made[0]] = call.mask
@@ -51,8 +51,7 @@ def rnn(call: LayerCall) -> Results:
 
 
 def _initial(call: LayerCall) -> list[Value]:
-    """The states that it begins with, where they are given: behind the sequence (in one list with it in files of Keras
-    2), or by name."""
+    """The given initial states: after the sequence (in one list with it in files of Keras 2), or by name."""
     given = [*call.values[1:], *flat(call.kwargs.get("initial_state"))]
     if len(call.args) > 1:
         given += list(flat(call.args[1]))
@@ -60,7 +59,7 @@ def _initial(call: LayerCall) -> list[Value]:
 
 
 def _cells(layer: LayerConfig) -> list[LayerConfig]:
-    """The cells of a layer, which Keras has classes of their own for or takes as they come."""
+    """The cells of a layer: of Keras's own recurrent classes, or given as an option."""
     if layer.kind != "RNN":
         return [layer.child("cell", {"class_name": f"{layer.kind}Cell", "config": layer.options})]
     cell = layer.child("cell", layer.get("cell"))
@@ -69,13 +68,13 @@ def _cells(layer: LayerConfig) -> list[LayerConfig]:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The steps of a sequence that count. Those go to its front, in their order, so that cells run over as many as
-    there are; what a cell gives then goes back to where the steps were."""
+    """The unmasked steps of a sequence. They are moved to its front in order, so that cells run over a sequence length;
+    results are moved back afterwards."""
 
     b: Builder
     mask: Value
     kept: Value
-    """1 where a step counts, [batch, steps], as int32."""
+    """1 for unmasked steps, [batch, steps], as int32."""
 
     @staticmethod
     def of(call: LayerCall, mask: Value) -> _Steps:
@@ -91,13 +90,13 @@ class _Steps:
         return self._taken(x, reductions.top_k(self.b, order, x.shape[1])[1])
 
     def back(self, x: Value, backward: bool) -> Value:
-        """Each step has what the last one that counts gave, and zeros where there was none yet."""
+        """Results moved back: a masked step repeats the last unmasked one's result, zeros before the first."""
         before = reductions.cumulative_sum(self.b, self.kept, 1, exclusive=backward)
         at = before if backward else e.sub(self.b, before, e.scalar(self.b, 1, DType.INT32))
         return self._taken(x, at)
 
     def _taken(self, x: Value, at: Value) -> Value:
-        """Steps by their numbers; those of none are zeros."""
+        """Steps at indices; out-of-range ones are zeros."""
         if x.shape[0] == 1:
             return indexing.gather(self.b, x, 1, moves.squeeze(self.b, at, [0]))
         places = e.add(self.b, at, self.b.constant(_beyond(x.shape)))
@@ -105,12 +104,12 @@ class _Steps:
         return indexing.gather(self.b, flat, 0, places)
 
     def at_end(self, backward: bool) -> Value:
-        """Whether the last step that is read counts, [batch, 1]."""
+        """Whether the last step is unmasked, [batch, 1]."""
         return moves.slice_(self.b, self.mask, 1, 0 if backward else self.mask.shape[1] - 1, 1)
 
 
 def _is_overlooked(call: LayerCall) -> bool:
-    """Keras 3 does not see the mask of a sequence that is called with states, unless the call names it."""
+    """Keras 3 ignores the mask of a sequence that is called with initial states, unless the call passes it."""
     states = next(flat([*call.args[1:2], call.kwargs.get("initial_state")]), None)
     return states is not None and call.kwargs.get("mask") is None
 
@@ -121,13 +120,13 @@ def _padded(b: Builder, x: Value) -> Value:
 
 
 def _beyond(shape: Shape) -> Array:
-    """Where the first steps of padded sequences are, [batch, 1], if sequences follow one another."""
+    """Offsets of padded sequences in the flattened batch, [batch, 1]."""
     return (np.arange(shape[0], dtype=np.int32) * (shape[1] + 2) + 1)[:, None]
 
 
 def _layer(call: LayerCall, layer: LayerConfig, x: Value, initial: Sequence[Value], zeros: bool) -> list[Value]:
-    """The results of a layer: a sequence or its last element, and the states where they are wanted. `zeros`: steps that
-    do not count give zeros, not what was before them."""
+    """The results of a layer: the sequence or its last element, and the states where they are wanted. `zeros`: masked
+    steps give zeros instead of the previous result."""
     if layer.options.get("time_major"):
         raise UnsupportedNodeError("time_major is not supported: let the batch be the first axis")
     if x.rank != 3:
@@ -179,7 +178,7 @@ def _cell(
     wanted: Collection[RecurrentOutput],
     lengths: Value | None,
 ) -> dict[RecurrentOutput, Value]:
-    """A cell over a sequence: what it gives at each step, in the order of the sequence, and its states at the end."""
+    """A cell over a sequence: its outputs in the order of the sequence, and its final states."""
     b, kind = call.b, _kind(cell)
     units, blocks = cell.integer("units"), BLOCKS[kind]
     after = kind == "GRU" and cell.flag("reset_after", True)
@@ -206,7 +205,7 @@ def _cell(
 
 
 def _gates(kind: str, cell: LayerConfig) -> tuple[Gate, ...]:
-    """The functions of a cell: of its gates, then of what they let through."""
+    """The activations of a cell: recurrent ones of the gates, then that of the output."""
     inner = _gate(cell, "activation")
     if kind == "RNN":
         return (inner,)
@@ -226,7 +225,7 @@ def _gate(cell: LayerConfig, option: str) -> Gate:
 def _states(
     call: LayerCall, layer: LayerConfig, cell: LayerConfig, batch: int, units: int, initial: Sequence[Value]
 ) -> tuple[list[Value], list[int]]:
-    """What a cell begins with, [batch, 1, units] each, and the tensors that keep what it ends with."""
+    """The initial states of a cell, [batch, 1, units] each, and the tensors of its final states."""
     b, count = call.b, STATES[_kind(cell)]
     if not layer.flag("stateful", False):
         return [moves.unsqueeze(b, state, [1]) for state in initial], []
@@ -238,7 +237,7 @@ def _states(
 
 
 def bidirectional(call: LayerCall) -> Results:
-    """Two layers, of which one has the sequence from its end."""
+    """Two layers, one of which reads the sequence backwards."""
     b, layer = call.b, call.layer
     forward = layer.child("forward_layer", layer.get("layer"))
     said = layer.get("backward_layer", None)
@@ -275,7 +274,7 @@ def bidirectional(call: LayerCall) -> Results:
 
 
 def time_distributed(call: LayerCall) -> Value:
-    """A layer for each step of a sequence: steps are as good as images of a batch."""
+    """A layer applied to each step of a sequence: steps are merged into the batch."""
     b, x, inside = call.b, call.x, call.layer.child("layer", call.layer.get("layer"))
     if inside.kind in MASKED:
         call.refuse_mask()
@@ -286,7 +285,7 @@ def time_distributed(call: LayerCall) -> Value:
 
 
 def conv_lstm(count: int) -> Parser:
-    """An LSTM whose products are convolutions, step by step."""
+    """A convolutional LSTM, step by step."""
 
     def parse(call: LayerCall) -> Results:
         call.refuse_mask()
@@ -325,7 +324,7 @@ def _window(call: LayerCall, count: int, sizes: Sequence[int]) -> list[Axis]:
 
 
 def _conv_step(call: LayerCall, now: Value, states: tuple[Value, Value] | None, again: Array) -> tuple[Value, Value]:
-    """The output and the memory after a step, from what the input gives to the gates and from those before."""
+    """The output and the cell state after a step, from the gates' input contributions and the previous states."""
     b = call.b
     if states is not None:
         plain = windows.window(again.shape[2:])
@@ -343,7 +342,7 @@ def _conv_step(call: LayerCall, now: Value, states: tuple[Value, Value] | None, 
 
 RECURRENT = ("GRU", "LSTM", "RNN", "SimpleRNN")
 MASKED = {*RECURRENT, "AdditiveAttention", "Attention", "Bidirectional", "GlobalAveragePooling1D", "Softmax"}
-"""Layers that would take the mask of a single step."""
+"""Layers that would use the mask of a single step."""
 LAYERS: Mapping[str, Parser] = {
     **dict.fromkeys(RECURRENT, rnn),
     **{f"ConvLSTM{n}D": conv_lstm(n) for n in (1, 2, 3)},

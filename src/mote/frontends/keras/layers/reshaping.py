@@ -1,4 +1,4 @@
-"""Layers that move elements: other shapes, other orders, larger and smaller images."""
+"""Layers that move elements: Reshape, Permute, Flatten, UpSampling, Resizing and similar ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reshape(call: LayerCall) -> Value:
 
 
 def flatten(call: LayerCall) -> Value:
-    """A vector of each input; channels that come first are put last before."""
+    """Flatten; with channels_first the channels are moved last before."""
     x = channels_back(call.b, call.x, False) if call.channels_first else call.x
     return moves.reshape(call.b, x, (x.shape[0], prod(x.shape[1:])))
 
@@ -39,7 +39,7 @@ def repeat_vector(call: LayerCall) -> Value:
 
 
 def up_sampling(count: int) -> Parser:
-    """Each element several times, or images in between."""
+    """Upsampling, nearest or interpolated."""
 
     def parse(call: LayerCall) -> Value:
         b, x = call.b, call.x
@@ -70,7 +70,7 @@ def resizing(call: LayerCall) -> Value:
 
 
 def _resized(call: LayerCall, x: Value, sizes: list[int], how: str, smooth: bool = False) -> Value:
-    """Images with channels on axis 1 in other sizes, by the centers of pixels."""
+    """Images with channels on axis 1 resized, nearest or bilinear."""
     if min(sizes) < 1 or how not in ("nearest", "bilinear"):
         raise UnsupportedNodeError(f"a size of {sizes} by '{how}' is not supported (only nearest, bilinear)")
     taps = {}

@@ -1,5 +1,5 @@
-"""Functions of TensorFlow between layers of Keras 2: calls of its public functions (TFOpLambda) and operators of a
-graph (TensorFlowOpLayer)."""
+"""TensorFlow functions between layers of Keras 2: calls of public functions (TFOpLambda) and graph operators
+(TensorFlowOpLayer)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from mote.frontends.keras.layers.operations import get_item
 from mote.graph.types import DType
 
 MODULES = {"", "__operators__", "compat.v1", "compat.v1.math", "compat.v1.nn", "linalg", "math", "nn"}
-"""Where TensorFlow has the functions of the table."""
+"""TensorFlow modules of the functions in the table."""
 
 
 def _operand(call: LayerCall, given: Any, like: Value | None = None) -> Value:
-    """A tensor, or a constant of the type of another operand."""
+    """A tensor, or a constant in the type of another operand."""
     if isinstance(given, Value):
         return given
     try:
@@ -34,7 +34,7 @@ def _operand(call: LayerCall, given: Any, like: Value | None = None) -> Value:
 
 
 def _given(call: LayerCall, *names: str, default: Any = None) -> Any:
-    """An argument behind the first one, by any of its names."""
+    """An argument after the first one, by any of its names."""
     return next((call.kwargs[name] for name in names if name in call.kwargs), default)
 
 
@@ -52,7 +52,7 @@ def _single(function: Callable[[Builder, Value], Value]) -> Parser:
 
 
 def _axes(given: Any, rank: int) -> list[int]:
-    """Axes as a list; None is all."""
+    """Axes as a list; None for all."""
     if isinstance(given, Value) and given.data is not None:
         given = given.data.reshape(-1).tolist()
     axes = list(range(rank)) if given is None else given if isinstance(given, list) else [given]
@@ -82,7 +82,7 @@ def _axis(call: LayerCall, default: int) -> int:
 
 
 def _numbers(call: LayerCall, *names: str) -> list[int]:
-    """Whole numbers that are known when the model is compiled."""
+    """Integers that are constant."""
     given = _given(call, *names)
     parts = [p.data.reshape(-1).tolist() if isinstance(p, Value) and p.data is not None else p for p in _listed(given)]
     numbers = [n for p in parts for n in (p if isinstance(p, list) else [p])]
@@ -236,7 +236,7 @@ FUNCTIONS: Mapping[str, Parser] = {
     "transpose": _transpose,
     "truediv": _pair(e.div),
 }
-"""Functions of TensorFlow by the last part of their names."""
+"""TensorFlow functions by the last part of their names."""
 OPERATORS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Abs": ("abs", ()),
     "Add": ("add", ("y",)),
@@ -276,11 +276,11 @@ OPERATORS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Tanh": ("tanh", ()),
     "Transpose": ("transpose", ("perm",)),
 }
-"""Operators of TensorFlow's graphs: the functions that they are, and the names of arguments behind the first one."""
+"""Operators of TensorFlow graphs: the equivalent functions, and the names of their arguments after the first one."""
 
 
 def function(call: LayerCall) -> Results:
-    """A call of a function of TensorFlow."""
+    """A call of a TensorFlow function."""
     symbol = call.layer.text("function")
     module, _, name = symbol.rpartition(".")
     if module not in MODULES or name not in FUNCTIONS:
@@ -289,12 +289,12 @@ def function(call: LayerCall) -> Results:
 
 
 def item(call: LayerCall) -> Value:
-    """x[...]"""
+    """x[...] with a Python index."""
     return get_item(replace(call, kwargs={"key": call.kwargs.get("slice_spec")}))
 
 
 def operator(call: LayerCall) -> Results:
-    """An operator of a graph of TensorFlow, of which the file holds constant operands by their places."""
+    """A TensorFlow graph operator, whose constant operands the file stores by position."""
     node, held = call.layer.get("node_def"), call.layer.get("constants", None) or {}
     if not isinstance(node, Mapping) or not isinstance(held, Mapping):
         raise DamagedArchiveError(f"the operator of '{call.layer.name}' is not described")
@@ -313,7 +313,7 @@ def operator(call: LayerCall) -> Results:
 
 
 def _attributes(said: Any) -> dict[str, Any]:
-    """The attributes of an operator that functions have as arguments, out of the form that Protocol Buffers write."""
+    """The attributes of an operator as arguments of the function, decoded from protobuf's JSON."""
     attributes: dict[str, Any] = {}
     for name, value in said.items() if isinstance(said, Mapping) else ():
         if isinstance(value, Mapping) and "b" in value:

@@ -18,7 +18,7 @@ from mote.ops.common import Axis
 
 
 def window_of(call: LayerCall, count: int, sizes: Sequence[int], kernel: str = "kernel_size") -> list[Axis]:
-    """The axes of a layer's window over an image of these sizes. Odd padding is at the end."""
+    """The axes of a layer's window over an image of these sizes. An odd element of SAME padding is at the end."""
     layer = call.layer
     taps = layer.integers(kernel, count)
     strides = taps if layer.get("strides", None) is None else layer.integers("strides", count)
@@ -60,12 +60,12 @@ def conv(count: int) -> Parser:
 
 
 def outputs_first(kernel: Array) -> Array:
-    """A kernel with the channels of the output, then those of the input, before the axes of the window."""
+    """A kernel with output channels, then input channels, before the spatial axes."""
     return np.moveaxis(kernel, (-1, -2), (0, 1))
 
 
 def _by_channel(kernel: Array) -> Array:
-    """The kernel of a depthwise convolution as one with a group for each channel."""
+    """The kernel of a depthwise convolution as a grouped one."""
     whole = kernel.reshape(*kernel.shape[:-2], -1)
     return np.moveaxis(whole, -1, 0)[:, None]
 
@@ -82,7 +82,7 @@ def depthwise(count: int) -> Parser:
 
 
 def separable(count: int) -> Parser:
-    """A convolution of each channel, then one of all channels of each pixel."""
+    """A depthwise convolution followed by a pointwise one."""
 
     def parse(call: LayerCall) -> Value:
         x, times = _image(call, count), call.layer.integer("depth_multiplier", 1)
@@ -120,7 +120,7 @@ def transposed(count: int) -> Parser:
 
 
 def _crop(axis: Axis, padding: str, more: int | None) -> tuple[int, int, int]:
-    """What is cut off before and after the output of all windows, and what it has beyond that."""
+    """Cropping before and after the output of a transposed convolution, and its output padding."""
     if padding not in ("valid", "same"):
         raise UnsupportedNodeError(f"padding '{padding}' is not supported")
     size, odd = axis.extent, axis.extent % 2
@@ -133,7 +133,7 @@ def _crop(axis: Axis, padding: str, more: int | None) -> tuple[int, int, int]:
 
 
 def _warn(call: LayerCall, why: str) -> None:
-    """What Keras itself does not compute in the same way everywhere."""
+    """Warning about results that differ between Keras's own backends."""
     call.b.warnings.append(
         f"'{call.layer.name}': {why}, which Keras does otherwise with PyTorch; computed as with TensorFlow and JAX"
     )
@@ -166,7 +166,7 @@ def global_pool(count: int, *, largest: bool) -> Parser:
 
 
 def _mean_of_steps(call: LayerCall, mask: Value, keep: bool) -> Value:
-    """The mean over the steps that count."""
+    """The mean over the unmasked steps."""
     b, x, axis = call.b, call.x, 2 if call.channels_first else 1
     wide = moves.unsqueeze(b, as_numbers(call, mask), [3 - axis])
     total, count = (reductions.sum_(b, v, [axis], keep) for v in (e.mul(b, x, wide), wide))
@@ -200,7 +200,7 @@ def cropping(count: int) -> Parser:
 
 
 def _around(call: LayerCall, count: int, option: str) -> list[tuple[int, int]]:
-    """Numbers before and after the pixels, for all axes of the input."""
+    """Amounts before and after each spatial axis, for all axes of the input."""
     said = call.layer.get(option)
     pairs = [said] if count == 1 and _is_pair(said) else said if isinstance(said, list) else [said] * count
     amounts = [
@@ -217,7 +217,7 @@ def _is_pair(said: object) -> bool:
 
 
 def _of_each(name: str, make: object) -> dict[str, Parser]:
-    """The parsers of a layer for one to three axes."""
+    """The parsers of a layer for one to three spatial axes."""
     assert callable(make)
     return {f"{name}{count}D": make(count) for count in (1, 2, 3)}
 

@@ -1,1 +1,1 @@
-"""ONNX files as bytes: records, tensors, schemas, functions."""
+"""ONNX files: protobuf messages, tensors, schemas, functions."""

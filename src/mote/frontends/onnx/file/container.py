@@ -1,4 +1,4 @@
-"""The container of an ONNX file: its bytes as records, what it asks of a reader, and its nodes in order."""
+"""The container of an ONNX file: its protobuf messages, its opset imports, and its nodes in order."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from mote.frontends.onnx.qonnx.dialect import channels_first
 from mote.text import printable
 
 OLDEST = 9
-"""The oldest set of ONNX's own operators that is read; older ones are converted to it first."""
+"""The oldest opset that is read; older ones are converted to it first."""
 MOST_NODES = 8 * limits.MOST_LAYERS
-"""Nodes that are read, each as often as loops and functions use it. Of most that exporters write nothing is left: they
-reckon with shapes."""
+"""Limit of nodes, counted at every use in loops and functions. Most of those that exporters write are shape arithmetic,
+which is folded."""
 _OWN = "ai.onnx"
 
 
 @dataclass(frozen=True)
 class LocalFunction:
-    """A function that the file itself defines."""
+    """A model-local function."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     defaults: Mapping[str, Any]
-    """The attributes that have a value where a call gives none."""
+    """Default values of attributes."""
     attributes: frozenset[str]
     nodes: Sequence[Any]
     versions: Mapping[str, int]
@@ -37,18 +37,18 @@ class LocalFunction:
 
 @dataclass(frozen=True)
 class Container:
-    """A file whose records are there; what they say is not checked yet."""
+    """A decoded file, whose content is not checked yet."""
 
     proto: Any
     versions: Mapping[str, int]
-    """Of the sets of operators, by their domains."""
+    """Opset versions by domain."""
     functions: Mapping[tuple[str, str], LocalFunction]
     notes: tuple[str, ...] = ()
-    """What was done to the file before it is read."""
+    """Conversions that were applied to the file."""
 
 
 def open_container(data: bytes) -> Container:
-    """The records of a file, which must be ONNX of a version that can be read."""
+    """Decode a file, which must be ONNX of a supported version."""
     onnx = require("onnx", extra="onnx", what="an ONNX model")
     if len(data) > MOST_BYTES:
         raise TooLargeError(
@@ -74,7 +74,7 @@ def open_container(data: bytes) -> Container:
 
 
 def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
-    """Convert a model to a newer operator set; also returns which of its operators have changed since."""
+    """Convert a model to a newer opset; also returns which of its operators have changed since."""
     from onnx import version_converter
 
     try:
@@ -92,7 +92,7 @@ def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
 
 
 def _changed(kind: str, version: int, onnx: Any) -> bool:
-    """Whether an operator of a version has another definition in the oldest one that is read."""
+    """Whether an operator of an opset version has another definition in the oldest supported one."""
     try:
         first, second = (onnx.defs.get_schema(kind, v, "").since_version for v in (version, OLDEST))
     except onnx.defs.SchemaError:
@@ -101,8 +101,7 @@ def _changed(kind: str, version: int, onnx: Any) -> bool:
 
 
 def _check_texts(proto: Any) -> None:
-    """Refuse names that are no text, which the package gives as bytes; those of tensors are in a few places, their
-    elements are not looked at."""
+    """Refuse names that are not UTF-8, which the package returns as bytes; tensor data is not checked."""
     waiting = [proto]
     count = 0
     while waiting:
@@ -123,7 +122,7 @@ def _check_texts(proto: Any) -> None:
 
 
 def domain_of(name: str) -> str:
-    """A domain, of which ONNX's own has two names."""
+    """A domain under one name: ONNX's own has two."""
     return "" if name == _OWN else name
 
 
@@ -137,7 +136,7 @@ def _versions(imports: Sequence[Any]) -> dict[str, int]:
 
 
 def _check_versions(versions: Mapping[str, int], onnx: Any) -> None:
-    """Refuse sets of operators that are too old, or newer than what is installed."""
+    """Refuse opsets that are too old, or newer than the installed package."""
     for domain, newest in (("", onnx.defs.onnx_opset_version()), (ML, onnx.defs.onnx_ml_opset_version())):
         version = versions.get(domain, newest)
         if version > newest:
@@ -164,7 +163,7 @@ def _function(f: Any, onnx: Any) -> LocalFunction:
 
 
 def function_of(f: Any, defaults: Mapping[str, Any], attributes: frozenset[str]) -> LocalFunction:
-    """A function from its record, with what is said of its attributes."""
+    """A function from its protobuf message, with its attribute defaults."""
     return LocalFunction(tuple(f.input), tuple(f.output), defaults, attributes, f.node, _versions(f.opset_import))
 
 
@@ -189,7 +188,8 @@ def call_of(node: Any, versions: Mapping[str, int]) -> FileNode:
 
 
 def check_order(calls: Sequence[FileNode], given: Sequence[str]) -> None:
-    """Every node computes something, every name that it reads is there before it, and no name is computed twice."""
+    """Check that every node has outputs, that every name is defined before it is read, and that none is computed
+    twice."""
     made: dict[str, int] = {}
     for place, call in enumerate(calls):
         if not call.outputs:
@@ -211,7 +211,7 @@ def check_order(calls: Sequence[FileNode], given: Sequence[str]) -> None:
 
 
 def _leads(calls: Sequence[FileNode], made: Mapping[str, int], node: int, to: int) -> bool:
-    """Whether a node needs, by way of others, what another one computes."""
+    """Whether a node depends, directly or not, on the output of another one."""
     seen, waiting = set(), [node]
     while waiting:
         at = waiting.pop()
@@ -224,5 +224,5 @@ def _leads(calls: Sequence[FileNode], made: Mapping[str, int], node: int, to: in
 
 
 def named(place: int, call: FileNode) -> str:
-    """How messages name a node."""
+    """The node's name in messages."""
     return f"layer {place} {printable(call.code)} '{printable(call.label)}'"

@@ -1,4 +1,4 @@
-"""Functions that an ONNX file defines itself: their nodes, with the attributes of a call."""
+"""Model-local functions: their nodes, with the attributes of a call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.text import printable
 
 
 def written_out(function: LocalFunction, call: FileNode) -> list[Any]:
-    """The nodes of a function, as one call of it means them."""
+    """The nodes of a function, inlined for one call."""
     given = {**function.defaults, **{name: a for name, a in call.attributes.items() if name in function.attributes}}
     if unknown := set(call.attributes) - function.attributes:
         raise UnsupportedNodeError(f"the function has no attribute {printable(min(unknown))}")
@@ -21,8 +21,8 @@ def written_out(function: LocalFunction, call: FileNode) -> list[Any]:
 
 
 def _with(node: Any, given: Mapping[str, Any], absent: Collection[str] = ()) -> Any:
-    """A node whose attributes that refer to those of the function have their values (one that has none is left out),
-    and that does not read what the call leaves out."""
+    """A node with its attribute references resolved (one without a value is omitted), and without omitted inputs of the
+    call."""
     from onnx import NodeProto
 
     made = NodeProto()

@@ -11,11 +11,11 @@ from mote.frontends.onnx.node import TYPES, FileNode
 from mote.text import did_you_mean, printable
 
 _EARLY = "LayerNormalization"
-"""ONNX Runtime's optimizer writes it into files of versions before 17, which have no such operator."""
+"""An operator that ONNX Runtime's optimizer writes into files of opsets before 17, which lack it."""
 
 
 def schema_of(call: FileNode) -> Any:
-    """The standard's definition of an operator; None where it has none."""
+    """The schema of an operator; None where the standard has none."""
     from onnx import defs
 
     if not defs.has(call.op_type, call.domain):
@@ -27,7 +27,7 @@ def schema_of(call: FileNode) -> Any:
 
 
 def check_call(call: FileNode) -> None:
-    """Refuse a node that does not fit its definition."""
+    """Refuse a node that does not match its schema."""
     from onnx import defs
 
     schema = schema_of(call)
@@ -56,8 +56,8 @@ def check_call(call: FileNode) -> None:
 
 
 def definition_of(call: FileNode, types: Sequence[Any]) -> LocalFunction | None:
-    """An operator that the standard defines by others, as a function; None where it does not. Some definitions depend
-    on the types of the inputs, which are records, None for inputs that are left out."""
+    """An operator's definition in terms of other operators, as a function; None where the standard has none. Some
+    definitions depend on the input types, which are TypeProtos, None for omitted inputs."""
     from onnx import FunctionProto, TypeProto
 
     schema = schema_of(call)
@@ -79,7 +79,7 @@ def definition_of(call: FileNode, types: Sequence[Any]) -> LocalFunction | None:
 
 
 def check_types(call: FileNode, numbers: Sequence[int]) -> None:
-    """Refuse inputs of types that the operator does not take; 0 stands for one that is not known."""
+    """Refuse input types that the operator does not take; 0 stands for an unknown type."""
     from onnx import TensorProto
 
     schema = schema_of(call)

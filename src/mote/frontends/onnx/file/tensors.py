@@ -1,4 +1,4 @@
-"""Tensors of an ONNX file as arrays: stored in it in many ways, sparse, or in files beside it."""
+"""Tensors of an ONNX file as arrays: raw or typed data, sparse tensors, external data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mote.graph.types import DType
 from mote.text import printable
 
 MOST_BYTES = (1 << 31) - 1
-"""Of a file, and of all files beside it together: what the format itself allows of one."""
+"""Size limit of a file, and of all external data files together: that of the format."""
 MOST_DENSE = limits.MOST_ELEMENTS
-"""Elements that a sparse tensor stands for."""
+"""Element limit of a sparse tensor's dense shape."""
 EXPORT = "export the model again"
 
 _FLOAT, _UINT8, _INT8, _UINT16, _INT16, _INT32, _INT64, _STRING, _BOOL, _FLOAT16, _DOUBLE = range(1, 12)
@@ -43,7 +43,7 @@ DTYPES = {
     _COMPLEX128: DType.COMPLEX128,
     _BFLOAT16: DType.BFLOAT16,
 }
-"""What Mote calls the types of elements, by their numbers in a file; the others have a few bits."""
+"""Element types by their numbers in TensorProto; the others are 8-bit floats and sub-byte types."""
 FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT64}
 """Float types that are computed in float32."""
 _FEW_BITS = {
@@ -51,17 +51,17 @@ _FEW_BITS = {
     **dict.fromkeys((22, 26), DType.INT8),
     **dict.fromkeys((21, 25), DType.UINT8),
 }
-"""Types with a few bits (float8, float4, int4, int2) are held in others."""
+"""Sub-byte and 8-bit float types, and the types that hold them."""
 
 
 def held_type(data_type: int) -> DType:
-    """The type in which Mote holds elements of a type of the file."""
+    """The type in which Mote holds elements of an element type of the file."""
     dtype = DTYPES.get(data_type, _FEW_BITS.get(data_type, DType.UNKNOWN))
     return DType.FLOAT32 if dtype in FLOATS else dtype
 
 
 class DamagedError(MoteError):
-    """A file that does not say what it should."""
+    """A malformed file."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the file is damaged ({reason})", remedy=f"{EXPORT}, or fetch the file again")
@@ -69,14 +69,14 @@ class DamagedError(MoteError):
 
 @dataclass
 class Files:
-    """The files beside the model's that hold tensors; None: the model came without a folder."""
+    """The external data files of a model; None: the model came without a folder."""
 
     folder: Path | None
     taken: int = 0
     """Bytes that were read so far."""
 
     def read(self, name: str, proto: Any, need: int) -> bytes:
-        """The bytes of a tensor that lies in such a file."""
+        """The bytes of a tensor in external data."""
         entries = {entry.key: entry.value for entry in proto.external_data}
         location = entries.get("location", "")
         what = f"tensor '{name}' lies in the file '{printable(location)}'"
@@ -103,7 +103,7 @@ class Files:
         return content
 
     def _inside(self, location: str, what: str) -> Path:
-        """The path of a file, which must be in the model's folder: a model must not make others be read."""
+        """The path of an external data file, which must be inside the model's folder."""
         if self.folder is None:
             raise MoteError(f"{what}, and the model came without a folder", remedy="give Mote the path of its file")
         parts = (PurePosixPath(location), PureWindowsPath(location))
@@ -126,7 +126,7 @@ _BESIDE = "put the file into the folder of the model, or save the model as one f
 
 
 def _number(text: str, key: str, what: str) -> int | None:
-    """A number of bytes; None where it is left out."""
+    """A number of bytes; None where it is omitted."""
     if not text:
         return None
     if not (text.isascii() and text.isdecimal()) or len(text) > 15:
@@ -135,7 +135,7 @@ def _number(text: str, key: str, what: str) -> int | None:
 
 
 def read_tensor(proto: Any, files: Files | None = None) -> Array:
-    """The array that a record of the file describes, in the file's own type; strings are objects."""
+    """The array of a TensorProto, in the file's own type; strings are objects."""
     from onnx import TensorProto, numpy_helper
 
     name = printable(proto.name)
@@ -170,7 +170,7 @@ def _shape(dims: Sequence[int], name: str) -> Shape:
 
 
 def bits(data_type: int) -> int:
-    """Of an element; 0 for types that no array has."""
+    """Bits of an element; 0 for types that no array has."""
     from onnx import TensorProto
 
     names = {number: name for name, number in TensorProto.DataType.items()}
@@ -187,7 +187,7 @@ def bits(data_type: int) -> int:
 
 
 def _bytes(data_type: int, shape: Shape, name: str) -> int:
-    """That a tensor's elements take, those of a few bits packed."""
+    """Bytes of a tensor's elements, with sub-byte ones packed."""
     each = bits(data_type)
     if not each:
         raise DamagedError(f"tensor '{name}' has elements of the type {data_type}, which there is not")
@@ -195,7 +195,7 @@ def _bytes(data_type: int, shape: Shape, name: str) -> int:
 
 
 def _check_count(proto: Any, shape: Shape, name: str) -> None:
-    """Whether the list that has the elements of a type has as many as the shape says."""
+    """Refuse a typed data field whose length does not match the shape."""
     size, each = prod(shape), bits(proto.data_type)
     if proto.data_type in (_FLOAT, _COMPLEX64):
         have = len(proto.float_data)
@@ -214,7 +214,7 @@ def _check_count(proto: Any, shape: Shape, name: str) -> None:
 
 
 def read_sparse(proto: Any) -> Array:
-    """The whole array that a sparse record stands for: its values, and where they are."""
+    """The dense array of a SparseTensorProto."""
     values = read_tensor(proto.values)
     name = printable(proto.values.name)
     shape = _shape(proto.dims, name)
@@ -236,7 +236,7 @@ def read_sparse(proto: Any) -> Array:
 
 
 def computed(data: Array) -> Array:
-    """An array in the type that Mote computes with: every float as float32, sub-byte integers in 8 bits."""
+    """An array in the compute type: every float as float32, sub-byte integers in 8 bits."""
     if data.dtype.kind in "biu" or data.dtype in (np.float32, np.complex64) or data.dtype == object:
         return data
     if data.dtype.kind == "c":

@@ -1,4 +1,4 @@
-"""The parsers of the operators that Mote knows, by domain and name: one file for each family, with its own PARSERS."""
+"""The parsers of the supported operators, by domain and name: one file for each family, with its own PARSERS."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ PARSERS: Mapping[Key, Parser] = {
 }
 
 GROUPS: Sequence[Group] = (written_out.gelu,)
-"""What is asked of each node before its parser."""
+"""Pattern matchers that are tried on each node before its parser."""

@@ -1,8 +1,5 @@
-"""Numbers in other types, and bits as other numbers.
-
-Real numbers are float32, whatever type the file has for them, and integers of a few bits int8 or uint8: a cast to
-such a type rounds to what it can hold.
-"""
+"""Cast, CastLike and BitCast. Floats are float32, whatever type the file has, and sub-byte integers int8 or uint8: a
+cast to such a type rounds to its values."""
 
 from __future__ import annotations
 
@@ -28,16 +25,16 @@ FORMATS = {
     20: FloatFormat.FLOAT8E5M2FNUZ,
     23: FloatFormat.FLOAT4E2M1,
 }
-"""Float types narrower than float32, by their numbers in a file."""
+"""Float types narrower than float32, by their numbers in TensorProto."""
 POWERS = 24
-"""The number of the type that has powers of two only."""
+"""Number of float8e8m0, which has powers of two only."""
 FEW_BITS = {21: 4, 22: 4, 25: 2, 26: 2}
-"""The bits of integers that have fewer than 8."""
+"""Bits of sub-byte integer types."""
 DOUBLE = 11
 LEAST_POWER = 2.0**-127
 EXPONENT = 0x7F800000
 ROUNDINGS = {"up": 0x7FFFFF, "nearest": 0x400000, "down": 0}
-"""What is added to the bits of a number before its significand is cut off."""
+"""Increments of the bits before the significand is cut off, by rounding mode."""
 
 
 def cast(node: Node) -> Value:
@@ -66,7 +63,7 @@ def _cast(node: Node, number: int) -> Value:
 
 
 def narrowed(b: Builder, x: Value, number: int, *, saturates: bool = True) -> Value:
-    """Real numbers as a type with fewer bits has them. Types of 16 bits have infinities, and do not saturate."""
+    """Floats rounded to a narrower type. 16-bit types have infinities, and do not saturate."""
     if number not in FORMATS:
         return x
     own = saturates and FORMATS[number] not in (FloatFormat.FLOAT16, FloatFormat.BFLOAT16)
@@ -74,7 +71,7 @@ def narrowed(b: Builder, x: Value, number: int, *, saturates: bool = True) -> Va
 
 
 def _few_bits(b: Builder, x: Value, dtype: DType, bits: int) -> Value:
-    """The lowest bits of integers, with a sign or without one."""
+    """The lowest bits of integers, signed or unsigned."""
     converted = elementwise.cast(b, x if x.dtype.integer else elementwise.cast(b, x, DType.INT32), dtype)
     places = integers.same(b, 8 - bits, converted)
     shifted = integers.whole(b, IntegerFunction.SHIFT_LEFT, converted, places)
@@ -82,7 +79,7 @@ def _few_bits(b: Builder, x: Value, dtype: DType, bits: int) -> Value:
 
 
 def _power(b: Builder, x: Value, mode: str) -> Value:
-    """The next power of two, by the bits of the number."""
+    """The next power of two, by bit manipulation."""
     if mode not in ROUNDINGS:
         raise UnsupportedNodeError(f"the rounding {mode} is not supported")
     bits = elementwise.unary(b, BitCast, x, DType.INT32)

@@ -1,5 +1,5 @@
 """Operators of classical models (ai.onnx.ml) as the converters of scikit-learn write them: linear models, support
-vectors, scalers, encoders of numbers. Forests are in a file of their own."""
+vectors, scalers, encoders. Tree ensembles are in a file of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.graph.types import DType
 from mote.ops.classical.distances_svm import Metric
 
 KERNELS = {"LINEAR": "linear", "POLY": "poly", "RBF": "rbf", "SIGMOID": "sigmoid"}
-"""What both have for kernels of support vectors."""
+"""Kernels of support vector machines, by ONNX's names."""
 
 
 def real(node: Node, position: int = 0) -> Value:
@@ -27,7 +27,7 @@ def real(node: Node, position: int = 0) -> Value:
 
 
 def _transformed(node: Node, scores: Value) -> Value:
-    """What is made of scores at last."""
+    """The post-transform of scores."""
     way = node.text("post_transform", "NONE")
     if way == "NONE":
         return scores
@@ -64,7 +64,7 @@ def linear_regressor(node: Node) -> Value:
 
 
 def linear_classifier(node: Node) -> tuple[Value, Value]:
-    """The class is that with the largest score. A single score decides between two classes."""
+    """The class with the largest score. A single score decides between two classes."""
     x = real(node)
     matrix = _matrix(node, x.shape[-1])
     scores = classical.affine(node.b, x, matrix, _bias(node, len(matrix)))
@@ -74,7 +74,7 @@ def linear_classifier(node: Node) -> tuple[Value, Value]:
 
 
 def labels(node: Node, indices: Value) -> Value:
-    """The classes at some indices. Names stay indices: C has no strings to give."""
+    """The class labels at some indices. String labels stay indices: C code returns no strings."""
     names = [n for a in ("classlabels_strings", "classlabels_string") if node.given(a) for n in node.texts(a)]
     if names:
         listed = ", ".join(names[:12]) + (", .." if len(names) > 12 else "")
@@ -88,7 +88,7 @@ def labels(node: Node, indices: Value) -> Value:
 
 
 def _machine(node: Node, x: Value, counts: Sequence[int] | None) -> Value:
-    """What support vectors decide between each two classes; without classes there is one sum."""
+    """The pairwise decision values of support vectors; a single sum without classes."""
     kernel = node.text("kernel_type", "LINEAR")
     if kernel not in KERNELS:
         raise UnsupportedNodeError(f"the kernel {kernel} is not supported (only {', '.join(KERNELS)})")
@@ -120,7 +120,7 @@ def _machine(node: Node, x: Value, counts: Sequence[int] | None) -> Value:
 
 
 def svm_regressor(node: Node) -> Value:
-    """One class: 1 for what is like it, else -1."""
+    """SVMRegressor; with one_class 1 for inliers, else -1."""
     x = real(node)
     if node.integer("n_supports", 0) == 0:
         matrix = _matrix(node, x.shape[-1])
@@ -134,7 +134,7 @@ def svm_regressor(node: Node) -> Value:
 
 
 def svm_classifier(node: Node) -> tuple[Value, Value]:
-    """Every two classes against each other, and votes. Of two classes the scores are the decision and its negative."""
+    """One-against-one voting. The scores of two classes are the decision value and its negative."""
     x = real(node)
     counts = node.integers("vectors_per_class", ())
     if len(counts) < 2:
@@ -159,7 +159,7 @@ def scaler(node: Node) -> Value:
 
 
 def normalizer(node: Node) -> Value:
-    """What is divided by zero stays as it is. The largest element counts with its sign."""
+    """Zero vectors stay zero. The largest element counts with its sign."""
     x, norm = real(node), node.text("norm", "MAX")
     if norm in ("L1", "L2"):
         return classical.normalized(node.b, x, norm.lower())
@@ -192,7 +192,7 @@ def imputer(node: Node) -> Value:
 
 
 def one_hot_encoder(node: Node) -> Value:
-    """Which category an element is. One that is none of them is zeros."""
+    """One-hot encoding of each element; unknown categories are zeros."""
     x = node.input()
     if not node.given("cats_int64s"):
         raise UnsupportedNodeError("categories that are strings are not supported: encode them before")
@@ -202,7 +202,7 @@ def one_hot_encoder(node: Node) -> Value:
 
 
 def label_encoder(node: Node) -> Value:
-    """Numbers for numbers, by a sum over what matches."""
+    """Numbers mapped to numbers, by a sum over one-hot matches."""
     x = node.input()
     keys, values = (_numbers(node, name) for name in ("keys", "values"))
     if keys is None or values is None or len(keys) != len(values):
@@ -229,7 +229,7 @@ def _numbers(node: Node, what: str) -> Array | None:
 
 
 def _default(node: Node, values: Array) -> float:
-    """What is not among the keys."""
+    """The default of keys that are not listed."""
     if node.given("default_tensor"):
         return float(node.array("default_tensor").reshape(-1)[0])
     if values.dtype == np.int64:
@@ -238,7 +238,7 @@ def _default(node: Node, values: Array) -> float:
 
 
 def array_feature_extractor(node: Node) -> Value:
-    """The elements of the last axis that indices name. What is a list of strings stays indices."""
+    """The elements of the last axis at some indices. Lists of strings stay indices."""
     places = moves.reshape(node.b, node.input(1), (-1,))
     known = node.scope.constant(node.call.inputs[0])
     if known is not None and known.dtype.kind in "OSU":
@@ -257,7 +257,7 @@ def feature_vectorizer(node: Node) -> Value:
 
 
 def zip_map(node: Node) -> Value:
-    """A mapping from classes to scores is the scores, in the order of the classes."""
+    """A map from classes to scores becomes the scores, in the order of the classes."""
     node.b.warnings.append(f"'{node.call.outputs[0]}' is a vector in the order of the classes, not a mapping of them")
     for name in ("classlabels_int64s", "classlabels_strings"):
         node.asked.add(name)
@@ -265,7 +265,7 @@ def zip_map(node: Node) -> Value:
 
 
 def cdist(node: Node) -> Value:
-    """The distances of two sets of vectors, of which one is known."""
+    """The distances of two sets of vectors, one of which is constant."""
     metric = node.text("metric", "sqeuclidean")
     if metric not in ("sqeuclidean", "euclidean"):
         raise UnsupportedNodeError(f"the metric {metric} is not supported (only euclidean, sqeuclidean)")
@@ -275,8 +275,8 @@ def cdist(node: Node) -> Value:
 
 
 def scanned_metric(node: Node) -> Metric | None:
-    """Of a loop over known vectors that takes the distance of the input to each of them, which is how converters write
-    nearest neighbours; None where a loop is another one."""
+    """The metric of a Scan over constant vectors that computes the distance of the input to each of them, as converters
+    write nearest neighbours; None for other loops."""
     vectors, body = node.maybe_known(1), next(node.call.bodies, None)
     if len(node.inputs) != 2 or vectors is None or vectors.ndim != 2 or node.input().rank != 2:
         return None
@@ -284,13 +284,13 @@ def scanned_metric(node: Node) -> Metric | None:
 
 
 def scanned_distances(node: Node, metric: Metric) -> Value:
-    """What such a loop gathers: [vectors, samples]."""
+    """The results of such a Scan: [vectors, samples]."""
     vectors = node.known(1, "the vectors of a loop")
     return moves.transpose(node.b, classical.distances(node.b, node.input(), vectors, metric), [1, 0])
 
 
 def _scanned(body: Any) -> Metric | None:
-    """The metric that the body of a loop computes: of its inputs' difference, and nothing else."""
+    """The metric that the body of a Scan computes from the difference of its inputs; None for any other body."""
     if body is None or len(body.input) != 2:
         return None
     steps = [n for n in body.node if n.op_type != "Identity"]

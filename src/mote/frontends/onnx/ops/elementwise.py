@@ -31,7 +31,7 @@ def _pair(apply: Pair) -> Parser:
 
 
 def _many(apply: Pair) -> Parser:
-    """A function of two values, applied to any number of them from the first one on."""
+    """A binary function folded over any number of inputs."""
 
     def parse(node: Node) -> Value:
         return reduce(partial(apply, node.b), (node.input(p) for p in range(len(node.inputs))))
@@ -40,7 +40,7 @@ def _many(apply: Pair) -> Parser:
 
 
 def _of_real(apply: Callable[..., Value], **defaults: float) -> Parser:
-    """A function with float options, under the file's names for them."""
+    """A function with float attributes, by their names in the file."""
 
     def parse(node: Node) -> Value:
         return apply(node.b, node.input(), **{name: node.real(name, default) for name, default in defaults.items()})
@@ -55,7 +55,7 @@ def mean(node: Node) -> Value:
 
 
 def clip(node: Node) -> Value:
-    """Bounds are attributes until version 11, inputs since then."""
+    """Bounds are attributes before opset 11, inputs since then."""
     x = node.input()
     bounds: list[float | Value | None] = [None, None]
     for place, name in enumerate(("min", "max"), 1):
@@ -93,7 +93,7 @@ def where(node: Node) -> Value:
 
 
 def power(node: Node) -> Value:
-    """The result has the type of the base. Usual exponents are products, and roots."""
+    """The result has the type of the base. Common exponents become products and square roots."""
     x, exponent = node.input(0), node.input(1)
     known = exponent.data.reshape(-1) if exponent.data is not None and exponent.size else np.array([0.0])
     same = float(known[0]) if exponent.size and np.all(known == known[0]) and exponent.constant else None

@@ -1,4 +1,4 @@
-"""Forests of ai.onnx.ml: TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble."""
+"""Tree ensembles of ai.onnx.ml: TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from mote.graph.types import DType
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-"""In the order in which TreeEnsemble numbers them."""
+"""Comparison modes in TreeEnsemble's numbering."""
 MOST_TARGETS = 1 << 16
 
 
 @dataclass(frozen=True)
 class Question:
-    """A node of a file: whether a feature is what the mode asks; the children for that, and else."""
+    """A node of a file: the comparison of a feature, and the children for true and false."""
 
     mode: str
     feature: int
@@ -34,13 +34,13 @@ class Question:
     true: int
     false: int
     tracks: bool
-    """What is no number goes where what is true goes."""
+    """NaN goes to the true branch."""
     chosen: Sequence[float] = ()
-    """The numbers of a set."""
+    """The members of a set."""
 
 
 def split(q: Question) -> TreeNode:
-    """The node as bounds: `x >= t` is what is not up to the number before t."""
+    """The node as bounds: `x >= t` excludes everything up to the number just below t."""
     missing = q.true if q.tracks else q.false
     match q.mode:
         case "BRANCH_LEQ":
@@ -60,7 +60,7 @@ def split(q: Question) -> TreeNode:
 
 
 def _numbers(node: Node, name: str, default: Sequence[float] | None = None) -> list[float]:
-    """Real numbers that may also be a tensor, of double precision."""
+    """A float attribute that may also be a float64 tensor."""
     if node.given(f"{name}_as_tensor"):
         return [float(v) for v in node.array(f"{name}_as_tensor").reshape(-1)]
     return node.reals(name, default)
@@ -74,8 +74,8 @@ def _columns(node: Node, count: int, *names: str) -> list[list[int]]:
 
 
 def _trees(node: Node, kind: str) -> list[Tree]:
-    """The trees of a classifier or regressor: nodes are numbered within each tree, and leaves have weights beside
-    them."""
+    """The trees of a classifier or regressor: nodes are numbered within each tree, and leaf weights are separate
+    lists."""
     modes = node.texts("nodes_modes")
     count = len(modes)
     names = ("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")
@@ -102,7 +102,7 @@ def _trees(node: Node, kind: str) -> list[Tree]:
 
 
 def _weights(node: Node, kind: str) -> dict[tuple[int, int], Leaf]:
-    """What each leaf adds, by tree and node."""
+    """The weights of each leaf, by tree and node."""
     values = _numbers(node, f"{kind}_weights")
     names = (f"{kind}_treeids", f"{kind}_nodeids", f"{kind}_ids")
     trees, nodes, ids = _columns(node, len(values), *names)
@@ -121,7 +121,7 @@ def _leaf(added: Mapping[int, float]) -> Leaf:
 
 
 def _forest(trees: Sequence[Tree], features: int, outputs: int) -> tuple[TreeEnsemble, float]:
-    """The forest, and what its sums are multiples of: where all leaves add the same number they are votes."""
+    """The forest, and the unit of its sums: leaves that all add one number are votes."""
     for tree in trees:
         try:
             check_tree(tree, features, outputs)
@@ -136,7 +136,7 @@ def _forest(trees: Sequence[Tree], features: int, outputs: int) -> tuple[TreeEns
 
 
 def _sums(node: Node, x: Value, trees: Sequence[Tree], outputs: int, aggregate: str) -> Value:
-    """The sums of leaves for each output, as float."""
+    """The sums of leaf weights for each output, as float."""
     if aggregate in ("MIN", "MAX"):
         return _extremes(node, x, trees, outputs, aggregate)
     described, unit = _forest(trees, x.shape[-1], outputs)
@@ -145,7 +145,7 @@ def _sums(node: Node, x: Value, trees: Sequence[Tree], outputs: int, aggregate: 
 
 
 def _extremes(node: Node, x: Value, trees: Sequence[Tree], outputs: int, aggregate: str) -> Value:
-    """The least or the largest of the trees: each tree has outputs of its own first."""
+    """The minimum or maximum over the trees: each tree gets outputs of its own first."""
     apart = []
     for number, tree in enumerate(trees):
         leaves = [n for n in tree if isinstance(n, Leaf)]
@@ -194,8 +194,8 @@ def regressor(node: Node) -> Value:
 
 
 def classifier(node: Node) -> tuple[Value, Value]:
-    """The class with the largest score. Where leaves have weights for one class of two, its score decides alone: above
-    one half if no weight is negative, else above zero."""
+    """The class with the largest score. With weights for one class of two its score decides alone: above one half if no
+    weight is negative, else above zero."""
     x, way = real(node), node.text("post_transform", "NONE")
     trees = _trees(node, "class")
     named = "classlabels_strings" if node.given("classlabels_strings") else "classlabels_int64s"
@@ -224,7 +224,7 @@ def _one_of_two(node: Node, x: Value, trees: Sequence[Tree], way: str) -> tuple[
 
 
 def ensemble(node: Node) -> Value:
-    """Nodes and leaves are numbered apart, over all trees."""
+    """TreeEnsemble: nodes and leaves are numbered separately, over all trees."""
     x, outputs = real(node), node.integer("n_targets", 1)
     if not 0 < outputs <= MOST_TARGETS:
         raise UnsupportedNodeError(f"{outputs} targets are not supported")
@@ -260,7 +260,7 @@ class _Nodes:
         self.sets = self._sets(node)
 
     def _sets(self, node: Node) -> dict[int, list[float]]:
-        """The numbers of each node that asks for a set, with something that is no number between them."""
+        """The members of each set node, which are separated by NaN."""
         asking = [i for i, mode in enumerate(self.modes) if mode == "BRANCH_MEMBER"]
         if not asking:
             return {}
@@ -278,7 +278,7 @@ class _Nodes:
         return [self._tree(root, outputs) for root in self.roots]
 
     def _tree(self, root: int, outputs: int) -> Tree:
-        """A tree of its own, from where it begins on."""
+        """One tree, from its root."""
         tree: list[TreeNode | Leaf] = [Leaf(0, (0.0,))]
         ahead: list[tuple[int, bool, int]] = [(root, False, 0)]
         while ahead:

@@ -1,4 +1,4 @@
-"""The float operators of com.microsoft, which the optimizer of ONNX Runtime writes: several of ONNX in one."""
+"""The float operators of com.microsoft, which the optimizer of ONNX Runtime writes: several ONNX operators fused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ACTIVATIONS: Mapping[str, tuple[int, Activation]] = {
     "LeakyRelu": (1, lambda b, x, p: elementwise.leaky_relu(b, x, p[0])),
     "HardSigmoid": (2, lambda b, x, p: elementwise.hard_sigmoid(b, x, p[0], p[1])),
 }
-"""What may follow a fused layer, with how many parameters."""
+"""Activations that may be fused, and their numbers of parameters."""
 
 
 def _activated(node: Node, x: Value, parameters: Sequence[float]) -> Value:
@@ -36,7 +36,7 @@ def _activated(node: Node, x: Value, parameters: Sequence[float]) -> Value:
 
 
 def fused_conv(node: Node) -> Value:
-    """A convolution, what is added to it, and an activation."""
+    """A convolution with a fused addition and activation."""
     made = conv(node)
     made = elementwise.add(node.b, made, node.input(3)) if node.has(3) else made
     return _activated(node, made, node.reals("activation_params", []))
@@ -48,7 +48,7 @@ def fused_gemm(node: Node) -> Value:
 
 
 def fused_matmul(node: Node) -> Value:
-    """Matrices may be turned first; those of other batches are refused."""
+    """A matrix product with optional transposes; transposed batch axes are refused."""
     if node.flag("transBatchA", False) or node.flag("transBatchB", False):
         raise UnsupportedNodeError("products of turned batches are not supported")
     parts = []
@@ -73,7 +73,7 @@ def fast_gelu(node: Node) -> Value:
 
 
 def _sum(node: Node, places: Sequence[int]) -> Value:
-    """Inputs that are there, added up."""
+    """The sum of the inputs that are present."""
     x = node.input(places[0])
     for place in places[1:]:
         x = elementwise.add(node.b, x, node.input(place)) if node.has(place) else x
@@ -81,7 +81,7 @@ def _sum(node: Node, places: Sequence[int]) -> Value:
 
 
 def skip_layer_norm(node: Node) -> list[Value | None]:
-    """A sum with what passes by (and a bias), then layer normalization along the last axis."""
+    """Skip connection (and bias), then layer normalization along the last axis."""
     total = _sum(node, (0, 1, 4))
     standardized, mean, inverse = norms.standardized(node.b, total, [-1], node.real("epsilon", 1e-12))
     return [norms.affine(node.b, standardized, node.input(2), node.optional(3)), mean, inverse, total]
@@ -105,7 +105,7 @@ def simplified_layer_norm(node: Node) -> Value:
 
 
 def attention(node: Node) -> Value:
-    """Attention of a sequence to itself: one matrix makes queries, keys and values."""
+    """Self-attention with one projection matrix for queries, keys and values."""
     x, weights = node.input(0), node.b.known(node.input(1), "the weights")
     _refuse(node, {3: "a mask", 4: "a past", 6: "a past"}, ("do_rotary",), outputs=1)
     if x.rank != 3 or weights.ndim != 2 or weights.shape[0] != x.shape[2]:
@@ -119,7 +119,7 @@ def attention(node: Node) -> Value:
 
 
 def multi_head_attention(node: Node) -> Value:
-    """Attention whose queries, keys and values are there, but for a bias."""
+    """Attention with projected queries, keys and values, except for a bias."""
     _refuse(node, {4: "a mask", 6: "a past", 7: "a past", 8: "a past"}, (), outputs=1)
     parts = [node.input(place) for place in range(3)]
     if any(part.rank != 3 for part in parts):

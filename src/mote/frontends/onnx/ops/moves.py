@@ -1,4 +1,4 @@
-"""Operators that only move elements: Transpose, Reshape, Slice, Pad, Tile and their kin."""
+"""Operators that only move elements: Transpose, Reshape, Slice, Pad, Tile and similar ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def transpose(node: Node) -> Value:
 
 
 def reshape(node: Node) -> Value:
-    """A size of 0 is that of the input, unless zeros are allowed to be what they are."""
+    """A size of 0 copies that of the input, unless `allowzero`."""
     x = node.input()
     given = node.known_integers(1, "the shape")
     copied = not node.flag("allowzero", False)
@@ -49,7 +49,7 @@ def unsqueeze(node: Node) -> Value:
 
 
 def slice_(node: Node) -> Value:
-    """Since version 10 what was an attribute is an input."""
+    """Attributes became inputs in opset 10."""
     x = node.input()
     begins, ends = (node.numbers(name, place) for place, name in enumerate(("starts", "ends"), 1))
     if begins is None or ends is None:
@@ -62,7 +62,7 @@ def slice_(node: Node) -> Value:
 
 
 def split(node: Node) -> Sequence[Value]:
-    """Parts of given sizes, or as even as can be, the last one smaller."""
+    """Parts of given sizes, or as even as possible with a smaller last one."""
     x, count = node.input(), len(node.call.outputs)
     axis = x.axis(node.integer("axis", 0))
     sizes = node.numbers("split", 1)
@@ -76,12 +76,12 @@ def split(node: Node) -> Sequence[Value]:
 
 
 def _nothing(b: Builder, x: Value, axis: int) -> Value:
-    """A part of a value without elements, which nothing but a concatenation may have."""
+    """An empty part of a value, which only a concatenation may read."""
     return b.constant(np.zeros((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x.dtype.numpy))
 
 
 def pad(node: Node) -> Value:
-    """Since version 11 paddings and what to fill with are inputs, since 18 there may be those of some axes only."""
+    """Paddings and the fill value are inputs since opset 11, axes since 18."""
     x = node.input()
     numbers = node.numbers("pads", 1)
     chosen = node.known_integers(3, "the axes") if node.has(3) else list(range(x.rank))
@@ -108,7 +108,7 @@ def depth_to_space(node: Node) -> Value:
 
 
 def _mode(node: Node) -> str:
-    """Whether the depth or the columns and rows of a block count faster."""
+    """DCR or CRD mode: whether the depth or the position in a block varies faster."""
     mode = node.text("mode", "DCR")
     if mode not in ("DCR", "CRD"):
         raise UnsupportedNodeError(f"the mode {mode} is not supported")

@@ -1,4 +1,4 @@
-"""Normalizations, and softmax with its kin."""
+"""Normalizations, softmax, log-softmax and hardmax."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.graph.types import DType
 
 
 def _constant(node: Node, position: int, what: str, size: int) -> Array:
-    """A constant with one number for each channel."""
+    """A per-channel constant."""
     constant = node.b.known(node.input(position), what)
     if constant.shape != (size,):
         raise UnsupportedNodeError(f"{what} of the shape {constant.shape} does not fit {size} channels")
@@ -35,7 +35,7 @@ def batch_norm(node: Node) -> Value:
 
 
 def _with_channels(node: Node, x: Value, scale: Value, bias: Value) -> Value:
-    """scale * x + bias with a scale and a bias for each channel."""
+    """scale * x + bias with per-channel scale and bias."""
     shape = (_channels(x), *[1] * (x.rank - 2))
     return norms.affine(node.b, x, *(moves.reshape(node.b, v, shape) for v in (scale, bias)))
 
@@ -47,7 +47,7 @@ def instance_norm(node: Node) -> Value:
 
 
 def group_norm(node: Node) -> Value:
-    """Version 18 has a scale for each group, 21 one for each channel."""
+    """Opset 18 has a scale per group, 21 one per channel."""
     x, groups = node.input(), node.integer("num_groups")
     standardized = norms.group_norm(node.b, x, groups, None, None, node.real("epsilon", 1e-5))
     scale, bias = node.input(1), node.input(2)
@@ -58,7 +58,7 @@ def group_norm(node: Node) -> Value:
 
 
 def _repeated(node: Node, value: Value, groups: int, each: int) -> Value:
-    """The numbers of groups as those of their channels."""
+    """Per-group constants repeated for their channels."""
     wide = moves.expand(node.b, moves.reshape(node.b, value, (groups, 1)), (groups, each))
     return moves.reshape(node.b, wide, (groups * each,))
 
@@ -94,7 +94,7 @@ def mean_variance_norm(node: Node) -> Value:
 
 
 def _softmax(apply: Callable[[Builder, Value, int], Value]) -> Parser:
-    """Before version 13 over everything from an axis on, since then along one axis."""
+    """Before opset 13 over all axes from `axis` on, since then along one axis."""
 
     def parse(node: Node) -> Value:
         x = node.input()
@@ -108,7 +108,7 @@ def _softmax(apply: Callable[[Builder, Value, int], Value]) -> Parser:
 
 
 def dropout(node: Node) -> list[Value | None]:
-    """Nothing is left out in inference; the mask is all true."""
+    """Dropout is the identity in inference; the mask is all true."""
     x = node.input()
     training = node.maybe_known(2)
     if node.has(2) and (training is None or training.any()):

@@ -1,4 +1,4 @@
-"""Rare element-wise and numeric operators: bitwise, Mod, trigonometric, cumulative sums, determinants."""
+"""Less common element-wise and numeric operators: bitwise, Mod, trigonometric, CumSum, Det."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bit_shift(node: Node) -> Value:
 
 
 def mod(node: Node) -> Value:
-    """What is left of a division: with the sign of the divisor, or of the dividend as C's fmod has it."""
+    """Remainder with the sign of the divisor, or of the dividend (fmod)."""
     b, x, y, as_c = node.b, node.input(0), node.input(1), node.flag("fmod", False)
     if x.dtype.integer:
         return integers.whole(b, IntegerFunction.REMAINDER if as_c else IntegerFunction.MODULO, x, y)
@@ -53,12 +53,12 @@ def mod(node: Node) -> Value:
 
 
 def is_nan(node: Node) -> Value:
-    """What is no number is not even equal to itself."""
+    """NaN is not equal to itself."""
     return elementwise.not_equal(node.b, node.input(), node.input())
 
 
 def is_inf(node: Node) -> Value:
-    """What is larger than the largest number, of either sign or of one."""
+    """Whether |x| exceeds the largest finite number, for either sign or one."""
     b, x = node.b, node.input()
     positive, negative = node.flag("detect_positive", True), node.flag("detect_negative", True)
     if positive and negative:
@@ -93,7 +93,7 @@ def cumulative_product(node: Node) -> Value:
 
 
 def _wide(dtype: DType) -> DType:
-    """The type in which integers of another one are added up and multiplied: its low bits are the same."""
+    """The type in which narrower integers are summed and multiplied: its low bits are the same."""
     if not dtype.integer:
         return dtype
     return DType.INT64 if dtype.itemsize == 8 else DType.INT32
@@ -105,7 +105,7 @@ def determinant(node: Node) -> Value:
 
 
 def eye_like(node: Node) -> Value:
-    """Ones on a diagonal of a matrix of the input's shape."""
+    """Ones on a diagonal of a matrix with the input's shape."""
     x = node.input()
     if x.rank != 2:
         raise UnsupportedNodeError(f"a value of the shape {x.shape} is no matrix")
@@ -115,7 +115,7 @@ def eye_like(node: Node) -> Value:
 
 
 def trilu(node: Node) -> Value:
-    """The part of matrices above a diagonal, or below it; zeros elsewhere."""
+    """The upper or lower triangle of matrices; zeros elsewhere."""
     b, x = node.b, node.input()
     place = node.known_integers(1, "the diagonal")[0] if node.has(1) else 0
     ones = np.ones(x.shape[-2:], bool)

@@ -48,7 +48,7 @@ def _combine(node: Node) -> Combine:
 
 
 def scatter_elements(node: Node) -> Value:
-    """Also what was called Scatter until version 11."""
+    """ScatterElements, and Scatter before opset 11."""
     axis, combine = node.integer("axis", 0), _combine(node)
     return indexing.scatter_elements(node.b, node.input(0), axis, node.input(1), node.input(2), combine)
 
@@ -58,8 +58,8 @@ def scatter_nd(node: Node) -> Value:
 
 
 def tensor_scatter(node: Node) -> Value:
-    """New entries of a cache, along an axis, for each sequence from an index of its own on; behind the end they go on
-    at the beginning where the cache is circular."""
+    """Updates of a cache along an axis, from an index of its own for each sequence on; a circular cache wraps
+    around."""
     b, cache, new = node.b, node.input(0), node.input(1)
     axis, mode = cache.axis(node.integer("axis", -2)), node.text("mode", "linear")
     if mode not in ("linear", "circular"):
@@ -76,7 +76,7 @@ def tensor_scatter(node: Node) -> Value:
 
 
 def top_k(node: Node) -> Sequence[Value]:
-    """The largest or least elements, and their indices. Equal ones are in the order in which they were."""
+    """The largest or smallest elements, and their indices. Equal ones keep their order."""
     b, x = node.b, node.input()
     (k,) = node.known_integers(1, "the number of elements") if node.has(1) else (node.integer("k"),)
     axis, largest = node.integer("axis", -1), node.flag("largest", True)
@@ -95,14 +95,14 @@ _NARROW = {DType.UINT16: DType.INT32, DType.UINT32: DType.INT64}
 
 
 def _signed(b: Builder, x: Value) -> Value:
-    """Integers in the same order, with a sign."""
+    """Unsigned integers as signed ones in the same order."""
     if x.dtype == DType.UINT64:
         return elementwise.unary(b, BitCast, _other_half(b, x), DType.INT64)
     return elementwise.cast(b, x, _NARROW.get(x.dtype, x.dtype))
 
 
 def _unsigned(b: Builder, x: Value, dtype: DType) -> Value:
-    """The other way round."""
+    """Signed integers back as unsigned ones."""
     if dtype == DType.UINT64:
         return _other_half(b, elementwise.unary(b, BitCast, x, dtype))
     return elementwise.cast(b, x, dtype)
@@ -113,7 +113,7 @@ def _other_half(b: Builder, x: Value) -> Value:
 
 
 def one_hot(node: Node) -> Value:
-    """Numbers of any type are indices, cut to whole ones."""
+    """Indices of any numeric type are truncated to integers."""
     b, indices, axis = node.b, node.input(0), node.integer("axis", -1)
     depth = int(node.known(1, "the depth").reshape(-1)[0])
     given = indices if indices.dtype.integer else elementwise.cast(b, indices, DType.INT32)
@@ -127,7 +127,7 @@ def reverse_sequence(node: Node) -> Value:
 
 
 def compress(node: Node) -> Value:
-    """The elements for which a condition holds that is known."""
+    """The elements where a constant condition holds."""
     x = node.input()
     kept = node.maybe_known(1)
     if kept is None:
@@ -139,7 +139,7 @@ def compress(node: Node) -> Value:
 
 
 def max_unpool(node: Node) -> Value:
-    """Elements where the largest ones were before pooling; zeros elsewhere."""
+    """Elements scattered to the indices of MaxPool; zeros elsewhere."""
     b, x, indices = node.b, node.input(0), node.input(1)
     kernel = node.integers("kernel_shape")
     strides, pads = node.integers("strides", [1] * len(kernel)), node.integers("pads", [0] * 2 * len(kernel))
@@ -155,8 +155,8 @@ def max_unpool(node: Node) -> Value:
 
 
 def largest_places(b: Builder, x: Value, axes: Sequence[Axis], *, column_major: bool = False) -> Value:
-    """Where in the whole value the first of the largest elements of each window is; pixels are counted row by row, or
-    column by column."""
+    """The flat index of the largest element of each window (the first of equal ones), in row-major or column-major
+    order."""
     space = x.shape[2:]
     pads = [(0, 0), (0, 0), *((axis.before, axis.after) for axis in axes)]
     padded = moves.pad(b, x, pads, fill=-np.inf)
@@ -180,7 +180,7 @@ def largest_places(b: Builder, x: Value, axes: Sequence[Axis], *, column_major: 
 
 
 def _corner(b: Builder, x: Value, shape: Sequence[int]) -> Value:
-    """A value as the first part of a larger one."""
+    """A value padded at the end to a larger shape."""
     return moves.pad(b, x, [(0, want - have) for have, want in zip(x.shape, shape, strict=True)])
 
 

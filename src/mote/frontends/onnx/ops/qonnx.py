@@ -1,5 +1,5 @@
-"""Quantizers of QONNX: Quant (IntQuant), BipolarQuant, Trunc. Their results are codes where those have one scale, as
-float32 numbers; other operators find the codes behind them."""
+"""Quantizers of QONNX: Quant (IntQuant), BipolarQuant, Trunc. Per-tensor quantized results are dequantized codes; other
+operators find the codes behind them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mote.graph.types import DType
 
 @dataclass(frozen=True, eq=False)
 class StoredCodes:
-    """How codes are held: code + origin in a tensor of a type, where they are from `low` to `high`."""
+    """Storage of codes: code + origin in a tensor of a type, with codes from `low` to `high`."""
 
     quant: Quantization
     dtype: DType
@@ -29,12 +29,12 @@ class StoredCodes:
 
     @property
     def clipped(self) -> bool:
-        """Whether the type has room for more."""
+        """Whether the type has a wider range than the codes."""
         return (self.low + self.origin, self.high + self.origin) != self.dtype.limits
 
 
 def held(scale: Array, zero: Array, low: int, high: int) -> StoredCodes | None:
-    """How codes of one scale are held in 8 or 16 bits; None where they are not."""
+    """The storage of per-tensor codes in 8 or 16 bits; None where they do not fit."""
     scale, zero = (np.unique(given) for given in (scale, zero))
     if len(scale) != 1 or len(zero) != 1 or not np.isfinite(scale[0]) or scale[0] <= 0 or zero[0] != np.rint(zero[0]):
         return None
@@ -84,7 +84,7 @@ def _check(node: Node) -> None:
 
 
 def _check_shape(grid: Grid, shape: Shape) -> None:
-    """Refuse parameters that are not repeated to a value's shape."""
+    """Refuse parameters that do not broadcast to a value's shape."""
     try:
         fits = np.broadcast_shapes(grid.scale.shape, grid.zero.shape, grid.bits.shape, shape) == shape
     except ValueError:
@@ -95,7 +95,7 @@ def _check_shape(grid: Grid, shape: Shape) -> None:
 
 
 def quantize(b: Builder, x: Value, grid: Grid) -> Value:
-    """What a grid makes of computed numbers: codes as float32 where one scale and 16 bits are enough."""
+    """A computed value quantized to a grid: dequantized codes where one scale and 16 bits are enough."""
     as_held = held(grid.scale, grid.zero, *grid.range) if grid.bits.size == 1 else None
     if as_held is None:
         return _real(b, x, grid)
@@ -108,7 +108,7 @@ def quantize(b: Builder, x: Value, grid: Grid) -> Value:
 
 
 def _real(b: Builder, x: Value, grid: Grid) -> Value:
-    """The definition in float32."""
+    """Quant's definition in float32."""
     zero, scale = b.constant(grid.zero), b.constant(grid.scale)
     steps = elementwise.div(b, x, scale)
     steps = elementwise.add(b, steps, zero) if np.any(grid.zero) else steps
@@ -141,15 +141,15 @@ def _rounded(b: Builder, x: Value, mode: str) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A Trunc with constant parameters: codes of `scale` and `zero` lose bits, and are codes of `grid` then."""
+    """A Trunc with constant parameters: codes of `scale` and `zero` lose bits, and are then codes of `grid`."""
 
     scale: Array
     zero: Array
     parts: Array
-    """What codes are divided by."""
+    """Divisor of the codes."""
     grid: Grid
     bounded: bool
-    """Version 2 has limits for results, version 1 none."""
+    """Version 2 clips results, version 1 does not."""
 
 
 def cut_of(scope: GraphScope, call: FileNode) -> Cut | None:

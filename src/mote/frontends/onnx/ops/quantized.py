@@ -23,17 +23,17 @@ from mote.ops.common import Axis
 
 Reals = NDArray[np.float32]
 STEPS = 255
-"""Between the least and the largest code of 8 bits."""
+"""Difference between the largest and the smallest 8-bit code."""
 
 
 def type_of(zero: Array | None, number: int) -> DType:
-    """The file's type of codes: that of their zero point, else as it numbers it."""
+    """The file's type of codes: that of their zero point, else the given number."""
     name = "" if zero is None else zero.dtype.name
     return DType(name) if name in list(DType) else DTYPES.get(number, DType.UINT8)
 
 
 def quantization_of(node: Node, scale: int, zero: int, number: int = 0, axis: int = 0) -> Quantization:
-    """What codes stand for, from constant inputs of a node; `number`: their type in the file, where they have no zero
+    """Quantization parameters from constant inputs of a node; `number`: the type in the file, where there is no zero
     point."""
     point = node.maybe_known(zero)
     if node.has(zero) and point is None:
@@ -45,7 +45,7 @@ def quantization_of(node: Node, scale: int, zero: int, number: int = 0, axis: in
 
 
 def operand(node: Node, position: int) -> Value:
-    """A value of a node with its scale and its zero point behind it."""
+    """A quantized input, followed by its scale and zero point."""
     quant = quantization_of(node, position + 1, position + 2, node.element_type(position))
     if quant.per_channel:
         raise UnsupportedNodeError("an operand with a scale for each index of an axis is not supported")
@@ -82,8 +82,7 @@ def dequantize_linear(node: Node) -> Value:
 
 
 def _constant(node: Node, codes: Array) -> Value:
-    """The numbers that constant codes stand for; scales are one, one for each index of an axis, or one for each block
-    along it."""
+    """Dequantized constant codes; scales are per-tensor, per-channel, or blockwise along an axis."""
     scale, zero = node.known(1, "the scale"), node.maybe_known(2)
     node.integer("output_dtype", 0)
     axis, block = node.integer("axis", 1), node.integer("block_size", 0)
@@ -107,12 +106,12 @@ def _scaled(b: Builder, x: Value, quant: Quantization) -> Value:
 
 
 def dynamic_quantize_linear(node: Node) -> list[Value | None]:
-    """uint8 codes as float, which holds them exactly; their scale, and their zero point."""
+    """DynamicQuantizeLinear: uint8 codes as exact floats, their scale, and their zero point."""
     return list(dynamic(node.b, node.input()))
 
 
 def dynamic(b: Builder, x: Value) -> tuple[Value, Value, Value]:
-    """Codes from 0 to 255 for the range of the numbers, with zero in it, its scale and its zero point."""
+    """Codes from 0 to 255 for the range of the values including zero, the scale and the zero point."""
     number = partial(elementwise.scalar, b)
     least = elementwise.minimum(b, reductions.minimum(b, x, None, False), number(0.0))
     most = elementwise.maximum(b, reductions.maximum(b, x, None, False), number(0.0))
@@ -138,7 +137,7 @@ def qlinear_conv(node: Node) -> Value:
 
 
 def conv_axes(node: Node, x: Value, weights: Array) -> list[Axis]:
-    """The windows of a convolution, which must fit the kernel that the node names."""
+    """The windows of a convolution, whose kernel_shape attribute must match the weights."""
     kernel = node.integers("kernel_shape", weights.shape[2:])
     if weights.ndim != x.rank or tuple(kernel) != weights.shape[2:] or not weights.size:
         raise UnsupportedNodeError(f"weights of {weights.shape} do not fit a window of {tuple(kernel)} over {x.shape}")
@@ -169,21 +168,21 @@ def qgemm(node: Node) -> Value:
 
 
 def real_linear(b: Builder, x: Value, weights: Array, scale: Array, bias: Array | None, zero: Array | int) -> Value:
-    """Accumulators of products of codes, times scales, as float."""
+    """Accumulators of integer products, multiplied by the scales, as float."""
     quant = quantized.known_quant(b, x)
     sums = integer_linear(b, steps_of(b, x), weights, bias, zero)
     return elementwise.mul(b, sums, b.constant((quant.scale[0] * scale).astype(np.float32)))
 
 
 def steps_of(b: Builder, x: Value) -> Value:
-    """Codes less their zero point, as float."""
+    """Codes minus their zero point, as float."""
     quant = quantized.known_quant(b, x)
     return elementwise.sub(b, elementwise.cast(b, x, DType.FLOAT32), b.constant(float(quant.zero_point[0])))
 
 
 def integer_linear(b: Builder, steps: Value, weights: Array, bias: Array | None, zero: Array | int) -> Value:
-    """Whole numbers times a constant matrix of integers less their zero points: exact in single precision up to 2^24.
-    The weights stay bytes."""
+    """Integral floats times a constant integer matrix minus its zero points: exact in single precision up to 2^24. The
+    weights stay 8-bit."""
     plain = quantized.without_zero(weights, zero, 1)
     real = None if bias is None else bias.astype(np.float32)
     if plain.dtype != np.int8:
@@ -192,7 +191,7 @@ def integer_linear(b: Builder, steps: Value, weights: Array, bias: Array | None,
 
 
 def matmul_integer(node: Node) -> Value:
-    """Computed as integral floats, then cast to integers."""
+    """MatMulInteger: computed as integral floats, then cast to integers."""
     zero = node.known(3, "a zero point").reshape(-1) if node.has(3) else 0
     steps = _steps(node, node.input(0), node.optional(2))
     sums = integer_linear(node.b, steps, _matrix(node, 1), None, zero)
@@ -200,7 +199,7 @@ def matmul_integer(node: Node) -> Value:
 
 
 def _steps(node: Node, x: Value, zero: Value | None) -> Value:
-    """Codes less a zero point that may be computed."""
+    """Codes minus a zero point that may be computed."""
     b = node.b
     x = x if x.dtype == DType.FLOAT32 else elementwise.cast(b, quantized.uncoded(b, x), DType.FLOAT32)
     if zero is None:
@@ -244,7 +243,7 @@ def dynamic_quantize_matmul(node: Node) -> Value:
 def _real(
     node: Node, steps: Value, scale: Value, weights: Array, weight_scale: int, zero: Array | int, bias: int
 ) -> Value:
-    """Sums of products of whole numbers, times both scales, plus a bias."""
+    """Integer products, multiplied by both scales, plus a bias."""
     b = node.b
     sums = integer_linear(b, steps, weights, None, zero)
     factor = elementwise.mul(b, scale, b.constant(node.known(weight_scale, "a scale").reshape(-1).astype(np.float32)))
@@ -289,7 +288,7 @@ def qlinear_average_pool(node: Node) -> Value:
 
 
 def pooled(node: Node, x: Value, out: Quantization) -> Value:
-    """Averages of windows as a node says."""
+    """Average pooling with the node's attributes."""
     axes = axes_of(node, x, node.integers("kernel_shape"))
     ceil, whole = node.flag("ceil_mode", False), node.flag("count_include_pad", False)
     return quantized.average_pool(node.b, x, axes, out, ceil=ceil, include_pad=whole)
@@ -307,7 +306,7 @@ def qlinear_softmax(node: Node) -> Value:
 
 
 def softmax(node: Node, x: Value, out: Quantization, version: int) -> Value:
-    """Along an axis; in older sets of operators along all axes from one on."""
+    """Softmax along an axis; in older opsets over all axes from one on."""
     axis = x.axis(node.integer("axis", -1 if version >= 13 else 1))
     if version >= 13:
         return quantized.softmax(node.b, x, axis, out)

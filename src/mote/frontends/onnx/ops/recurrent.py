@@ -1,4 +1,4 @@
-"""LSTM, GRU and the simple recurrent layer."""
+"""LSTM, GRU and RNN."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.ops.recurrent.sequences import RecurrentOutput
 
 _USUAL = {"RNN": ("Tanh",), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
 _RESULTS = (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN, RecurrentOutput.CELL)
-"""The outputs of a node, in its order."""
+"""The outputs of a node, in order."""
 
 
 def _layer(kind: str, node: Node) -> Sequence[Value | None]:
@@ -48,7 +48,7 @@ def _directions(node: Node) -> list[bool]:
 
 
 def _sides(kind: str, node: Node, backward: Sequence[bool]) -> list[RecurrentDirection]:
-    """The weights of each direction; the size that the node names must be theirs."""
+    """The weights of each direction; hidden_size must match them."""
     parts = [_constant(node, place, what) for place, what in ((1, "the weights"), (2, "the recurrent weights"))]
     bias = _constant(node, 3, "the bias") if node.has(3) else None
     seen = _constant(node, 7, "the peepholes") if kind == "LSTM" and node.has(7) else None
@@ -80,7 +80,7 @@ def _constant(node: Node, position: int, what: str) -> Array:
 
 
 def _gates(kind: str, node: Node, count: int) -> list[tuple[Gate, ...]]:
-    """The functions of each direction, as many as the kind of layer has."""
+    """The activations of each direction, as many as the kind of layer has."""
     each = len(GATES[kind])
     names = node.texts("activations", _USUAL[kind] * count)
     if len(names) != each * count:

@@ -10,8 +10,8 @@ from mote.graph.types import DType
 
 
 def _reduction(apply: reductions.Reduce) -> Parser:
-    """Axes are an attribute in older versions and an input in newer ones; without any all are meant, unless the node
-    says that nothing is."""
+    """Axes are an attribute in older opsets and an input in newer ones; without any, all are reduced, unless
+    `noop_with_empty_axes`."""
 
     def parse(node: Node) -> Value:
         x = node.input()

@@ -1,5 +1,4 @@
-"""Operators that no compiled model can have, and why: strings, sequences, values that may be missing, chance,
-training."""
+"""Operators that cannot be compiled, and the reason: strings, sequences, optionals, random numbers, training."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _MODES = ("nearest", "linear", "cubic")
 
 
 def _numbers(node: Node, position: int, what: str) -> list[float]:
-    """Constants, none of them where the input is left out or empty."""
+    """A constant input as a list; empty where the input is omitted or empty."""
     return [float(n) for n in node.known(position, what).reshape(-1)] if node.has(position) else []
 
 
@@ -42,14 +42,14 @@ def _new_sizes(node: Node, x: Value, axes: list[int]) -> tuple[list[float], list
 
 
 def _scaled(size: int, scale: float, more: float = 0.0) -> int:
-    """How many elements an axis has then."""
+    """The scaled size of an axis."""
     if not 1 <= scale * size + more < limits.MOST_ELEMENTS:
         raise UnsupportedNodeError(f"a scale of {scale} for {size} elements is not supported")
     return floor(size * scale + more)
 
 
 def resize_node(node: Node) -> Value:
-    """Since version 11 there are sizes beside scales, and a part of the image to take."""
+    """Sizes and a region of interest exist since opset 11."""
     x = node.input()
     if node.version < 11:
         return _upsampled(node, x, _numbers(node, 1, "the scales"))
@@ -79,7 +79,7 @@ def resize_node(node: Node) -> Value:
 
 
 def _taps(node: Node, at: resize.Floats, size: int, scale: float) -> ResizeTaps:
-    """The elements that new ones are made from."""
+    """The resampling taps of an axis."""
     mode = node.text("mode", "nearest")
     narrow = scale if node.flag("antialias", False) else 1.0
     if mode == "nearest":
@@ -97,7 +97,7 @@ def upsample(node: Node) -> Value:
 
 
 def _upsampled(node: Node, x: Value, scales: list[float]) -> Value:
-    """As versions up to 10 have it: positions are counted from the corner, and the one before is the nearest."""
+    """Upsample of opsets up to 10: asymmetric coordinates, rounded down."""
     if len(scales) != x.rank:
         raise UnsupportedNodeError(f"scales {scales} do not fit a value of the shape {x.shape}")
     mode = node.text("mode", "nearest")

@@ -32,7 +32,7 @@ def grid_sample(node: Node) -> Value:
 
 
 def _sampled(b: Builder, x: Value, grid: Value, sampling: Sampling, outside: Outside, corners: bool) -> Value:
-    """Samples of images, as images that have the shape of the grid."""
+    """Samples of images at the points of a grid, as images of the grid's shape."""
     channels, points = x.shape[1], grid.shape[1:-1]
     shape = (x.shape[0], *points, channels)
     given = [b.channels_last(x), b.plain(grid)]
@@ -41,7 +41,7 @@ def _sampled(b: Builder, x: Value, grid: Value, sampling: Sampling, outside: Out
 
 
 def _channels_first(b: Builder, x: Value) -> Value:
-    """A value whose channels are counted last, as the file counts them."""
+    """A channels-last value in the file's layout."""
     return moves.transpose(b, x, [0, x.rank - 1, *range(1, x.rank - 1)])
 
 
@@ -78,8 +78,8 @@ def max_roi_pool(node: Node) -> Value:
 
 
 def deformed_conv(node: Node) -> Value:
-    """A convolution whose taps lie where offsets say: samples at all of these places make an image with the taps of
-    each output pixel side by side, on which the convolution is an ordinary one without overlaps."""
+    """A deformable convolution: samples at the offset taps make an image with the taps of each output pixel side by
+    side, on which an ordinary convolution without overlaps runs."""
     b, x, offsets = node.b, node.input(0), node.input(2)
     weights = node.known(1, "the weights").astype(np.float32)
     bias = node.known(3, "the bias").astype(np.float32) if node.has(3) else None
@@ -105,8 +105,8 @@ def deformed_conv(node: Node) -> Value:
 def _taps(
     node: Node, b: Builder, offsets: Value, kernel: Sequence[int], out: Sequence[int], sizes: Sequence[int]
 ) -> Value:
-    """Where the taps of all output pixels lie, as a grid for samples: [n, 1, kernel, 2, out] offsets become a grid of
-    out * kernel points."""
+    """The sampling grid of the taps of all output pixels: [n, 1, kernel, 2, out] offsets become a grid of out * kernel
+    points."""
     strides, dilations = node.integers("strides", [1, 1]), node.integers("dilations", [1, 1])
     pads = pairs(node.integers("pads", [0] * 4), 2)
     coordinates = []
@@ -130,7 +130,7 @@ def _interleaved(b: Builder, x: Value, kernel: Sequence[int], out: Sequence[int]
 
 
 def columns_to_image(node: Node) -> Value:
-    """Blocks, each a column of the input, put where they were in an image; where they overlap they are added up."""
+    """Col2Im: columns scattered into an image; overlapping elements are summed."""
     b, x = node.b, node.input()
     sizes, block = node.known_integers(1, "the shape of the image"), node.known_integers(2, "the shape of a block")
     rank = len(block)
@@ -159,7 +159,7 @@ def columns_to_image(node: Node) -> Value:
 
 
 def _spread(b: Builder, x: Value, strides: Sequence[int]) -> Value:
-    """Images whose pixels lie some apart from each other, with zeros between them."""
+    """Images with zeros inserted between pixels."""
     for axis, stride in enumerate(strides, 2):
         if stride > 1:
             size = x.shape[axis]

@@ -1,4 +1,4 @@
-"""Fourier transforms, as products with constant matrices: lengths are known, and short."""
+"""Fourier transforms as products with constant matrices: lengths are constant, and short."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mote.graph.tensor import Array
 
 
 def _matrix(length: int, count: int, parts: int, *, inverse: bool, real: bool = False) -> Array:
-    """[length * parts, count * 2]: what `length` numbers, real ones or pairs, become; only the real part where that is
-    all there is."""
+    """[length * parts, count * 2]: the DFT matrix for `length` real or complex numbers; only the real parts where
+    `real`."""
     angle = 2 * np.pi * np.outer(np.arange(length), np.arange(count)) / length * (1 if inverse else -1)
     cosine, sine = np.cos(angle), np.sin(angle)
     rows = [np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)][:parts]
@@ -23,7 +23,7 @@ def _matrix(length: int, count: int, parts: int, *, inverse: bool, real: bool = 
 
 
 def dft(node: Node) -> Value:
-    """The axis is an attribute until version 19, an input since then; it is never that of real and imaginary parts."""
+    """The axis is an attribute before opset 20, an input since then; it is never that of real and imaginary parts."""
     b, x = node.b, node.input()
     given = (
         node.known_integers(2, "the axis")[0] if node.has(2) else node.integer("axis", -2 if node.version >= 20 else 1)
@@ -42,7 +42,7 @@ def dft(node: Node) -> Value:
 
 
 def _real_signal(node: Node, b: Builder, x: Value, axis: int) -> Value:
-    """A real signal from one half of its spectrum: the other half mirrors it."""
+    """A real signal from its one-sided spectrum."""
     size = x.shape[axis]
     length = int(node.known(1, "the length").reshape(-1)[0]) if node.has(1) else 2 * (size - 1)
     have = length // 2 + 1
@@ -56,13 +56,13 @@ def _real_signal(node: Node, b: Builder, x: Value, axis: int) -> Value:
 
 
 def _cut(b: Builder, x: Value, axis: int, length: int) -> Value:
-    """With so many elements along an axis: the first ones, or zeros behind all."""
+    """Cropped or zero-padded along an axis."""
     pads = [(0, length - x.shape[axis]) if a == axis else (0, 0) for a in range(x.rank)]
     return moves.pad(b, x, pads)
 
 
 def _along(b: Builder, x: Value, axis: int, table: Array, count: int, parts: int) -> Value:
-    """The product of a matrix with the numbers along an axis and their parts, which are counted last."""
+    """The product of a matrix with the numbers along an axis and their parts, which are the last axis."""
     others = [a for a in range(x.rank - 1) if a != axis]
     turned = moves.transpose(b, x, [*others, axis, x.rank - 1])
     flat = moves.reshape(b, turned, (*(x.shape[a] for a in others), -1))
@@ -72,7 +72,7 @@ def _along(b: Builder, x: Value, axis: int, table: Array, count: int, parts: int
 
 
 def stft(node: Node) -> Value:
-    """Transforms of frames of a signal, each times a window: a convolution along time whose weights are both."""
+    """STFT as a convolution along time, whose weights are the windowed DFT matrix."""
     b, x = node.b, node.input()
     (step,) = node.known_integers(1, "the step")
     window = node.known(2, "the window") if node.has(2) else None

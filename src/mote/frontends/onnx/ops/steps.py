@@ -1,5 +1,5 @@
-"""QuantizeLinear and DequantizeLinear written out in float, for what integer operators do not take: per-channel or
-blockwise scales of activations, computed scales, sub-byte types."""
+"""QuantizeLinear and DequantizeLinear decomposed into float operators, for what integer operators do not take:
+per-channel or blockwise scales of activations, computed scales, sub-byte types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.graph.types import DType
 
 UINT8 = 2
 UNSIGNED = (21, 25)
-"""Unsigned sub-byte integer types, as files number them."""
+"""Unsigned sub-byte integer types, by their numbers in TensorProto."""
 
 
 def codes_type(node: Node) -> int:
@@ -30,7 +30,7 @@ def written_out(node: Node, number: int) -> bool:
 
 
 def quantize_in_steps(node: Node) -> Value:
-    """Divided by the scale, rounded to even, moved by the zero point, and cut to the type."""
+    """x / scale, rounded to even, plus the zero point, saturated to the type."""
     number, saturates = codes_type(node), node.flag("saturate", True)
     node.integer("precision", 0)
     b, x = node.b, node.input()
@@ -56,7 +56,7 @@ def dequantize_in_steps(node: Node) -> Value:
 
 
 def _limits(number: int, dtype: DType) -> tuple[int, int]:
-    """The least and the largest code."""
+    """The smallest and the largest code."""
     if number not in FEW_BITS:
         return dtype.limits
     bits = FEW_BITS[number]
@@ -76,6 +76,6 @@ def _spread(node: Node, position: int, x: Value) -> Value:
 
 
 def _blocks(b: Builder, x: Value, axis: int, block: int, size: int) -> Value:
-    """Each element along an axis as often as a block is long, as far as the axis goes."""
+    """Each element along an axis repeated for its block, cropped to the axis."""
     places = np.repeat(np.arange(x.shape[axis]), block)[:size]
     return moves.gather(b, x, axis, b.constant(places))

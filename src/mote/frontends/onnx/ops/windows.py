@@ -34,7 +34,7 @@ def axes_of(node: Node, x: Value, kernel: Sequence[int]) -> list[Axis]:
 
 
 def _each(node: Node, name: str, kernel: Sequence[int]) -> list[int]:
-    """A number for each axis of a window, 1 where they are left out."""
+    """An attribute with one number per spatial axis, 1 where it is omitted."""
     each = node.integers(name, [1] * len(kernel))
     if len(each) != len(kernel):
         raise UnsupportedNodeError(f"the attribute {name} has {len(each)} numbers for a window of {len(kernel)} axes")
@@ -42,14 +42,14 @@ def _each(node: Node, name: str, kernel: Sequence[int]) -> list[int]:
 
 
 def pairs(numbers: Sequence[int], count: int) -> list[tuple[int, int]]:
-    """What is before each axis and after it, from all numbers before followed by all numbers after."""
+    """(before, after) for each axis, from all numbers before followed by all numbers after."""
     if len(numbers) != 2 * count:
         raise UnsupportedNodeError(f"{len(numbers)} paddings do not fit {count} axes")
     return list(zip(numbers[:count], numbers[count:], strict=True))
 
 
 def weights_of(node: Node, x: Value) -> tuple[Array, Array | None]:
-    """The weights of a convolution, which must fit the kernel that the node names, and its bias."""
+    """The weights of a convolution, whose kernel_shape attribute must match them, and its bias."""
     weights = node.b.known(node.input(1), "the weights")
     bias = node.b.known(node.input(2), "the bias") if node.has(2) else None
     kernel = node.integers("kernel_shape", weights.shape[2:])
@@ -77,8 +77,8 @@ def conv_transpose(node: Node) -> Value:
 
 
 def _transposed_axes(node: Node, x: Value, kernel: Sequence[int]) -> tuple[list[Axis], list[int]]:
-    """The windows of a transposed convolution, and how many elements its output has behind them: paddings follow from
-    the output's shape where that is given, or is one of whole strides."""
+    """The windows of a transposed convolution, and its output padding: paddings follow from output_shape where that is
+    given, or from SAME padding."""
     count = len(kernel)
     strides, dilations = (_each(node, name, kernel) for name in ("strides", "dilations"))
     more = node.integers("output_padding", [0] * count)

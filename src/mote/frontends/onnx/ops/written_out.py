@@ -1,4 +1,4 @@
-"""Functions that exporters write out as several nodes, and that Mote has one operator for."""
+"""Functions that exporters decompose into several nodes, and that Mote has one operator for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mote.frontends.onnx.node import FileNode, GraphScope, Node
 
 
 def gelu(node: Node) -> Mapping[str, Value | None] | None:
-    """x * (1 + erf(x / sqrt(2))) / 2, from the node that divides on: the factors may come in any order."""
+    """x * (1 + erf(x / sqrt(2))) / 2, matched from its Div on: the factors may be in any order."""
     scope, call = node.scope, node.call
     x = _other(scope, call, sqrt(2) if node.op_type == "Div" else sqrt(0.5)) if _is(call, "Div", "Mul") else None
     if x is None or (node.op_type == "Div" and call.inputs[0] != x):
@@ -41,13 +41,13 @@ def _is(call: FileNode, *names: str) -> bool:
 
 
 def _next(scope: GraphScope, call: FileNode | None, name: str) -> FileNode | None:
-    """The only reader of what a node makes, if it is of that kind."""
+    """The only consumer of a node's output, if it is of that type."""
     consumer = scope.only_consumer(call.outputs[0]) if call is not None else None
     return consumer if consumer is not None and not consumer.domain and consumer.op_type == name else None
 
 
 def _other(scope: GraphScope, call: FileNode, number: float) -> str | None:
-    """The operand of a node beside a constant of that one number; None where there is no such constant."""
+    """The other operand of a node with a constant of that number; None where there is no such constant."""
     for place, name in enumerate(call.inputs if len(call.inputs) == 2 else ()):
         known = scope.constant(name)
         if known is not None and known.size == 1 and isclose(float(known.reshape(-1)[0]), number, rel_tol=1e-5):

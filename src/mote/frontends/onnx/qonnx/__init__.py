@@ -1,1 +1,1 @@
-"""QONNX, the dialect of ONNX for networks of few bits."""
+"""QONNX, the dialect of ONNX for low-bit quantized networks."""

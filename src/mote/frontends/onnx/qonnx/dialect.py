@@ -21,15 +21,15 @@ Reals = NDArray[np.float32]
 GENERAL = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")
 """The domains of its quantizers."""
 CHANNELS_LAST = ("qonnx.custom_op.channels_last", "finn.custom_op.channels_last")
-"""The domains of operators on images with channels last."""
+"""The domains of channels-last operators."""
 LAST_OPERATORS = ("Conv", "MaxPool", "BatchNormalization")
 QUANTS = ("Quant", "IntQuant")
 QUANTIZERS = (*QUANTS, "BipolarQuant", "Trunc")
 ROUND_SINCE = 11
-"""The first set of ONNX's own operators with Round."""
+"""The first opset with Round."""
 LARGE = 1.5 * 2**23
 OLDEST_STANDARD = 13
-"""The set of ONNX's own operators that a file is given which has none."""
+"""The opset of a file that imports none."""
 
 
 def _half_up(x: Reals) -> Reals:
@@ -59,7 +59,7 @@ ROUNDINGS: Mapping[str, Callable[[Reals], Reals]] = {
 
 
 def rounding(mode: str) -> str:
-    """A rounding mode that is known."""
+    """A known rounding mode."""
     if mode.upper() not in ROUNDINGS:
         raise UnsupportedNodeError(f"the rounding mode {mode} is not known; known are {', '.join(ROUNDINGS)}")
     return mode.upper()
@@ -67,7 +67,7 @@ def rounding(mode: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """What a Quant or a BipolarQuant rounds to: (code - zero) * scale, for codes from `low` to `high`."""
+    """The grid of a Quant or a BipolarQuant: (code - zero) * scale, for codes from `low` to `high`."""
 
     scale: Reals
     zero: Reals
@@ -76,7 +76,7 @@ class Grid:
     narrow: bool = False
     mode: str = "ROUND"
     bipolar: bool = False
-    """Codes are 1 and -1: whether numbers are negative."""
+    """Codes are the sign, 1 or -1."""
 
     @property
     def low(self) -> Reals:
@@ -93,7 +93,7 @@ class Grid:
 
     @property
     def range(self) -> tuple[int, int]:
-        """The least and the largest code, of a grid with one width."""
+        """The smallest and the largest code of a grid with one bit width."""
         if self.bipolar:
             return -1, 1
         of = ROUNDINGS[self.mode]
@@ -110,7 +110,7 @@ class Grid:
 
 
 def quant_grid(parameters: Sequence[Array], *, signed: bool, narrow: bool, mode: str) -> Grid:
-    """The grid of a Quant from its scale, zero point and bit width. One bit with a sign is bipolar."""
+    """The grid of a Quant from its scale, zero point and bit width. One signed bit is bipolar."""
     scale, zero, bits = (np.asarray(given, np.float32) for given in parameters)
     return Grid(scale, zero, bits, signed, narrow, rounding(mode), bool(np.all(bits == 1)) and signed)
 
@@ -124,7 +124,7 @@ def bipolar_grid(scale: Array) -> Grid:
 
 
 def channels_first(model: Any) -> None:
-    """Write operators on images with channels last as ONNX's own, between transposes."""
+    """Rewrite channels-last operators as standard ones between transposes."""
     from onnx import helper
 
     graph = model.graph
@@ -158,7 +158,7 @@ def _is_last(node: Any) -> bool:
 
 
 def _ranks(graph: Any) -> dict[str, int]:
-    """How many axes values have, as far as the file says."""
+    """The ranks of values, as far as the file has them."""
     infos = (*graph.input, *graph.output, *graph.value_info)
     ranks = {i.name: len(i.type.tensor_type.shape.dim) for i in infos if i.type.tensor_type.HasField("shape")}
     return ranks | {t.name: len(t.dims) for t in graph.initializer}
@@ -171,7 +171,7 @@ def _rank(node: Any, ranks: Mapping[str, int]) -> int:
 
 
 def written_out(model: Any) -> bool:
-    """Write a model's quantizers as ONNX's own operators, which ONNX Runtime has; whether there were any."""
+    """Rewrite a model's quantizers as standard operators, which ONNX Runtime has; returns whether there were any."""
     channels_first(model)
     version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), ROUND_SINCE)
     changed = False
@@ -188,7 +188,7 @@ def written_out(model: Any) -> bool:
 
 
 class _Steps:
-    """The steps of one quantizer as nodes."""
+    """The nodes of one decomposed quantizer."""
 
     def __init__(self, node: Any, place: int, rounds: bool) -> None:
         self.node, self.place, self.rounds = node, place, rounds
@@ -232,7 +232,7 @@ class _Steps:
         return self._op("Sub", self._op("Pow", two, bits), self._number(1 + narrow)) if high else self._number(0)
 
     def _flag(self, name: str) -> int:
-        """Trunc has a sign and all codes unless it says otherwise, Quant always says."""
+        """A flag of a quantizer; those of Trunc but `signed` default to 0, all others to 1."""
         return int(self.given.get(name, int(name == "signed" or self.node.op_type != "Trunc")))
 
     def _quant(self, x: str, scale: str, zero: str, bits: str) -> str:
@@ -260,7 +260,7 @@ class _Steps:
         return self._op("Mul", self._op("Sub", codes, self._op("Div", zero, parts)), rest[0])
 
     def _even(self, x: str) -> str:
-        """Halves to even: numbers beside a large one have no digits behind the point."""
+        """Rounding of halves to even; in opsets without Round by adding and subtracting a large number."""
         if self.rounds:
             return self._op("Round", x)
         large = self._number(LARGE)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, elementwise, matrix, moves, quantized, windows
 from mote.frontends.build.codes import AffineCodes, Codes
-from mote.frontends.onnx.node import FileNode, GraphScope, Node
+from mote.frontends.onnx.node import FileNode, Fused, GraphScope, Node
 from mote.frontends.onnx.ops import qonnx as parsers
 from mote.frontends.onnx.ops.qonnx import StoredCodes
 from mote.frontends.onnx.ops.quantized import conv_axes
@@ -32,23 +32,22 @@ from mote.ops.elementwise.activations import LookupTable
 from mote.ops.matrix.affine_layer import FRACTION_BITS, snapped
 
 Reals = NDArray[np.float64]
-Found = Mapping[str, Value | None]
 MOST_SHIFT = 30
-"""Scales of 2^30 and more are none of fixed point."""
+"""Scales of 2^30 and more have no fixed-point representation."""
 NEAR = 1e-9
-"""How near a threshold is to a whole number that it is one, but for roundings."""
+"""Distance at which a threshold counts as an integer, because of rounding errors."""
 WHOLE = 1e-4
-"""How near ratios of scales in float32 are to whole numbers that they are."""
+"""Relative distance at which ratios of float32 scales count as integers."""
 MOVES = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze"})
-"""What leaves the order of elements as it is."""
+"""Operators that keep the order of elements."""
 
 
 class _FloatError(Exception):
-    """Why a layer is computed in float32."""
+    """The reason why a layer is computed in float32."""
 
 
-def group(node: Node) -> Found | None:
-    """What a node and those behind it make, where they are a layer of integers, or have integer weights."""
+def group(node: Node) -> Fused | None:
+    """The results of a node and those after it, where they are an integer layer, or have integer weights."""
     make = MAKERS.get(node.op_type) if not node.call.domain else None
     return make(node) if make is not None else None
 
@@ -57,7 +56,7 @@ def group(node: Node) -> Found | None:
 
 
 def _codes(node: Node, position: int = 0) -> Value | None:
-    """The codes that an input was made of."""
+    """The codes of a quantized input."""
     value = node.optional(position)
     codes = None if value is None or value.constant else quantized.codes_of(node.b, value)
     quant = None if codes is None else node.b.tensors[codes.tensor].quant
@@ -74,7 +73,7 @@ def _is_quant(call: FileNode | None) -> bool:
 
 
 def _weights(scope: GraphScope, name: str) -> tuple[Array, Array] | None:
-    """Constant integers and what one of each is worth: of a Quant, perhaps moved, or of numbers that are whole."""
+    """Constant integer weights and their scales: from a Quant, perhaps through moves, or from integral floats."""
     call, known = scope.producer(name), scope.constant(name)
     if known is None or known.dtype.kind != "f":
         return None
@@ -97,7 +96,7 @@ def _weights(scope: GraphScope, name: str) -> tuple[Array, Array] | None:
 
 
 def _by_channel(scales: Array, axis: int) -> Reals | None:
-    """The one scale of each channel; None where there are more."""
+    """The per-channel scale; None where it is finer."""
     rows = np.moveaxis(scales, axis, 0).reshape(scales.shape[axis], -1)
     return rows[:, 0].astype(np.float64) if np.all(rows == rows[:, :1]) else None
 
@@ -107,8 +106,7 @@ def _by_channel(scales: Array, axis: int) -> Reals | None:
 
 @dataclass
 class _Behind:
-    """What becomes of the channels of a layer: factor * sum + offset, between `low` and `high`, with axes in another
-    order."""
+    """The operators after a layer: factor * sum + offset per channel, clipped to [low, high], with axes permuted."""
 
     node: Node
     factor: Reals
@@ -140,11 +138,11 @@ class _Behind:
 
     @property
     def at(self) -> int:
-        """The axis that channels are on."""
+        """The channel axis."""
         return self.order.index(self.axis)
 
     def channels(self, known: Array | None) -> Reals | None:
-        """A constant as one number for each channel, or for all; None where it is none."""
+        """A constant as per-channel or per-tensor numbers; None where it is neither."""
         if known is None or known.dtype.kind not in "fiu" or known.ndim > self.rank:
             return None
         shape = (1,) * (self.rank - known.ndim) + known.shape
@@ -166,7 +164,7 @@ class _Behind:
 
 
 def _other(scope: GraphScope, call: FileNode, name: str) -> tuple[Array | None, bool]:
-    """The constant beside a value, and whether the value comes first."""
+    """The constant operand beside a value, and whether the value is the first operand."""
     first = call.inputs[0] == name
     return scope.constant(call.inputs[1 if first else 0]), first
 
@@ -265,7 +263,7 @@ STEPS: Mapping[str, Callable[[_Behind, GraphScope, FileNode], bool]] = {
     "Dropout": _same,
     "Transpose": _transpose,
 }
-"""What may be between a layer and its quantizer; whether such a node could be taken in."""
+"""Operators that may be between a layer and its quantizer; each returns whether the node could be fused."""
 
 
 # Requantization
@@ -273,7 +271,7 @@ STEPS: Mapping[str, Callable[[_Behind, GraphScope, FileNode], bool]] = {
 
 @dataclass(frozen=True, eq=False)
 class _Affine:
-    """scale * sum + offset of each channel, rounded to even, are codes; those beyond are the last ones."""
+    """scale * sum + offset per channel, rounded to even and saturated, gives codes."""
 
     scale: Reals
     offset: Reals
@@ -281,7 +279,7 @@ class _Affine:
 
 
 def _requantized(behind: _Behind, sums: tuple[int, int]) -> _Affine:
-    """What the quantizer behind a layer makes of its sums, which are in a range."""
+    """Requantization of a layer's sums, which are in a range, by the quantizer after it."""
     call = behind.end()
     scope = behind.node.scope
     channels = np.broadcast(behind.factor, behind.offset).size
@@ -304,7 +302,7 @@ def _requantized(behind: _Behind, sums: tuple[int, int]) -> _Affine:
 
 
 def _bounds(behind: _Behind, step: float, zero: float, grid: Grid) -> tuple[int, int]:
-    """The codes of what results are limited to, which must be the same in all channels."""
+    """The codes of the clipping bounds, which must be equal in all channels."""
     ends = []
     for limit in (behind.low, behind.high):
         value = np.unique(limit)
@@ -316,7 +314,7 @@ def _bounds(behind: _Behind, step: float, zero: float, grid: Grid) -> tuple[int,
 
 
 def _lattice(scale: Reals, offset: Reals) -> float:
-    """What all results are multiples of, where that is a power of two that floating point holds; else 0."""
+    """A power of two that all results are multiples of and that float32 represents; else 0."""
     for bits in range(FRACTION_BITS):
         if all(np.array_equal(np.ldexp(x, bits), np.rint(np.ldexp(x, bits))) for x in (scale, offset)):
             return 2.0**-bits
@@ -324,8 +322,8 @@ def _lattice(scale: Reals, offset: Reals) -> float:
 
 
 def _rounding_offset(mode: str, scale: Reals, offset: Reals, positive: bool) -> Reals:
-    """The offset with which rounding to even gives what another mode would: results are multiples of a power of two, or
-    never at a half."""
+    """The offset with which rounding to even equals another mode: results are multiples of a power of two, or never
+    halfway."""
     if mode in ("ROUND", "HALF_EVEN"):
         return offset
     if positive:
@@ -339,7 +337,8 @@ def _rounding_offset(mode: str, scale: Reals, offset: Reals, positive: bool) -> 
 
 
 def _signs(behind: _Behind, factor: Reals, offset: Reals, as_held: StoredCodes) -> _Affine:
-    """1 where factor * sum + offset is not negative, else -1: twice the distance from the first such sum, and 1."""
+    """1 where factor * sum + offset is not negative, else -1: computed as twice the distance from the first such sum,
+    plus 1."""
     if not np.all((behind.low < 0) & (behind.high >= 0)):
         raise _FloatError("its results are limited before their signs are taken")
     constant = factor == 0
@@ -351,7 +350,7 @@ def _signs(behind: _Behind, factor: Reals, offset: Reals, as_held: StoredCodes) 
 
 
 def _truncated(behind: _Behind, call: FileNode, factor: Reals, offset: Reals, sums: tuple[int, int]) -> _Affine:
-    """Sums are codes that lose bits."""
+    """Requantization of sums by a Trunc."""
     cut = parsers.cut_of(behind.node.scope, call)
     if cut is None or any(x.size != 1 for x in (cut.scale, cut.zero, cut.parts)):
         raise _FloatError(f"{call.code} '{call.label}' has several scales")
@@ -385,20 +384,20 @@ class _Layer:
     weights: Array
     scale: Reals
     axis: int
-    """Of the weights: output channels."""
+    """Axis of output channels in the weights."""
     bias: Reals
     make: Callable[[Value, Array, Array | None, Codes], Value]
     channels_at: int
     rank: int
 
     def lined(self, weights: Array, by: Reals) -> Array:
-        """Weights times a number for each channel."""
+        """Weights times a per-channel number."""
         shape = [-1 if a == self.axis % weights.ndim else 1 for a in range(weights.ndim)]
         return weights * by.reshape(shape)
 
 
-def _integer(node: Node, layer: _Layer, x: Value) -> Found:
-    """The layer on codes, and what is behind it, as one operator."""
+def _integer(node: Node, layer: _Layer, x: Value) -> Fused:
+    """The layer on codes fused with the operators after it."""
     quant = _quant(node, x)
     step, zero = float(quant.scale[0]), int(quant.zero_point[0])
     behind = _Behind(node, step * layer.scale, layer.bias, layer.channels_at, layer.rank)
@@ -435,14 +434,14 @@ def _integer(node: Node, layer: _Layer, x: Value) -> Found:
 
 
 def _usable(scale: float) -> bool:
-    """Whether fixed point has a multiplier for a scale."""
+    """Whether a scale has a fixed-point multiplier."""
     mult, shift = quantize_multiplier(scale)
     return mult > 0 and shift <= MOST_SHIFT
 
 
 def _constants(start: Reals, scale: Reals, offset: Reals, far: Array, out: StoredCodes) -> NDArray[np.bool_]:
-    """Channels whose offset is so large beside their sums that fixed point does not hold it: results must be the same
-    for all sums."""
+    """Channels whose offset is too large for fixed point relative to their sums: their results must be the same for all
+    sums."""
     large = ~(np.abs(start) + far < INT32_MAX >> 1)
     ends = [np.clip(np.rint(offset + sign * far * scale), out.low, out.high) for sign in (-1, 1)]
     if np.any(large & (ends[0] != ends[1])):
@@ -451,15 +450,15 @@ def _constants(start: Reals, scale: Reals, offset: Reals, far: Array, out: Store
 
 
 def _clipped(node: Node, made: Value, out: StoredCodes) -> Value:
-    """int8 codes within their range."""
+    """int8 codes clipped to their range."""
     if out.dtype != DType.INT8 or not out.clipped:
         return made
     values = np.clip(quantized.CODES, out.low + out.origin, out.high + out.origin).astype(np.int8)
     return elementwise.unary(node.b, LookupTable, made, quant=out.quant, values=values)
 
 
-def _ended(node: Node, behind: _Behind, made: Value) -> Found:
-    """The result of the quantizer, and the names before it, which nobody else reads."""
+def _ended(node: Node, behind: _Behind, made: Value) -> Fused:
+    """The result of the quantizer, and the intermediate names, which nothing else reads."""
     end = node.scope.only_consumer(behind.names[-1])
     assert end is not None
     if behind.order != tuple(range(behind.rank)):
@@ -467,8 +466,8 @@ def _ended(node: Node, behind: _Behind, made: Value) -> Found:
     return {**dict.fromkeys(behind.names), end.outputs[0]: quantized.dequantize(node.b, made)}
 
 
-def _hybrid(node: Node, layer: _Layer) -> Found | None:
-    """Weights of 8 bits for numbers in float32."""
+def _hybrid(node: Node, layer: _Layer) -> Fused | None:
+    """A layer with 8-bit weights and float32 activations."""
     if layer.weights.min(initial=0) < -127 or layer.weights.max(initial=0) > 127:
         return None
     bias = None if not np.any(layer.bias) else np.broadcast_to(layer.bias, layer.scale.shape).astype(np.float32)
@@ -476,7 +475,7 @@ def _hybrid(node: Node, layer: _Layer) -> Found | None:
     return {node.call.outputs[0]: layer.make(node.input(), layer.weights.astype(np.int8), bias, codes)}
 
 
-def _built(node: Node, layer: _Layer | None) -> Found | None:
+def _built(node: Node, layer: _Layer | None) -> Fused | None:
     if layer is None:
         return None
     x = _codes(node)
@@ -490,7 +489,7 @@ def _built(node: Node, layer: _Layer | None) -> Found | None:
 
 
 def _is_last(node: Node) -> bool:
-    """Whether no quantizer is behind a node."""
+    """Whether no quantizer follows a node."""
     seen: set[str] = set()
     waiting = list(node.call.outputs)
     while waiting:
@@ -511,7 +510,7 @@ def _bias_of(node: Node, position: int, channels: int) -> Reals | None:
     return known.reshape(-1).astype(np.float64) if known is not None and known.size in (1, channels) else None
 
 
-def _conv(node: Node) -> Found | None:
+def _conv(node: Node) -> Fused | None:
     x, coded = node.optional(0), _weights(node.scope, node.call.inputs[1])
     if x is None or coded is None or x.rank > 4:
         return None
@@ -531,8 +530,8 @@ def _conv(node: Node) -> Found | None:
     return _built(node, layer) if usual or _codes(node) is not None else None
 
 
-def _linear(node: Node, weights: Array, scales: Array, bias: Reals | None) -> Found | None:
-    """With [depth, channels] weights."""
+def _linear(node: Node, weights: Array, scales: Array, bias: Reals | None) -> Fused | None:
+    """A matrix product with [depth, channels] weights."""
     x, scale = node.input(), _by_channel(scales, 1)
     if scale is None or bias is None or weights.ndim != 2 or x.rank < 2:
         return None
@@ -543,7 +542,7 @@ def _linear(node: Node, weights: Array, scales: Array, bias: Reals | None) -> Fo
     return _built(node, _Layer(weights, scale, 1, bias, make, x.rank - 1, x.rank))
 
 
-def _gemm(node: Node) -> Found | None:
+def _gemm(node: Node) -> Fused | None:
     coded = _weights(node.scope, node.call.inputs[1])
     if coded is None or node.flag("transA", False) or node.real("alpha", 1.0) != 1 or node.real("beta", 1.0) != 1:
         return None
@@ -551,7 +550,7 @@ def _gemm(node: Node) -> Found | None:
     return _linear(node, weights, scales, _bias_of(node, 2, weights.shape[1]))
 
 
-def _matmul(node: Node) -> Found | None:
+def _matmul(node: Node) -> Fused | None:
     coded = _weights(node.scope, node.call.inputs[1])
     return None if coded is None else _linear(node, *coded, np.zeros(1))
 
@@ -559,8 +558,8 @@ def _matmul(node: Node) -> Found | None:
 # Pooling
 
 
-def _pool(node: Node) -> Found | None:
-    """Averages as sums of codes: a layer with weights of one."""
+def _pool(node: Node) -> Fused | None:
+    """Average pooling as sums of codes: a layer with weights of one."""
     x = _codes(node)
     if x is None or _is_last(node) or not 3 <= x.rank <= 4:
         return None
@@ -588,8 +587,8 @@ def _pool(node: Node) -> Found | None:
 # Elements
 
 
-def _sum(node: Node) -> Found | None:
-    """Sums of codes of 8 bits."""
+def _sum(node: Node) -> Fused | None:
+    """Sums of 8-bit codes."""
     x, y = _codes(node, 0), _codes(node, 1)
     if x is None or y is None or {x.dtype, y.dtype} != {DType.INT8} or _is_last(node):
         return None
@@ -612,8 +611,8 @@ def _sum(node: Node) -> Found | None:
     return _ended(node, behind, _clipped(node, quantized.add(node.b, x, y, out.quant), out))
 
 
-def _concat(node: Node) -> Found | None:
-    """Codes of one scale side by side."""
+def _concat(node: Node) -> Fused | None:
+    """Concatenation of codes of one scale."""
     codes = [_codes(node, position) for position in range(len(node.inputs))]
     values = [x for x in codes if x is not None]
     if len(values) != len(node.inputs) or len({x.dtype for x in values}) != 1:
@@ -625,7 +624,7 @@ def _concat(node: Node) -> Found | None:
     return {node.call.outputs[0]: quantized.dequantize(node.b, made)}
 
 
-MAKERS: Mapping[str, Callable[[Node], Found | None]] = {
+MAKERS: Mapping[str, Callable[[Node], Fused | None]] = {
     "Conv": _conv,
     "Gemm": _gemm,
     "MatMul": _matmul,

@@ -95,7 +95,7 @@ PLAIN: tuple[type[Op], ...] = (
     activations.ConcatRescale,
     activations.Tanh,
 )
-"""Operators without options, which TFLite calls as Mote does and which take what they take there."""
+"""Operators without options that have the same name and operands in TFLite."""
 
 WRITERS: Mapping[type[Op], Write] = {
     **dict.fromkeys(PLAIN, elementwise.plain),
@@ -189,4 +189,4 @@ WRITERS: Mapping[type[Op], Write] = {
     strided.Tile: moves.tile,
     binary_integer.Whole: written_out.whole,
 }
-"""Every other operator that Mote has is none of TFLite's."""
+"""Emitters by operator class; all other operators have no equivalent in TFLite."""

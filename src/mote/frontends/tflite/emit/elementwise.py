@@ -1,4 +1,4 @@
-"""Operators that take their operands as they are: what has no options, a fused activation, or a number or two."""
+"""Operators without constant operands: those without options, with a fused activation, or with one or two numbers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from mote.ops.reductions.softmax import Softmax
 
 
 def plain(e: Emitter, op: Op) -> None:
-    """An operator without options, which the graph calls as TFLite does."""
+    """An operator without options that has the same name in TFLite."""
     e.op(op.kind, e.all(op.inputs), e.all(op.outputs))
 
 
 def table(e: Emitter, op: LookupTable) -> None:
-    """A function of 8 bits: elements of a table that the numbers name, from the least on."""
+    """A lookup table of 8-bit codes as a GATHER."""
     x, y = op.input(e.graph), op.output(e.graph)
     numbers, places = (e.writer.tensor(f"{y.name} ({what})", x.shape, DType.INT32) for what in ("numbers", "places"))
     e.op("CAST", [e.at(x.id)], [numbers], in_data_type=x.dtype.value, out_data_type="int32")
@@ -41,7 +41,7 @@ def arithmetic(e: Emitter, op: Arithmetic) -> None:
 
 
 def addition(e: Emitter, op: Add) -> None:
-    """Scales of int16 that are powers of two may be a case of their own, or not."""
+    """An addition, whose option for int16 selects power-of-two scales."""
     powers = op.shifts is not None or op.input(e.graph).dtype != DType.INT16
     e.activated(op, op.activation, op.kind, e.all(op.inputs), pot_scale_int16=powers)
 
@@ -77,7 +77,7 @@ def select(e: Emitter, op: Select) -> None:
 
 
 def fully_connected(e: Emitter, op: FullyConnected | Projection) -> None:
-    """LiteRT goes by an option to tell biases of int16 layers apart."""
+    """FULLY_CONNECTED, whose option tells the bias type of int16 layers."""
     x, w, b = op.input(e.graph), op.input(e.graph, 1), op.tensor(e.graph, 2)
     usual = DType.INT32 if w.dtype == DType.INT16 else DType.INT64
     stated = {"quantized_bias_type": b.dtype.value} if x.dtype == DType.INT16 and b and b.dtype != usual else {}
@@ -95,7 +95,7 @@ def blockwise_lookup(e: Emitter, op: BlockwiseLookup) -> None:
 
 
 def _blockwise(e: Emitter, codes: int, scales: int) -> int:
-    """A block-wise quantized constant, as the file had it."""
+    """A block-wise quantized constant, as in the file that was read."""
     t, held = e.graph.tensors[codes], e.graph.tensors[scales]
     assert t.data is not None and held.data is not None
     factors = held.data.astype(np.float16) if held.stored == DType.FLOAT16 else held.data

@@ -19,28 +19,28 @@ from mote.ops.elementwise.quantize import dequantized
 
 
 class UnsaidError(Exception):
-    """Raised for an operator that cannot be said in TFLite; collected, so that one message lists all such layers."""
+    """An operator without an equivalent in TFLite; collected, so that one message lists all such layers."""
 
 
 @dataclass
 class Emitter:
-    """One subgraph as far as it is written."""
+    """One subgraph under construction."""
 
     writer: Writer
     graph: Graph
     write_body: Callable[[Graph], int]
-    """Writes the body of an operator, and gives its number in the file."""
+    """Writes the body of an operator, and returns its subgraph index."""
     same: dict[int, int] = field(default_factory=dict)
-    """Tensors of the graph that are one with another in the file."""
+    """Tensors of the graph that are the same tensor in the file."""
     indices: dict[int, int] = field(default_factory=dict)
-    """Tensors of the file by the ids of those of the graph."""
+    """Tensor indices in the file by tensor ids of the graph."""
     done: set[int] = field(default_factory=set)
-    """Operators, by their identity, that were written together with one before them."""
+    """Operators, by identity, that were written together with an earlier one."""
     integers: dict[tuple[Shape, bytes], int] = field(default_factory=dict)
-    """Constants that operators take as shapes, axes and sizes."""
+    """Shared constants for shapes, axes and sizes."""
 
     def at(self, tensor: int) -> int:
-        """A tensor of the graph in the file."""
+        """The index of a tensor of the graph in the file."""
         if tensor == ABSENT:
             return NO_TENSOR
         tensor = self.same.get(tensor, tensor)
@@ -52,7 +52,8 @@ class Emitter:
         return [self.at(t) for t in tensors]
 
     def write(self, t: Tensor, shape: Shape | None = None, name: str = "") -> int:
-        """A tensor like one of the graph, with another shape or name where they are given; then it holds nothing."""
+        """Write a tensor like one of the graph, with another shape or name where they are given, and then without
+        data."""
         stored = _unsigned(t)
         how = _scales(stored)
         if t.data is not None and shape is None:
@@ -61,7 +62,7 @@ class Emitter:
         return self.writer.tensor(name or t.name, t.shape if shape is None else shape, stored.dtype, **how)
 
     def _constant(self, t: Tensor, data: Array, how: dict[str, Any]) -> int:
-        """A constant in the type in which the file is to hold it."""
+        """A constant in its storage type."""
         return self.writer.const(t.name, data, **how, dtype="" if t.stored is None else t.stored.value)
 
     def _half(self, t: Tensor) -> int:
@@ -73,15 +74,15 @@ class Emitter:
         return wide
 
     def between(self, t: Tensor, what: str, shape: Shape | None = None) -> int:
-        """A tensor that the graph does not have, of the type and the scale of one of it."""
+        """An intermediate tensor that the graph lacks, with the type and quantization of one of its tensors."""
         return self.write(t, t.shape if shape is None else shape, f"{t.name} ({what})")
 
     def floats(self, t: Tensor, what: str, shape: Shape) -> int:
-        """A float tensor that the graph does not have, named after one of it."""
+        """A float tensor that the graph lacks, named after one of its tensors."""
         return self.writer.tensor(f"{t.name} ({what})", shape, DType.FLOAT32)
 
     def ints(self, values: ArrayLike, dtype: DType = DType.INT32) -> int:
-        """A constant of integers, which operators may share."""
+        """A shared constant of integers."""
         array = np.asarray(values, dtype.numpy)
         key = array.shape, bytes(dtype, "ascii") + array.tobytes()
         if key not in self.integers:
@@ -89,7 +90,7 @@ class Emitter:
         return self.integers[key]
 
     def constant(self, t: Tensor, data: Array, what: str) -> int:
-        """A constant with the type and the scale of a tensor of the graph."""
+        """A constant with the type and quantization of a tensor of the graph."""
         return self.writer.const(f"{t.name} ({what})", data.astype(t.dtype.numpy), **_scales(t))
 
     def real(self, tensor: int) -> int:
@@ -107,7 +108,7 @@ class Emitter:
         self.writer.op(kind, inputs, outputs, **options)
 
     def activated(self, op: Op, activation: Activation, kind: str, inputs: Sequence[int], **options: Any) -> None:
-        """An operator with a fused activation; one that TFLite cannot fuse becomes an operator behind it."""
+        """An operator with a fused activation; one that TFLite cannot fuse becomes an operator after it."""
         y = self.graph.tensors[op.outputs[0]]
         if activation in ACTIVATIONS:
             self.op(kind, inputs, [self.at(y.id)], **options, fused_activation_function=activation.value)
@@ -118,7 +119,7 @@ class Emitter:
 
 
 def _scales(t: Tensor) -> dict[str, Any]:
-    """How a tensor is quantized. Biases have the scales of weights, but only one axis."""
+    """The quantization parameters of a tensor. Biases have the scales of weights, on their only axis."""
     if t.quant is None:
         return {}
     axis = t.quant.axis if t.quant.per_channel and t.quant.axis < len(t.shape) else 0
@@ -126,7 +127,8 @@ def _scales(t: Tensor) -> dict[str, Any]:
 
 
 def _unsigned(t: Tensor) -> Tensor:
-    """A tensor of a uint8 file as that file has it: Mote's values and zero points are 128 less, weights have none."""
+    """A tensor of a uint8 file in its original type: Mote's values and zero points are 128 less, and weights have
+    none."""
     if t.quant is None or not t.quant.unsigned:
         return t
     shift = 128

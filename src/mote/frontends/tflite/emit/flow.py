@@ -1,4 +1,4 @@
-"""IF and WHILE: the bodies are subgraphs of the file."""
+"""IF and WHILE, whose bodies are subgraphs of the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def branch(e: Emitter, op: If) -> None:
 
 
 def loop(e: Emitter, op: While) -> None:
-    """What nothing changes goes round as well: TFLite's loops give back all that they take."""
+    """WHILE; loop-invariant values are outputs as well, since TFLite's loops return all their inputs."""
     if op.condition is None:
         raise UnsaidError("it has no condition")
     given, made = op.given, op.made

@@ -1,4 +1,4 @@
-"""Operators that take shapes, axes and places as constants: what the graph has as attributes."""
+"""Operators with shapes, axes and indices as constant inputs, which the graph has as attributes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mote.ops.signal.rfft2d import Rfft2d
 
 
 def _with(e: Emitter, op: Op, kind: str, *constants: int, **options: object) -> None:
-    """An operator whose first input the constants follow."""
+    """An operator with constants after its first input."""
     e.op(kind, [e.at(op.inputs[0]), *constants], e.all(op.outputs), **options)
 
 
@@ -49,7 +49,7 @@ def pack(e: Emitter, op: Pack) -> None:
 
 
 def pad(e: Emitter, op: Pad) -> None:
-    """PAD has zeros around, PADV2 anything else."""
+    """PAD for zeros, PADV2 for any other value."""
     y = op.output(e.graph)
     if op.value == (0.0 if y.dtype == DType.FLOAT32 else y.zero_point):
         _with(e, op, "PAD", e.ints(op.paddings))
@@ -59,7 +59,8 @@ def pad(e: Emitter, op: Pad) -> None:
 
 
 def slice_(e: Emitter, op: Slice) -> None:
-    """An axis that the shape does not have is one that an index picks; what else is different is a reshape."""
+    """SLICE, or STRIDED_SLICE for strides and axes that an index removes; any other difference in shape is a
+    RESHAPE."""
     x, y = op.input(e.graph), op.output(e.graph)
     gone = _gone(op.size, op.shape)
     if gone is None:
@@ -86,7 +87,7 @@ def _slice(e: Emitter, op: Slice, given: Shape, made: int, gone: set[int]) -> No
 
 
 def _gone(size: Sequence[int], shape: Shape) -> set[int] | None:
-    """The axes of one element that a shape does not have; None where it differs in more than these."""
+    """The axes of size 1 that a shape lacks; None where it differs otherwise."""
     gone: set[int] = set()
     kept = 0
     for axis, n in enumerate(size):
@@ -101,8 +102,8 @@ def _gone(size: Sequence[int], shape: Shape) -> set[int] | None:
 
 
 def dynamic_slice(e: Emitter, op: DynamicSlice) -> None:
-    """SLICE moves a box that reaches outside, as the graph does where nothing wraps; STRIDED_SLICE takes the end as so
-    much behind the begin."""
+    """SLICE, which clamps the begin as the graph does; STRIDED_SLICE with the end relative to the begin where it
+    wraps."""
     x, begin = e.all(op.inputs)
     axes = range(len(op.size))
     if not op.wraps and op.given == tuple(axes) and op.shape == op.size and set(op.strides) == {1}:
@@ -121,7 +122,7 @@ def dynamic_slice(e: Emitter, op: DynamicSlice) -> None:
 
 
 def mirror_pad(e: Emitter, op: MirrorPad) -> None:
-    """The paddings and the mode that give these places; a GATHER for each axis where none do."""
+    """MIRROR_PAD with the paddings and mode that are equal to these indices; else a GATHER for each axis."""
     x = op.input(e.graph).shape
     paddings = [(0, 0) if p is None else _edges(n, p) for n, p in zip(x, op.places, strict=True)]
     for mode, skipped in MIRRORED.items():
@@ -133,14 +134,14 @@ def mirror_pad(e: Emitter, op: MirrorPad) -> None:
 
 
 def _edges(n: int, places: Places) -> tuple[int, int]:
-    """How many places stand before and behind those of an axis of n elements."""
+    """The number of indices before and after those of an axis of n elements."""
     whole = tuple(range(n))
     before = next((i for i in range(len(places) - n + 1) if places[i : i + n] == whole), 0)
     return before, max(len(places) - n - before, 0)
 
 
 def pick(e: Emitter, op: Pick) -> None:
-    """A GATHER for each axis with places, and a reshape where the result is seen under another shape."""
+    """A GATHER for each axis with indices, and a RESHAPE where the shape differs."""
     y = op.output(e.graph)
     now, shape = e.at(op.inputs[0]), list(op.input(e.graph).shape)
     axes = [(axis, places) for axis, places in enumerate(op.places) if places is not None]
@@ -158,7 +159,7 @@ def pick(e: Emitter, op: Pick) -> None:
 
 
 def _own(picked: Sequence[int], axis: int, shape: Shape) -> Shape | None:
-    """The shape of indices that makes this one of what is picked along an axis."""
+    """The shape of indices that gives this result shape along an axis."""
     before, behind = tuple(picked[:axis]), tuple(picked[axis + 1 :])
     own = shape[len(before) : len(shape) - len(behind)]
     fits = len(shape) >= len(before) + len(behind) and (*before, *own, *behind) == shape
@@ -182,7 +183,7 @@ def segment_sum(e: Emitter, op: SegmentSum) -> None:
 
 
 def top_k(e: Emitter, op: TopK) -> None:
-    """The largest elements and their places are two operators of the graph, and one of TFLite."""
+    """TOPK_V2 for two operators of the graph: values and indices."""
     others = [x for x in e.graph.ops if isinstance(x, TopK) and x.inputs == op.inputs and x.k == op.k]
     other = next((x for x in others if x.indices != op.indices), None)
     y = op.output(e.graph)
@@ -242,14 +243,14 @@ def rfft2d(e: Emitter, op: Rfft2d) -> None:
 
 
 def constant(e: Emitter, op: ConstantOutput) -> None:
-    """A value that is known is a constant of the file, not an operator."""
+    """A constant value is a constant of the file, not an operator."""
     y = op.output(e.graph)
     (value,) = op.evaluate(e.graph, [])
     e.indices[y.id] = e.constant(y, value, "constant")
 
 
 def suppression(e: Emitter, op: Suppression) -> None:
-    """One operator of TFLite gives what the graph takes as parts of one result."""
+    """A single operator of TFLite for several results of the graph."""
     parts = {x.begin: x for x in e.graph.consumers.get(op.outputs[0], []) if isinstance(x, Part)}
     soft = len(op.inputs) > 5
     wanted = [(0, DType.INT32, (op.most,)), (2 * op.most, DType.INT32, ())]

@@ -1,5 +1,5 @@
-"""Operators that keep states in variable tensors: LSTM, RNN and SVDF. One that goes backward reads a sequence that is
-reversed, and what it makes is reversed again."""
+"""Operators with states in variable tensors: LSTM, RNN and SVDF. A backward one reads a reversed sequence, and its
+results are reversed again."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def lstm(e: Emitter, op: Lstm) -> None:
 
 
 def stateless_lstm(e: Emitter, op: StatelessLstm) -> None:
-    """What the states begin with is copied into variable tensors, since LiteRT's LSTM takes nothing else. (RESHAPE
-    would not copy: it shares memory.)"""
+    """An LSTM with initial states: they are copied into variable tensors, which LiteRT's LSTM requires. (RESHAPE would
+    not copy: it shares memory.)"""
     inputs = e.all(op.inputs)
     for position in STATES:
         t = op.input(e.graph, position)
@@ -50,7 +50,7 @@ def _write_lstm(e: Emitter, op: LstmLayer, inputs: Sequence[int]) -> None:
 
 
 def _hollow(e: Emitter, op: Op, number: int, scale: float, zero_point: int) -> int:
-    """A tensor that only says how the operator quantizes something inside."""
+    """A tensor without data that only holds quantization parameters of an intermediate."""
     name = f"{op.name} (intermediate {number})"
     return e.writer.tensor(name, (0,), DType.INT8 if number == 4 else DType.INT16, scale or None, zero_point)
 
@@ -95,7 +95,7 @@ def _directed(
 
 
 def _check_states(e: Emitter, op: Op, positions: Sequence[int]) -> None:
-    """Variable tensors begin as zeros, and go on from one inference to the next."""
+    """Variable tensors begin as zeros, and keep their values between inferences."""
     states = {s.before: s for s in e.graph.states}
     for position in positions:
         state = states.get(op.inputs[position])

@@ -1,4 +1,4 @@
-"""Recurrent layers that begin anew with every inference, step by step: TFLite's own go on from one to the next."""
+"""Stateless recurrent layers, unrolled: those of TFLite keep their states between inferences."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from mote.ops.recurrent.sequences import (
 )
 
 MOST_STEPS = 128
-"""Of a sequence: each is some operators of the file."""
+"""Limit of sequence steps: each is several operators of the file."""
 GATES = {GateActivation.LOGISTIC: "LOGISTIC", GateActivation.TANH: "TANH", GateActivation.RELU: "RELU"}
-"""What TFLite has for the functions of gates."""
+"""TFLite operators for the activations of gates."""
 
 
 class _Unrolled:
-    """A layer as its steps are written, of which one is a matrix [batch, units]."""
+    """An unrolled layer, whose steps are matrices [batch, units]."""
 
     def __init__(self, e: Emitter, op: Recurrent) -> None:
         self.e, self.op, self.s = e, op, Steps(e, op)
@@ -59,12 +59,12 @@ class _Unrolled:
         return data
 
     def states(self) -> list[int]:
-        """What a sequence begins with."""
+        """The initial states."""
         given = [self.op.inputs[p] if p < len(self.op.inputs) else ABSENT for p in self.op.states]
         return [self.s.constant(np.zeros(self.shape)) if t == ABSENT else self.e.at(t) for t in given]
 
     def parts(self) -> list[int]:
-        """What the weights of the input make, of all steps at once, and then of each."""
+        """The input contributions to the gates: computed for all steps at once, then split."""
         op = self.op
         width = op.blocks * self.units
         x = op.input(self.e.graph)
@@ -75,7 +75,7 @@ class _Unrolled:
         return self.s.makes("UNPACK", [all_], shapes, num=self.time, axis=axis)
 
     def product(self, h: int, lines: slice, bias: Array | None = None) -> int:
-        """The last output times some lines of its weights."""
+        """The previous output times some rows of the recurrent weights."""
         weights = self.data(RECURRENT)[lines]
         given = [h, self.s.constant(weights), *([] if bias is None else [self.s.constant(bias)])]
         return self.s.make("FULLY_CONNECTED", [*given, *[-1] * (3 - len(given))], (self.batch, len(weights)))
@@ -94,11 +94,11 @@ class _Unrolled:
         return self.s.make("ADD", [a, b], (self.batch, blocks * self.units))
 
     def rest(self, value: int) -> int:
-        """One less a gate."""
+        """1 - gate."""
         return self.s.make("SUB", [self.s.number(1), value], self.shape)
 
     def finish(self, outputs: Sequence[int], states: Sequence[int]) -> None:
-        """The values that are wanted: steps in their order, and states after the last one."""
+        """Write the wanted results: the steps in order, and the final states."""
         op, e = self.op, self.e
         axis = 0 if op.time_major else 1
         values = {RecurrentOutput.HIDDEN: states[0], **({RecurrentOutput.CELL: states[1]} if len(states) > 1 else {})}
@@ -158,4 +158,4 @@ def _gru(u: _Unrolled, op: Gru, part: int, states: Sequence[int]) -> list[int]:
 
 Step = Callable[[_Unrolled, Any, int, Sequence[int]], list[int]]
 STEPS: Mapping[type[Recurrent], Step] = {RnnSequence: _rnn, LstmSequence: _lstm, Gru: _gru}
-"""What makes the states after one more step."""
+"""Functions that compute the states after one step."""

@@ -1,4 +1,4 @@
-"""Several operators of TFLite in the place of one."""
+"""Several TFLite operators in place of one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mote.graph.tensor import Array, Shape
 
 
 class Steps:
-    """One float32 value after another, each made of the one before."""
+    """A sequence of float32 operators, each reading the result of an earlier one."""
 
     def __init__(self, e: Emitter, op: Op) -> None:
         self.e, self.y = e, op.output(e.graph)
         self.count = 0
 
     def make(self, kind: str, inputs: Sequence[int], shape: Shape, **options: object) -> int:
-        """What an operator makes of values of the file."""
+        """The result of an operator on values of the file."""
         self.count += 1
         made = self.e.floats(self.y, f"step {self.count}", shape)
         self.e.op(kind, inputs, [made], **options)
@@ -33,7 +33,7 @@ class Steps:
         return self.e.writer.const(f"{self.y.name} (constant {self.count})", np.asarray(data, np.float32))
 
     def last(self, kind: str, inputs: Sequence[int], **options: object) -> None:
-        """The operator that makes the result itself."""
+        """The operator that computes the final result."""
         self.e.op(kind, inputs, [self.e.at(self.y.id)], **options)
 
     def makes(self, kind: str, inputs: Sequence[int], shapes: Sequence[Shape], **options: object) -> list[int]:

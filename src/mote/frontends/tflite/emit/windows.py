@@ -1,5 +1,5 @@
-"""Convolutions, pools and resizing. TFLite knows two ways of padding a window: SAME and VALID; every other one is an
-operator of its own before the window, where that gives the same result."""
+"""Convolutions, pooling and resizing. TFLite has SAME and VALID padding; any other one is a PAD before the window,
+where that is equivalent."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from mote.ops.windows.resize import Resize
 from mote.ops.windows.transpose_conv import TransposeConv
 
 NAMES = {2: "hw", 3: "dhw"}
-"""The letters that options have for the axes of a window."""
+"""The letters of the spatial axes in option names."""
 MOST_SEARCHED = 512
-"""Windows that are tried to find one whose padding is SAME."""
+"""Limit of window sizes that are tried to find one with SAME padding."""
 
 
 def conv(e: Emitter, op: Conv2D | GroupedConv2D) -> None:
@@ -56,7 +56,7 @@ def _convolution(e: Emitter, op: Op, window: Conv2D | GroupedConv2D | DepthwiseC
 
 
 def _bias(e: Emitter, op: Op) -> list[int]:
-    """The bias. LiteRT wants one in every convolution, but in a depthwise one."""
+    """The bias, which LiteRT requires in every convolution but a depthwise one."""
     b, w = op.tensor(e.graph, 2), op.input(e.graph, 1)
     if b is not None:
         return [e.at(b.id)]
@@ -70,7 +70,7 @@ def _bias(e: Emitter, op: Op) -> list[int]:
 
 
 def _bias_type(e: Emitter, op: Op) -> dict[str, Any]:
-    """What tells LiteRT that the bias of a layer with int16 inputs is no int64 one."""
+    """The option that tells LiteRT that the bias of a layer with int16 inputs is not int64."""
     b = op.tensor(e.graph, 2)
     wide = op.input(e.graph).dtype == DType.INT16
     return {"quantized_bias_type": b.dtype.value} if wide and b is not None and b.dtype != DType.INT64 else {}
@@ -85,8 +85,8 @@ def _gaps(axes: Sequence[Axis]) -> dict[str, int]:
 
 
 def _padded(e: Emitter, op: Op, axes: Sequence[Axis], value: float) -> tuple[int, str]:
-    """The input of a window, and the way of padding: where TFLite has no such one, the input is padded before, with the
-    number that the operator takes for what lies outside."""
+    """The input of a window, and its padding: where TFLite has no equivalent, the input is padded first with the
+    operator's padding value."""
     x = op.input(e.graph)
     if all(axis.before == axis.after == 0 for axis in axes):
         return e.at(x.id), "VALID"
@@ -96,7 +96,7 @@ def _padded(e: Emitter, op: Op, axes: Sequence[Axis], value: float) -> tuple[int
 
 
 def _around(e: Emitter, x: Tensor, axes: Sequence[Axis], value: float) -> int:
-    """The input with so much around it."""
+    """The input with explicit padding."""
     edges = [(0, 0), *((axis.before, axis.after) for axis in axes), (0, 0)]
     shape = tuple(n + before + after for n, (before, after) in zip(x.shape, edges, strict=True))
     padded = e.between(x, "padded", shape)
@@ -112,8 +112,8 @@ def _bare(axis: Axis) -> Axis:
 
 
 def pool(e: Emitter, op: Pool) -> None:
-    """Explicit padding, where no window with padding SAME is equal: below every value for a maximum; a float average
-    over padding is rescaled to the count of elements inside."""
+    """Pooling; explicit padding where no window with SAME padding is equal: the lowest value for a maximum; a float
+    average over padding is rescaled to the count of elements inside."""
     x, y = op.input(e.graph), op.output(e.graph)
     axes = (op.vertical, op.horizontal)
     unpadded = all(axis.before == axis.after == 0 for axis in axes)
@@ -147,7 +147,7 @@ def _window(axes: Sequence[Axis]) -> dict[str, int]:
 
 
 def _whole(size: int, axis: Axis) -> Axis | None:
-    """An axis whose padding is SAME and which is this one without the taps that lie in the padding everywhere."""
+    """A window with SAME padding that equals this one but for taps that are always in the padding."""
     for kernel in range(axis.kernel, axis.kernel + MOST_SEARCHED):
         same_padded = same(size, replace(_bare(axis), kernel=kernel))
         if same_padded.inner(size) == axis:
@@ -156,7 +156,7 @@ def _whole(size: int, axis: Axis) -> Axis | None:
 
 
 def transpose_conv(e: Emitter, op: TransposeConv) -> None:
-    """TFLite's windows over the output have padding SAME or VALID; every other one is cut out of a larger output."""
+    """TFLite's transposed convolutions have SAME or VALID padding; any other one is cropped from a larger output."""
     x, w, *bias = op.inputs
     axes = (op.vertical, op.horizontal)
     y, given = op.output(e.graph), e.graph.tensors[x].shape
@@ -182,7 +182,7 @@ def transpose_conv(e: Emitter, op: TransposeConv) -> None:
 
 
 def _dilated(e: Emitter, w: int, axes: Sequence[Axis]) -> int:
-    """The weights with zeros in the gaps, which TFLite's transposed convolution does not know."""
+    """Dilated weights with explicit zeros, since TFLite's transposed convolution has no dilation."""
     t = e.graph.tensors[w]
     if all(axis.dilation == 1 for axis in axes):
         return e.at(w)

@@ -1,5 +1,5 @@
-"""Operators that TFLite does not have, written out of those that it has: distances and support vectors, functions,
-integers of other widths."""
+"""Operators that TFLite lacks, decomposed into those that it has: distances and support vectors, functions, integers of
+other widths."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def tangent(e: Emitter, op: DoublePrecision) -> None:
 
 
 def hyperbolic(e: Emitter, op: DoublePrecision) -> None:
-    """Half the sum, or the difference, of the exponentials of x and -x."""
+    """(exp(x) + exp(-x)) / 2, or the difference."""
     s, x = Steps(e, op), op.input(e.graph)
     up = s.make("EXP", [e.at(x.id)], x.shape)
     down = s.make("EXP", [s.make("NEG", [e.at(x.id)], x.shape)], x.shape)
@@ -59,7 +59,7 @@ def hyperbolic(e: Emitter, op: DoublePrecision) -> None:
 
 
 def inverse(e: Emitter, op: DoublePrecision) -> None:
-    """The angle with a tangent, a sine or a cosine: of a triangle whose longest side is 1 in the latter cases."""
+    """Inverse trigonometric functions by ATAN2."""
     s, x = Steps(e, op), op.input(e.graph)
     own = e.at(x.id)
     if op.kind == "ATAN":
@@ -72,7 +72,7 @@ def inverse(e: Emitter, op: DoublePrecision) -> None:
 
 
 def standardize(e: Emitter, op: Standardize) -> None:
-    """Less the mean, over the root of the mean square, times the scale, plus the bias."""
+    """Minus the mean, divided by the standard deviation or root mean square, times the scale, plus the bias."""
     s, x = Steps(e, op), op.input(e.graph)
     axis, one = e.ints([len(x.shape) - 1]), (*x.shape[:-1], 1)
     result = e.at(x.id)
@@ -96,7 +96,7 @@ def whole(e: Emitter, op: Whole) -> None:
 
 
 def distances(e: Emitter, op: Distances) -> None:
-    """Differences to all vectors at once, squared or without their signs, and added up."""
+    """Distances to all vectors at once: differences, squared or absolute, and summed."""
     s, root = Steps(e, op), op.metric == Metric.EUCLIDEAN
     apart = _apart(s, e, op, op.metric == Metric.MANHATTAN)
     vectors = op.input(e.graph, VECTORS).shape
@@ -115,7 +115,7 @@ def _rows(op: Op, e: Emitter) -> int:
 
 
 def _apart(s: Steps, e: Emitter, op: Op, plain: bool) -> int:
-    """[rows, count, depth]: squares of differences, or their sizes."""
+    """[rows, count, depth]: squared or absolute differences."""
     x, vectors = op.input(e.graph), op.input(e.graph, VECTORS)
     rows = (_rows(op, e), 1, x.shape[-1])
     given = s.make("RESHAPE", [e.at(x.id), e.ints(rows)], rows, new_shape=list(rows))
@@ -126,7 +126,7 @@ def _apart(s: Steps, e: Emitter, op: Op, plain: bool) -> int:
 
 
 def support_vectors(e: Emitter, op: SupportVectors) -> None:
-    """What each vector makes with the input, then a layer whose weights are the coefficients, most of them zero."""
+    """Kernel values of all support vectors, then a layer whose weights are the coefficients, most of them zero."""
     s, rows = Steps(e, op), _rows(op, e)
     count = op.input(e.graph, VECTORS).shape[0]
     numbers = _numbers(s, e, op, (rows, count))
@@ -137,7 +137,7 @@ def support_vectors(e: Emitter, op: SupportVectors) -> None:
 
 
 def _numbers(s: Steps, e: Emitter, op: SupportVectors, shape: Shape) -> int:
-    """[rows, count]: the kernel of the machine."""
+    """[rows, count]: the kernel values."""
     if op.function == KernelFunction.RADIAL:
         squares = s.make("SUM", [_apart(s, e, op, False), e.ints([2])], shape)
         return s.make("EXP", [s.make("MUL", [squares, s.number(-op.gamma)], shape)], shape)

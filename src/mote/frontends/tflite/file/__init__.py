@@ -1,1 +1,1 @@
-"""`.tflite` files as bytes: FlatBuffers, the schema, stored constants."""
+"""The encoding of `.tflite` files: FlatBuffers, the schema, stored constants."""

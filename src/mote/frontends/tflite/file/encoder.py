@@ -18,23 +18,23 @@ from mote.frontends.tflite.file.record import SCALARS
 from mote.frontends.tflite.file.schema import Fields
 
 OFFSET = 4
-"""Bytes of a reference."""
+"""Bytes of an offset."""
 
 
 @dataclass
 class Encoder:
-    """A file as far as it is written. The same calls give the same bytes."""
+    """A FlatBuffer under construction. The same calls give the same bytes."""
 
     _parts: list[bytes] = field(default_factory=list)
     """The last bytes of the file first."""
     _size: int = 0
     _alignment: int = 1
-    """The largest that anything in the file has."""
+    """The largest alignment in the file."""
     _layouts: dict[bytes, int] = field(default_factory=dict)
-    """Where the layouts of tables are: tables with the same one share it."""
+    """Positions of vtables, which tables of the same layout share."""
 
     def table(self, fields: Fields, values: dict[str, Any]) -> int:
-        """A table; the values are numbers, or the places of what has been written before."""
+        """A table; the values are scalars, or the positions of objects that were written before."""
         end = self._size
         slots: dict[int, int] = {}
         for name, value in values.items():
@@ -59,7 +59,7 @@ class Encoder:
         return at
 
     def references(self, places: Sequence[int]) -> int:
-        """A vector of references."""
+        """A vector of offsets."""
         self._align(OFFSET, OFFSET * len(places))
         for place in reversed(places):
             self._reference(place)
@@ -67,7 +67,7 @@ class Encoder:
         return self._size
 
     def array(self, values: NDArray[Any]) -> int:
-        """A vector of numbers."""
+        """A vector of scalars."""
         data = values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
         return self._vector(data, values.size, values.itemsize)
 
@@ -84,7 +84,7 @@ class Encoder:
         return self._vector(data + b"\0", len(data), 1)
 
     def finish(self, root: int, identifier: bytes) -> bytes:
-        """The whole file, which begins with its root."""
+        """The whole file, which begins with the offset of its root."""
         self._align(self._alignment, OFFSET + len(identifier))
         self._put(identifier)
         self._reference(root)
@@ -98,12 +98,12 @@ class Encoder:
         return self._size
 
     def _reference(self, place: int) -> None:
-        """How far behind itself something lies."""
+        """The relative offset of an object."""
         self._align(OFFSET)
         self._put(struct.pack("<I", self._size + OFFSET - place))
 
     def _align(self, alignment: int, behind: int = 0) -> None:
-        """Zeros, so that what is put next, of which so many bytes follow, is aligned."""
+        """Padding that aligns the next object, of which so many bytes follow."""
         self._alignment = max(self._alignment, alignment)
         self._put(bytes(-(self._size + behind) % alignment))
 

@@ -20,7 +20,7 @@ MOST_DEPTH = 32
 
 
 class FlexType(IntEnum):
-    """What a value is; kinds 16 to 24 are vectors of two, three and four numbers."""
+    """FlexBuffer types; 16 to 24 are vectors of two, three and four scalars."""
 
     NULL = 0
     INT = 1
@@ -89,7 +89,7 @@ class _Reader:
         return self._value(len(self.data) - 2 - width, width, packed, 0)
 
     def _value(self, at: int, width: int, packed: int, depth: int) -> Value:
-        """What lies at `at`, in `width` bytes, of the packed type."""
+        """The value at `at`, with `width` bytes per element, of the packed type."""
         self.left -= 1
         if self.left < 0 or depth > MOST_DEPTH:
             raise MalformedError("a FlexBuffer contains itself, or too many values")
@@ -141,7 +141,7 @@ class _Reader:
         return self.data[at:end].decode("utf-8", "replace")
 
     def _length(self, at: int, width: int, each: int) -> int:
-        """How many elements of `each` bytes follow, which all lie inside."""
+        """The number of elements of `each` bytes that follow, which must be inside of the buffer."""
         length = self._unsigned(at - width, width)
         self._bytes(at, length * each)
         return length
@@ -164,7 +164,7 @@ class _Reader:
         return [self._value(at + i * width, width, element << 2, depth + 1) for i in range(length)]
 
     def _map(self, at: int, width: int, depth: int) -> dict[str, Value]:
-        """A vector, before which lie where its keys are and how wide they are."""
+        """A map: a vector, preceded by the offset and the byte width of its keys."""
         keys_at, keys_width = self._target(at - 3 * width, width), self._unsigned(at - 2 * width, width)
         if keys_width not in _SIGNED:
             raise MalformedError(f"a FlexBuffer has keys of {keys_width} bytes")

@@ -1,4 +1,4 @@
-"""A table of a `.tflite` file seen through the schema: fields by name, and their defaults where the file has none."""
+"""A table of a `.tflite` file with named fields: those that the file omits have the schema's defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCALARS = {
     FieldKind.FLOAT32: "f",
     **dict.fromkeys(ENUMS, "b"),
 }
-"""How the scalars lie in a file, in the letters of `struct`."""
+"""Scalar types as `struct` format characters."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TableRecord:
         return bool(self._number(name))
 
     def choice(self, name: str) -> str:
-        """The name of an enumerated value, or `#` and its number where the schema has no such value."""
+        """The name of an enum value, or `#` and its number where the schema lacks it."""
         number = self.integer(name)
         names = {n: text for text, n in ENUMS[self.fields[name].kind].items()}
         return names.get(number, f"#{number}")

@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 VERSION = 3
 IDENTIFIER = b"TFL3"
-"""What bytes 4 to 7 of every file are."""
+"""The file identifier, bytes 4 to 7 of every file."""
 IDENTIFIER_AT = 4
 MAX_OLD_CODE = 127
 """The largest operator number that fits `deprecated_builtin_code`; larger ones are in `builtin_code` alone."""
@@ -66,11 +66,11 @@ WEIGHTS_FORMATS = {"DEFAULT": 0, "SHUFFLED4x16INT8": 1}
 MIRROR_MODES = {"REFLECT": 0, "SYMMETRIC": 1}
 DIMENSION_TYPES = {"DENSE": 0, "SPARSE_CSR": 1}
 INDEX_TYPES = {1: "int32", 2: "uint16", 3: "uint8"}
-"""The tables that hold the indices of a sparse dimension, by their number in the union of them: their elements."""
+"""The tables of a sparse dimension's indices, by their number in the union: their element types."""
 
 
 class FieldKind(Enum):
-    """What a field holds: a number, the number of a name, or a reference to something elsewhere in the file."""
+    """The kind of a field: a scalar, an enum, or an offset."""
 
     BOOL = auto()
     INT8 = auto()
@@ -102,12 +102,12 @@ ENUMS: Mapping[FieldKind, Mapping[str, int]] = {
     FieldKind.MIRROR_MODE: MIRROR_MODES,
     FieldKind.DIMENSION_TYPE: DIMENSION_TYPES,
 }
-"""The numbers of names; files hold them as one signed byte."""
+"""Enum values; files hold them as one signed byte."""
 
 
 @dataclass(frozen=True)
 class TableField:
-    """A field of a table: its position, what it holds, and the number that it has where a file leaves it out."""
+    """A field of a table: its position, its kind, and its default."""
 
     slot: int
     kind: FieldKind
@@ -166,14 +166,14 @@ QUANTIZATION: Fields = {
     "quantized_dimension": TableField(6, FieldKind.INT32),
 }
 BLOCKWISE = 2
-"""The number of `BLOCKWISE_QUANTIZATION` in the union of details of quantization."""
+"""The number of `BLOCKWISE_QUANTIZATION` in the union of quantization details."""
 BLOCKWISE_QUANTIZATION: Fields = {
     "scales": TableField(0, FieldKind.INT32),
     "zero_points": TableField(1, FieldKind.INT32),
     "block_size": TableField(2, FieldKind.INT32),
     "block_shape": TableField(3, FieldKind.INT32S),
 }
-"""Scales and zero points are tensors, of which each element is for a block along the last axis."""
+"""Block-wise quantization, whose scales and zero points are tensors with an element per block along the last axis."""
 OPERATOR: Fields = {
     "opcode_index": TableField(0, FieldKind.UINT32),
     "inputs": TableField(1, FieldKind.INT32S),
@@ -190,7 +190,7 @@ BUFFER: Fields = {
     "offset": TableField(1, FieldKind.UINT64),
     "size": TableField(2, FieldKind.UINT64),
 }
-"""Large files keep data behind the FlatBuffer: at an offset from the beginning of the file."""
+"""A buffer; large files keep its data after the FlatBuffer, at an offset from the beginning of the file."""
 SPARSITY: Fields = {
     "traversal_order": TableField(0, FieldKind.INT32S),
     "block_map": TableField(1, FieldKind.INT32S),
@@ -209,7 +209,7 @@ INDEX_VECTOR: Fields = {"values": TableField(0, FieldKind.BYTES)}
 
 @dataclass(frozen=True)
 class Options:
-    """The options of an operator: the name of their table, its number in the union of all of them, and its fields."""
+    """The options of an operator: the name of their table, its number in the union, and its fields."""
 
     table: str
     number: int
@@ -237,12 +237,12 @@ def _corners(slot: int) -> Fields:
 
 
 def _bias(slot: int) -> Fields:
-    """The type of the bias of a layer with int16 inputs, float32 where that is not said."""
+    """The bias type of a layer with int16 inputs; the default is float32."""
     return {"quantized_bias_type": TableField(slot, FieldKind.TENSOR_TYPE)}
 
 
 def _dynamic(slot: int) -> Fields:
-    """How a layer with float inputs and integer weights quantizes its inputs."""
+    """The dynamic quantization of the inputs of a layer with float inputs and integer weights."""
     return {"asymmetric_quantize_inputs": TableField(slot, FieldKind.BOOL)}
 
 

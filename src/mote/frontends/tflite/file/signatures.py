@@ -1,4 +1,4 @@
-"""The signatures of a `.tflite` file: the subgraphs that can be run by their names."""
+"""The signatures of a `.tflite` file: the subgraphs that can be run by name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mote.text import did_you_mean, printable
 
 
 def chosen(root: TableRecord, subgraphs: int, wanted: str) -> int:
-    """The number of the subgraph that a signature names. Without a name, it is that of the only signature, or the first
-    one of a file without signatures."""
+    """The subgraph index of a signature. Without a name, that of the only signature, or 0 in a file without
+    signatures."""
     signatures = {}
     for record in root.children("signature_defs", schema.SIGNATURE):
         number = record.integer("subgraph_index")

@@ -20,17 +20,17 @@ from mote.graph.tensor import Array, Shape
 
 @dataclass(frozen=True)
 class Sparsity:
-    """How the elements of a tensor of this shape are listed."""
+    """The sparsity parameters of a tensor of this shape."""
 
     shape: Shape
     order: list[int]
-    """The axes in the order of the levels: those of the tensor, then those of a block."""
+    """The axes in traversal order: those of the tensor, then those of a block."""
     blocks: list[int]
-    """The axis of the tensor that each axis of a block lies along."""
+    """The tensor axis of each block axis."""
     levels: list[TableRecord]
 
     def places(self) -> Ints:
-        """Where in the dense tensor, seen as a flat one, each of the listed elements belongs."""
+        """The flat indices of the stored elements in the dense tensor."""
         sizes, strides = self._axes()
         positions = np.zeros(1, np.int64)
         for level, axis in zip(self.levels, self.order, strict=True):
@@ -46,8 +46,8 @@ class Sparsity:
         return positions
 
     def _axes(self) -> tuple[list[int], list[int]]:
-        """How many indices each axis has, and how far apart they are in the dense tensor: those of the tensor in steps
-        of blocks, then those inside of a block."""
+        """The size of each axis, and its stride in the dense tensor: those of the tensor in steps of blocks, then those
+        inside of a block."""
         rank, count = len(self.shape), len(self.shape) + len(self.blocks)
         wanted = [*range(rank)], [*range(rank, count)]
         if (sorted(self.order[:rank]), sorted(self.order[rank:])) != wanted or len(self.levels) != count:
@@ -68,7 +68,7 @@ class Sparsity:
 
 
 def sparsity(tensor: TableRecord, shape: Shape) -> Sparsity | None:
-    """What a tensor's record says of it; None where the tensor is dense."""
+    """The sparsity parameters of a tensor's record; None where the tensor is dense."""
     table = tensor.child("sparsity")
     if table is None:
         return None
@@ -85,7 +85,7 @@ def densified(listed: Array, where: Ints, size: int) -> Array:
 
 
 def _listed(level: TableRecord, above: int, size: int) -> tuple[Ints, Ints]:
-    """For each index of a level that is not dense the position above it, and the index."""
+    """The parent position and the index of each entry of a sparse (CSR) level."""
     segments, indices = (_integers(level, name) for name in ("array_segments", "array_indices"))
     counts = np.diff(segments)
     if len(segments) != above + 1 or segments[0] != 0 or np.any(counts < 0) or segments[-1] != len(indices):

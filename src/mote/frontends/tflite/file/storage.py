@@ -1,4 +1,4 @@
-"""The bytes of a constant as a file holds them: inside of the FlatBuffer or behind it, several elements a byte."""
+"""The bytes of a constant in a file: inside of the FlatBuffer or after it, with sub-byte elements packed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 
 OUTSIDE = 1
-"""Offsets up to this one mean that a buffer's data is not behind the FlatBuffer: writers put 1 where the place of the
-data is still to be filled in."""
+"""The largest offset that does not refer to data after the FlatBuffer: writers put 1 as a placeholder."""
 PACKED = {DType.INT4: 4, DType.INT2: 2}
-"""Types of which several elements share a byte, the first one in its lowest bits, and how many bits each has. Constants
-of them become int8."""
+"""Sub-byte types, the first element in the lowest bits, and the bits of each. Constants of them become int8."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """One of the file's buffers: a vector in the FlatBuffer, or so many bytes at an offset. They are looked at when
-    somebody asks for them."""
+    """A buffer of the file: a vector in the FlatBuffer, or bytes at an offset. It is read on demand."""
 
     file: bytes
     vector: Vector | None
@@ -30,7 +27,7 @@ class Storage:
     size: int
 
     def content(self) -> bytes:
-        """All of its bytes; none where it stands for a tensor that is computed."""
+        """All of its bytes; empty for a computed tensor."""
         if self.vector is not None and self.vector.length:
             return self.vector.array("uint8").tobytes()
         if self.offset <= OUTSIDE or self.size == 0:
@@ -45,7 +42,7 @@ def stored(file: bytes, buffer: TableRecord) -> Storage:
 
 
 def held(dtype: DType) -> DType:
-    """The type of a constant in the graph that has this one in the file."""
+    """The graph's type of a constant with this type in the file."""
     return DType.INT8 if dtype in PACKED else dtype
 
 
@@ -54,12 +51,12 @@ def readable(dtype: DType) -> bool:
 
 
 def nbytes(dtype: DType, count: int) -> int:
-    """What so many elements take in a file."""
+    """The storage size of a number of elements."""
     return -(-count * PACKED[dtype] // 8) if dtype in PACKED else count * dtype.itemsize
 
 
 def elements(raw: bytes, dtype: DType, count: int) -> Array:
-    """The first `count` elements of some bytes, of which there are enough, one after another."""
+    """The first `count` elements of some bytes, unpacked."""
     if dtype not in PACKED:
         return np.frombuffer(raw, dtype.numpy.newbyteorder("<"), count).astype(dtype.numpy, copy=False)
     bits = PACKED[dtype]

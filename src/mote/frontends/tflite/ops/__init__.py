@@ -1,4 +1,4 @@
-"""The parsers of the operators that Mote knows, by the operator's name: one file for each family."""
+"""The parsers of the supported operators, by the operator's name: one file for each family."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ CUSTOM_PARSERS: Mapping[str, Parser] = {
     "SignalWindow": signals.window,
     "TFLite_Detection_PostProcess": detections.detection,
 }
-"""The parsers of custom operators, by the name that their code has in the file."""
+"""The parsers of custom operators, by their custom code."""
 
 MAY_BE_INFINITE = frozenset({"ADD", "GREATER", "LESS", "MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2", "SUB"})
 """Operators whose constants may hold infinity, as masks do."""
@@ -199,4 +199,4 @@ MAY_BE_EMPTY: Mapping[str, frozenset[int]] = {
     "TILE": frozenset({1}),
     "TRANSPOSE": frozenset({1}),
 }
-"""The positions of inputs that may have no elements, as the shape of a scalar has none."""
+"""Positions of inputs that may be empty, such as the shape of a scalar."""

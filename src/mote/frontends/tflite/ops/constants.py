@@ -1,4 +1,4 @@
-"""SHAPE, RANK, FILL, ZEROS_LIKE, RANGE, BROADCAST_ARGS and WHERE: their results are known, because shapes are."""
+"""SHAPE, RANK, FILL, ZEROS_LIKE, RANGE, BROADCAST_ARGS and WHERE: their results are constant, because shapes are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.graph.types import DType
 from mote.ops.moves.constant import ConstantOutput
 
 MOST_RANGE = 1 << 20
-"""Elements of a range."""
+"""Element limit of a range."""
 
 
 def shape(node: Node) -> Op:
@@ -26,7 +26,7 @@ def rank(node: Node) -> Op:
 
 
 def fill(node: Node) -> Op:
-    """The output's shape is in the file, whatever the operator takes it from."""
+    """FILL, whose output shape is in the file."""
     node.arity(2)
     value = node.constant(1, "the value to fill with")
     if value.size != 1:
@@ -46,7 +46,7 @@ def zeros_like(node: Node) -> Op:
 
 
 def range_(node: Node) -> Op:
-    """Real numbers are added up as LiteRT adds them up."""
+    """RANGE; floats are accumulated as in LiteRT."""
     node.arity(3)
     dtype = node.output().dtype
     if dtype not in (DType.FLOAT32, DType.INT32, DType.INT64) or any(node.input(p).dtype != dtype for p in range(3)):
@@ -79,7 +79,7 @@ def broadcast_args(node: Node) -> Op:
 
 
 def where(node: Node) -> Op:
-    """The places of elements that are not zero; how many there are must be known."""
+    """The indices of nonzero elements, whose number must be constant."""
     node.arity(1)
     data = node.input().data
     if data is None:

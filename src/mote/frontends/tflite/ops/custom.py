@@ -1,4 +1,4 @@
-"""Custom operators that a user has defined (`mote.register`), and what to say of those that nobody has."""
+"""User-defined custom operators (`mote.register`), and errors for undefined ones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mote.graph.types import DType
 from mote.ops.control.custom import DEFINITIONS, Custom
 
 C_NAMES = {DType.FLOAT32: "float", DType.BOOL: "uint8_t"}
-"""The types of C that are not called as the elements are."""
+"""C types whose names differ from the element types."""
 COMPILED = {
     "edgetpu-custom-op": ("the Edge TPU", "edgetpu_compiler"),
     "ethos-u": ("an Ethos-U", "vela"),
     "NeutronGraph": ("an NXP Neutron", "neutron-converter"),
     "DISPATCH_OP": ("an accelerator", "LiteRT's compiler"),
 }
-"""Operators that hold the code of another processor, which that is, and what made them."""
+"""Operators with code that was compiled for another processor: that processor and the compiler."""
 
 
 def defined(name: str) -> bool:
@@ -29,7 +29,7 @@ def defined(name: str) -> bool:
 
 
 def compiled_by(name: str) -> tuple[str, str] | None:
-    """What an operator is that holds the code of another processor, and what to do about it; None for others."""
+    """The description of an operator with compiled code, and the remedy; None for others."""
     if name not in COMPILED or defined(name):
         return None
     processor, compiler = COMPILED[name]
@@ -37,14 +37,14 @@ def compiled_by(name: str) -> tuple[str, str] | None:
 
 
 def parse(name: str, node: Node) -> Custom:
-    """A use of an operator that is defined."""
+    """A use of a user-defined operator."""
     if len(node.outputs) != 1:
         raise UnsupportedNodeError(f"has {len(node.outputs)} outputs; an operator of your own has one")
     return Custom(**node.same(), definition=DEFINITIONS[name], options=_options(node), raw=node.custom)
 
 
 def _options(node: Node) -> Mapping[str, Any]:
-    """Options that are no FlexBuffer map are left to the definition, as bytes."""
+    """The options; those that are not a FlexBuffer map are passed as bytes."""
     try:
         return flexbuffer.read_map(node.custom)
     except MalformedError:
@@ -52,7 +52,7 @@ def _options(node: Node) -> Mapping[str, Any]:
 
 
 def refuse(name: str, node: Node) -> Custom:
-    """A custom operator that nobody has defined is refused with the code that would define it."""
+    """Refuse an undefined custom operator, with the code that would define it."""
     if (compiled := compiled_by(name)) is not None:
         raise UnsupportedNodeError("is {}: {}".format(*compiled))
     function = re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower() or "own"

@@ -1,5 +1,5 @@
-"""TFLite_Detection_PostProcess, NON_MAX_SUPPRESSION_V4 and V5: operators with several results, of which one operator
-computes all and others take their part."""
+"""TFLite_Detection_PostProcess, NON_MAX_SUPPRESSION_V4 and V5: one operator computes all results, others extract
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.ops.classical.non_max_suppression import OVERLAP_THRESHOLD, SCORE_THRE
 from mote.ops.moves.multi_output import Part
 
 MOST = 1 << 16
-"""Detections, and classes of each, that a file may ask for."""
+"""Limit of detections, and of classes for each."""
 
 
 def detection(node: Node) -> list[Op]:
@@ -87,7 +87,7 @@ def _operands(node: Node, inputs: tuple[int, ...], outputs: int) -> None:
 
 
 def _part(node: Node, whole: Op, output: int, begin: int, shape: Shape, dtype: DType) -> Part:
-    """One of the results that an operator of the node computes together. Files may leave its shape open."""
+    """One of the results that an operator of the node computes together. Its shape may be dynamic in the file."""
     t = node.output(output)
     if t.dtype != dtype or (t.shape != shape and not node.is_open(output)):
         raise UnsupportedNodeError(f"output {output} is {t}, which should be {dtype} {shape}")

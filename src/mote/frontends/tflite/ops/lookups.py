@@ -18,11 +18,11 @@ from mote.ops.moves.gather_constant import MirrorPad, Pick
 from mote.ops.moves.slice import Slice
 
 MIRRORED = {"REFLECT": 1, "SYMMETRIC": 0}
-"""How many elements at an edge are not repeated."""
+"""Number of edge elements that are not repeated, by mode."""
 
 
 def gather(node: Node) -> Op:
-    """Constant indices are a slice where they are evenly spaced, and a list otherwise."""
+    """GATHER; constant indices are a slice where they are evenly spaced."""
     node.arity(2)
     x, indices = node.input(), node.input(1)
     rank = len(x.shape)
@@ -43,7 +43,7 @@ def gather(node: Node) -> Op:
 
 
 def _listed(node: Node, axis: int, places: Ints, shape: Shape) -> Op:
-    """The constant places of an axis."""
+    """The constant indices of an axis."""
     x = node.input()
     fields = {**node.same(), "inputs": (x.id,)}
     steps = np.unique(np.diff(places))
@@ -72,7 +72,7 @@ def gather_nd(node: Node) -> Op:
 
 
 def _check(indices: Array, sizes: Shape) -> None:
-    """Constant indices must be inside."""
+    """Refuse constant indices that are out of range."""
     last = indices.reshape(-1, len(sizes))
     if np.any((last < 0) | (last >= np.array(sizes))):
         raise UnsupportedNodeError(f"an index from {indices.min()} to {indices.max()} is outside of {sizes}")
@@ -107,7 +107,7 @@ def mirror_pad(node: Node) -> Op:
 
 
 def mirrored(n: int, before: int, after: int, skipped: int) -> tuple[int, ...]:
-    """The places of an axis of n elements with its edges mirrored."""
+    """The indices of an axis of n elements with mirrored edges."""
     head = [before + skipped - 1 - i for i in range(before)]
     tail = [n - 1 - skipped - i for i in range(after)]
     return (*head, *range(n), *tail)

@@ -41,8 +41,7 @@ def fully_connected(node: Node) -> Op:
 
 
 def _uncommon(x: Tensor, w: Tensor) -> bool:
-    """Whether constant weights are of a kind that only the layer takes whose weights may be anything: int16 ones with
-    int16 inputs, and int8 ones with one zero point that is not 0."""
+    """Whether constant weights need the general layer: int16 with int16 inputs, or int8 with a nonzero zero point."""
     if (x.dtype, w.dtype) == (DType.INT16, DType.INT16):
         return True
     return (
@@ -73,8 +72,8 @@ def _per_channel(t: Tensor) -> bool:
 
 
 def _layer_of(node: Node, left_turned: bool, right_turned: bool) -> Op:
-    """float32 times a constant int8 matrix, or int8 or int16 times one with a scale for each column: a fully connected
-    layer, whose weights are that matrix turned."""
+    """A fully connected layer for float32 times a constant int8 matrix, or int8 or int16 times a per-channel quantized
+    one, which is transposed."""
     x, w = node.input(), node.input(1)
     if w.data is None or left_turned or math.prod(w.shape[:-2]) != 1:
         scales = " with several scales" if x.dtype.integer else ""
@@ -126,7 +125,7 @@ def local_response_normalization(node: Node) -> Op:
 
 
 def _vectors(node: Node) -> None:
-    """Refuse what has no last axis."""
+    """Refuse scalars, which have no last axis."""
     node.arity(1)
     if not node.input().shape:
         raise UnsupportedNodeError("a scalar has no axis to normalize")

@@ -1,4 +1,4 @@
-"""RESHAPE, PAD, CONCATENATION, PACK, TRANSPOSE and their kin: operators that only move elements."""
+"""RESHAPE, PAD, CONCATENATION, PACK, TRANSPOSE and similar operators, which only move elements."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transp
 from mote.ops.moves.reshape import Reshape
 
 MANY = 1 << 16
-"""As many inputs as there may be."""
+"""Limit of the number of inputs."""
 
 
 def reshape(node: Node) -> Op:
-    """The new shape is the output tensor's where the file states it, wherever the operator takes it from."""
+    """The new shape is the output tensor's where the file states it, else that of the option or the second input."""
     node.arity(1, 2)
     x, y = node.input(), node.output()
     return reshaped(node) if x.size == y.size or not node.is_open() else reshaped(node, shape=_new_shape(node))
 
 
 def _new_shape(node: Node) -> Shape:
-    """The shape that RESHAPE is given, with the one axis that it leaves open."""
+    """The shape operand of RESHAPE, with -1 inferred."""
     size = node.input().size
     given = node.integers(1, "the new shape") if node.has(1) else node.options.integers("new_shape")
     known = prod(n for n in given if n != -1)
@@ -49,7 +49,7 @@ def squeeze(node: Node) -> Op:
 
 
 def expand_dims(node: Node) -> Op:
-    """An axis that is only known at run time is where the output has it."""
+    """EXPAND_DIMS; an axis that is computed at run time follows from the output shape."""
     node.arity(1, 2)
     if not node.is_open() and not (node.has(1) and node.input(1).data is not None):
         return reshaped(node)
@@ -61,8 +61,8 @@ def expand_dims(node: Node) -> Op:
 
 
 def reshaped(node: Node, position: int = 0, shape: Shape | None = None) -> Op:
-    """A reshape of an input, also for other operators that turn out to move nothing. Where the shape is not given, it
-    is the output's, which where it is left open is the input's."""
+    """A reshape of an input, also for other operators that move nothing. The default shape is the output's, or the
+    input's where that is dynamic."""
     x, y = node.input(position), node.output()
     if shape is None:
         shape = x.shape if node.is_open() and x.size != y.size else y.shape
@@ -90,7 +90,7 @@ def pad(node: Node) -> Op:
 
 
 def concatenation(node: Node) -> Op | list[Op]:
-    """Inputs without elements add nothing."""
+    """CONCATENATION without its empty inputs."""
     node.arity(1, MANY)
     parts = [p for p in range(len(node.inputs)) if node.input(p).size]
     shapes = [node.input(p).shape for p in parts or [0]]
@@ -110,8 +110,8 @@ def concatenation(node: Node) -> Op | list[Op]:
 
 
 def _on_one_scale(node: Node, parts: Sequence[Tensor]) -> tuple[tuple[int, ...], list[Op]]:
-    """The inputs, those of a uint8 file on the output's scale, as LiteRT's kernel for uint8 brings them there (that for
-    int8 wants them there already), and what does so."""
+    """The inputs, those of a uint8 file requantized to the output's scale as in LiteRT's uint8 kernel (the int8 kernel
+    requires equal scales), and the operators that do so."""
     y = node.output()
     if y.quant is None or not y.quant.unsigned:
         return tuple(x.id for x in parts), []

@@ -65,7 +65,7 @@ def _check_pair(node: Node) -> None:
 
 
 def _check_fit(*shapes: Shape) -> None:
-    """On every axis all have as many elements, or one."""
+    """Refuse inputs that do not broadcast."""
     for axis in range(1, max(map(len, shapes)) + 1):
         if len({shape[-axis] for shape in shapes if len(shape) >= axis} - {1}) > 1:
             raise UnsupportedNodeError(f"inputs of the shapes {' and '.join(map(str, shapes))} do not fit each other")
@@ -83,7 +83,7 @@ greater, greater_equal, less, less_equal = _binary(Greater), _binary(GreaterEqua
 
 
 def select(node: Node) -> Op:
-    """The condition has the others' shape, or one element, or one for each index of their first axis."""
+    """SELECT: the condition has the others' shape, one element, or one per index of their first axis."""
     node.arity(3)
     condition, x, y = (node.input(p).shape for p in range(3))
     if x != y:

@@ -1,4 +1,4 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM and SVDF: operators that keep states."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM and SVDF: stateful operators."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def lstm(node: Node) -> Op:
 
 
 def _quantization(t: Tensor | None) -> tuple[float, int]:
-    """Scale and zero point of an intermediate tensor; zeros where it is not there or not quantized."""
+    """Scale and zero point of an intermediate tensor; zeros where it is absent or unquantized."""
     return (0.0, 0) if t is None or t.quant is None else (t.scale, t.zero_point)
 
 
 def _check_shapes(node: Node) -> None:
-    """All tensors of a kind are there, or none, and fit each other."""
+    """Refuse sets of weights that are incomplete or do not match each other."""
 
     def shape(position: int) -> Shape | None:
         return node.input(position).shape if node.has(position) else None

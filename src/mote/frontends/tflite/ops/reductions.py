@@ -13,7 +13,7 @@ from mote.ops.reductions.reduce import Reduction
 
 
 def reduction(kind: type[Reduction]) -> Callable[[Node], Op]:
-    """The parser of one of them. An axis may be named twice, and none of a scalar counts."""
+    """The parser of a reduction. Duplicate axes are allowed, and those of a scalar are ignored."""
 
     def parse(node: Node) -> Op:
         node.arity(2)
@@ -66,7 +66,7 @@ def top_k(node: Node) -> list[Op]:
 
 
 def segment_sum(node: Node) -> Op:
-    """Which segment an element belongs to must be known, and they come one after another from 0 on."""
+    """SEGMENT_SUM, whose segment ids must be constant and sorted from 0 on."""
     node.arity(2)
     shape, ids = node.input().shape, node.integers(1, "the segments of a sum")
     steps = [b - a for a, b in zip([-1, *ids], ids, strict=False)]
@@ -76,12 +76,12 @@ def segment_sum(node: Node) -> Op:
 
 
 def _of_first(node: Node) -> dict[str, Any]:
-    """The fields of an operator that has the first input only."""
+    """The fields of an operator with the first input only."""
     return {**node.same(), "inputs": node.inputs[:1]}
 
 
 def _axis(node: Node) -> int:
-    """The axis that is the second input."""
+    """The constant axis in the second input."""
     shape, axis = node.input().shape, node.integers(1, "the axis")
     if len(axis) != 1 or not -len(shape) <= axis[0] < len(shape):
         raise UnsupportedNodeError(f"axis {axis} does not fit an input of shape {shape}")

@@ -1,5 +1,5 @@
-"""RNN, UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN and BIDIRECTIONAL_SEQUENCE_LSTM. One that goes both ways
-becomes two layers, whose outputs are joined where the file wants that."""
+"""RNN, UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN and BIDIRECTIONAL_SEQUENCE_LSTM. A bidirectional one
+becomes two layers, whose outputs are concatenated with `merge_outputs`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from mote.ops.recurrent.lstm_operands import FORGET, GATES, INPUT
 from mote.ops.recurrent.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
 
 STATES_OF_LSTM, AUXILIARY, CELLS = 35, 39, 17
-"""Among the inputs of a bidirectional LSTM: where the states begin, the auxiliary input, and how many weights and
-biases each side has; its auxiliary weights come after the auxiliary input, four for each side."""
+"""Input indices of a bidirectional LSTM: the first state, the auxiliary input, and the number of weights and biases of
+each direction; the auxiliary weights follow the auxiliary input, four for each direction."""
 INPUTS_OF_RNN, AUXILIARY_OF_RNN = 12, 9
 
 
@@ -83,8 +83,8 @@ def bidirectional_lstm(node: Node) -> list[Op]:
 
 
 def _sources(node: Node, auxiliary: int, linked: bool) -> tuple[list[int], list[Op]]:
-    """The sequences that both sides read, and what makes them: where they are linked across, both read the input beside
-    the auxiliary one; else the auxiliary one is that of the backward side."""
+    """The sequences that both directions read, and the operators that make them: with cross-linking both read the input
+    concatenated with the auxiliary one; else the auxiliary one is that of the backward direction."""
     x = node.input()
     if not node.has(auxiliary):
         return [x.id, x.id], []
@@ -99,7 +99,7 @@ def _sources(node: Node, auxiliary: int, linked: bool) -> tuple[list[int], list[
 
 
 def _beside(node: Node, position: int, auxiliary: int) -> int:
-    """The weights of the input beside those of the auxiliary one."""
+    """The input weights concatenated with the auxiliary ones."""
     one, other = (node.constant(p, "weights") for p in (position, auxiliary))
     if one.ndim != 2 or other.ndim != 2 or len(one) != len(other) or one.dtype != other.dtype:
         raise UnsupportedNodeError(f"auxiliary weights of the shape {other.shape} do not fit those of {one.shape}")
@@ -108,7 +108,7 @@ def _beside(node: Node, position: int, auxiliary: int) -> int:
 
 
 def _outputs(node: Node, units: list[int]) -> tuple[tuple[int, ...], list[Op]]:
-    """The tensors that both sides write, and what makes the output of them."""
+    """The tensors that both directions write, and the operators that make the output of them."""
     if not node.options.flag("merge_outputs"):
         if len(node.outputs) != 2:
             raise UnsupportedNodeError(f"has {len(node.outputs)} outputs, it should have 2")

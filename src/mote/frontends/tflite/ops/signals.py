@@ -38,7 +38,7 @@ from mote.ops.signal.audio_stateless import (
 from mote.ops.signal.fft import LENGTHS, Irfft, Rfft, factors
 
 MOST = 1 << 24
-"""Elements that an option may ask for: more than any tensor has."""
+"""Limit of elements that an option may ask for: more than any tensor has."""
 
 
 def window(node: Node) -> Op:
@@ -230,7 +230,7 @@ def _ready(node: Node, counters: int, at: int, least: int) -> Op:
 
 
 def _transform(node: Node) -> int:
-    """The length of a transform that TFLite Micro can compute."""
+    """The length of an FFT that TFLite Micro supports."""
     _operands(node, 1, 1)
     options = node.custom_options()
     length, kind = options.integer("fft_length"), options.integer("T", TENSOR_TYPES[node.input().dtype])

@@ -17,7 +17,7 @@ from mote.ops.moves.slice import Slice
 
 @dataclass(frozen=True)
 class SliceBounds:
-    """What a slice takes of each axis, and the shape that the result has."""
+    """Begin, size and stride of a slice along each axis, and the shape of the result."""
 
     begin: list[int]
     size: list[int]
@@ -26,7 +26,7 @@ class SliceBounds:
 
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-"""The options of STRIDED_SLICE with one bit for each of its indices."""
+"""The mask options of STRIDED_SLICE, with one bit for each index."""
 
 
 def slice_(node: Node) -> Op:
@@ -44,7 +44,7 @@ def slice_(node: Node) -> Op:
 
 
 def _moving_slice(node: Node) -> Op:
-    """A slice whose begin is computed, but not its size."""
+    """A slice with a computed begin and a constant size."""
     shape, y = node.input().shape, node.output().shape
     known = node.input(2).data is not None and -1 not in node.integers(2, "the size of a slice")
     size = node.integers(2, "the size of a slice") if known or node.is_open() else list(y)
@@ -64,12 +64,12 @@ def _moving_slice(node: Node) -> Op:
 
 
 def split(node: Node) -> list[Op]:
-    """One slice for each output."""
+    """SPLIT: one slice for each output."""
     return _split(node, source=1, axis=0)
 
 
 def split_v(node: Node) -> list[Op]:
-    """One slice for each output, whose shapes say how large they are."""
+    """SPLIT_V: one slice for each output, with sizes from the output shapes."""
     return _split(node, source=0, axis=2)
 
 
@@ -88,7 +88,7 @@ def _split(node: Node, source: int, axis: int) -> list[Op]:
 
 
 def _sizes(node: Node, total: int) -> list[int]:
-    """How large the parts are whose shapes the file leaves open."""
+    """The sizes of parts with dynamic shapes."""
     count = len(node.outputs)
     if node.code == "SPLIT":
         return [total // count] * count
@@ -98,7 +98,7 @@ def _sizes(node: Node, total: int) -> list[int]:
 
 
 def unpack(node: Node) -> list[Op]:
-    """One slice of one element for each output."""
+    """UNPACK: one slice of size 1 for each output."""
     axis = _axis(node.input().shape, node.options.integer("axis"))
     return _shares(node, 0, axis, [1] * len(node.outputs), unpacked=True)
 
@@ -110,8 +110,7 @@ def _axis(shape: Shape, axis: int) -> int:
 
 
 def _shares(node: Node, source: int, axis: int, sizes: list[int], *, unpacked: bool = False) -> list[Op]:
-    """A slice of input `source` for each output, one after another along the axis, which is gone where it is
-    unpacked."""
+    """Consecutive slices of input `source` along the axis, one for each output; unpacking removes the axis."""
     shape = node.input(source).shape
     if len(sizes) != len(node.outputs) or sum(sizes) != shape[axis] or min(sizes) < 1:
         raise UnsupportedNodeError(f"outputs of {sizes} elements do not share {shape[axis]} among them")
@@ -150,8 +149,8 @@ def strided_slice(node: Node) -> Op:
 
 
 def _moving_strided_slice(node: Node, masks: dict[str, int]) -> Op:
-    """A slice whose begin is computed: what is picked by an index or taken whole has a known size, and else the output
-    says it."""
+    """A strided slice with a computed begin: axes that an index removes or that are taken whole have known sizes, the
+    others come from the output shape."""
     shape, strides = node.input().shape, node.integers(3, "the strides of a slice")
     specs = _axis_specs(len(shape), len(strides), masks)
     steps = [1 if i is None or masks["shrink_axis_mask"] >> i & 1 else strides[i] for i in specs]
@@ -183,7 +182,7 @@ def _moving_strided_slice(node: Node, masks: dict[str, int]) -> Op:
 
 
 def _sliced(size: list[int], specs: list[int | None], count: int, masks: dict[str, int], new: int = 1) -> Shape:
-    """The shape of a strided slice: with new axes, and without those that an index has picked."""
+    """The shape of a strided slice: with new axes, and without those that an index removes."""
     shape: list[int] = []
     axis = 0
     for i in range(count):
@@ -200,7 +199,7 @@ def _sliced(size: list[int], specs: list[int | None], count: int, masks: dict[st
 
 
 def _axis_specs(rank: int, count: int, masks: dict[str, int]) -> list[int | None]:
-    """Which of the `count` (begin, end, stride) triples each input axis has, None for those taken whole."""
+    """The index of each input axis's (begin, end, stride) triple among `count`; None for axes taken whole."""
     ellipses = [i for i in range(count) if masks["ellipsis_mask"] >> i & 1]
     if len(ellipses) > 1:
         raise UnsupportedNodeError("more than one ellipsis is not supported")
@@ -215,8 +214,8 @@ def _axis_specs(rank: int, count: int, masks: dict[str, int]) -> list[int | None
 
 
 def _indices(n: int, given: tuple[int, ...], flags: dict[str, bool], *, relative: bool) -> tuple[int, int, int]:
-    """The first index, the number of indices and the step along an axis of n elements, as LiteRT counts; a relative
-    end counts from the first index."""
+    """The first index, the count and the stride along an axis of n elements, as in LiteRT; a relative end counts from
+    the first index."""
     begin, end, step = given
     if step == 0:
         raise UnsupportedNodeError("a stride of 0 is not supported")
@@ -236,7 +235,7 @@ def _indices(n: int, given: tuple[int, ...], flags: dict[str, bool], *, relative
 
 
 def _slice(node: Node, source: int, i: int, box: SliceBounds) -> Op:
-    """Output i of the node as a slice of input `source`; all of it is a reshape."""
+    """Output i of the node as a slice of input `source`; a full slice is a reshape."""
     x, y = node.input(source), node.output(i)
     shape = box.shape if node.is_open(i) else y.shape
     if prod(box.size) != prod(shape):

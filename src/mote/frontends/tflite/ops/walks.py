@@ -1,4 +1,4 @@
-"""BROADCAST_TO, TILE, REVERSE_V2 and operators on blocks of pixels: strided moves."""
+"""BROADCAST_TO, TILE, REVERSE_V2, SPACE_TO_DEPTH and similar operators: strided moves."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def space_to_depth(node: Node) -> Op:
 
 
 def _block(node: Node) -> tuple[int, Shape]:
-    """The size of a block, and the shape of an input that must have four axes."""
+    """The block size, and the shape of an input that must have four axes."""
     node.arity(1)
     shape, block = node.input().shape, node.options.integer("block_size")
     if len(shape) != 4 or block < 1:
@@ -67,7 +67,7 @@ def _block(node: Node) -> tuple[int, Shape]:
 
 
 def space_to_batch(node: Node) -> list[Op]:
-    """What pads the input is an operator of its own."""
+    """SPACE_TO_BATCH_ND; its padding is an operator of its own."""
     x, blocks, paddings = _blocks(node, "the paddings")
     padded = tuple(before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True))
     if any(n % b for n, b in zip(padded[1:], blocks, strict=False)):
@@ -83,7 +83,7 @@ def space_to_batch(node: Node) -> list[Op]:
 
 
 def batch_to_space(node: Node) -> list[Op]:
-    """What crops the output is an operator of its own."""
+    """BATCH_TO_SPACE_ND; its cropping is an operator of its own."""
     x, blocks, crops = _blocks(node, "the crops")
     if x.shape[0] % prod(blocks):
         raise UnsupportedNodeError(f"{x.shape[0]} images are no multiple of blocks of {blocks}")
@@ -103,7 +103,7 @@ def batch_to_space(node: Node) -> list[Op]:
 
 
 def _blocks(node: Node, what: str) -> tuple[Tensor, tuple[int, ...], tuple[tuple[int, int], ...]]:
-    """The input, the size of a block along each axis of the image, and what is added or cut along all axes."""
+    """The input, the block size along each spatial axis, and the padding or cropping along all axes."""
     node.arity(3)
     x = node.input()
     blocks, table = tuple(node.integers(1, "the size of a block")), node.constant(2, what)
@@ -120,5 +120,5 @@ def _first(node: Node) -> dict[str, Any]:
 
 
 def _between(node: Node, x: Tensor, between: int) -> dict[str, Any]:
-    """The fields of an operator that makes a tensor that the file does not have."""
+    """The fields of an operator that computes an intermediate tensor."""
     return {**node.same(), "inputs": (x.id,), "outputs": (between,), "name": node.tensors[between].name}

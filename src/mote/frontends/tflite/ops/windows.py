@@ -23,9 +23,9 @@ from mote.ops.windows.resize import Resize, ResizeBilinear, ResizeBilinearUnsign
 from mote.ops.windows.transpose_conv import TransposeConv
 
 MOST_EXTENT = 1 << 23
-"""No tensor has so many elements on an axis."""
+"""Limit of strides, dilations and kernel sizes, above any axis."""
 MOST_PHASES = 1 << 10
-"""A transposed convolution is as many convolutions as its strides' product."""
+"""Limit of the product of strides of a transposed convolution, its number of phases."""
 
 
 def conv(node: Node) -> Op:
@@ -60,8 +60,8 @@ def depthwise_conv(node: Node) -> Op:
 
 
 def transpose_conv(node: Node) -> Op | list[Op]:
-    """The windows lie over the output, whose size is the first input, or stated by the file where that is only known at
-    run time."""
+    """TRANSPOSE_CONV: windows are over the output, whose shape is the first input, or that of the output tensor where
+    it is computed at run time."""
     node.arity(3, 4)
     stated = node.input().data is None and not node.is_open()
     size = list(node.output().shape) if stated else node.integers(0, "the output's shape")
@@ -91,8 +91,8 @@ def transpose_conv(node: Node) -> Op | list[Op]:
 
 
 def _narrowed(node: Node, ops: list[Op]) -> tuple[int, int]:
-    """Weights of 9 bits as several of 8 that add up to them, on images that have their channels as often: the sums are
-    the same. `ops` grows by what makes those images."""
+    """9-bit weights as a sum of several 8-bit ones, on images with repeated channels: the sums are equal. `ops` grows
+    by the operators that repeat them."""
     w, x = node.input(1), node.input(2)
     assert w.data is not None and w.quant is not None
     rest, parts = w.data, []
@@ -119,7 +119,7 @@ def conv_3d(node: Node) -> Op:
 
 
 def conv_3d_transpose(node: Node) -> Op:
-    """The windows lie over the output, whose size is the first input."""
+    """CONV_3D_TRANSPOSE: windows are over the output, whose shape is the first input."""
     node.arity(3, 4)
     size = node.integers(0, "the output's shape")
     *kernel, _, depth = _volume(node, 1, "the weights")
@@ -157,7 +157,7 @@ def _volume_axes(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> lis
 
 
 def average_pool(node: Node) -> Op:
-    """LiteRT's kernel for uint8 rounds halves differently, of which there are none among odd numbers of elements."""
+    """AVERAGE_POOL_2D. LiteRT's uint8 kernel rounds halves differently, which do not occur for odd window sizes."""
     quant, usual = node.input().quant, _pool(node, AveragePool)
     if quant is None or not quant.unsigned:
         return usual
@@ -246,6 +246,6 @@ def _axis(node: Node, size: int, kernel: int, stride: str, dilation: int = 1) ->
 
 
 def same(size: int, axis: Axis) -> Axis:
-    """An axis without padding, with as much as makes one output for each stride."""
+    """An axis with SAME padding."""
     total = max((-(-size // axis.stride) - 1) * axis.stride + axis.extent - size, 0)
     return replace(axis, before=total // 2, after=total - total // 2)

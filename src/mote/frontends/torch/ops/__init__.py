@@ -20,4 +20,4 @@ from mote.frontends.torch.ops import (
 MODULES = (activations, arithmetic, indexing, matrix, moves, norms, recurrent, reductions, windows)
 
 PARSERS: Mapping[str, Parser] = {name: parser for module in MODULES for name, parser in module.PARSERS.items()}
-"""By the operator's name with its overload."""
+"""Parsers by operator name with overload."""

@@ -16,7 +16,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 def _function(function: Function) -> Parser:
-    """A function of a tensor that PyTorch calls `self` or `input`."""
+    """A unary function of the argument `self` or `input`."""
 
     def parse(node: Node) -> Value:
         return function(node.b, _tensor(node))
@@ -54,7 +54,7 @@ def _elu(node: Node) -> Value:
 
 
 def _softplus(node: Node) -> Value:
-    """Beyond the threshold PyTorch gives x itself, which log(1 + exp(x)) is there within a rounding."""
+    """Above the threshold PyTorch returns x itself, which log(1 + exp(x)) equals there but for rounding."""
     b, beta = node.b, node.real("beta")
     return make.scaled(b, make.softplus(b, make.scaled(b, node.value("self"), beta)), 1 / beta)
 
@@ -76,7 +76,7 @@ def _glu(node: Node) -> Value:
 
 
 def _random_relu(node: Node) -> Sequence[Value | None]:
-    """In use its slope is the mean of those that training tries."""
+    """RReLU in evaluation mode: its slope is the mean of the bounds."""
     if node.flag("training"):
         raise UnsupportedNodeError("random slopes are for training: export the module in evaluation mode")
     return [make.leaky_relu(node.b, node.value("self"), (node.real("lower") + node.real("upper")) / 2), None]

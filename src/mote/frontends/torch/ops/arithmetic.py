@@ -16,7 +16,7 @@ from mote.ops.elementwise.binary_integer import IntegerFunction as Integer
 
 
 def _pair(function: Pair) -> Parser:
-    """An operator on two operands in the type of its results."""
+    """A binary operator in the type of its result."""
 
     def parse(node: Node) -> Value:
         return function(node.b, node.operand("self", node.dtype), node.operand("other", node.dtype))
@@ -25,7 +25,7 @@ def _pair(function: Pair) -> Parser:
 
 
 def _scaled_pair(function: Pair) -> Parser:
-    """An operator on two operands, the second one multiplied by `alpha`."""
+    """A binary operator whose second operand is multiplied by `alpha`."""
 
     def parse(node: Node) -> Value:
         b, second = node.b, node.operand("other", node.dtype)
@@ -37,7 +37,7 @@ def _scaled_pair(function: Pair) -> Parser:
 
 
 def _comparison(function: Pair) -> Parser:
-    """An operator on two operands in the type that both fit in."""
+    """A binary operator in the promoted type of its operands."""
 
     def parse(node: Node) -> Value:
         dtype = node.common_type("self", "other")
@@ -47,7 +47,7 @@ def _comparison(function: Pair) -> Parser:
 
 
 def _bitwise(function: Integer, logical: Pair | None = None) -> Parser:
-    """An operator on bits, of integers or of truths."""
+    """A bitwise operator on integers or booleans."""
 
     def parse(node: Node) -> Value:
         x, y = node.operand("self", node.dtype), node.operand("other", node.dtype)
@@ -64,7 +64,7 @@ def _logical(function: Pair) -> Parser:
 
 
 def _function(function: Function) -> Parser:
-    """A function of each element, in the type of its results."""
+    """A unary function in the type of its result."""
 
     def parse(node: Node) -> Value:
         return function(node.b, node.operand("self", node.dtype))
@@ -85,7 +85,7 @@ def _div(node: Node) -> Value:
 
 
 def _truncated(b: Builder, x: Value) -> Value:
-    """Towards zero."""
+    """Rounded towards zero."""
     return make.mul(b, make.sign(b, x), make.floor(b, make.abs_(b, x)))
 
 
@@ -141,7 +141,7 @@ def _erfc(b: Builder, x: Value) -> Value:
 
 
 def _expm1(b: Builder, x: Value) -> Value:
-    """exp(x) - 1, which ELU is below zero, without what is lost there."""
+    """exp(x) - 1, by ELU below zero, which is accurate there."""
     return make.where(b, make.greater(b, x, make.scalar(b, 0)), make.scaled(b, make.exp(b, x), 1, -1), make.elu(b, x))
 
 
@@ -234,7 +234,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "logical_not": make.logical_not,
 }
 WITHOUT_SCALARS = ("maximum", "minimum", "atan2", "hypot", "logical_and", "logical_or", "logical_xor")
-"""Operators that have one declaration only."""
+"""Operators without an overload for scalars."""
 
 PARSERS: Mapping[str, Parser] = {
     **{

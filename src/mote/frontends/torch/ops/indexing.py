@@ -26,7 +26,7 @@ def _index_select(node: Node) -> Value:
 
 
 def _index(node: Node) -> Value:
-    """As NumPy indexes with arrays: constant ones on any axes, a computed one on one axis."""
+    """Advanced indexing as in NumPy: constant indices on any axes, a computed one on one axis."""
     b, x, given = node.b, node.value("self"), node.maybe_several("indices")
     axes = [axis for axis, index in enumerate(given) if index is not None]
     indices = [index for index in given if index is not None]
@@ -44,8 +44,8 @@ def _index(node: Node) -> Value:
 
 
 def _places(b: Builder, x: Value, given: Sequence[Value | None]) -> tuple[list[int], Array]:
-    """The axes of a value that constant indices name, and the places that they name on these axes taken together.
-    Masks stand for the places where they are true, on as many axes as they have."""
+    """The axes of constant indices, and the flat indices over these axes. Boolean masks are converted to the indices of
+    their true elements."""
     spread: list[int] = []
     arrays: list[Array] = []
     at = 0
@@ -67,7 +67,7 @@ def _places(b: Builder, x: Value, given: Sequence[Value | None]) -> tuple[list[i
 
 
 def _gather(node: Node) -> Value:
-    """For each place an element along an axis, by an index of its own."""
+    """An element along an axis for each index."""
     b, x, index = node.b, node.value("self"), node.value("index")
     if index.constant and x.rank:
         return _picked(b, x, _elements(node, x, b.known(index, "an index")))
@@ -81,7 +81,7 @@ def _gather(node: Node) -> Value:
 
 
 def _elements(node: Node, x: Value, index: Array) -> Array:
-    """The places, in the order in which a value is counted, of elements that are named by indices along one axis."""
+    """The flat indices of elements that are given by indices along one axis."""
     axis = x.axis(node.integer("dim"))
     grids: list[Array] = list(np.indices(index.shape))
     grids[axis] = np.where(index < 0, index + x.shape[axis], index)
@@ -89,12 +89,12 @@ def _elements(node: Node, x: Value, index: Array) -> Array:
 
 
 def _picked(b: Builder, x: Value, places: Array) -> Value:
-    """Elements at places of a value as it is counted."""
+    """Elements at flat indices."""
     return moves.gather(b, moves.reshape(b, x, (-1,)), 0, b.constant(places))
 
 
 def _replaced(b: Builder, x: Value, axis: int, places: Array, new: Value) -> Value:
-    """A value with new elements at places along an axis."""
+    """A value with new elements at indices along an axis."""
     axis = x.axis(axis)
     size = x.shape[axis]
     at = np.arange(size)
@@ -109,7 +109,7 @@ def _slice_scatter(node: Node) -> Value:
 
 
 def _index_put(node: Node) -> Value:
-    """New elements at places that constant indices name."""
+    """A value with new elements at constant indices."""
     b, x, given = node.b, node.value("self"), node.maybe_several("indices")
     if node.flag("accumulate"):
         raise UnsupportedNodeError("elements that are added where indices say are not supported")
@@ -125,7 +125,7 @@ def _index_put(node: Node) -> Value:
 
 
 def _scatter(node: Node) -> Value:
-    """New elements at places along an axis, each by an index of its own, which must be constant."""
+    """A value with new elements at constant indices along an axis, one for each element."""
     b, x = node.b, node.value("self")
     index = node.known("index")
     places = _elements(node, x, index).reshape(-1)

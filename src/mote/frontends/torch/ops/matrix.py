@@ -14,7 +14,7 @@ from mote.frontends.torch.node import Node, Parser
 from mote.graph.types import DType
 
 NEVER = -1e30
-"""What is added to scores of pairs that must not meet."""
+"""Penalty that is added to the scores of masked pairs."""
 
 
 def _linear(node: Node) -> Value:
@@ -62,13 +62,13 @@ def _attention(node: Node) -> Value:
 
 
 def _turned(b: Builder, value: Value) -> Value:
-    """The matrices of a value with their axes changed about."""
+    """The matrices of a value transposed."""
     axes = range(value.rank)
     return moves.transpose(b, value, (*axes[:-2], axes[-1], axes[-2]))
 
 
 def _repeated(b: Builder, value: Value, heads: int) -> Value:
-    """Each head so often that there are as many as the queries have."""
+    """Key and value heads repeated to the number of query heads."""
     *batch, own, length, depth = value.shape
     wide = moves.expand(
         b, moves.reshape(b, value, (*batch, own, 1, length, depth)), (*batch, own, heads // own, length, depth)
@@ -77,7 +77,7 @@ def _repeated(b: Builder, value: Value, heads: int) -> Value:
 
 
 def _penalty(b: Builder, mask: Value) -> Value:
-    """What is added to scores: the mask itself, or much where it says no."""
+    """The additive mask of scores: the mask itself, or a large penalty where a boolean one is false."""
     if mask.dtype != DType.BOOL:
         if mask.data is not None:
             return b.constant(np.maximum(mask.data, np.float32(NEVER)))

@@ -18,7 +18,7 @@ def _same(node: Node) -> Value:
 
 
 def _shaped(node: Node) -> Value:
-    """Whatever only changes the shape has the shape that PyTorch says."""
+    """A reshape to the shape of PyTorch's result."""
     return moves.reshape(node.b, node.value("self"), node.shape)
 
 
@@ -31,7 +31,7 @@ def _expand(node: Node) -> Value:
 
 
 def _copy(node: Node) -> Value:
-    """What is written over a value, in its shape and type."""
+    """The source of a copy, in the shape and type of the destination."""
     return moves.expand(node.b, cast(node.b, node.value("src"), node.dtype), node.shape)
 
 
@@ -85,7 +85,7 @@ def _roll(node: Node) -> Value:
 
 
 def _rolled(node: Node, x: Value, axis: int, shift: int) -> Value:
-    """The last elements of an axis before the others."""
+    """The last elements of an axis moved to its front."""
     size = x.shape[x.axis(axis)]
     if not (last := shift % size):
         return x
@@ -116,13 +116,13 @@ def _pixel_unshuffle(node: Node) -> Value:
 
 
 def _images(node: Node, move: Callable[[Value], Value]) -> Value:
-    """What is done to images that may have any number of axes before their own three."""
+    """A function of images, with any number of batch axes before their own three."""
     x = node.value("self")
     return moves.reshape(node.b, move(moves.reshape(node.b, x, (-1, *x.shape[-3:]))), node.shape)
 
 
 def _unfold(node: Node) -> Value:
-    """Windows along an axis, each of which becomes a new last axis."""
+    """Windows along an axis, as a new last axis."""
     b, x = node.b, node.value("self")
     axis, size, step = x.axis(node.integer("dimension")), node.integer("size"), node.integer("step")
     count = (x.shape[axis] - size) // step + 1
@@ -133,7 +133,7 @@ def _unfold(node: Node) -> Value:
 
 
 def _im2col(node: Node) -> Value:
-    """The windows of an image as columns: channels and places in the window, times places of the window."""
+    """The windows of an image as columns: [channels * kernel, positions]."""
     b, x = node.b, node.value("self")
     kernel, strides, pads, dilations = (node.each(name, 2) for name in ("kernel_size", "stride", "padding", "dilation"))
     alone = x.rank == 3
@@ -151,7 +151,7 @@ def _im2col(node: Node) -> Value:
 
 
 def _diagonal(node: Node) -> Value:
-    """Elements whose places on two axes are the same, but for an offset; they become the last axis."""
+    """The diagonal of two axes with an offset, as the last axis."""
     b, x, offset = node.b, node.value("self"), node.integer("offset")
     first, second = (x.axis(node.integer(name)) for name in ("dim1", "dim2"))
     rest = [a for a in range(x.rank) if a not in (first, second)]

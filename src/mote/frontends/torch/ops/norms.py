@@ -14,7 +14,7 @@ from mote.graph.tensor import Array
 
 
 def _weights(node: Node, name: str, count: int, default: float) -> Array:
-    """Factors or offsets that must be constants; without them none."""
+    """Scales or offsets that must be constant; None where they are omitted."""
     return node.known(name) if node.has(name) else np.full(count, default, np.float32)
 
 
@@ -75,7 +75,7 @@ def _log_softmax(node: Node) -> Value:
 
 
 TRAINING = ("aten._native_batch_norm_legit.no_stats", "aten._native_batch_norm_legit_functional.default")
-"""What is known only to be refused with a reason."""
+"""Training operators, which are refused with a reason."""
 PARSERS: Mapping[str, Parser] = {
     "aten._native_batch_norm_legit_no_training.default": _batch_norm,
     **dict.fromkeys(TRAINING, _training_batch_norm),

@@ -1,4 +1,4 @@
-"""Recurrent layers: LSTM, GRU and the simple kind, of several layers in one direction or in both."""
+"""Recurrent layers: LSTM, GRU and RNN, of several layers in one direction or both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.ops.recurrent.sequences import RecurrentOutput
 
 
 def _recurrent(kind: str, *functions: str) -> Parser:
-    """Layer after layer; `functions`: of gates, where they are not the usual ones."""
+    """Stacked layers; `functions`: the activations, where they are not the default ones."""
 
     def parse(node: Node) -> Sequence[Value | None]:
         b, x = node.b, node.value("input")
@@ -45,11 +45,11 @@ def _recurrent(kind: str, *functions: str) -> Parser:
 
 
 _RESULTS = (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN, RecurrentOutput.CELL)
-"""What PyTorch's operators give, in this order."""
+"""The outputs of PyTorch's operators, in order."""
 
 
 def _states(node: Node, kind: str) -> tuple[Value, Value | None]:
-    """What hidden units and cells begin with, of all layers and directions."""
+    """The initial hidden and cell states of all layers and directions."""
     if kind == "LSTM":
         hidden, cell = node.several("hx")
         return hidden, cell
@@ -57,7 +57,7 @@ def _states(node: Node, kind: str) -> tuple[Value, Value | None]:
 
 
 def _layers(node: Node, kind: str, functions: Sequence[str]) -> list[list[recurrent.RecurrentDirection]]:
-    """The weights of each layer, forwards and backwards."""
+    """The weights of each layer and direction."""
     arrays = [node.b.known(value, "a weight") for value in node.several("params")]
     count, sides = node.integer("num_layers"), 2 if node.flag("bidirectional") else 1
     each = 4 if node.flag("has_biases") else 2
@@ -74,19 +74,19 @@ def _layers(node: Node, kind: str, functions: Sequence[str]) -> list[list[recurr
 
 
 def _begin(b: Builder, state: Value | None, layer: int, sides: int, batch_first: bool) -> Value | None:
-    """What one layer begins with; zeros need not be given."""
+    """The initial state of one layer; zeros are omitted."""
     if state is None or (state.data is not None and not np.any(state.data)):
         return None
     return _turned(b, moves.slice_(b, state, 0, layer * sides, sides), batch_first)
 
 
 def _turned(b: Builder, state: Value, batch_first: bool) -> Value:
-    """PyTorch has directions before sequences in states, whichever comes first elsewhere."""
+    """PyTorch has the direction axis of states before the batch, also with batch_first."""
     return moves.transpose(b, state, (1, 0, 2)) if batch_first else state
 
 
 def _joined(b: Builder, outputs: Value, batch_first: bool) -> Value:
-    """The outputs of both directions side by side."""
+    """The outputs of both directions concatenated."""
     if not batch_first:
         outputs = moves.transpose(b, outputs, (0, 2, 1, 3))
     first, second, sides, units = outputs.shape

@@ -14,7 +14,7 @@ from mote.graph.types import DType
 
 
 def _axes(node: Node, x: Value) -> Sequence[int] | None:
-    """The axes; none at all mean every one."""
+    """The axes; an empty list means all."""
     return node.integers("dim") or None if x.rank else None
 
 
@@ -23,7 +23,7 @@ def _keep(node: Node) -> bool:
 
 
 def _reduction(reduce: Reduce) -> Parser:
-    """In the type of the results."""
+    """A reduction in the type of its result."""
 
     def parse(node: Node) -> Value:
         x = node.operand("self", node.dtype)
@@ -51,7 +51,7 @@ def _variance_and_mean(node: Node) -> Sequence[Value | None]:
 
 
 def _median(node: Node) -> Sequence[Value | None]:
-    """The element in the middle, the lower one of two."""
+    """The median, the lower one of two."""
     b, x, axis = node.b, node.value("self"), node.integer("dim")
     middle = (x.shape[x.axis(axis)] + 1) // 2
     values, places = _sorted(node, middle, axis, False)
@@ -60,7 +60,7 @@ def _median(node: Node) -> Sequence[Value | None]:
 
 
 def _extreme(reduce: Reduce, largest: bool) -> Parser:
-    """The extreme along an axis, and where it is."""
+    """The minimum or maximum along an axis, and its index."""
 
     def parse(node: Node) -> Sequence[Value | None]:
         b, x, axis = node.b, node.value("self"), node.integer("dim")

@@ -36,7 +36,7 @@ Part = type[OfComplex]
 
 @dataclass(frozen=True)
 class Complex:
-    """Complex numbers, as what gives a part of them: their magnitudes, real parts or imaginary parts."""
+    """Complex numbers, as functions that compute their magnitudes, real parts or imaginary parts."""
 
     make: Callable[[Part], Value]
     made: dict[Part, Value] = field(default_factory=dict, compare=False)
@@ -49,7 +49,7 @@ class Complex:
 
 
 def of_complex(node: Node, parsers: Mapping[str, Parser]) -> Value | Complex | None:
-    """What an operator that makes or reads complex numbers becomes; None for others."""
+    """The result of an operator that makes or reads complex numbers; None for others."""
     code = str(node.call.target)
     if code == TRANSFORM:
         return _transform(node)
@@ -80,7 +80,7 @@ def _moved(node: Node, name: str, part: Value, parser: Parser) -> Value:
 
 
 def _transform(node: Node) -> Complex:
-    """The transform of a real signal along one axis: a fast one of powers of two, and else a product with a matrix."""
+    """The transform of a real signal along one axis: an FFT for powers of two, else a matrix product."""
     b, x, dims = node.b, node.value("self"), node.integers("dim")
     if len(dims) != 1 or x.dtype != DType.FLOAT32:
         raise UnsupportedNodeError(

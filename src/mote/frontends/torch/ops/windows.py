@@ -13,7 +13,7 @@ from mote.ops.common import Axis
 
 
 def _image(node: Node, name: str, axes: int) -> tuple[Value, bool]:
-    """A value with images on its last axes, and whether they are one image without an axis for several."""
+    """A value with images on its last axes, and whether it lacks a batch axis."""
     x = node.value(name)
     alone = x.rank == axes + 1
     return (moves.unsqueeze(node.b, x, [0]) if alone else x), alone
@@ -43,7 +43,7 @@ def _convolution(node: Node) -> Value:
 
 
 def pool_window(node: Node, count: int) -> list[Axis]:
-    """The window of a pooling layer: without a stride windows lie side by side."""
+    """The window of a pooling layer: the default stride is the window size."""
     kernel = node.each("kernel_size", count)
     strides = node.each("stride", count) if node.integers("stride") else kernel
     pads = [(n, n) for n in node.each("padding", count, 0)]
@@ -96,7 +96,7 @@ def _adaptive_max(count: int) -> Parser:
 
 
 def _adaptive(node: Node, x: Value, count: int, *, largest: bool) -> Value:
-    """Pooling to a given size: of the whole image at once, or by windows that do not overlap, where that can be."""
+    """Adaptive pooling: global, or by windows that do not overlap where possible."""
     b, wanted = node.b, list(node.shape[-count:])
     if set(wanted) == {1}:
         return (windows.global_max_pool if largest else windows.global_average_pool)(b, x)
@@ -108,7 +108,7 @@ def _adaptive(node: Node, x: Value, count: int, *, largest: bool) -> Value:
 
 
 def _resize(axes: int, taps: Callable[[int, int, float | None, bool], resize.ResizeTaps]) -> Parser:
-    """Images of another size; `taps` says what each new element along an axis is made from."""
+    """Resized images; `taps` gives the input elements and weights of each output element along an axis."""
 
     def parse(node: Node) -> Value:
         x = node.value("input" if "input" in node.arguments else "self")
@@ -129,7 +129,7 @@ def _resize(axes: int, taps: Callable[[int, int, float | None, bool], resize.Res
 
 
 def _scales(node: Node, axes: int) -> list[float | None]:
-    """The factors by which PyTorch finds places: those that are given, which the sizes are rounded from."""
+    """The scale factors of PyTorch's coordinates: the given ones, from which the sizes are rounded."""
     if node.has("scale_factors"):
         return [float(x) for x in node.reals("scale_factors")]
     names = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[axes]
