@@ -323,39 +323,19 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"shapes": arguments.shape, "signature": arguments.signature, "constants": arguments.set}
 
 
+SETTINGS = (
+    *("target", "trust_target", "name", "io", "numerics", "optimize", "single_file", "caller_arena", "check_flash"),
+    *("aligned", "place_code", "input", "red_zones", "step", "recompute", "stream", "hop", "causal", "flash", "ram"),
+    *("latency", "cycles", "point", "offload", "edges", "features", "outputs"),
+)
+"""Options that have the names of settings."""
+
+
 def settings(arguments: argparse.Namespace) -> Settings:
-    return make_settings(
-        target=arguments.target,
-        trust_target=arguments.trust_target,
-        name=arguments.name,
-        io=arguments.io,
-        numerics=arguments.numerics,
-        optimize=arguments.optimize,
-        single_file=getattr(arguments, "single_file", False),
-        caller_arena=getattr(arguments, "caller_arena", False),
-        check_flash=getattr(arguments, "check_flash", False),
-        aligned=arguments.aligned,
-        place_code=getattr(arguments, "place_code", PLACES[0]),
-        input=arguments.input,
-        red_zones=getattr(arguments, "red_zones", False),
-        step=arguments.step,
-        recompute=arguments.recompute,
-        stream=arguments.stream,
-        hop=arguments.hop,
-        causal=arguments.causal,
-        shrink=not arguments.no_shrink,
-        flash=arguments.flash,
-        ram=getattr(arguments, "ram", None),
-        latency=getattr(arguments, "latency", None),
-        cycles=getattr(arguments, "cycles", None),
-        point=getattr(arguments, "point", None),
-        kernels=getattr(arguments, "kernel", []),
-        offload=getattr(arguments, "offload", []),
-        **reading(arguments),
-        edges=arguments.edges,
-        features=arguments.features,
-        outputs=arguments.outputs,
-    )
+    given = vars(arguments)
+    options = {name: given[name] for name in SETTINGS if name in given}
+    kernels, shrink = given.get("kernel", []), not arguments.no_shrink
+    return make_settings(**options, kernels=kernels, shrink=shrink, **reading(arguments))
 
 
 def write_svg(path: str | None, draw: Callable[[], str]) -> None:
