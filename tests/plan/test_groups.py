@@ -31,7 +31,10 @@ def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
     def grouped(self: Selection) -> dict[Numbers, list[Packed]]:
         sizes = {ops: size if isinstance(op, Conv2D) else 1 for ops, op in self.ops.items()}
-        return {ops: [replace(k, group=sizes[ops]) for k in ks] for ops, ks in variants(self).items()}
+        return {
+            ops: [replace(k, entry=replace(k.entry, group=sizes[ops])) for k in ks]
+            for ops, ks in variants(self).items()
+        }
 
     patched = cached_property(grouped)
     patched.__set_name__(Selection, "variants")

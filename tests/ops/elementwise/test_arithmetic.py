@@ -189,7 +189,7 @@ def test_products_too_small_for_the_output() -> None:
 def test_add_takes_one_step_where_it_can(activation: str, features: frozenset[str], kernel: str) -> None:
     g = graph(Config(activation=activation, quants=((0.0512, 3), (0.0337, -7), (0.0623, -100))))
     lowered = first(g, features)
-    assert (lowered.name, lowered.call, lowered.in_place) == (kernel, Call.FLAT, (0, 1))
+    assert (lowered.name, lowered.entry.call, lowered.needs.in_place) == (kernel, Call.FLAT, (0, 1))
 
 
 @pytest.mark.parametrize(("features", "kernel", "least"), [(PORTABLE, "add_s8", 90), (DSP, "add4_s8", 98)])

@@ -309,8 +309,8 @@ def test_a_state_that_is_written_and_read_again_is_refused() -> None:
 
 
 def test_working_memory() -> None:
-    assert kernel(Config(inputs=9, cells=6)).scratch == 6 * 6 + 2 * 16 + 2 * 8
-    assert kernel(Config(inputs=9, cells=6, outputs=10)).scratch == 7 * 6 + 2 * 16 + 2 * 16 + 2 * 8
+    assert kernel(Config(inputs=9, cells=6)).needs.scratch == 6 * 6 + 2 * 16 + 2 * 8
+    assert kernel(Config(inputs=9, cells=6, outputs=10)).needs.scratch == 7 * 6 + 2 * 16 + 2 * 16 + 2 * 8
 
 
 @pytest.mark.parametrize(
