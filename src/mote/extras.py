@@ -22,8 +22,8 @@ TORCH_REMEDY = "pip install 'torch>=2.13,<3'; PyTorch's CPU build is enough"
 
 def installed(package: str) -> bool:
     """Whether a package could be loaded, without loading it. A folder of that name without code is none."""
-    found = find_spec(package)
-    return found is not None and found.origin is not None
+    spec = find_spec(package)
+    return spec is not None and spec.origin is not None
 
 
 def version_of(distribution: str) -> str:

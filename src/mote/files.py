@@ -111,8 +111,8 @@ def write_file(path: str, data: bytes, begins: bytes, at: int = 0) -> None:
         if there.exists() and not there.is_file() and not there.is_dir():
             there.write_bytes(data)  # a device or a pipe
             return
-        found = _beginning(there, at + len(begins))
-        if found and found[at:] != begins:
+        head = _beginning(there, at + len(begins))
+        if head and head[at:] != begins:
             raise MoteError(
                 "is a file of another kind, and would be overwritten",
                 where=path,
@@ -202,9 +202,9 @@ def _compare(place: Path, texts: Mapping[str, str], folder: str, force: bool) ->
             raise MoteError(
                 "is a folder, and Mote would write a file there", where=f"{folder}: {name}", remedy="move it"
             )
-        found = "" if path.is_symlink() else _hash(path.read_bytes())
+        digest = "" if path.is_symlink() else _hash(path.read_bytes())
         wanted = _hash(texts[name].encode()) if name in texts else None
-        if found not in (known.get(name), wanted):
+        if digest not in (known.get(name), wanted):
             lost.append((name, "was changed since Mote generated it" if name in known else "is not Mote's"))
         own.add(name)
     if lost and not force:
@@ -226,14 +226,14 @@ def _read_manifest(place: Path, force: bool) -> dict[str, str]:
         lines = (place / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return {}
-    found = [_LINE.fullmatch(line) for line in lines if not line.startswith("#")]
-    if not all(found) and not force:
+    matches = [_LINE.fullmatch(line) for line in lines if not line.startswith("#")]
+    if not all(matches) and not force:
         raise MoteError(
             "is damaged: it does not tell which files Mote generated",
             where=str(place / MANIFEST),
             remedy="write to another folder, or overwrite with --force the files that have the names of generated ones",
         )
-    return {match[2]: match[1] for match in found if match}
+    return {match[2]: match[1] for match in matches if match}
 
 
 def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:

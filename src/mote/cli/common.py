@@ -421,14 +421,14 @@ def shorten(text: str, width: int = 36) -> str:
 def shortened(names: Sequence[str], width: int = 36) -> list[str]:
     """Names of a table, the long ones made shorter such that different ones stay different: by their ends, if that is
     not enough around the first difference, and if even that is not enough not at all."""
-    found = {name: shorten(name, width) for name in names}
+    by_name = {name: shorten(name, width) for name in names}
     for cut in (_around_difference, lambda clash, _: {name: name for name in clash}):
         groups: dict[str, list[str]] = {}
-        for name, short in found.items():
+        for name, short in by_name.items():
             groups.setdefault(short, []).append(name)
         for clash in groups.values():
-            found |= cut(clash, width) if len(clash) > 1 else {}
-    return [found[name] for name in names]
+            by_name |= cut(clash, width) if len(clash) > 1 else {}
+    return [by_name[name] for name in names]
 
 
 def _around_difference(clash: Sequence[str], width: int) -> dict[str, str]:

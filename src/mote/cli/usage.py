@@ -28,12 +28,12 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, command=self.prog, usage=self.format_usage())
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        found, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = [option for action in self._actions for option in action.option_strings]
             guesses = "".join(did_you_mean(word.partition("=")[0], options) for word in unknown)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(guesses)}")
-        return found, unknown
+        return parsed, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         choices: Iterable[Any] | None = action.choices

@@ -44,12 +44,12 @@ def inferences(
 ) -> list[dict[int, Array]]:
     """Each input's array, cut into inferences: of as many as there are rows of a batch, or pieces of a stream. `given`:
     the arrays as the user has them, for messages, where `arrays` have other shapes."""
-    found = {t: _found(graph.tensors[t], i, arrays, where, given or arrays) for i, t in enumerate(graph.inputs)}
-    counts = {graph.tensors[t].name: len(cases) for t, cases in found.items()}
+    by_input = {t: _found(graph.tensors[t], i, arrays, where, given or arrays) for i, t in enumerate(graph.inputs)}
+    counts = {graph.tensors[t].name: len(cases) for t, cases in by_input.items()}
     if len(set(counts.values())) > 1:
         shown = ", ".join(f"{count} of '{name}'" for name, count in counts.items())
         raise MoteError(f"has more inputs of one kind than of another: {shown}", where=where)
-    return [dict(zip(found, case, strict=True)) for case in zip(*found.values(), strict=True)]
+    return [dict(zip(by_input, case, strict=True)) for case in zip(*by_input.values(), strict=True)]
 
 
 def _found(

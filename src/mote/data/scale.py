@@ -30,8 +30,8 @@ def scale_warnings(graph: Graph, data: Dataset) -> tuple[str, ...]:
     """Warn of each input whose data has another scale than the model was made for, as far as the model tells: by the
     quantization of the input, or by the batch normalization behind the first layer."""
     chosen = np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_SAMPLES)).astype(int))
-    found = [_warning(graph, tensor, array[chosen], len(data)) for tensor, array in _inputs(graph, data)]
-    return tuple(filter(None, found))
+    warnings = [_warning(graph, tensor, array[chosen], len(data)) for tensor, array in _inputs(graph, data)]
+    return tuple(filter(None, warnings))
 
 
 def _inputs(graph: Graph, data: Dataset) -> Iterator[tuple[Tensor, Array]]:

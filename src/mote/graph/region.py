@@ -49,8 +49,8 @@ class Region(Op):
         }
 
     def shapes(self, g: Graph) -> list[Shape]:
-        found = {t: shape for op in self.ops for t, shape in zip(op.outputs, op.shapes(g), strict=True)}
-        return [found[t] for t in self.outputs]
+        by_tensor = {t: shape for op in self.ops for t, shape in zip(op.outputs, op.shapes(g), strict=True)}
+        return [by_tensor[t] for t in self.outputs]
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         given = dict(zip(self.sources, values, strict=True))
@@ -96,10 +96,10 @@ class Region(Op):
 
 def _merged(parts: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
     """What is needed by all parts: of several the rows inside the image, from the top; None where one needs all."""
-    found = [part for part in parts if part is not None]
-    if len(found) < len(parts):
+    limited = [part for part in parts if part is not None]
+    if len(limited) < len(parts):
         return None
-    return found[0] if len(found) == 1 else tuple(sorted({row for part in found for row in part} - {OUTSIDE}))
+    return limited[0] if len(limited) == 1 else tuple(sorted({row for part in limited for row in part} - {OUTSIDE}))
 
 
 def _made(ops: Iterable[Op]) -> set[int]:
@@ -189,10 +189,10 @@ def in_order(graph: Graph, pieces: Iterable[Numbers]) -> list[Numbers] | None:
         return ranked
     needs = _needs(graph, ranked)
     readers: dict[int, list[int]] = {}
-    for i, found in enumerate(needs):
-        for j in found:
+    for i, needed in enumerate(needs):
+        for j in needed:
             readers.setdefault(j, []).append(i)
-    left = [len(found) for found in needs]
+    left = [len(needed) for needed in needs]
     ready = [i for i, count in enumerate(left) if not count]
     heapify(ready)
     order: list[Numbers] = []

@@ -70,22 +70,22 @@ class Magnitudes:
 
     graph: Graph
     values: Mapping[int, Array] = field(default_factory=dict)
-    found: dict[int, float] = field(default_factory=dict)
+    magnitudes: dict[int, float] = field(default_factory=dict)
     drifted: dict[int, Array] = field(default_factory=dict)
     """What tensors would hold if every layer was off by a little."""
 
     def step(self, values: Mapping[int, Array]) -> Mapping[int, float]:
         """The magnitudes by tensor in the next inference, in which the tensors have these values."""
-        before, drifted, self.values = self.found, self.drifted, values
-        self.found = {s.before: before[s.after] for s in self.graph.states if s.after in before}
+        before, drifted, self.values = self.magnitudes, self.drifted, values
+        self.magnitudes = {s.before: before[s.after] for s in self.graph.states if s.after in before}
         self.drifted = {s.before: drifted[s.after] for s in self.graph.states if s.after in drifted}
         noise = np.random.default_rng(0)
         for op in self.graph.ops:
             self._add(op)
             self._drift(op, noise)
             self._flip(op)
-        codes = {t: self._steps_of(t) / FLOAT_TOLERANCE for t in self.drifted if t not in self.found}
-        return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.found.items()} | codes
+        codes = {t: self._steps_of(t) / FLOAT_TOLERANCE for t in self.drifted if t not in self.magnitudes}
+        return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.magnitudes.items()} | codes
 
     def _flip(self, op: Op) -> None:
         """An operator's outputs where floats close to a rounding boundary, or integers that were rounded from such, go
@@ -100,12 +100,12 @@ class Magnitudes:
         given = [None if i == ABSENT else self._drifted(i) for i in op.inputs]
         results = dict(zip(op.outputs, op.evaluate(self.graph, given), strict=True))
         for out in codes:
-            found = results[out].reshape(self.values[out].shape)
+            result = results[out].reshape(self.values[out].shape)
             if near is not None:
-                near = near.reshape(found.shape)
-                found = np.where(near == self.values[out], found, near).astype(found.dtype)
-            if not np.array_equal(found, self.values[out]):
-                self.drifted[out] = found
+                near = near.reshape(result.shape)
+                result = np.where(near == self.values[out], result, near).astype(result.dtype)
+            if not np.array_equal(result, self.values[out]):
+                self.drifted[out] = result
 
     def _near(self, op: Op) -> Array | None:
         """The codes on the other side of halves that are near; None where there are none, or that is not known."""
@@ -118,9 +118,9 @@ class Magnitudes:
     def _nearest(self, op: Op) -> Array | None:
         """Quantized codes of floats that are moved by the tolerance: up, or down where that gives another code."""
         source = op.inputs[0]
-        if source not in self.found:
+        if source not in self.magnitudes:
             return None
-        off = FLOAT_TOLERANCE * max(self.found[source], self._drift_of(source) / NOISE)
+        off = FLOAT_TOLERANCE * max(self.magnitudes[source], self._drift_of(source) / NOISE)
         up, down = (op.evaluate(self.graph, [self.values[source] + np.float32(d)])[0] for d in (off, -off))
         shape = self.values[op.outputs[0]].shape
         return np.where(up != self.values[op.outputs[0]].reshape(up.shape), up, down).reshape(shape)
@@ -132,13 +132,13 @@ class Magnitudes:
 
     def _drift(self, op: Op, noise: np.random.Generator) -> None:
         """What an operator makes of inputs that have drifted, and its own share of it."""
-        if not any(out in self.found for out in op.outputs):
+        if not any(out in self.magnitudes for out in op.outputs):
             return
         results = op.evaluate(self.graph, [None if i == ABSENT else self._drifted(i) for i in op.inputs])
         for out, result in zip(op.outputs, results, strict=True):
-            if out in self.found:
+            if out in self.magnitudes:
                 shape = self.values[out].shape
-                share = NOISE * self.found[out] * noise.choice([-1, 1], shape)
+                share = NOISE * self.magnitudes[out] * noise.choice([-1, 1], shape)
                 with np.errstate(over="ignore"):  # of masks, which are as small as numbers can be
                     self.drifted[out] = result.reshape(shape) + share.astype(np.float32)
 
@@ -167,7 +167,7 @@ class Magnitudes:
         inside = op.cancelled(self.graph, [None if i == ABSENT else self._value(i) for i in op.inputs])
         for out in floats:
             size = max(largest(self.values[out]), sums.get(out, 0.0))
-            self.found[out] = max(size, inside * CANCELLED / FLOAT_TOLERANCE)
+            self.magnitudes[out] = max(size, inside * CANCELLED / FLOAT_TOLERANCE)
 
     def _value(self, tensor: int) -> Array:
         data = self.graph.tensors[tensor].data
@@ -178,7 +178,7 @@ class Magnitudes:
         values = _absolute(self._value(tensor))
         assert values is not None
         nothing = values.dtype == np.float32 and not values.any()
-        return np.full_like(values, self.found.get(tensor, 0.0)) if nothing else values
+        return np.full_like(values, self.magnitudes.get(tensor, 0.0)) if nothing else values
 
 
 def _absolute(values: Array | None) -> Array | None:

@@ -43,10 +43,10 @@ def events(
     neither a hit nor a false alarm.
     """
     _check(times, scores, wanted, duration)
-    found = detections(times, scores, threshold, joined)
+    detected = detections(times, scores, threshold, joined)
     hit: set[int] = set()
     false = 0
-    for begin in found[:, 0]:
+    for begin in detected[:, 0]:
         near = np.flatnonzero((wanted[:, 0] - tolerance <= begin) & (begin <= wanted[:, 1] + tolerance))
         new = [int(event) for event in near if int(event) not in hit]
         hit |= set(new[:1])
@@ -56,7 +56,7 @@ def events(
         "misses": len(wanted) - len(hit),
         "false_alarms": false,
         "false_alarms_an_hour": false * HOUR / duration,
-        "detections": found.tolist(),
+        "detections": detected.tolist(),
     }
     return Score("events", len(hit) / len(wanted) if len(wanted) else float(not false), len(times), detail=detail)
 

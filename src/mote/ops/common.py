@@ -103,8 +103,8 @@ class Axis:
         """The input positions that every output position reads, one row each, OUTSIDE where an image of `size` has
         none."""
         first = np.arange(self.size(size))[:, None] * self.stride - self.before
-        found = first + np.arange(self.kernel) * self.dilation
-        return np.where((found >= 0) & (found < size), found, OUTSIDE)
+        taps = first + np.arange(self.kernel) * self.dilation
+        return np.where((taps >= 0) & (taps < size), taps, OUTSIDE)
 
     def inside(self, count: int, size: int) -> NDArray[np.int64]:
         """How many taps of each of the first `count` output positions lie inside an image of `size`."""
@@ -139,8 +139,8 @@ class WindowOp(Op):
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         height = self.input(g).shape[1]
         image, row = divmod(y, self.output(g).shape[1])
-        found = self.vertical.rows(row, height)
-        return tuple(r if r == OUTSIDE else r + image * height for r in found)
+        rows = self.vertical.rows(row, height)
+        return tuple(r if r == OUTSIDE else r + image * height for r in rows)
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """The windows over what is new reach back; elements at the end that no window covers make it lag behind."""
@@ -186,15 +186,15 @@ class WindowOp(Op):
         at_once = max(1, WINDOWS // (n * channels * rows.shape[1] * columns.size))
         for first in range(0, len(rows), at_once):
             taken = rows[first : first + at_once]
-            found = _taken(_taken(x, 1, taken, fill), 3, columns, fill)
-            yield found.transpose(0, 1, 3, 5, 2, 4)
+            patches = _taken(_taken(x, 1, taken, fill), 3, columns, fill)
+            yield patches.transpose(0, 1, 3, 5, 2, 4)
 
 
 def _taken(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Array:
     """What is at these positions of an axis, which becomes two; `fill` at those that are OUTSIDE."""
-    found = np.take(x, positions, axis, mode="clip")
+    elements = np.take(x, positions, axis, mode="clip")
     outside = (positions == OUTSIDE).reshape(*positions.shape, *[1] * (x.ndim - axis - 1))
-    return np.where(outside, np.array(fill, x.dtype), found) if outside.any() else found
+    return np.where(outside, np.array(fill, x.dtype), elements) if outside.any() else elements
 
 
 def real_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.float64]:

@@ -97,8 +97,8 @@ def _sums(scales: Three, zeros: Three, unsigned: bool, turned: bool) -> Ints:
     """[256, 256]: the results of all pairs."""
     ratio, terms = _terms(scales, zeros, unsigned, turned)
     real = fused((INT8 + OFFSET * unsigned)[:, None], ratio, terms[None, :])
-    found = np.clip(saturated(real) - OFFSET * unsigned, LOW, HIGH)
-    return found.T if turned else found
+    results = np.clip(saturated(real) - OFFSET * unsigned, LOW, HIGH)
+    return results.T if turned else results
 
 
 class EvenMul(Arithmetic):

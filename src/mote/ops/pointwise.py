@@ -21,13 +21,13 @@ def rising(g: Graph, op: Op, inputs: Sequence[Range | None], falling: int = ABSE
     return between(ends)
 
 
-def end(g: Graph, op: Op, position: int, found: Range | None, *, up: bool) -> Array | None:
+def end(g: Graph, op: Op, position: int, limits: Range | None, *, up: bool) -> Array | None:
     """An input with all its values as small or as large as they can be; constants are what they are."""
     t = op.tensor(g, position)
     if t is None or t.data is not None:
         return None if t is None else t.data
-    assert found is not None
-    return np.broadcast_to(found.high if up else found.low, t.shape or (1,)).reshape(t.shape).astype(RANGED.numpy)
+    assert limits is not None
+    return np.broadcast_to(limits.high if up else limits.low, t.shape or (1,)).reshape(t.shape).astype(RANGED.numpy)
 
 
 def pointwise(op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:

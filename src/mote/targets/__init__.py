@@ -116,18 +116,18 @@ class Target:
     def choice(self, kind: str) -> tuple[Memory, ...]:
         """The memories of a kind for data, fastest first, where there are several: where things go is then to be
         decided."""
-        found = self._fastest(kind, "data")
-        return tuple(found) if len(found) > 1 else ()
+        memories = self._fastest(kind, "data")
+        return tuple(memories) if len(memories) > 1 else ()
 
     def _fastest(self, kind: str, what: str) -> list[Memory]:
         """The memories of a kind that can hold code or data, the fastest first."""
-        found = [m for m in self.memories if m.kind == kind and what in m.holds]
-        return sorted(found, key=lambda m: (m.wait, m.reads.miss))
+        memories = [m for m in self.memories if m.kind == kind and what in m.holds]
+        return sorted(memories, key=lambda m: (m.wait, m.reads.miss))
 
     def _memory(self, name: str, what: str) -> Memory | None:
         """The memory of that name, or the fastest flash; None where the target names no flash."""
-        found = [m for m in self.memories if m.name == name] or self._fastest("flash", what)
-        return found[0] if found else None
+        memories = [m for m in self.memories if m.name == name] or self._fastest("flash", what)
+        return memories[0] if memories else None
 
     @property
     def code_memory(self) -> Memory | None:
@@ -156,8 +156,8 @@ class Target:
     @property
     def code_rams(self) -> tuple[Memory, ...]:
         """RAM that code can be executed from, the fastest to fetch from first."""
-        found = [m for m in self.memories if m.kind == "ram" and "code" in m.holds]
-        return tuple(sorted(found, key=lambda m: (m.reads.miss, m.wait)))
+        memories = [m for m in self.memories if m.kind == "ram" and "code" in m.holds]
+        return tuple(sorted(memories, key=lambda m: (m.reads.miss, m.wait)))
 
 
 def declare(features: Iterable[str]) -> None:
@@ -294,7 +294,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
             raise bad(path, f"two memories are called '{m.name}' (in C: {m.symbol.upper()})", "rename one")
     for key, what in _PLACES.items():
         _check_place(path, key, keys.get(key, ""), what, memories)
-    found = Target(
+    target = Target(
         name=keys["name"],
         description=keys.get("description", ""),
         arch=keys["arch"],
@@ -311,7 +311,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
     )
-    return found if keys.get(_UNALIGNED, True) else aligned(found)
+    return target if keys.get(_UNALIGNED, True) else aligned(target)
 
 
 def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Memory, ...]) -> None:

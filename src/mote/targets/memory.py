@@ -150,11 +150,11 @@ def read_memory(path: Path, keys: dict[str, Any]) -> Memory:
     if not isinstance(holds, list) or not holds or not all(h in HOLDS for h in holds):
         raise bad(path, f"memory '{name}': 'holds' must be a list of code, data or both, not {cut(holds)}")
     reads = read_reads(path, f"memory '{name}'", {k: v for k, v in keys.items() if k in READS})
-    found = Memory(name, kind, size, origin, wait, reads=reads, holds=tuple(holds))
-    section = keys.get("section", f".{'bss' if kind == 'ram' else 'rodata'}.mote_{found.symbol}")
+    memory = Memory(name, kind, size, origin, wait, reads=reads, holds=tuple(holds))
+    section = keys.get("section", f".{'bss' if kind == 'ram' else 'rodata'}.mote_{memory.symbol}")
     if not isinstance(section, str) or not re.fullmatch(r"[\w.$]+", section, re.ASCII):
         raise bad(path, f"memory '{name}': 'section' must be the name of a linker section, not {section!r}")
-    return replace(found, section=section)
+    return replace(memory, section=section)
 
 
 def read_reads(path: Path, where: str, keys: Any) -> Reads:
@@ -178,17 +178,17 @@ def read_reads(path: Path, where: str, keys: Any) -> Reads:
     return reads
 
 
-def _check_reads(path: Path, where: str, found: Reads) -> None:
+def _check_reads(path: Path, where: str, reads: Reads) -> None:
     """Reject what no memory is like."""
     for key in ("read_bytes", "line_bytes"):
-        value = getattr(found, key)
+        value = getattr(reads, key)
         if value & (value - 1):
             raise bad(path, f"{where}: '{key}' must be a power of two, not {value}")
-    if found.line_bytes < found.read_bytes:
-        raise bad(path, f"{where}: a line of {found.line_bytes} bytes is less than one read of {found.read_bytes}")
-    if found.shared_lines and found.data_lines:
+    if reads.line_bytes < reads.read_bytes:
+        raise bad(path, f"{where}: a line of {reads.line_bytes} bytes is less than one read of {reads.read_bytes}")
+    if reads.shared_lines and reads.data_lines:
         raise bad(path, f"{where}: 'data_lines' beside 'shared_lines'", "lines that are shared are 'code_lines'")
     for key in ("code_lines", "data_lines"):
-        lines = getattr(found, key)
-        if found.ways and lines and lines % found.ways:
-            raise bad(path, f"{where}: {lines} '{key}' are no multiple of {found.ways} 'ways'")
+        lines = getattr(reads, key)
+        if reads.ways and lines and lines % reads.ways:
+            raise bad(path, f"{where}: {lines} '{key}' are no multiple of {reads.ways} 'ways'")

@@ -106,12 +106,12 @@ def board_of(target: Target) -> Board:
 
 def _overflow(said: str, target: Target) -> BudgetError | None:
     """What a linker says of memory that is too small, with the numbers; None where it says something else."""
-    found = {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
-    if not found or target.is_host:
+    overflows = {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
+    if not overflows or target.is_host:
         return None
     board = board_of(target)
     sizes = {"ROM": ("flash", board.rom[1]), "RAM": ("RAM", board.ram[1])}
-    parts = [(*sizes[region], over) for region, over in found.items() if region in sizes]
+    parts = [(*sizes[region], over) for region, over in overflows.items() if region in sizes]
     reason = " and ".join(
         f"{size + over:,} bytes of {what}, {over:,} more than its {size:,}" for what, size, over in parts
     )

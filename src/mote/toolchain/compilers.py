@@ -47,8 +47,8 @@ def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
 
 def _gcc_is_complete(core: Architecture) -> bool:
     """The C library is a package of its own; without it gcc finds neither <string.h> nor memcpy."""
-    found = shutil.which(core.gcc) is not None
-    return found and "/" in first_line((core.gcc, f"-print-file-name={core.library}"))
+    installed = shutil.which(core.gcc) is not None
+    return installed and "/" in first_line((core.gcc, f"-print-file-name={core.library}"))
 
 
 def _host_compiler(prefer: str | None) -> Compiler:

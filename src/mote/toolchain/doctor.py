@@ -70,8 +70,8 @@ def _wheels() -> Sequence[tuple[str, str, str, str]]:
 
 def doctor() -> list[Finding]:
     """Every tool that Mote can use, found or not."""
-    found = [_program(*row) for row in _PROGRAMS]
-    return found + [_wheel(*row) for row in _wheels()]
+    programs = [_program(*row) for row in _PROGRAMS]
+    return programs + [_wheel(*row) for row in _wheels()]
 
 
 def _program(name: str, purpose: str, remedy: str) -> Finding:

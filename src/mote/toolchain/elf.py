@@ -46,20 +46,20 @@ def sizes(elf: Path, target: Target) -> Sizes | None:
 
     with elf.open("rb") as file:
         sections = [s for s in ELFFile(file).iter_sections() if s["sh_flags"] & _ALLOCATED]
-    found = {s.name: int(s["sh_size"]) for s in sections}
-    memories = {m: found.get(memory_section(m), 0) for kind in ("ram", "flash") for m in target.choice(kind)}
+    by_section = {s.name: int(s["sh_size"]) for s in sections}
+    memories = {m: by_section.get(memory_section(m), 0) for kind in ("ram", "flash") for m in target.choice(kind)}
     known = (*_MODEL, *_HARNESS, *map(memory_section, memories))
-    stray = [name for name, size in found.items() if size and name not in known]
-    if ".text" not in found or stray:
+    stray = [name for name, size in by_section.items() if size and name not in known]
+    if ".text" not in by_section or stray:
         raise MoteError(f"not linked by Mote's script: {', '.join(stray) or 'no .text'}", where=str(elf))
-    data = found.get(".data", 0)
+    data = by_section.get(".data", 0)
     placed = {kind: sum(n for m, n in memories.items() if m.kind == kind) for kind in ("ram", "flash")}
     return Sizes(
-        found[".text"] + found.get(".ram_code", 0),
-        found.get(".rodata", 0) + data + placed["flash"],
-        data + found.get(".bss", 0) + placed["ram"],
+        by_section[".text"] + by_section.get(".ram_code", 0),
+        by_section.get(".rodata", 0) + data + placed["flash"],
+        data + by_section.get(".bss", 0) + placed["ram"],
         {m.name: n for m, n in memories.items()},
-        found.get(".ram_code", 0),
+        by_section.get(".ram_code", 0),
     )
 
 

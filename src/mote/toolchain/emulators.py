@@ -70,8 +70,8 @@ def execute(
         said = run_unicorn(elf, target, workdir, count=mode != Mode.DUMP, timeout_s=timeout_s)
     else:
         said = _run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
-    found = check(elf, target, emulator, workdir, said)
-    return interpret(found, mode, None if target.is_host else board_of(target))
+    entries = check(elf, target, emulator, workdir, said)
+    return interpret(entries, mode, None if target.is_host else board_of(target))
 
 
 def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: str) -> list[tuple[int, int, bytes]]:
@@ -132,7 +132,9 @@ def timed_out(kind: str, elf: Path, timeout_s: float) -> MoteError:
     )
 
 
-def _crash(elf: Path, target: Target, emulator: Emulator, found: list[tuple[int, int, bytes]], said: str) -> MoteError:
+def _crash(
+    elf: Path, target: Target, emulator: Emulator, entries: list[tuple[int, int, bytes]], said: str
+) -> MoteError:
     """Why there are no results: the harness's complaint, a trap of the core, or what the emulator said."""
     if shutil.disk_usage(elf.parent).free < ROOM:
         return MoteError(
@@ -140,7 +142,7 @@ def _crash(elf: Path, target: Target, emulator: Emulator, found: list[tuple[int,
             where=f"temporary folder {elf.parent}",
             remedy="free some space, or name another folder with the environment variable TMPDIR",
         )
-    failure, fault = failure_in(found), fault_in(found)
+    failure, fault = failure_in(entries), fault_in(entries)
     if failure:
         return MoteError(f"{emulator.kind}: {failure}", where=str(elf))
     if fault:

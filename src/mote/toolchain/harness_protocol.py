@@ -111,14 +111,14 @@ def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         at += 12 + size
 
 
-def fault_in(found: list[tuple[int, int, bytes]]) -> Fault | None:
+def fault_in(entries: list[tuple[int, int, bytes]]) -> Fault | None:
     """The trap that ended the run, if one did."""
-    return next((Fault(*struct.unpack("<2I", data)) for tag, _, data in found if tag == Tag.FAULT), None)
+    return next((Fault(*struct.unpack("<2I", data)) for tag, _, data in entries if tag == Tag.FAULT), None)
 
 
-def failure_in(found: list[tuple[int, int, bytes]]) -> str | None:
+def failure_in(entries: list[tuple[int, int, bytes]]) -> str | None:
     """What the harness itself complained about, in words."""
-    for tag, argument, data in found:
+    for tag, argument, data in entries:
         if tag == Tag.RUN and _Run(*struct.unpack("<7I", data)).overflowed:
             return "the model used more than 64 KB of stack"
         if tag == Tag.FAILURE:
@@ -131,13 +131,13 @@ def failure_in(found: list[tuple[int, int, bytes]]) -> str | None:
     return None
 
 
-def finished(found: list[tuple[int, int, bytes]]) -> bool:
-    return bool(found) and found[-1][0] == Tag.END
+def finished(entries: list[tuple[int, int, bytes]]) -> bool:
+    return bool(entries) and entries[-1][0] == Tag.END
 
 
-def interpret(found: list[tuple[int, int, bytes]], mode: Mode, board: Board | None) -> Execution:
+def interpret(entries: list[tuple[int, int, bytes]], mode: Mode, board: Board | None) -> Execution:
     """The records of a finished run as numbers; `board` is None on the host, where nothing is counted."""
-    inferences, calibration = _group(found)
+    inferences, calibration = _group(entries)
     outputs = [i.outputs for i in inferences]
     dumps = [{step: b"".join(pieces) for step, pieces in i.dump.items()} for i in inferences]
     if board is None or mode == Mode.DUMP:
@@ -153,12 +153,12 @@ def interpret(found: list[tuple[int, int, bytes]], mode: Mode, board: Board | No
     return Execution(outputs, dumps, [p[0] for p in profiles], [p[1] for p in profiles], None, [p[2] for p in profiles])
 
 
-def _group(found: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], list[_Inference]]:
+def _group(entries: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], list[_Inference]]:
     """Inferences, and the two calibration runs in front of them. A RUN record follows its marks and dumps."""
     inferences: list[_Inference] = []
     calibration: list[_Inference] = []
     current = _Inference()
-    for tag, argument, data in found:
+    for tag, argument, data in entries:
         if tag == Tag.MARK:
             current.marks.append((argument, *struct.unpack("<2I", data)))
         elif tag == Tag.DUMP:

@@ -48,24 +48,24 @@ def worst_stack(elf: Path, *entries: str) -> Stack:
     for name in entries:
         if name not in code.functions:
             raise MoteError(f"has no function '{name}'", where=str(elf))
-    found: dict[int, Stack] = {}
-    return max((_deepest(code, code.functions[name], found, ()) for name in entries), key=lambda s: s.size)
+    known: dict[int, Stack] = {}
+    return max((_deepest(code, code.functions[name], known, ()) for name in entries), key=lambda s: s.size)
 
 
-def _deepest(code: ElfCode, entry: int, found: dict[int, Stack], callers: tuple[int, ...]) -> Stack:
+def _deepest(code: ElfCode, entry: int, known: dict[int, Stack], callers: tuple[int, ...]) -> Stack:
     if entry in callers:
         raise _refusal(code, entry, "calls itself, directly or through others")
-    if entry not in found:
+    if entry not in known:
         walk = _Walk(code)
         walk.walk(entry)
         depth, at = max((depth, -at) for at, depth in walk.depths.items())
         chains = [Stack(depth, _frames(code, entry, -at, depth))]
         for at, target in walk.calls.items():
-            below = _deepest(code, target, found, (*callers, entry))
+            below = _deepest(code, target, known, (*callers, entry))
             frames = _frames(code, entry, at, walk.depths[at])
             chains.append(Stack(walk.depths[at] + below.size, (*frames, *below.chain)))
-        found[entry] = max(chains, key=lambda s: s.size)
-    return found[entry]
+        known[entry] = max(chains, key=lambda s: s.size)
+    return known[entry]
 
 
 def _frames(code: ElfCode, entry: int, at: int, depth: int) -> tuple[Frame, ...]:

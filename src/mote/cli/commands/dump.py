@@ -25,42 +25,42 @@ def run(arguments: argparse.Namespace) -> int:
     path = arguments.image
     data = read_image(path)
     with naming(path):
-        found = read(data)
+        image = read(data)
     if arguments.json:
-        print_json({"image": path} | describe(found))
+        print_json({"image": path} | describe(image))
     else:
-        print_image(found, path)
+        print_image(image, path)
     return 0
 
 
-def describe(found: ImageContents) -> dict[str, Any]:
+def describe(image: ImageContents) -> dict[str, Any]:
     """An image as JSON."""
-    header = found.header
+    header = image.header
     return {
         "bytes": header["bytes"],
         "format": header["format"],
         "crc": f"{header['crc']:08x}",
         "version": header["version"],
         "product": header["product"],
-        "features": [f.name for f in format.FEATURES if f in found.features],
+        "features": [f.name for f in format.FEATURES if f in image.features],
         "source_sha256": bytes(header["source"]).hex(),
-        "mote": found.about.get("mote"),
-        "options": found.about.get("options", {}),
+        "mote": image.about.get("mote"),
+        "options": image.about.get("options", {}),
         "ram": {"arenas": list(header["arena"]), "states": header["states"], "counters": header["counters"]},
         "warm_up": header["warm_up"],
-        "sections": found.sections,
-        "inputs": [_port(p) for p in found.inputs],
-        "outputs": [_port(p) for p in found.outputs],
-        "kernels": [{"id": f"{k.id:08x}", "name": k.name} for k in found.kernels],
-        "steps": len(found.schedule),
-        "ops": [_op(op, layer) for op, layer in zip(found.ops, _layers(found), strict=True)],
-        "signature": found.signature,
+        "sections": image.sections,
+        "inputs": [_port(p) for p in image.inputs],
+        "outputs": [_port(p) for p in image.outputs],
+        "kernels": [{"id": f"{k.id:08x}", "name": k.name} for k in image.kernels],
+        "steps": len(image.schedule),
+        "ops": [_op(op, layer) for op, layer in zip(image.ops, _layers(image), strict=True)],
+        "signature": image.signature,
     }
 
 
-def _layers(found: ImageContents) -> list[Mapping[str, Any]]:
+def _layers(image: ImageContents) -> list[Mapping[str, Any]]:
     """What is known of each op; nothing of those of bodies and jumps, nor where names were omitted."""
-    return [*found.layers, *[{}] * len(found.ops)][: len(found.ops)]
+    return [*image.layers, *[{}] * len(image.ops)][: len(image.ops)]
 
 
 def _port(port: PortInfo) -> dict[str, Any]:
@@ -93,40 +93,40 @@ def _op(op: OpInfo, layer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(place: PlaceInfo) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "memory": MEMORY_NAMES.get(place.memory, place.memory),
         "kind": place.kind.name.lower(),
         "rows": place.rows,
         "row_bytes": place.row_bytes,
     }
-    return found | ({"offsets": list(place.offsets)} if place.kind is Kind.TABLE else {"at": place.at})
+    return entry | ({"offsets": list(place.offsets)} if place.kind is Kind.TABLE else {"at": place.at})
 
 
-def print_image(found: ImageContents, path: str) -> None:
-    header, options = found.header, found.about.get("options", {})
+def print_image(image: ImageContents, path: str) -> None:
+    header, options = image.header, image.about.get("options", {})
     made = f" for {options['target']}" if isinstance(options, Mapping) and "target" in options else ""
     print(bold(f"{path}{made}"))
     print(f"  {header['bytes']:,} bytes, format {header['format']}, CRC-32 {header['crc']:08x}")
     product = f", product {header['product']}" if header["product"] else ""
-    by = f", made by Mote {printable(str(found.about['mote']))}" if "mote" in found.about else ""
+    by = f", made by Mote {printable(str(image.about['mote']))}" if "mote" in image.about else ""
     print(f"  version {header['version']}{product}{by}")
     print(f"  SHA-256 of the model file: {bytes(header['source']).hex()}")
-    signature = found.signature
+    signature = image.signature
     print(f"  signed with key {signature['key']}, not verified here" if signature else "  not signed")
     for feature, what in format.FEATURES.items():
-        if feature in found.features:
+        if feature in image.features:
             print(f"  {what}")
     arenas = " + ".join(f"{nbytes:,}" for nbytes in header["arena"] if nbytes) or "0"
     print(f"  RAM: arena {arenas} bytes, states {header['states']:,} bytes, {header['counters']} counters")
-    sections = ", ".join(f"{name} {nbytes:,}" for name, nbytes in found.sections.items() if nbytes)
+    sections = ", ".join(f"{name} {nbytes:,}" for name, nbytes in image.sections.items() if nbytes)
     print(f"  flash: {sections}")
-    for what, ports in (("input", found.inputs), ("output", found.outputs)):
+    for what, ports in (("input", image.inputs), ("output", image.outputs)):
         for port in ports:
             print(f"  {what} {printable(_port_line(port))}")
     print()
-    print(table(["kernel", "id"], [[k.name, f"{k.id:08x}"] for k in found.kernels], 2))
+    print(table(["kernel", "id"], [[k.name, f"{k.id:08x}"] for k in image.kernels], 2))
     print()
-    print(_ops_table(found))
+    print(_ops_table(image))
 
 
 def _port_line(port: PortInfo) -> str:
@@ -145,10 +145,10 @@ def _memory(memory: int) -> str:
     return MEMORY_NAMES.get(memory, f"memory {memory}")
 
 
-def _ops_table(found: ImageContents) -> str:
-    names = shortened([op.name for op in found.ops])
+def _ops_table(image: ImageContents) -> str:
+    names = shortened([op.name for op in image.ops])
     rows = []
-    for i, (op, layer, name) in enumerate(zip(found.ops, _layers(found), names, strict=True)):
+    for i, (op, layer, name) in enumerate(zip(image.ops, _layers(image), names, strict=True)):
         kind = layer.get("kind") or op.form.name.lower()
         rows.append([str(i), str(kind), name, op.kernel or "-", op.form.name.lower(), _turns(op), _where(op.out)])
     return table(["op", "kind", "layer", "kernel", "form", "runs", "output"], rows, 5)

@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise MoteError("is drawn of two models", where="option --noise-svg", remedy="name the other with --against")
     with progress("reading the data") as say:
         data = data_of(arguments, labelled=True)
-        found = evaluate(
+        evaluation = evaluate(
             arguments.model,
             data,
             settings(arguments),
@@ -104,38 +104,39 @@ def run(arguments: argparse.Namespace) -> int:
             emulator=arguments.emulator,
             say=say,
         )
-    _draw(arguments, found)
-    print_json(found.json()) if arguments.json else print_text(found)
-    return 0 if found.passed else 1
+    _draw(arguments, evaluation)
+    print_json(evaluation.json()) if arguments.json else print_text(evaluation)
+    return 0 if evaluation.passed else 1
 
 
-def _draw(arguments: argparse.Namespace, found: Evaluation) -> None:
-    if arguments.confusion_svg and "confusion" not in found.score.detail:
+def _draw(arguments: argparse.Namespace, evaluation: Evaluation) -> None:
+    if arguments.confusion_svg and "confusion" not in evaluation.score.detail:
         raise MoteError(
-            f"{found.score.metric} takes nothing for anything else",
+            f"{evaluation.score.metric} takes nothing for anything else",
             where="option --confusion-svg",
             remedy="it is drawn of classes, with the metric top1",
         )
-    if arguments.noise_svg and found.against is not None and not found.against.layers:
+    if arguments.noise_svg and evaluation.against is not None and not evaluation.against.layers:
         raise MoteError("no layer of one model could be found in the other", where="option --noise-svg")
     write_svg(
-        arguments.confusion_svg, lambda: confusion(matrix(found), _classes(found), f"{found.model}, {found.data}")
+        arguments.confusion_svg,
+        lambda: confusion(matrix(evaluation), _classes(evaluation), f"{evaluation.model}, {evaluation.data}"),
     )
-    write_svg(arguments.noise_svg, lambda: _noise_picture(found))
+    write_svg(arguments.noise_svg, lambda: _noise_picture(evaluation))
 
 
-def matrix(found: Evaluation) -> list[list[int]]:
+def matrix(evaluation: Evaluation) -> list[list[int]]:
     """How many samples of which class (row) were taken for which (column)."""
-    counted: list[list[int]] = found.score.detail["confusion"]
+    counted: list[list[int]] = evaluation.score.detail["confusion"]
     return counted
 
 
-def _classes(found: Evaluation) -> list[str]:
-    return [_class(found, i) for i in range(len(matrix(found)))]
+def _classes(evaluation: Evaluation) -> list[str]:
+    return [_class(evaluation, i) for i in range(len(matrix(evaluation)))]
 
 
-def _noise_picture(found: Evaluation) -> str:
-    against = found.against
+def _noise_picture(evaluation: Evaluation) -> str:
+    against = evaluation.against
     assert against is not None
     bars = [
         Bar(
@@ -147,7 +148,7 @@ def _noise_picture(found: Evaluation) -> str:
         )
         for layer, name in zip(against.layers, _layer_names(against), strict=True)
     ]
-    return noise(bars, f"{found.model} against {against.model}, {against.samples} samples")
+    return noise(bars, f"{evaluation.model} against {against.model}, {against.samples} samples")
 
 
 def _layer_names(against: Against) -> list[str]:
@@ -168,33 +169,33 @@ def added(layer: LayerNoise) -> str:
     return f"{100 * layer.added:+.3f}%" if isfinite(layer.added) else "-"
 
 
-def print_text(found: Evaluation) -> None:
-    print(bold(f"{found.model} on {found.data}: {value(found.score)}"))
-    print(table(("", found.score.metric, "", ""), _rows(found), left=4))
-    for note in found.notes:
+def print_text(evaluation: Evaluation) -> None:
+    print(bold(f"{evaluation.model} on {evaluation.data}: {value(evaluation.score)}"))
+    print(table(("", evaluation.score.metric, "", ""), _rows(evaluation), left=4))
+    for note in evaluation.notes:
         print(f"note: {note}")
-    if found.score.metric == "events":
-        for begin, end in found.score.detail["detections"]:
+    if evaluation.score.metric == "events":
+        for begin, end in evaluation.score.detail["detections"]:
             print(f"noticed from {begin:.2f} to {end:.2f} s")
-    if "confusion" in found.score.detail:
-        _print_confusion(found)
-    if found.worst:
+    if "confusion" in evaluation.score.detail:
+        _print_confusion(evaluation)
+    if evaluation.worst:
         print(bold("worst answers"))
-        print(_answers(found, found.worst, other=False))
-    if found.against is not None:
-        _print_against(found, found.against)
+        print(_answers(evaluation, evaluation.worst, other=False))
+    if evaluation.against is not None:
+        _print_against(evaluation, evaluation.against)
 
 
-def _rows(found: Evaluation) -> list[tuple[str, str, str, str]]:
+def _rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
     """Who was asked, how good the answers are, and what else there is to say of them."""
-    reference, core, against = found.reference, found.core, found.against
+    reference, core, against = evaluation.reference, evaluation.core, evaluation.against
     samples = reference.score.samples
     how = "bit for bit" if not reference.max_abs_diff else f"but for {reference.max_abs_diff:.2g}"
     some = f"equal on {reference.equal:,} of {samples:,}, largest difference {reference.max_abs_diff:.3g}"
     equal = green(f"equal {how} on all {samples:,}") if reference.equal == samples else some
-    pace = f"{found.rate:,.0f} inputs a second" if found.rate else ""
+    pace = f"{evaluation.rate:,.0f} inputs a second" if evaluation.rate else ""
     rows = [
-        ("compiled C on this computer", value(found.score), counts(found.score), pace),
+        ("compiled C on this computer", value(evaluation.score), counts(evaluation.score), pace),
         (reference.runtime, value(reference.score), counts(reference.score), equal),
     ]
     if core is not None:
@@ -233,7 +234,7 @@ def decibels(number: float) -> str:
     return "nothing differs" if number == float("inf") else f"{number:.1f} dB"
 
 
-def _class(found: Evaluation, label: Any) -> str:
+def _class(evaluation: Evaluation, label: Any) -> str:
     """What a label is called."""
     if isinstance(label, list):
         shown = ", ".join(f"{x:.4g}" for x in label[:4])
@@ -242,12 +243,16 @@ def _class(found: Evaluation, label: Any) -> str:
         return "-"
     whole = isinstance(label, int)
     return (
-        found.classes[label] if whole and 0 <= label < len(found.classes) else f"{label}" if whole else f"{label:.4g}"
+        evaluation.classes[label]
+        if whole and 0 <= label < len(evaluation.classes)
+        else f"{label}"
+        if whole
+        else f"{label:.4g}"
     )
 
 
-def _print_confusion(found: Evaluation) -> None:
-    counted, names = matrix(found), _classes(found)
+def _print_confusion(evaluation: Evaluation) -> None:
+    counted, names = matrix(evaluation), _classes(evaluation)
     if len(counted) <= MOST_CLASSES:
         print(bold("confusion: a row for each label, a column for each answer"))
         right = [
@@ -262,12 +267,12 @@ def _print_confusion(found: Evaluation) -> None:
     print(table(("label", "answer", "samples"), rows_, left=2))
 
 
-def _answers(found: Evaluation, answers: Sequence[SampleAnswer], *, other: bool) -> str:
+def _answers(evaluation: Evaluation, answers: Sequence[SampleAnswer], *, other: bool) -> str:
     head = ("input", "label", "answer", *(["the other's"] if other else []), "apart" if other else "off by")
     rows = [
         (
             f"{a.index}" if a.name == f"sample {a.index}" else a.name,
-            *(_class(found, x) for x in (a.label, a.predicted, *([a.other] if other else []))),
+            *(_class(evaluation, x) for x in (a.label, a.predicted, *([a.other] if other else []))),
             f"{a.error:.4g}",
         )
         for a in answers
@@ -275,10 +280,10 @@ def _answers(found: Evaluation, answers: Sequence[SampleAnswer], *, other: bool)
     return table(head, rows, left=len(head) - 1)
 
 
-def _print_against(found: Evaluation, against: Against) -> None:
+def _print_against(evaluation: Evaluation, against: Against) -> None:
     if against.worst:
         print(bold("most different answers"))
-        print(_answers(found, against.worst, other=True))
+        print(_answers(evaluation, against.worst, other=True))
     if not against.layers:
         print("no layer of one model could be found in the other")
         return

@@ -20,9 +20,9 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    found = describe(arguments.model, options.reading(**reading(arguments)))
-    print_json(found) if arguments.json else print_text(found)
-    return 1 if found["unsupported"] else 0
+    description = describe(arguments.model, options.reading(**reading(arguments)))
+    print_json(description) if arguments.json else print_text(description)
+    return 1 if description["unsupported"] else 0
 
 
 def describe(path: str, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -95,12 +95,12 @@ def _tensor(t: Tensor) -> dict[str, Any]:
     return {"name": t.name, "shape": list(t.shape), "dtype": t.dtype, "quantization": quant}
 
 
-def print_text(found: dict[str, Any]) -> None:
-    print(bold(found["model"]))
+def print_text(description: dict[str, Any]) -> None:
+    print(bold(description["model"]))
     for kind in ("inputs", "outputs"):
-        for t in found[kind]:
+        for t in description[kind]:
             print(f"  {kind[:-1]} {t['name']}: {t['dtype']} {_shape(t)}{_quant(t)}")
-    names = shortened([x["name"] for x in found["layers"]])
+    names = shortened([x["name"] for x in description["layers"]])
     rows = [
         (
             x["index"],
@@ -112,16 +112,16 @@ def print_text(found: dict[str, Any]) -> None:
             x["macs"],
             x["weights"],
         )
-        for x, name in zip(found["layers"], names, strict=True)
+        for x, name in zip(description["layers"], names, strict=True)
     ]
     print(table(("#", "op", "name", "output", "type", "quantization", "MACs", "weight bytes"), rows, left=6))
-    for x in found["layers"]:
+    for x in description["layers"]:
         for line in _inside(x, f"layer {x['index']} {x['op']}"):
             print(line)
-    print(f"{len(rows)} layers, {found['macs']:,} MACs, {found['weights']:,} bytes of weights")
-    for warning in found["warnings"]:
+    print(f"{len(rows)} layers, {description['macs']:,} MACs, {description['weights']:,} bytes of weights")
+    for warning in description["warnings"]:
         print(f"warning: {warning}")
-    for x in found["unsupported"]:
+    for x in description["unsupported"]:
         print(red(f"unsupported: layer {x['index']} {x['op']} '{x['name']}': {x['unsupported']}"))
 
 

@@ -115,7 +115,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             )
     options = {} if arguments.optimize is None else {"optimize": arguments.optimize}
     with progress("searching") as say:
-        found = mix(
+        mixed = mix(
             arguments.model,
             data_of(arguments),
             data_of(arguments, arguments.test, labelled=True),
@@ -141,35 +141,35 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             edges=arguments.edges,
             **options,
         )
-    found.quantized.write(arguments.output)
-    write_svg(arguments.svg, found.svg)
-    print_json(found.json() | {"file": arguments.output}) if arguments.json else print_text(found, arguments.output)
+    mixed.quantized.write(arguments.output)
+    write_svg(arguments.svg, mixed.svg)
+    print_json(mixed.json() | {"file": arguments.output}) if arguments.json else print_text(mixed, arguments.output)
     return 0
 
 
-def print_text(found: Mixed, output: str) -> None:
-    print(bold(f"{found.model} for {found.target}: the fewest {_axis(found)}, at most {found.allowed:.2%} lost"))
-    for warning in found.warnings:
+def print_text(mixed: Mixed, output: str) -> None:
+    print(bold(f"{mixed.model} for {mixed.target}: the fewest {_axis(mixed)}, at most {mixed.allowed:.2%} lost"))
+    for warning in mixed.warnings:
         print(f"warning: {printable(warning)}")
     print()
     print(
         bold("sensitivity: decibels of signal to noise at the output with this layer alone quantized, and the metric")
     )
-    print(table(*_sensitivities(found), left=4))
+    print(table(*_sensitivities(mixed), left=4))
     print()
-    by = f"measured: {found.tools}" if found.tools else f"estimates of the planner, {found.unit}"
+    by = f"measured: {mixed.tools}" if mixed.tools else f"estimates of the planner, {mixed.unit}"
     print(bold(f"the front ({by})"))
-    print(table(*_front(found), left=2))
+    print(table(*_front(mixed), left=2))
     print()
-    for what, guarded in (("guard", found.test), ("validation", found.validation)):
+    for what, guarded in (("guard", mixed.test), ("validation", mixed.validation)):
         if guarded is not None:
-            print(f"{what}: {_told(guarded, found.metric)}")
+            print(f"{what}: {_told(guarded, mixed.metric)}")
     print("The guard is on the data given; what other data loses, --validate tells.")
-    print(green(f"written: {output}, {len(found.quantized.data):,} bytes, after {found.evaluations} models"))
+    print(green(f"written: {output}, {len(mixed.quantized.data):,} bytes, after {mixed.evaluations} models"))
 
 
-def _axis(found: Mixed) -> str:
-    return {"instructions": "instructions", "flash": "bytes of flash", "ram": "bytes of RAM"}[found.cheapest]
+def _axis(mixed: Mixed) -> str:
+    return {"instructions": "instructions", "flash": "bytes of flash", "ram": "bytes of RAM"}[mixed.cheapest]
 
 
 def _told(guarded: Guarded, metric: str) -> str:
@@ -179,11 +179,11 @@ def _told(guarded: Guarded, metric: str) -> str:
     )
 
 
-def _sensitivities(found: Mixed) -> tuple[list[str], list[list[object]]]:
-    names = list(dict.fromkeys(s.precision for layer in found.layers for s in layer.sensitivities))
-    head = ["#", "layer", "op", "chosen", *(f"{name} {what}" for name in names for what in ("dB", found.metric))]
+def _sensitivities(mixed: Mixed) -> tuple[list[str], list[list[object]]]:
+    names = list(dict.fromkeys(s.precision for layer in mixed.layers for s in layer.sensitivities))
+    head = ["#", "layer", "op", "chosen", *(f"{name} {what}" for name in names for what in ("dB", mixed.metric))]
     rows = []
-    for layer, short in zip(found.layers, shortened([x.name for x in found.layers]), strict=True):
+    for layer, short in zip(mixed.layers, shortened([x.name for x in mixed.layers]), strict=True):
         by_name = {s.precision: s for s in layer.sensitivities}
         cells: list[object] = []
         for name in names:
@@ -193,18 +193,18 @@ def _sensitivities(found: Mixed) -> tuple[list[str], list[list[object]]]:
     return head, rows
 
 
-def _front(found: Mixed) -> tuple[list[str], list[list[object]]]:
-    head = ["", "precisions", found.metric, "lost", "keeps", *AXES]
+def _front(mixed: Mixed) -> tuple[list[str], list[list[object]]]:
+    head = ["", "precisions", mixed.metric, "lost", "keeps", *AXES]
     return head, [
         [
-            "->" if p == found.chosen else letter,
+            "->" if p == mixed.chosen else letter,
             told_precisions(p),
             f"{p.value:.4g}",
             f"{p.lost:.2%}",
             "yes" if p.kept else "no",
             *(p.cost(axis) for axis in AXES),
         ]
-        for letter, p in zip(LETTERS, found.points, strict=False)
+        for letter, p in zip(LETTERS, mixed.points, strict=False)
     ]
 
 

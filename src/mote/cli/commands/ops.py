@@ -29,9 +29,9 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.format != Format.TFLITE:
         return _run_format(Format(arguments.format), arguments)
-    found = {operator.name: operator for operator in operators()}
-    _check(arguments.name, list(found), "`mote ops`")
-    wanted = [found[name] for name in arguments.name or found]
+    by_name = {operator.name: operator for operator in operators()}
+    _check(arguments.name, list(by_name), "`mote ops`")
+    wanted = [by_name[name] for name in arguments.name or by_name]
     if arguments.json:
         print_json([asdict(operator) for operator in wanted])
         return 0

@@ -254,10 +254,10 @@ def _label(compiled: Compiled, step: int) -> str:
 
 
 def _modes(compiled: Compiled) -> str:
-    found = [runs for _, steps in compiled.plan.works if (runs := compiled.plan.runs(steps)) is not Runs.INPUT]
+    modes = [runs for _, steps in compiled.plan.works if (runs := compiled.plan.runs(steps)) is not Runs.INPUT]
     pushed = "; the input is handed over row by row" if compiled.plan.pushed else ""
-    counts = ", ".join(f"{found.count(m)} {text}" for m, text in MODES.items() if m in found)
-    return f"{len(found)} operators: {counts}{pushed}"
+    counts = ", ".join(f"{modes.count(m)} {text}" for m, text in MODES.items() if m in modes)
+    return f"{len(modes)} operators: {counts}{pushed}"
 
 
 def _operators(compiled: Compiled) -> str:
@@ -292,8 +292,8 @@ def _body_lines(bodies: list[dict[str, Any]], inside: str) -> Iterator[str]:
 
 def _peak(plan: Plan, step: Step) -> Peak | None:
     """How far the sums of the operators go that a step names."""
-    found = [plan.graph.peak(plan.graph.ops[i]) for i in step.ops if i >= 0]
-    return max((peak for peak in found if peak), key=lambda peak: peak.total, default=None)
+    peaks = [plan.graph.peak(plan.graph.ops[i]) for i in step.ops if i >= 0]
+    return max((peak for peak in peaks if peak), key=lambda peak: peak.total, default=None)
 
 
 def _sums(plan: Plan, step: Step) -> dict[str, Any] | None:

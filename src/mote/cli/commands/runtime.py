@@ -60,21 +60,25 @@ def run(arguments: argparse.Namespace) -> int:
         made = runtime(kernels, settings, update=arguments.update, say=say)
     made = replace(made, files={**made.files, **adapters})
     overwritten = made.write(arguments.output, force=arguments.force)
-    found = made.manifest
+    manifest = made.manifest
     if arguments.json:
         print_json(
             {
                 "folder": arguments.output,
-                "target": found.target,
-                "kernels": [k.name for k in found.kernels],
-                "limits": {"taps": found.limits.taps, "pointers": found.limits.pointers, "words": found.limits.words},
+                "target": manifest.target,
+                "kernels": [k.name for k in manifest.kernels],
+                "limits": {
+                    "taps": manifest.limits.taps,
+                    "pointers": manifest.limits.pointers,
+                    "words": manifest.limits.words,
+                },
                 "files": sorted(made.files),
                 "overwritten": overwritten,
             }
         )
         return 0
-    print(f"{arguments.output}: the runtime with {len(found.kernels)} kernels for {found.target}")
-    print(f"  windows of at most {found.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")
+    print(f"{arguments.output}: the runtime with {len(manifest.kernels)} kernels for {manifest.target}")
+    print(f"  windows of at most {manifest.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")
     if arguments.adapter:
         print(f"  adapters: {', '.join(arguments.adapter)} (docs/deploy/adapters.md); compile them with your firmware")
     print(f"  pack models for it with `mote pack MODEL --runtime {arguments.output}`")

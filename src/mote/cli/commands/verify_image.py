@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     public = read_public(read_file(arguments.key), arguments.key)
     verdict = verify(signed, public)
     wanted = key_id(public).hex()
-    found = signed.signature.key_id.hex() if signed.signature else None
+    signer = signed.signature.key_id.hex() if signed.signature else None
     if arguments.json:
         print_json(
             {
@@ -30,19 +30,19 @@ def run(arguments: argparse.Namespace) -> int:
                 "valid": verdict is Verdict.VALID,
                 "verdict": verdict,
                 "key_id": wanted,
-                "signed_by": found,
+                "signed_by": signer,
             }
         )
     else:
-        _print_text(arguments.image, verdict, wanted, found)
+        _print_text(arguments.image, verdict, wanted, signer)
     return 0 if verdict is Verdict.VALID else 1
 
 
-def _print_text(image: str, verdict: Verdict, wanted: str, found: str | None) -> None:
+def _print_text(image: str, verdict: Verdict, wanted: str, signer: str | None) -> None:
     say = {
         Verdict.VALID: f"the signature of key {wanted} is valid",
         Verdict.UNSIGNED: "is not signed",
-        Verdict.OTHER_KEY: f"is signed with key {found}, not with {wanted}",
+        Verdict.OTHER_KEY: f"is signed with key {signer}, not with {wanted}",
         Verdict.FORGED: f"names key {wanted}, but the signature is forged or damaged",
     }
     print(f"{image}: " + (green if verdict is Verdict.VALID else red)(say[verdict]))

@@ -11,11 +11,11 @@ _REGISTER = re.compile(r"\b(r\d+|sb|sl|fp|ip|sp|lr|pc|[sdq]\d+)\b")
 _ALIASES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12"}
 
 
-def timed(at: int, flow: Decoded, word: int, found: Any) -> Timed:
+def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
     """An instruction at an address, of which Capstone found this; None where it does not know it."""
-    task = _armv8_1(flow, word) or (None if found is not None else Task.ALU)
+    task = _armv8_1(flow, word) or (None if instruction is not None else Task.ALU)
     if task is None:
-        return _thumb(found, flow)
+        return _thumb(instruction, flow)
     return Timed(at, flow, task.name.lower(), task, words=_scattered(word) if task == Task.VECTOR_MEMORY else 0)
 
 
@@ -69,10 +69,10 @@ def _registers(text: str) -> list[str]:
     return [_ALIASES.get(r, r) for r in _REGISTER.findall(text)]
 
 
-def _thumb(found: Any, flow: Decoded) -> Timed:
-    name, operands = found.insn_name(), found.op_str
+def _thumb(instruction: Any, flow: Decoded) -> Timed:
+    name, operands = instruction.insn_name(), instruction.op_str
     task = task_of(flow, _thumb_task(name, operands))
-    writes = _names(found, found.regs_access()[1])
+    writes = _names(instruction, instruction.regs_access()[1])
     inside = re.search(r"\[(.*?)\]", operands)
     address = _registers(inside[1]) if inside else []
     words = 0
@@ -86,12 +86,12 @@ def _thumb(found: Any, flow: Decoded) -> Timed:
         words = 2 if _registers(operands)[0][0] == "d" else 1
         writes = frozenset(_registers(operands)[:1] if task == Task.LOAD else [])  # the base is there at once
     # Capstone leaves away what a saturation reads.
-    reads = _names(found, found.regs_access()[0]) | frozenset(_registers(operands)[1:])
-    return Timed(found.address, flow, name, task, reads, writes, frozenset(address), words)
+    reads = _names(instruction, instruction.regs_access()[0]) | frozenset(_registers(operands)[1:])
+    return Timed(instruction.address, flow, name, task, reads, writes, frozenset(address), words)
 
 
-def _names(found: Any, registers: list[int]) -> frozenset[str]:
-    return frozenset(_ALIASES.get(r, r) for r in map(found.reg_name, registers) if r)
+def _names(instruction: Any, registers: list[int]) -> frozenset[str]:
+    return frozenset(_ALIASES.get(r, r) for r in map(instruction.reg_name, registers) if r)
 
 
 _THUMB = {

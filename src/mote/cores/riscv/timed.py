@@ -11,13 +11,13 @@ _LOADS = ("lb", "lh", "lw", "lbu", "lhu", "lwsp")
 _STORES = ("sb", "sh", "sw", "swsp")
 
 
-def timed(at: int, flow: Decoded, word: int, found: Any) -> Timed:
+def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
     """An instruction at an address, of which Capstone found this; None where it does not know it."""
-    if found is None:
+    if instruction is None:
         return Timed(at, flow, "alu", Task.ALU)
-    name = found.mnemonic.removeprefix("c.")
-    operands = [o.strip() for o in found.op_str.split(",") if o.strip()]
-    inside = re.search(r"\((\w+)\)", found.op_str)
+    name = instruction.mnemonic.removeprefix("c.")
+    operands = [o.strip() for o in instruction.op_str.split(",") if o.strip()]
+    inside = re.search(r"\((\w+)\)", instruction.op_str)
     address = frozenset([inside[1]] if inside else [])
     task = task_of(flow, _task(name))
     stores = task in (Task.STORE, Task.BRANCH)

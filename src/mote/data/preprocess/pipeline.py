@@ -134,12 +134,12 @@ def _loaded(file: str, function: str) -> Function:
     if not Path(file).is_file():
         raise MoteError("there is no such file", where=f"{WHERE} {file}", remedy="name the file of your function")
     try:
-        found = run_path(file).get(function)
+        loaded = run_path(file).get(function)
     except Exception as error:
         raise MoteError(f"cannot be run ({type(error).__name__}: {error})", where=f"{WHERE} {file}") from None
-    if not callable(found):
+    if not callable(loaded):
         raise MoteError(f"has no function '{function}'", where=f"{WHERE} {file}", remedy="define it there")
-    users: Function = found
+    users: Function = loaded
     return users
 
 

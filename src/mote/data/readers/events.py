@@ -24,8 +24,8 @@ def read_events(path: Path, recording: str, duration: float) -> Array:
     try:
         if path.stat().st_size > MOST:
             raise MoteError(f"has more than {MOST:,} bytes", where=where, remedy="give the events alone")
-        found = _listed(json.loads(path.read_bytes()), recording)
-        times = np.array(found, np.float64).reshape(-1, 2) if found == [] else np.array(found, np.float64)
+        listed = _listed(json.loads(path.read_bytes()), recording)
+        times = np.array(listed, np.float64).reshape(-1, 2) if listed == [] else np.array(listed, np.float64)
     except OSError as error:
         raise MoteError(f"cannot be read ({error.strerror or error})", where=where, remedy="name a JSON file") from None
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):

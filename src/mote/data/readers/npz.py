@@ -112,14 +112,14 @@ def _usual_labels(arrays: Mapping[str, Array], taken: set[str], where: str) -> A
     """The only array with a name that labels usually have. Texts among them may be the names of the classes."""
     usual = {name: a for name, a in arrays.items() if name.lower() in LABELS and a.ndim and name not in taken}
     numbers = {name: a for name, a in usual.items() if a.dtype.kind in NUMBERS}
-    found = numbers or usual
-    if len(found) > 1:
+    candidates = numbers or usual
+    if len(candidates) > 1:
         raise MoteError(
-            f"has several arrays that may be labels: {_list(found)}",
+            f"has several arrays that may be labels: {_list(candidates)}",
             where=where,
             remedy="say which are the labels: --labels NAME (labels=NAME in Python)",
         )
-    return next(iter(found.values()), None)
+    return next(iter(candidates.values()), None)
 
 
 def _named(name: str, arrays: Mapping[str, Array], where: str, option: str) -> Array:

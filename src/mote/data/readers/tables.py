@@ -43,8 +43,8 @@ def read_table(path: Path, inputs: str = "", labels: str = "") -> Dataset:
     if not wanted:
         raise MoteError("has no column beside its labels", where=table.where, remedy="give samples")
     samples = np.stack([_numbers(table, column) for column in wanted], 1)
-    found = pair({ONE: samples}, None if marked is None else _labels(table, marked), table.where)
-    return replace(found, columns=tuple(table.names[i] for i in wanted) if table.named else ())
+    dataset = pair({ONE: samples}, None if marked is None else _labels(table, marked), table.where)
+    return replace(dataset, columns=tuple(table.names[i] for i in wanted) if table.named else ())
 
 
 def _text(path: Path) -> str:
@@ -114,16 +114,16 @@ def _usual_labels(table: _Table) -> int | None:
     """The only column with a name that labels usually have, or else the only one of words."""
     usual = [i for i, name in enumerate(table.names) if name.lower() in USUAL]
     words = [i for i, cell in enumerate(table.rows[0]) if not _is_number(cell)]
-    for found in (usual, words):
-        if len(found) > 1:
-            names = ", ".join(printable(table.names[i]) for i in found)
+    for candidates in (usual, words):
+        if len(candidates) > 1:
+            names = ", ".join(printable(table.names[i]) for i in candidates)
             raise MoteError(
                 f"has several columns that may be labels: {names}",
                 where=table.where,
                 remedy="say which are labels and which are inputs: --labels NAME --inputs NAMES",
             )
-        if found:
-            return found[0]
+        if candidates:
+            return candidates[0]
     return None
 
 

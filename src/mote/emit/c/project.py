@@ -228,7 +228,7 @@ def _inlined(kernels: Mapping[str, str], files: Iterable[str]) -> Text:
     left = dict(kernels)
 
     def text(file: str) -> str:
-        return INCLUDE.sub(lambda found: text(found[1]), left.pop(file, "").rstrip("\n"))
+        return INCLUDE.sub(lambda include: text(include[1]), left.pop(file, "").rstrip("\n"))
 
     whole = "\n\n".join(filter(None, map(text, files)))
     return Text(UNUSED + re.sub(r"^(\s*)static inline ", r"\1MOTE_INLINE ", whole, flags=re.MULTILINE))

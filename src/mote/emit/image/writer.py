@@ -217,7 +217,7 @@ class _Writer:
     def _features(self) -> Feature:
         program, details = self.program, self.details
         wide = max(self.rows.entries, default=0) > format.MOST_16
-        found = {
+        used = {
             Feature.STATES: program.state_bytes > 0,
             Feature.PUSHED: program.pushed,
             Feature.CONTROL: program.jumps,
@@ -225,7 +225,7 @@ class _Writer:
             Feature.ALIGNED: details.aligned,
             Feature.WIDE: wide,
         }
-        return Feature(sum(feature for feature, holds in found.items() if holds))
+        return Feature(sum(feature for feature, holds in used.items() if holds))
 
     def _sections(self, features: int) -> dict[str, bytes]:
         program = self.program
@@ -301,9 +301,9 @@ class _Writer:
         """The offset of the words of an op's parameters; pointers in them are offsets too."""
         if known is None or i.kernel is None:
             return 0
-        found = words(known.fields, i.kernel.params)
-        self.words = max(self.words, len(found))
-        plain = [word if isinstance(word, int) else self._array(word) for word in found]
+        values = words(known.fields, i.kernel.params)
+        self.words = max(self.words, len(values))
+        plain = [word if isinstance(word, int) else self._array(word) for word in values]
         return self.blobs.add(np.array(plain, "<u4").tobytes())
 
     def _array(self, value: Array | Structs) -> int:

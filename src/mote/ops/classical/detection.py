@@ -38,9 +38,9 @@ class ScoreScale:
     def reals(self, values: Array) -> Floats:
         codes = values.reshape(-1).astype(np.float32) + np.float32(self.shift)
         scale = np.float32(self.scale)
-        found = (codes - np.float32(self.zero)) * scale
-        found[: self.split] = codes[: self.split] * scale + np.float32(self.offset)
-        return np.asarray(found.reshape(values.shape))
+        floats = (codes - np.float32(self.zero)) * scale
+        floats[: self.split] = codes[: self.split] * scale + np.float32(self.offset)
+        return np.asarray(floats.reshape(values.shape))
 
 
 class Detection(Op):
@@ -106,12 +106,12 @@ class Detection(Op):
         assert encoded is not None and given is not None
         boxes = self._decoded(real(self.input(g, BOXES), encoded)[0, :, :4], self.anchors(g))
         scores = self.scale_of_scores(g).reals(given)[0, :, -self.classes :]
-        found = self._regular(boxes, scores) if self.regular else self._fast(boxes, scores)
+        detections = self._regular(boxes, scores) if self.regular else self._fast(boxes, scores)
         out = np.zeros(6 * self.places + 1, np.float32)
         corners, classes, best = out[: 4 * self.places].reshape(-1, 4), out[4 * self.places :], out[5 * self.places :]
-        for place, box, label in found:
+        for place, box, label in detections:
             corners[place], classes[place], best[place] = boxes[box], label, scores[box, label]
-        out[-1] = len(found) // (1 if self.regular else self._told)
+        out[-1] = len(detections) // (1 if self.regular else self._told)
         return [out]
 
     @property
@@ -139,7 +139,7 @@ class Detection(Op):
         kept: list[tuple[int, int]] = []
         for label in range(self.classes):
             more = [(box, label) for box in self._suppressed(boxes, scores[:, label], self.per_class)]
-            kept = sorted([*kept, *more], key=lambda found: -scores[found])[: self.detections]
+            kept = sorted([*kept, *more], key=lambda detection: -scores[detection])[: self.detections]
         return [(place, box, label) for place, (box, label) in enumerate(kept)]
 
     def _suppressed(self, boxes: Floats, scores: Floats, most: int) -> list[int]:

@@ -76,14 +76,14 @@ class Distances(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, vectors, *weights = _given(values)
         rows = x.reshape(-1, x.shape[-1])
-        found = np.empty((len(rows), len(vectors)))
+        distances = np.empty((len(rows), len(vectors)))
         for i, row in enumerate(rows):
             differences = np.abs(row - vectors)
             terms = differences if self.metric == Metric.MANHATTAN else differences**2
-            found[i] = (terms * weights[0] if weights else terms).sum(axis=1)
+            distances[i] = (terms * weights[0] if weights else terms).sum(axis=1)
         if self.metric == Metric.EUCLIDEAN:
-            found = np.sqrt(found)
-        return [found.reshape(self.shapes(g)[0]).astype(np.float32)]
+            distances = np.sqrt(distances)
+        return [distances.reshape(self.shapes(g)[0]).astype(np.float32)]
 
 
 class KernelFunction(StrEnum):

@@ -100,13 +100,13 @@ class Control(Op):
             )
         given = dict(zip(graph.inputs, values, strict=True))
         given |= {s.before: kept[i] for s, i in zip(graph.states, own, strict=True)}
-        found = graph.evaluate(given)
+        results = graph.evaluate(given)
         for s, i in zip(graph.states, own, strict=True):
-            kept[i] = found[s.after]
-        return {t: x.data for t, x in graph.tensors.items() if x.data is not None} | found
+            kept[i] = results[s.after]
+        return {t: x.data for t, x in graph.tensors.items() if x.data is not None} | results
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self._followed(values, lambda body, found: None)
+        return self._followed(values, lambda body, results: None)
 
     def _followed(self, values: Sequence[Array | None], see: See) -> list[Array]:
         """`follow`, with an effort that all operators inside share."""
@@ -126,11 +126,11 @@ class Control(Op):
         """The most that the sums in any turn of the bodies come to."""
         sizes = [0.0] * len(self.made)
 
-        def see(body: int, found: dict[int, Array]) -> None:
+        def see(body: int, results: dict[int, Array]) -> None:
             graph = self.bodies[body]
-            known = Magnitudes(graph).step(found)
+            known = Magnitudes(graph).step(results)
             for i, t in enumerate(graph.outputs):
-                sizes[i] = max(sizes[i], known.get(t, largest(found[t])))
+                sizes[i] = max(sizes[i], known.get(t, largest(results[t])))
 
         try:
             self._followed(values, see)
@@ -197,8 +197,8 @@ class If(Control):
     def unsupported(self, g: Graph) -> str | None:
         if problem := condition_problem(self.input(g)):
             return problem
-        found = (self.mismatch(g, body, self.given[1:], self.made) for body in self.branches)
-        return next((problem for problem in found if problem), None)
+        problems = (self.mismatch(g, body, self.given[1:], self.made) for body in self.branches)
+        return next((problem for problem in problems if problem), None)
 
     def _misjudged(self) -> str | None:
         twice = any(len(set(body.outputs)) < len(body.outputs) for body in self.branches)
@@ -208,9 +208,9 @@ class If(Control):
         condition, *given = present(values)
         count = len(given) - self.states
         kept, taken = given[count:], 0 if condition.reshape(-1)[0] else 1
-        found = self.run(taken, given[:count], kept)
-        see(taken, found)
-        return [*(found[t] for t in self.branches[taken].outputs), *kept]
+        results = self.run(taken, given[:count], kept)
+        see(taken, results)
+        return [*(results[t] for t in self.branches[taken].outputs), *kept]
 
     def macs(self, g: Graph) -> int:
         """Multiply-accumulates of the larger branch."""
@@ -272,9 +272,9 @@ class While(Control):
                     where=self.where,
                     remedy="let the loop end for every input; longer loops than that are too slow for the reference",
                 )
-            found = self.run(len(self.bodies) - 1, given, kept)
-            see(len(self.bodies) - 1, found)
-            given[: len(self.made)] = [found[t] for t in self.body.outputs]
+            results = self.run(len(self.bodies) - 1, given, kept)
+            see(len(self.bodies) - 1, results)
+            given[: len(self.made)] = [results[t] for t in self.body.outputs]
             turns += 1
         return [*given[: len(self.made)], *kept]
 

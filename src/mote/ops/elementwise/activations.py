@@ -74,8 +74,8 @@ class Unary(Pointwise):
         table = self.table(g)
         ends, channels = np.unique(np.stack([x.low, x.high], axis=1), axis=0, return_inverse=True)
         reached = [table[low + 128 : high + 129] for low, high in ends]
-        found = (np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max))
-        return Range(*(values[channels.reshape(-1)] for values in found))
+        extremes = (np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max))
+        return Range(*(values[channels.reshape(-1)] for values in extremes))
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels)}
@@ -195,9 +195,9 @@ class Sigmoid(FloatTable):
 
 def _power_of_two(scale: float) -> tuple[int, bool]:
     """The nearest power of two, and whether it is as near as LiteRT wants it."""
-    found = np.log(np.float32(scale)) * (np.float32(1) / np.log(np.float32(2)))
-    nearest = round_half_away(float(found))
-    return nearest, bool(abs(np.float32(found) - np.float32(nearest)) < np.float32(1e-3))
+    exponent = np.log(np.float32(scale)) * (np.float32(1) / np.log(np.float32(2)))
+    nearest = round_half_away(float(exponent))
+    return nearest, bool(abs(np.float32(exponent) - np.float32(nearest)) < np.float32(1e-3))
 
 
 class Logistic(Sigmoid):

@@ -187,9 +187,9 @@ class Arithmetic(Binary):
         if dtype in QUANTIZED and not self.whole(g):
             return [self.exact(g, a.astype(np.int64), b.astype(np.int64)).astype(dtype.numpy)]
         with np.errstate(all="ignore"):
-            found = self.real(a, b)
+            result = self.real(a, b)
         limits = self.real_range if dtype == DType.FLOAT32 else whole_range(self.activation, dtype)
-        return [np.clip(found, *limits).astype(dtype.numpy)]
+        return [np.clip(result, *limits).astype(dtype.numpy)]
 
 
 class Add(Arithmetic):

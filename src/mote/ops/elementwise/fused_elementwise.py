@@ -72,8 +72,8 @@ class FusedElementwise(Pointwise, eq=False):
         (x,) = values
         assert x is not None
         (source,), (result,) = self.inner.inputs, self.inner.outputs
-        found = elementwise(self.inner, self.inner.ops, {source: x})
-        return Magnitudes(self.inner).step(found)[result] * FLOAT_TOLERANCE / CANCELLED
+        tensors = elementwise(self.inner, self.inner.ops, {source: x})
+        return Magnitudes(self.inner).step(tensors)[result] * FLOAT_TOLERANCE / CANCELLED
 
 
 def elementwise(graph: Graph, ops: Sequence[Op], values: dict[int, Array]) -> dict[int, Array]:

@@ -86,5 +86,5 @@ class RoundToFormat(Pointwise):
             step = np.ldexp(1.0, np.maximum(exponent - 1, self.digits.least) - self.digits.kept)
             rounded = np.where(np.isfinite(size), np.rint(size / step) * step, size)
             rounded = np.where(rounded > self.digits.most, self.beyond, rounded)
-            found = np.copysign(rounded, x).astype(np.float32)
-            return [np.where(np.isnan(x), np.float32(0), found) if self.digits.number else found]
+            signed = np.copysign(rounded, x).astype(np.float32)
+            return [np.where(np.isnan(x), np.float32(0), signed) if self.digits.number else signed]

@@ -14,15 +14,15 @@ Bounds = tuple[int, int]
 
 def input_bounds(graph: Graph) -> dict[int, Bounds]:
     """The bounds of the inputs that have some. LiteRT refuses what lies outside of them."""
-    found: dict[int, Bounds] = {}
+    by_tensor: dict[int, Bounds] = {}
     for op in reversed(graph.ops):
         for position, i in op.computed(graph):
-            through = found.get(op.outputs[0]) if _passes_on(op, position) else None
+            through = by_tensor.get(op.outputs[0]) if _passes_on(op, position) else None
             for bounds in (op.bounds(graph, position), through):
                 if bounds is not None:
-                    low, high = found.get(i, bounds)
-                    found[i] = max(low, bounds[0]), min(high, bounds[1])
-    return {t: (low, max(low, high)) for t, (low, high) in found.items() if t in graph.inputs}
+                    low, high = by_tensor.get(i, bounds)
+                    by_tensor[i] = max(low, bounds[0]), min(high, bounds[1])
+    return {t: (low, max(low, high)) for t, (low, high) in by_tensor.items() if t in graph.inputs}
 
 
 def _passes_on(op: Op, position: int) -> bool:

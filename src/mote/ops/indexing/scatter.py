@@ -49,9 +49,9 @@ class ScatterNd(Op):
         assert x is not None and indices is not None
         at, inside = flat_places(indices, self.shape)
         part = prod(self.shape[indices.shape[-1] :])
-        found = np.zeros((prod(self.shape) // part, part), x.dtype)
-        np.add.at(found, at[inside], x.reshape(-1, part)[inside])
-        return [found.reshape(self.shape)]
+        result = np.zeros((prod(self.shape) // part, part), x.dtype)
+        np.add.at(result, at[inside], x.reshape(-1, part)[inside])
+        return [result.reshape(self.shape)]
 
 
 class SparseToDense(Op):
@@ -76,9 +76,9 @@ class SparseToDense(Op):
         x, indices, default = values
         assert x is not None and indices is not None and default is not None
         at, inside = flat_places(indices.reshape(-1, len(self.shape)), self.shape)
-        found = np.full(prod(self.shape), default.reshape(-1)[0])
-        found[at[inside]] = np.broadcast_to(x.reshape(-1), at.shape)[inside]
-        return [found.reshape(self.shape)]
+        dense = np.full(prod(self.shape), default.reshape(-1)[0])
+        dense[at[inside]] = np.broadcast_to(x.reshape(-1), at.shape)[inside]
+        return [dense.reshape(self.shape)]
 
 
 class OneHot(Op):
@@ -141,9 +141,9 @@ class DynamicUpdateSlice(Overlay):
         x, update, begin = values
         assert x is not None and update is not None and begin is not None
         starts = [min(max(at, 0), last) for at, last in zip(begin.reshape(-1).tolist(), self.last(g), strict=True)]
-        found = x.copy()
-        found[tuple(slice(at, at + n) for at, n in zip(starts, update.shape, strict=True))] = update
-        return [found]
+        result = x.copy()
+        result[tuple(slice(at, at + n) for at, n in zip(starts, update.shape, strict=True))] = update
+        return [result]
 
 
 class StateUpdate(DynamicUpdateSlice):
@@ -165,10 +165,10 @@ class MatrixSetDiag(Overlay):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, diagonal = values
         assert x is not None and diagonal is not None
-        found = x.copy()
+        result = x.copy()
         at = np.arange(min(x.shape[-2:]))
-        found[..., at, at] = diagonal
-        return [found]
+        result[..., at, at] = diagonal
+        return [result]
 
 
 class MatrixDiag(Op):

@@ -58,12 +58,12 @@ class Scatter(Op):
         depth = indices.shape[-1]
         at, inside = flat_places(indices, x.shape)
         part = prod(x.shape[depth:])
-        found = x.reshape(-1, part).copy()
+        result = x.reshape(-1, part).copy()
         of = _OF[self.combine]
         with np.errstate(all="ignore"):
             for place, new in zip(at[inside], parts.reshape(-1, part)[inside], strict=True):
-                found[place] = of(found[place], new)
-        return [found.reshape(x.shape)]
+                result[place] = of(result[place], new)
+        return [result.reshape(x.shape)]
 
 
 _OF: dict[Combine, Callable[[Array, Array], Array]] = {

@@ -30,7 +30,7 @@ class Part(Op):
 
     def meaning(self, value: Array, counted: Array) -> Array:
         """The output as a reference computed it, without what has no meaning."""
-        found = value.copy().reshape(-1, self.each)
-        found[int(counted.reshape(-1)[0]) :] = 0
-        found[:, self.used :] = 0
-        return found.reshape(value.shape)
+        rows = value.copy().reshape(-1, self.each)
+        rows[int(counted.reshape(-1)[0]) :] = 0
+        rows[:, self.used :] = 0
+        return rows.reshape(value.shape)

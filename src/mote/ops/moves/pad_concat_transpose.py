@@ -139,12 +139,12 @@ class Join(Op):
 
     def _row_copies(self, g: Graph) -> list[RowCopy] | None:
         all_spans = self.spans(g)
-        found = [row_copy(spans) for spans in all_spans]
-        if any(r is None for r in found) or any(
+        copies = [row_copy(spans) for spans in all_spans]
+        if any(r is None for r in copies) or any(
             tuple(s.total for s in spans) != self.output(g).shape for spans in all_spans
         ):
             return None
-        return [r for r in found if r is not None]
+        return [r for r in copies if r is not None]
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         copies = self.row_copies(g)

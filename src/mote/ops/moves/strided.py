@@ -108,11 +108,11 @@ class StridedOp(Op):
 
     def sources(self, g: Graph) -> Ints:
         """The flat index of the element of the input that each element of the output is."""
-        found = np.array(self.start(g))
+        indices = np.array(self.start(g))
         for axis in self.digits(g):
             for n, step in axis:
-                found = found[..., None] + step * np.arange(n)
-        return found.reshape(self.output(g).shape)
+                indices = indices[..., None] + step * np.arange(n)
+        return indices.reshape(self.output(g).shape)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values

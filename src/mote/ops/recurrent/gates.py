@@ -45,7 +45,7 @@ class Gate:
         if self.clip:
             x = np.clip(x, -self.clip, self.clip)
         with np.errstate(over="ignore"):
-            found: dict[GateActivation, Floats] = {
+            activations: dict[GateActivation, Floats] = {
                 GateActivation.LOGISTIC: 1 / (1 + np.exp(-x)),
                 GateActivation.TANH: np.tanh(x),
                 GateActivation.RELU: np.maximum(x, 0),
@@ -58,7 +58,7 @@ class Gate:
                 GateActivation.SOFTSIGN: x / (1 + np.abs(x)),
                 GateActivation.SOFTPLUS: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
             }
-        return found[self.function]
+        return activations[self.function]
 
 
 SIGMOID, HYPERBOLIC = Gate(GateActivation.LOGISTIC), Gate(GateActivation.TANH)

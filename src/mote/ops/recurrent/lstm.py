@@ -138,9 +138,9 @@ class LstmLayer(Op):
 
     def _scales(self, g: Graph) -> list[Scale]:
         """All that it multiplies by."""
-        found = [self.hidden_scale(), *(self.matrix_scale(g, position) for position in self.matrices(g))]
-        found += [self.peephole_scale(g, gate) for gate, p in PEEPHOLES.items() if self.tensor(g, p) is not None]
-        return [*found, *(self.norm(g, gate).scale for gate in self.gates if self.normalized)]
+        scales = [self.hidden_scale(), *(self.matrix_scale(g, position) for position in self.matrices(g))]
+        scales += [self.peephole_scale(g, gate) for gate, p in PEEPHOLES.items() if self.tensor(g, p) is not None]
+        return [*scales, *(self.norm(g, gate).scale for gate in self.gates if self.normalized)]
 
     def cell_bits(self, g: Graph) -> int:
         """Bits before the point in a cell."""
@@ -182,14 +182,14 @@ class LstmLayer(Op):
         """Of its matrices: what gates, cells and outputs go on with saturates at 16 bits."""
         if inputs[0] is None:
             return None
-        found = []
+        peaks = []
         for position in self.matrices(g):
             w = self.input(g, position).data
             assert w is not None
             zero, bias = self.matrix_start(g, position)
             source = inputs[0] if position < 5 else anything(self.output(g))
-            found.append(vector_peak(w, zero, bias, source, self.matrix_scale(g, position)[1]))
-        return Peak(max(p.total for p in found), max(p.part for p in found))
+            peaks.append(vector_peak(w, zero, bias, source, self.matrix_scale(g, position)[1]))
+        return Peak(max(p.total for p in peaks), max(p.part for p in peaks))
 
     def matrices(self, g: Graph) -> list[int]:
         """The positions of the weights that are multiplied with vectors."""
@@ -254,20 +254,20 @@ class LstmLayer(Op):
         def gate(number: int, cell: Ints) -> Ints:
             zero = self.input(g).zero_point, self.input(g, HIDDEN).zero_point
             bias = values[12 + number]
-            found = saturate16(product(1 + number, x, zero[0], None if self.normalized else bias))
-            found = saturate16(found + product(5 + number, h, zero[1], None))
+            gate_input = saturate16(product(1 + number, x, zero[0], None if self.normalized else bias))
+            gate_input = saturate16(gate_input + product(5 + number, h, zero[1], None))
             peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
             if peephole is not None:
                 seen = h.shape[-1]
                 products = peephole[:seen].astype(np.int64) * cell[:, :seen]
                 more = rescale(products, *self.peephole_scale(g, number))
-                found[:, :seen] = saturate16(found[:, :seen] + more)
+                gate_input[:, :seen] = saturate16(gate_input[:, :seen] + more)
             if self.normalized:
                 weights = values[20 + number]
                 assert weights is not None and bias is not None
                 norm = self.norm(g, number)
-                found = np.stack([normalize(line, weights, bias, norm) for line in found])
-            return tanh16(found, 3) if number == CELL else logistic16(found)
+                gate_input = np.stack([normalize(line, weights, bias, norm) for line in gate_input])
+            return tanh16(gate_input, 3) if number == CELL else logistic16(gate_input)
 
         cell_clip, projection_clip = self.clips(g)
         forget = gate(FORGET, cell)
@@ -299,18 +299,18 @@ class LstmLayer(Op):
         def gate(number: int, cell: Floats) -> Floats:
             w, r, bias = values[1 + number], values[5 + number], values[12 + number]
             assert w is not None and r is not None and bias is not None
-            found = x @ w.T + h @ r.T
+            gate_input = x @ w.T + h @ r.T
             peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
             if peephole is not None:
-                found = found + peephole * cell
+                gate_input = gate_input + peephole * cell
             if self.normalized:
                 weights = values[20 + number]
                 assert weights is not None
-                see(NAMES[number], found)
-                centred = found - found.mean(axis=-1, keepdims=True)
-                found = centred / np.sqrt(found.var(axis=-1, keepdims=True) + EPSILON) * weights
-            found = found + bias
-            return np.tanh(found) if number == CELL else 1 / (1 + np.exp(-found))
+                see(NAMES[number], gate_input)
+                centred = gate_input - gate_input.mean(axis=-1, keepdims=True)
+                gate_input = centred / np.sqrt(gate_input.var(axis=-1, keepdims=True) + EPSILON) * weights
+            gate_input = gate_input + bias
+            return np.tanh(gate_input) if number == CELL else 1 / (1 + np.exp(-gate_input))
 
         forget = gate(FORGET, cell)
         new = gate(INPUT, cell) if INPUT in self.gates else 1 - forget

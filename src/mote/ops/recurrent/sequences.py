@@ -133,12 +133,12 @@ class Recurrent(Op):
             for state, new in zip(states, after, strict=True):
                 state[on] = new
             out[at, on] = after[0]
-        found = {
+        results = {
             RecurrentOutput.SEQUENCE: out if self.time_major else out.swapaxes(0, 1),
             RecurrentOutput.HIDDEN: states[0],
         }
-        found |= {RecurrentOutput.CELL: states[1]} if len(states) > 1 else {}
-        return [np.concatenate([found[r].reshape(-1) for r in self.results]).astype(np.float32)]
+        results |= {RecurrentOutput.CELL: states[1]} if len(states) > 1 else {}
+        return [np.concatenate([results[r].reshape(-1) for r in self.results]).astype(np.float32)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         """Gates add up as many products as a line of the weights has, of what a gate has let through before: their

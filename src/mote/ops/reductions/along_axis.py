@@ -68,8 +68,8 @@ class ArgExtreme(Op):
         (x,) = values
         assert x is not None
         pick = (np.fmax if self.largest else np.fmin) if x.dtype == np.float32 else self._whole
-        found = x == pick.reduce(x, axis=self.axis, keepdims=True)
-        return [np.argmax(found, axis=self.axis).astype(self.output(g).dtype.numpy)]
+        is_extreme = x == pick.reduce(x, axis=self.axis, keepdims=True)
+        return [np.argmax(is_extreme, axis=self.axis).astype(self.output(g).dtype.numpy)]
 
     @property
     def _whole(self) -> np.ufunc:

@@ -44,8 +44,8 @@ class CumProd(Op):
         if self.exclusive:
             wide = np.concatenate([np.ones_like(wide[:1]), wide[:-1]])
         with np.errstate(all="ignore"):
-            found = np.cumprod(wide, axis=0, dtype=wide.dtype)
-            return [np.moveaxis(found[::-1] if self.reverse else found, 0, self.axis).astype(x.dtype)]
+            products = np.cumprod(wide, axis=0, dtype=wide.dtype)
+            return [np.moveaxis(products[::-1] if self.reverse else products, 0, self.axis).astype(x.dtype)]
 
 
 class Determinant(Op):

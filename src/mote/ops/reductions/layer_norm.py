@@ -40,10 +40,10 @@ class Standardize(Normalization):
         x = values[0]
         assert x is not None
         z = self.centered(x.astype(np.float64))
-        found = z / np.sqrt(np.square(z).mean(axis=-1, keepdims=True) + np.float32(self.epsilon))
+        normalized = z / np.sqrt(np.square(z).mean(axis=-1, keepdims=True) + np.float32(self.epsilon))
         scale, bias = (values[p] if len(values) > p else None for p in (SCALE, BIAS))
-        found = found if scale is None else found * scale
-        return [(found if bias is None else found + bias).astype(np.float32)]
+        normalized = normalized if scale is None else normalized * scale
+        return [(normalized if bias is None else normalized + bias).astype(np.float32)]
 
 
 class RootMeanSquare(Standardize):

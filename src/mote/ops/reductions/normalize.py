@@ -98,8 +98,8 @@ class LogSoftmax(Normalization):
         q = x.astype(np.int64)
         below = q - q.max(axis=-1, keepdims=True)
         least = np.maximum(-radius - 1, rescale(log - INT32_MAX - 1, *self.back(g)))
-        found = rounding_shift_right(rescale(below, mult, shift) - log, 31 - INPUT_BITS - OUTPUT_BITS) + 127
-        return [np.where(below > least, np.clip(found, -128, 127), -128).astype(np.int8)]
+        result = rounding_shift_right(rescale(below, mult, shift) - log, 31 - INPUT_BITS - OUTPUT_BITS) + 127
+        return [np.where(below > least, np.clip(result, -128, 127), -128).astype(np.int8)]
 
 
 LOG_2, ROOT_HALF, FOURTH_ROOT_HALF = 1488522236, 1518500250, 1805811301

@@ -79,12 +79,12 @@ class Framer(MicroOp):
         x, kept, heard = values
         assert x is not None and kept is not None and heard is not None
         lines = np.concatenate([kept[:, : self.kept], x.reshape(len(kept), -1)], axis=1)
-        found = np.zeros((len(kept), self.frames(g), self.size), x.dtype)
+        frames = np.zeros((len(kept), self.frames(g), self.size), x.dtype)
         for i in np.flatnonzero(self._done(g, heard)):
-            found[:, i] = lines[:, i * self.step : i * self.step + self.size]
+            frames[:, i] = lines[:, i * self.step : i * self.step + self.size]
         after = kept.copy()
         after[:, : self.kept] = lines[:, lines.shape[1] - self.kept :]
-        return [found, after]
+        return [frames, after]
 
     def _done(self, g: Graph, heard: Array) -> NDArray[np.bool_]:
         """Which frames of an inference have all of their samples."""
@@ -161,7 +161,7 @@ class OverlapAdd(MicroOp):
         assert x is not None and kept is not None
         *_, frames, size = x.shape
         lines = x.reshape(len(kept), frames, size)
-        found = np.zeros((len(kept), frames, self.step), x.dtype)
+        output = np.zeros((len(kept), frames, self.step), x.dtype)
         sums = kept
         for i in range(frames):
             sums = np.concatenate([sums, np.zeros((len(kept), self.step), x.dtype)], axis=1)
@@ -169,8 +169,8 @@ class OverlapAdd(MicroOp):
                 sums = np.clip(sums.astype(np.int32) + lines[:, i], -32768, 32767).astype(np.int16)
             else:
                 sums = sums + lines[:, i]
-            found[:, i], sums = sums[:, : self.step], sums[:, self.step :]
-        return [found.reshape(self.output(g).shape), sums]
+            output[:, i], sums = sums[:, : self.step], sums[:, self.step :]
+        return [output.reshape(self.output(g).shape), sums]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.evaluate(g, values)
@@ -280,8 +280,8 @@ class NoiseEstimate(MicroOp):
         )
         with np.errstate(over="ignore"):
             mixed = signal.astype(np.uint64) * weights + before.astype(np.uint64) * rests
-        found = (mixed >> np.uint64(self.bits)).astype(np.uint32)
-        return [np.minimum(found, signal) if self.clamping else found]
+        estimate = (mixed >> np.uint64(self.bits)).astype(np.uint32)
+        return [np.minimum(estimate, signal) if self.clamping else estimate]
 
 
 class SpectralSubtraction(MicroOp):

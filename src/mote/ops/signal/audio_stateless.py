@@ -71,8 +71,8 @@ class SignalWindow(_Typed):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, window = values
         assert x is not None and window is not None
-        found = (x.reshape(-1, window.size).astype(np.int64) * window.astype(np.int64)) >> np.int64(self.shift)
-        return [np.clip(found, -32768, 32767).astype(np.int16).reshape(x.shape)]
+        windowed = (x.reshape(-1, window.size).astype(np.int64) * window.astype(np.int64)) >> np.int64(self.shift)
+        return [np.clip(windowed, -32768, 32767).astype(np.int16).reshape(x.shape)]
 
 
 class ScaleBits(_Typed):
@@ -136,10 +136,10 @@ class SignalEnergy(_Typed):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        found = np.zeros(x.size // 2, np.uint32)
+        energy = np.zeros(x.size // 2, np.uint32)
         inside = slice(self.start, self.end)
-        found[inside] = np.square(x.astype(np.int64)).reshape(-1, 2).sum(axis=1)[inside]
-        return [found]
+        energy[inside] = np.square(x.astype(np.int64)).reshape(-1, 2).sum(axis=1)[inside]
+        return [energy]
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         bins = np.arange(self.output(g).size)
@@ -167,14 +167,14 @@ class SignalFilterBank(_Typed):
         x, weights, rests, *_ = values
         assert x is not None and weights is not None and rests is not None
         wide = x.astype(np.uint64)
-        found, carried = [], np.uint64(0)
+        channels, carried = [], np.uint64(0)
         with np.errstate(over="ignore"):
             for start, first, width in self.channels(g):
                 energy, span = wide[start : start + width], slice(first, first + width)
                 kept, given = (np.sum(energy * w[span].astype(np.int64).astype(np.uint64)) for w in (weights, rests))
-                found.append(np.uint64(carried + kept))
+                channels.append(np.uint64(carried + kept))
                 carried = np.uint64(given)
-        return [np.array(found[1:], np.uint64)]
+        return [np.array(channels[1:], np.uint64)]
 
     def channels(self, g: Graph) -> list[tuple[int, int, int]]:
         """Where each begins among the energies and among the weights, and how wide it is."""

@@ -25,12 +25,12 @@ TYPES = (DType.INT16, DType.INT32, DType.FLOAT32)
 
 def factors(n: int) -> list[int]:
     """The radices of a complex transform, from the last stage to the first."""
-    found = []
+    radices = []
     for radix in (4, 2, 3, 5):
         while n % radix == 0:
-            found.append(radix)
+            radices.append(radix)
             n //= radix
-    return found if n == 1 else []
+    return radices if n == 1 else []
 
 
 def twiddles(length: int, inverse: bool) -> tuple[Array, Array]:
@@ -184,8 +184,8 @@ class Kiss:
         u = np.arange(size) * stride
         parts[1:] = [self.times(parts[q], self._root(u * q)) for q in range(1, radix)]
         butterfly = {2: self._two, 3: self._three, 4: self._four, 5: self._five}[radix]
-        found = butterfly(parts, stride * size)
-        return np.stack([f[0] for f in found], axis=-2), np.stack([f[1] for f in found], axis=-2)
+        outputs = butterfly(parts, stride * size)
+        return np.stack([f[0] for f in outputs], axis=-2), np.stack([f[1] for f in outputs], axis=-2)
 
     def _two(self, x: list[Complex], at: int) -> list[Complex]:
         return [self.plus(x[0], x[1]), self.minus(x[0], x[1])]

@@ -86,8 +86,8 @@ class Conv2D(WindowOp):
         sums = []
         for patches in self.windows(x, zero):
             columns = (patches.astype(np.float64) - zero).transpose(0, 1, 2, 4, 5, 3)
-            found = columns.reshape(-1, len(weights)) @ weights
-            sums.append(found.reshape(*patches.shape[:3], -1))
+            block = columns.reshape(-1, len(weights)) @ weights
+            sums.append(block.reshape(*patches.shape[:3], -1))
         return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

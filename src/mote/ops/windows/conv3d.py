@@ -53,8 +53,8 @@ class Volume(Op):
         _, deep, high, _, _ = self.output(g).shape
         image, z, row = y // (deep * high), y // high % deep, y % high
         layers, rows, _ = self.positions(g)
-        found = product(layers[z].tolist(), rows[row].tolist())
-        return tuple(OUTSIDE if OUTSIDE in at else (image * in_deep + at[0]) * in_high + at[1] for at in found)
+        pairs = product(layers[z].tolist(), rows[row].tolist())
+        return tuple(OUTSIDE if OUTSIDE in at else (image * in_deep + at[0]) * in_high + at[1] for at in pairs)
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := activation_type(g, self, dtypes=(DType.FLOAT32,)):
@@ -76,8 +76,8 @@ class Volume(Op):
         sums = np.zeros(self.shapes(g)[0])
         for tap in product(*(range(axis.kernel) for axis in self.axes)):
             read = x.astype(np.float64)
-            for axis, (found, k) in enumerate(zip(positions, tap, strict=True), 1):
-                at = found[:, k]
+            for axis, (taps, k) in enumerate(zip(positions, tap, strict=True), 1):
+                at = taps[:, k]
                 inside = (at != OUTSIDE).reshape(-1, *[1] * (4 - axis))
                 read = np.where(inside, np.take(read, at, axis, mode="clip"), 0.0)
             sums += read @ matrices[tap]

@@ -101,8 +101,8 @@ class GridSample(Op):
         else:
             pixels = [first - 1, first, first + 1, first + 2]
             weights = [_far(1 + rest), _near(rest), _near(1 - rest), _far(2 - rest)]
-        found = [self._inside(p.astype(np.int64), size) for p in pixels]
-        return [f[0] for f in found], [np.where(f[1], w, 0) for f, w in zip(found, weights, strict=True)]
+        taps = [self._inside(p.astype(np.int64), size) for p in pixels]
+        return [f[0] for f in taps], [np.where(f[1], w, 0) for f, w in zip(taps, weights, strict=True)]
 
     def _places(self, grid: Floats, size: int) -> Floats:
         """Where the samples are along an axis, in pixels."""
@@ -190,11 +190,11 @@ class RoiAlign(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, regions, images = values
         assert x is not None and regions is not None and images is not None
-        found = np.zeros(self.output(g).shape, np.float32)
-        for region, image, out in zip(regions.astype(np.float32), images.reshape(-1).tolist(), found, strict=True):
+        pooled = np.zeros(self.output(g).shape, np.float32)
+        for region, image, out in zip(regions.astype(np.float32), images.reshape(-1).tolist(), pooled, strict=True):
             if 0 <= image < x.shape[0]:
                 self._region(x[image], region, out)
-        return [found]
+        return [pooled]
 
     def _region(self, x: Array, region: Floats, out: Array) -> None:
         offset = np.float32(0.5 if self.half_pixel else 0.0)
@@ -255,8 +255,8 @@ class MaxRoiPool(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, regions = values
         assert x is not None and regions is not None
-        found = np.zeros(self.output(g).shape, np.float32)
-        for (image, *edges), out in zip(regions.astype(np.float32), found, strict=True):
+        pooled = np.zeros(self.output(g).shape, np.float32)
+        for (image, *edges), out in zip(regions.astype(np.float32), pooled, strict=True):
             if 0 <= image < x.shape[0]:
                 left, top, right, bottom = (_pixel(edge * np.float32(self.scale)) for edge in edges)
                 rows = _cells(top, bottom, self.size[0], x.shape[1])
@@ -264,7 +264,7 @@ class MaxRoiPool(Op):
                 for (i, row), (j, column) in product(enumerate(rows), enumerate(columns)):
                     cell = x[int(image), slice(*row), slice(*column)].reshape(-1, x.shape[-1])
                     out[i, j] = cell.max(axis=0) if cell.size else 0
-        return [found]
+        return [pooled]
 
 
 MOST_PIXELS = 1 << 20

@@ -55,9 +55,9 @@ class TransposeConv(Op):
         image, row = divmod(y, self.size[0])
         last, phase = divmod(row + v.before, v.stride)
         count = len(range(phase, v.kernel, v.stride))
-        found = [inside(r, height) for r in range(last - count + 1, last + 1)]
-        found += [OUTSIDE] * (self.taps - count)
-        return tuple(r if r == OUTSIDE else r + image * height for r in found)
+        rows = [inside(r, height) for r in range(last - count + 1, last + 1)]
+        rows += [OUTSIDE] * (self.taps - count)
+        return tuple(r if r == OUTSIDE else r + image * height for r in rows)
 
     @property
     def taps(self) -> int:

@@ -35,8 +35,8 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | None:
     """The graph in which the layer writes the other one's output, if its values stay the same."""
-    found = graph.ranges[layer.outputs[0]]
-    reached = table[int(found.low.min()) + 128 : int(found.high.max()) + 129]
+    values = graph.ranges[layer.outputs[0]]
+    reached = table[int(values.low.min()) + 128 : int(values.high.max()) + 129]
     if np.any(np.diff(reached) < 0):
         return None
     twice = layer.sums(graph, graph.ranges[layer.inputs[0]])
@@ -46,7 +46,7 @@ def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | N
         candidate = graph.with_ops(joined if op is layer else op for op in graph.ops if op is not after)
         once = joined.sums(candidate, graph.ranges[layer.inputs[0]])
         own = int8_range(activation, joined.output(candidate))
-        same = all(_same(twice, bounds, table, once, own, c) for c in range(len(found.low)))
+        same = all(_same(twice, bounds, table, once, own, c) for c in range(len(values.low)))
         if same and not joined.unsupported(candidate):
             return candidate
     return None

@@ -39,8 +39,8 @@ def _with_constants(graph: Graph) -> tuple[Graph, list[int]]:
     kept, known = _kept(graph), {}
     for op in graph.ops:
         y = op.output(graph)
-        if y.dtype == DType.INT8 and y.id not in kept and (found := graph.ranges[y.id]).constant.all():
-            known[y.id] = replace(y, data=np.broadcast_to(found.low, y.shape).astype(np.int8))
+        if y.dtype == DType.INT8 and y.id not in kept and (values := graph.ranges[y.id]).constant.all():
+            known[y.id] = replace(y, data=np.broadcast_to(values.low, y.shape).astype(np.int8))
     ops = [op for op in graph.ops if op.outputs[0] not in known]
     after = remove_dead_code.run(fold_constants.run(graph.with_ops(ops, known.values()))) if known else graph
     return after, [op.index for op in graph.ops if op.outputs[0] not in after.producers]
@@ -72,8 +72,8 @@ def _changes_nothing(graph: Graph, op: Op) -> bool:
     others = [graph.tensors[t] for p, t in enumerate(op.inputs) if p != position]
     if isinstance(op, Binary) and any(t.size not in (1, t.channels) for t in others):
         return False
-    found = graph.ranges[i]
-    values = np.minimum(found.low + np.arange(256)[:, None], found.high).astype(np.int8)[None, :, None]
+    limits = graph.ranges[i]
+    values = np.minimum(limits.low + np.arange(256)[:, None], limits.high).astype(np.int8)[None, :, None]
     given = [values if p == position else graph.tensors[t].data for p, t in enumerate(op.inputs)]
     return np.array_equal(op.evaluate(graph, given)[0], values)
 
@@ -88,5 +88,5 @@ def _never_clamps(graph: Graph, op: Op) -> bool:
     if activation == Activation.NONE or y.dtype != DType.INT8 or int8_range(activation, y) == (-128, 127):
         return False
     low, high = int8_range(activation, y)
-    found = op.with_(activation=Activation.NONE).range(graph, [graph.ranges.get(i) for i in op.inputs])
-    return found is not None and bool(found.low.min() >= low and found.high.max() <= high)
+    limits = op.with_(activation=Activation.NONE).range(graph, [graph.ranges.get(i) for i in op.inputs])
+    return limits is not None and bool(limits.low.min() >= low and limits.high.max() <= high)

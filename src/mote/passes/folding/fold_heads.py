@@ -30,8 +30,8 @@ TO_HEADS, TO_TURNED_HEADS = (1, 0, 2), (1, 2, 0)
 def run(graph: Graph) -> Graph:
     before = graph
     for op in before.ops:
-        found = _attention(graph, op) if isinstance(op, BatchMatmul) else None
-        graph = graph if found is None else _Folding(graph, found).run()
+        attention = _attention(graph, op) if isinstance(op, BatchMatmul) else None
+        graph = graph if attention is None else _Folding(graph, attention).run()
     return graph if graph is before else remove_identities.run(graph)
 
 
@@ -115,21 +115,21 @@ class _Folding:
     """One attention, taken apart and put together without TRANSPOSE."""
 
     graph: Graph
-    found: _Attention
+    attention: _Attention
     made: dict[int, Tensor] = field(default_factory=dict)
     """Tensors that are new."""
     turned: dict[int, int] = field(default_factory=dict)
     """Tensors with heads in front, and those that take their places."""
 
     def run(self) -> Graph:
-        found = self.found
-        new = {id(found.scores): self._scores, id(found.result): self._result}
-        positions = {id(op): position for op, position in found.between}
+        attention = self.attention
+        new = {id(attention.scores): self._scores, id(attention.result): self._result}
+        positions = {id(op): position for op, position in attention.between}
         ops: list[Op] = []
         for op in self.graph.ops:
             if id(op) in positions:
                 ops += self._between(op, positions[id(op)])
-            elif op is not found.back:
+            elif op is not attention.back:
                 ops += new[id(op)]() if id(op) in new else [op]
         read = {t for op in ops for t in op.inputs} | set(self.graph.outputs)
         kept = (op for op in ops if not isinstance(op, Transpose) or op.outputs[0] in read)
@@ -173,13 +173,13 @@ class _Folding:
         return made
 
     def _scores(self) -> Iterator[Op]:
-        op = self.found.scores
+        op = self.attention.scores
         (q, _), (k, turned) = self._split(op, 0), self._split(op, 1)
         yield from (q, k)
         yield self._product(op, q.outputs[0], k, turned, self._hidden(op.output(self.graph)))
 
     def _result(self) -> Iterator[Op]:
-        op, y = self.found.result, self.graph.tensors[self.found.output]
+        op, y = self.attention.result, self.graph.tensors[self.attention.output]
         v, turned = self._split(op, 1)
         rows, _, columns = op.sizes(self.graph)
         made = self._tensor(y, (rows, op.output(self.graph).shape[-3], columns), copy_of=y.source)

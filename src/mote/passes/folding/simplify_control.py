@@ -250,9 +250,9 @@ def _part(body: Graph, outputs: Sequence[int]) -> Graph:
 
 def _values(body: Graph, values: Mapping[int, Array]) -> list[Array]:
     """The outputs of a part of a body that is made from the inputs at some positions only."""
-    found = body.evaluate({body.inputs[k]: value for k, value in values.items()})
+    results = body.evaluate({body.inputs[k]: value for k, value in values.items()})
     constants = {t: x.data for t, x in body.tensors.items() if x.data is not None}
-    return [{**constants, **found}[t] for t in body.outputs]
+    return [{**constants, **results}[t] for t in body.outputs]
 
 
 def _is_short(op: While) -> bool:

@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 def run(graph: Graph) -> Graph:
     for op in graph.ops:
-        if isinstance(op, BatchToSpace) and (found := _blocks(graph, op)) is not None:
-            graph = found.replaced(graph)
+        if isinstance(op, BatchToSpace) and (blocks := _blocks(graph, op)) is not None:
+            graph = blocks.replaced(graph)
     return graph
 
 

@@ -79,12 +79,12 @@ def _simpler(graph: Graph, region: SourceRegion, places: Ints) -> Op | None:
     names: dict[str, Any] = {"inputs": (x.id,), "outputs": last.outputs, "name": last.name, "index": last.index}
     if np.array_equal(places.reshape(-1), np.arange(x.size)):
         return Reshape(**names, shape=places.shape)
-    found = (
+    candidates = (
         [] if len(region.ops) == 1 else [_blocks(x.shape, places.shape, names), _repeated(x.shape, places.shape, names)]
     )
     if len(work) > 1:
-        found += [_slice(x.shape, places, names), _transpose(x.shape, places, names)]
-    return next((op for op in found if op is not None and _does(graph, op, places)), None)
+        candidates += [_slice(x.shape, places, names), _transpose(x.shape, places, names)]
+    return next((op for op in candidates if op is not None and _does(graph, op, places)), None)
 
 
 def _blocks(x: Shape, y: Shape, names: dict[str, Any]) -> Op | None:
@@ -135,8 +135,8 @@ def _between_views(
     if made is not y:
         ops.append(Reshape(inputs=(made.id,), outputs=(y.id,), shape=y.shape, **names))
     gone = {id(op) for op in region.ops[:-1]}
-    found = [new for op in graph.ops if id(op) not in gone for new in (ops if op is last else (op,))]
-    return graph.with_ops(found, [given, made])
+    replaced = [new for op in graph.ops if id(op) not in gone for new in (ops if op is last else (op,))]
+    return graph.with_ops(replaced, [given, made])
 
 
 def _channels(x: Shape, places: Ints) -> tuple[int, tuple[int, ...]] | None:
@@ -183,10 +183,10 @@ def _transpose(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
     permutation = []
     for axis, n in enumerate(places.shape):
         step = int(places.take(1, axis).reshape(-1)[0]) if n > 1 else 0
-        found = steps.get(step) if n > 1 else next(ones, None)
-        if found is None:
+        source = steps.get(step) if n > 1 else next(ones, None)
+        if source is None:
             return None
-        permutation.append(found)
+        permutation.append(source)
     return Transpose(**names, permutation=tuple(permutation)) if len({*permutation}) == len(x) else None
 
 

@@ -47,9 +47,9 @@ def _join_one(graph: Graph) -> Graph | None:
     for op in graph.ops:
         if isinstance(op, Concatenation) and op.axis == 3 and len(op.output(graph).shape) == 4:
             parts = [_part(graph, t) for t in op.inputs]
-            found = [p for p in parts if p is not None]
-            if len(found) == len(parts) and _fit(graph, op, found):
-                return _joined(graph, op, found)
+            convolutions = [p for p in parts if p is not None]
+            if len(convolutions) == len(parts) and _fit(graph, op, convolutions):
+                return _joined(graph, op, convolutions)
     return None
 
 

@@ -79,12 +79,12 @@ def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]
 def _needed(grown: list[Op], last: Op) -> list[Op]:
     """The operators that `last` depends on, and itself."""
     wanted = set(last.inputs)
-    found = [last]
+    needed = [last]
     for op in reversed(grown[: grown.index(last)]):
         if op.outputs[0] in wanted:
             wanted.update(op.inputs)
-            found.append(op)
-    return found[::-1]
+            needed.append(op)
+    return needed[::-1]
 
 
 def by_elements(graph: Graph, op: Op) -> bool:

@@ -79,22 +79,22 @@ class _Flattening:
 
     def run(self) -> Graph:
         for op in self.graph.ops:
-            found = _flattened(self.graph, op)
-            if found is None:
+            flattened = _flattened(self.graph, op)
+            if flattened is None:
                 self.ops.append(op)
             else:
-                self._add(op, found)
+                self._add(op, flattened)
         return self.graph.with_ops(self.ops, self.made.values())
 
-    def _add(self, op: Op, found: Op) -> None:
+    def _add(self, op: Op, flattened: Op) -> None:
         """The operator, and its output in the shape that others may want."""
         inputs = tuple(self._input(op, position) for position in range(len(op.inputs)))
         y = op.output(self.graph)
         if len(y.shape) != AXES:
-            self.ops.append(found.with_(inputs=inputs))
+            self.ops.append(flattened.with_(inputs=inputs))
             return
         made = self._tensor(y)
-        self.ops.append(found.with_(inputs=inputs, outputs=(made.id,)))
+        self.ops.append(flattened.with_(inputs=inputs, outputs=(made.id,)))
         self.ops.append(_view(op, made.id, y.id, y.shape))
 
     def _input(self, op: Op, position: int) -> int:

@@ -26,14 +26,14 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
     """All passes, again and again until nothing is left to remove, in the bodies of control flow first."""
     graph, removals = _in_bodies(graph)
     while True:
-        found: list[Removal] = []
+        latest: list[Removal] = []
         for shrinking in PASSES:
             graph, removed = shrinking(graph)
             graph.verify()
-            found += removed
-        if not found:
+            latest += removed
+        if not latest:
             return graph, removals
-        removals += found
+        removals += latest
 
 
 def reported(graph: Graph) -> tuple[Graph, str]:
@@ -48,9 +48,9 @@ def _in_bodies(graph: Graph) -> tuple[Graph, list[Removal]]:
     removals: list[Removal] = []
     for op in graph.ops:
         if isinstance(op, Control):
-            found = [run(body) for body in op.bodies]
-            removals += [replace(removal, index=op.index) for _, removed in found for removal in removed]
-            op = op.with_bodies([body for body, _ in found])
+            shrunk = [run(body) for body in op.bodies]
+            removals += [replace(removal, index=op.index) for _, removed in shrunk for removal in removed]
+            op = op.with_bodies([body for body, _ in shrunk])
         ops.append(op)
     return (graph.with_ops(ops), removals) if removals else (graph, [])
 

@@ -51,12 +51,12 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 def _reader(graph: Graph, layer: Layer, columns: Ints) -> ChannelReader:
     x, taps = layer.input(graph), taps_of(graph, layer)
-    found = graph.ranges[x.id]
-    value = np.where(found.constant, found.low - x.zero_point, 0)[columns]
+    limits = graph.ranges[x.id]
+    value = np.where(limits.constant, limits.low - x.zero_point, 0)[columns]
     part = taps.sum(axis=1, dtype=np.int64) * value
     bias = bias_values(layer.tensor(graph, 2), len(taps))
     fits = bool((np.abs(bias) + np.abs(part).sum(axis=1)).max() <= INT32_MAX)
-    foldable = found.constant[columns] & ((value == 0) | (fits and not _padded(graph, layer)))
+    foldable = limits.constant[columns] & ((value == 0) | (fits and not _padded(graph, layer)))
     return ChannelReader(columns, (taps != 0).max(axis=1), foldable, part, np.full(len(columns), OUTSIDE))
 
 

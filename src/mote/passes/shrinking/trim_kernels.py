@@ -25,8 +25,8 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
     constants: list[Tensor] = []
     removals = []
     for op in graph.ops:
-        if isinstance(op, Conv2D | DepthwiseConv2D) and (found := _trimmed(graph, op)):
-            vertical, horizontal, weights = found
+        if isinstance(op, Conv2D | DepthwiseConv2D) and (trimmed := _trimmed(graph, op)):
+            vertical, horizontal, weights = trimmed
             count = op.vertical.kernel + op.horizontal.kernel - vertical.kernel - horizontal.kernel
             removals.append(Removal(op.index, TRIMMED, count))
             w = replace(op.input(graph, 1), id=graph.fresh_id() + len(constants), shape=weights.shape, data=weights)

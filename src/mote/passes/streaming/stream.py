@@ -85,7 +85,7 @@ class _Streaming:
         for op in self.graph.ops:
             self._follow(op)
         if not any(inc is not None and op.macs(self.graph) for op, inc in self._reached()):
-            ends = next((op for op, found in self._reached() if found is None), None)
+            ends = next((op for op, increment in self._reached() if increment is None), None)
             raise MoteError(
                 "no layer with weights follows the stream: all of the window would be computed every time"
                 + ("" if ends is None else f", because {ends.where} needs all of it"),
@@ -96,8 +96,8 @@ class _Streaming:
         self.next = self.graph.fresh_id()
         ops = self._windows(self.graph.inputs[0])
         for op in self.graph.ops:
-            found = self.increments.get(id(op))
-            ops.append((op if found is None else found.op).with_(inputs=self._inputs(op, found, ops)))
+            increment = self.increments.get(id(op))
+            ops.append((op if increment is None else increment.op).with_(inputs=self._inputs(op, increment, ops)))
             ops += self._windows(op.outputs[0])
         streamed = replace(self.graph, states=tuple(self.states)).with_ops(ops, self.tensors.values()).verify()
         return replace(streamed, warm_up=-(-flow.size // flow.fresh) if streamed.states else 0)
@@ -110,13 +110,13 @@ class _Streaming:
         flows = {p: self.flows[t] for p, t in enumerate(op.inputs) if t in self.flows}
         if not flows:
             return
-        found = self._increment(op, flows)
-        self.increments[id(op)] = found
+        increment = self._increment(op, flows)
+        self.increments[id(op)] = increment
         for position, flow in flows.items():
-            need = flow.size if found is None else found.needs[position]
+            need = flow.size if increment is None else increment.needs[position]
             self.needs.setdefault(op.inputs[position], set()).add(need)
-        if found is not None:
-            self.flows[op.outputs[0]] = found.flow
+        if increment is not None:
+            self.flows[op.outputs[0]] = increment.flow
 
     def _increment(self, op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
         try:
@@ -164,12 +164,12 @@ class _Streaming:
         self.tensors[made.id] = made
         return made
 
-    def _inputs(self, op: Op, found: Increment | None, ops: list[Op]) -> tuple[int, ...]:
+    def _inputs(self, op: Op, increment: Increment | None, ops: list[Op]) -> tuple[int, ...]:
         inputs = list(op.inputs)
         for position, t in enumerate(op.inputs):
             if t in self.flows:
                 flow = self.flows[t]
-                inputs[position] = self._last(t, flow.size if found is None else found.needs[position], ops)
+                inputs[position] = self._last(t, flow.size if increment is None else increment.needs[position], ops)
         return tuple(inputs)
 
     def _last(self, t: int, count: int, ops: list[Op]) -> int:

@@ -292,7 +292,7 @@ class Executor:
         calls = [call(c.function, *map(argument, c.arguments)) for c in external.artifact.calls]
         written = [(self._at(place), place.nbytes) for place in (i.target, *i.others)]
         traces = [self._trace(number, self._at(place), place.nbytes) for place in external.shown]
-        return [*self._guarded(i, calls, *written), *(trace for found in traces for trace in found)]
+        return [*self._guarded(i, calls, *written), *(trace for lines in traces for trace in lines)]
 
     def _guarded(
         self, i: Instruction, calls: Sequence[Expression], *written: tuple[Expression, Expression]
