@@ -21,7 +21,7 @@ from mote.report.svg import SVG
 from mote.text import printable
 
 Options = argparse.ArgumentParser | argparse._ArgumentGroup
-"""What options are added to: a parser, or a group of its options."""
+"""An argparse parser, or a group of its options."""
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -294,14 +294,14 @@ def data_of(
 
 
 def add_journal(parser: Options) -> None:
-    """Where a search keeps what it has found."""
+    """Add the option for the journal of a search."""
     parser.add_argument(
         "--journal", metavar="FILE", help="save results to this file, from which an interrupted search resumes"
     )
 
 
 def add_workers(parser: Options) -> None:
-    """Who does the evaluations of a search."""
+    """Add the options for the worker processes of a search."""
     parser.add_argument(
         "--workers",
         type=int,
@@ -345,7 +345,7 @@ def write_svg(path: str | None, draw: Callable[[], str]) -> None:
 
 
 def bound_line(plan: Plan, bound: int) -> str:
-    """What no plan takes less than, and how far the arena is above it."""
+    """The lower bound of the arena over all plans, and how far the arena is above it."""
     over = plan.arena - bound
     more = f"{over:,} ({100 * over / max(1, bound):.1f}%) more" if over > 0 else "just that"
     return f"  bound: {bound:,} bytes: no schedule of the model's rows takes less; the arena takes {more}"

@@ -56,7 +56,7 @@ class TargetOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PassOptions(TargetOptions):
-    """What passes may do to the graph."""
+    """The options of the graph passes."""
 
     io: str = "model"
     numerics: str = "litert"
@@ -154,7 +154,7 @@ class PlanOptions(TargetOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class EmitOptions(PlanOptions):
-    """What the generated C looks like."""
+    """The options of the generated C."""
 
     name: str = ""
     single_file: bool = False

@@ -1,4 +1,4 @@
-"""What is known of a machine instruction: how long it is, what it does to the stack pointer and to the flow of control
+"""Machine instructions: how long one is, what it does to the stack pointer and to the flow of control
 (`Decoded`, for stack depths and traces), and what a cycle model has to know of it (`Timed`).
 
 What moves the stack pointer by an amount that is not known, or jumps to where nobody knows, gets a `Kind` that says so:
@@ -22,7 +22,7 @@ Read = Callable[[int], int]
 
 
 Decoder = Callable[[Read, int, Known], "Decoded"]
-"""What the instruction at an address does."""
+"""The decoder: from an address to what the instruction there does."""
 
 
 class ControlKind(Enum):
@@ -86,7 +86,7 @@ def constant(known: Known, register: int) -> int | None:
 
 
 class Task(Enum):
-    """What an instruction has a core do: what tables of cycles are by."""
+    """The kind of work of an instruction: the key of the tables of cycles."""
 
     ALU = auto()  # and whatever else takes one cycle everywhere
     SHIFT = auto()  # data processing with a shifted operand
@@ -156,5 +156,6 @@ JUMPS = {
 
 
 def task_of(flow: Decoded, data: Task) -> Task:
-    """What an instruction is timed as: by where control goes, but for a load that jumps, which is timed as a load."""
+    """The task that an instruction is timed as: by where control goes, but for a load that jumps, which is timed as a
+    load."""
     return data if data in (Task.LOAD, Task.LOADS) else JUMPS.get(flow.kind, data)

@@ -24,7 +24,7 @@ class MachineCode:
     disassembler: tuple[str, ...]
     """Capstone's names of the architecture and of the modes."""
     timed: Callable[[int, Decoded, int, Any], Timed]
-    """What the cycle models see: of an address, its decoded instruction, its word and what Capstone says or None."""
+    """A callback for the cycle models: address, decoded instruction, word, and Capstone's instruction or None."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Unicorn:
     pc: str
     link: str
     cpus: str = ""
-    """What the names of cores begin with; empty where one core stands for all."""
+    """The prefix of the names of cores; empty where one core represents all."""
     stack: str = ""
     """The stack pointer, where a core takes it and the entry from the first two words of its vectors; empty where it
     begins at the first of them."""
@@ -54,7 +54,7 @@ class Architecture:
 
     name: str
     title: str
-    """What people call its cores."""
+    """The name of its cores for people."""
     gcc: str = ""
     gcc_packages: str = ""
     library: str = ""
@@ -64,9 +64,9 @@ class Architecture:
     options: tuple[str, ...] = ()
     """Options of compilers that only choose a core, its instructions and its calls: with `=` where they take a word."""
     aligned_gcc: tuple[str, ...] = ()
-    """What keeps gcc from loading and storing words at addresses that are no multiples of four, where it may."""
+    """The gcc option for aligned 32-bit accesses only, on cores that allow unaligned ones."""
     aligned_zig: str = ""
-    """What keeps zig from that, behind its name of the core."""
+    """The suffix of zig's core name for aligned 32-bit accesses only."""
     start: Path | None = None
     """The start-up file: entry, traps, semihosting, and reading the counter."""
     qemu: str = ""
@@ -75,10 +75,10 @@ class Architecture:
     boards: Mapping[str, Board] = field(default_factory=dict)
     """The emulated boards, by QEMU's name of the machine."""
     exceptions: Mapping[int, str] = field(default_factory=dict)
-    """What people call the traps that the start-up file reports by number."""
+    """The names of the traps that the start-up file reports by number."""
     unicorn: Unicorn | None = None
     code: MachineCode | None = None
     features: tuple[str, ...] = ()
-    """What some of its cores have and others do not, as targets name it and kernels ask for it."""
+    """The optional features of its cores, as targets name them and kernels require them."""
     cycles: Mapping[str, CycleModel] = field(default_factory=dict)
     """The cycle models, by `cpu` of targets."""

@@ -33,7 +33,7 @@ KNOWN = (
     " mapping of arrays or an iterable"
 )
 OPTION = "option data"
-"""What messages call data that is no file."""
+"""The name in messages of data that is not a file."""
 MANY = 10_000_000
 """Samples that an iterable may give: more are taken for one that does not end."""
 
@@ -169,7 +169,7 @@ def _arrays(arrays: Mapping[Any, Any]) -> dict[str, Array]:
 
 
 def _array(value: Any) -> Array:
-    """What NumPy makes of a value, if that is one array."""
+    """A value as one NumPy array of numbers or texts; refuses others."""
     try:
         array: Array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:  # the last is PyTorch's, of tensors that are being trained

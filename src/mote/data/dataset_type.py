@@ -19,7 +19,7 @@ from mote.text import did_you_mean, printable
 
 @dataclass(frozen=True, eq=False)
 class RecordingInfo:
-    """What is known of a recording whose samples follow one another in time."""
+    """The metadata of a recording whose samples are consecutive in time."""
 
     first: float
     """The second at which the first sample has ended."""
@@ -42,11 +42,11 @@ class Dataset:
     labels: Array | None = None
     """[samples] whole numbers are classes, [samples] or [samples, k] real ones are to be computed."""
     names: tuple[str, ...] = ()
-    """Of the samples, where they have some: files."""
+    """The file names of the samples, where they come from files."""
     classes: tuple[str, ...] = ()
-    """What the labels 0, 1, .. are called, where that is known."""
+    """The class names of the labels 0, 1, .., where they are known."""
     columns: tuple[str, ...] = ()
-    """What the elements of a sample are called, where the data is a table whose columns have names."""
+    """The names of the elements of a sample, where the data is a table whose columns have names."""
     stream: RecordingInfo | None = None
     """Where the samples are one recording: frames of it in the order of time."""
 
@@ -54,7 +54,7 @@ class Dataset:
         return len(next(iter(self.inputs.values())))
 
     def name(self, index: int) -> str:
-        """What messages call a sample."""
+        """The name of a sample in messages."""
         return self.names[index] if self.names else f"sample {index}"
 
     def take(self, indices: Sequence[int] | Array | slice) -> Dataset:
@@ -69,7 +69,7 @@ class Dataset:
         )
 
     def _windows(self, tensor: Tensor) -> Dataset:
-        """What a model with this input takes of a recording, as samples of their own."""
+        """The windows of a recording that a model with this input takes, as separate samples."""
         ((name, frames),) = self.inputs.items()
         new = [axis for axis in range(len(tensor.shape)) if code_axis(tensor, axis) == tensor.newest]
         return Dataset(self.where, {name: windows(tensor, frames, self.where, new[0] if new else None)})
@@ -91,7 +91,7 @@ class Dataset:
         return replace(self, inputs={name: rows[:, order]}, columns=())
 
     def _part(self, stream: RecordingInfo, chosen: Array) -> RecordingInfo:
-        """What is known of a piece of the recording."""
+        """The metadata of a piece of the recording."""
         if not len(chosen) or (np.diff(chosen) != 1).any():
             raise MoteError(
                 "is a recording, of which only one piece can be taken",

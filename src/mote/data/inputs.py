@@ -18,7 +18,7 @@ from mote.ops.elementwise.quantize import QUANTIZED, quantized
 
 Arrays = Mapping[int, Array] | Mapping[str, Array]
 Inputs = Array | Arrays | Sequence[Arrays]
-"""Of one inference or of several: an array, arrays by the name or the id of the input, or a list of such."""
+"""Inputs of one inference or of several: an array, arrays by the name or the id of the input, or a list of such."""
 AT_ONCE = 1 << 22
 """About as many values are quantized together: that takes many times the memory of the result."""
 

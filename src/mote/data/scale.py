@@ -16,7 +16,7 @@ from mote.ops.elementwise.quantize import QUANTIZED, dequantized
 MOST_SAMPLES = 256
 """Samples, from all over the data, that the range is taken of."""
 FEW_SAMPLES = 16
-"""Of fewer, nobody expects that they span the range of a model's input."""
+"""The fewest samples that are expected to span the range of a model's input."""
 LARGE, SMALL = 2.5, 0.55
 """Data whose range is so many times that of the model's input is warned of."""
 OUTLIERS = 0.1

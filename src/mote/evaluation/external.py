@@ -1,4 +1,4 @@
-"""What the reference says of a model of which external generators compute parts that are not judged as exact."""
+"""Reference results for models with parts of external generators that are not compared bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.offload.contract import Judgement, Offloaded, named
 from mote.plan.plan import Plan
 
 Given = Callable[["ExternalPart"], Mapping[int, Array]]
-"""What the code gave for the outputs of a part, by tensor id."""
+"""A callback: the outputs of a part that the compiled code computed, by tensor id."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ExternalPart:
         return self.kernel.artifact.judgement is not Judgement.REFERENCE
 
     def reference(self, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """What its generator says that it computes."""
+        """The outputs that its generator's own reference computes."""
         (generator,) = named([self.kernel.family])
         return generator.reference(self.region, graph, values)
 
@@ -56,7 +56,8 @@ def parts(plan: Plan) -> list[ExternalPart]:
 def followed(
     graph: Graph, apart: Sequence[ExternalPart], case: Mapping[int, Array], given: Given
 ) -> tuple[dict[int, Array], dict[int, Array]]:
-    """What every tensor should hold, where each part goes on with what it gave; and what the tensors then hold."""
+    """The expected value of every tensor, and the value that its consumers read: of an external part, its own
+    output."""
     by_ops = {part.ops: part for part in apart}
     inside = {n for ops in by_ops for n in ops}
     pieces = [*by_ops, *((n,) for n in range(len(graph.ops)) if n not in inside)]

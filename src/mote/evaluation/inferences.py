@@ -26,7 +26,7 @@ class Posed:
     recorded: RecordingInfo | None = None
     """The recording's properties, where it is one."""
     times: Array | None = None
-    """Of a recording: the end time of each inference's input in seconds."""
+    """For a recording: the end time of each inference's input in seconds."""
     kept: bool = False
     """Whether each inference continues from the states of the one before."""
     warm: int = 0

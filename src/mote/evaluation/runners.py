@@ -37,7 +37,7 @@ TIMED = 0.2
 
 @dataclass(frozen=True)
 class How:
-    """What is measured, and how much is shown."""
+    """The metric, and how much of the results is shown."""
 
     metric: str = ""
     """The metric; empty: chosen by outputs and labels."""

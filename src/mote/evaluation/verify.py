@@ -166,7 +166,7 @@ class Judged:
     model: Source
     works: Sequence[TracedLayer]
     apart: Sequence[external.ExternalPart] = ()
-    """What external generators compute that is not judged as exact."""
+    """The parts of external generators that are not compared bit for bit."""
 
 
 def compared(
@@ -202,7 +202,7 @@ def compared(
 
 
 def _followed(judged: Judged, case: Case, shown: _Shown) -> Mapping[int, Array]:
-    """What the reference makes of the values that external generators gave."""
+    """The reference's results, computed from the outputs of the external generators."""
     works = {work.place: work for work in judged.works}
 
     def given(part: external.ExternalPart) -> dict[int, Array]:

@@ -39,7 +39,7 @@ class ElementOrder:
 
     @classmethod
     def plain(cls, size: int) -> ElementOrder:
-        """Of a value that is stored as it is counted."""
+        """The order of a value that is stored contiguously in row-major order."""
         return cls((), ()) if size == 1 else cls((size,), (0,))
 
     @classmethod
@@ -88,7 +88,7 @@ class ElementOrder:
         ]
 
     def move(self, to: ElementOrder) -> tuple[Sizes, Sizes] | None:
-        """What is stored so under a shape, and the transposition of that after which it is stored as another
+        """The shape of the stored value, and the transposition after which it is stored as another
         arrangement of the same value says; None where their atoms do not fit."""
         has, wants = self.split(to.atoms), to.split(self.atoms)
         if has is None or wants is None:
@@ -111,7 +111,7 @@ class ElementOrder:
         return value.reshape(self.atoms).transpose(self.order).reshape(shape)
 
     def logical(self, stored: NDArray[Any], shape: Sizes) -> NDArray[Any]:
-        """What is stored as the value, under the value's shape."""
+        """The stored array as the value, in the value's shape."""
         moved = stored.reshape([self.atoms[i] for i in self.order])
         return moved.transpose(np.argsort(self.order, kind="stable")).reshape(shape)
 

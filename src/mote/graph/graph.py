@@ -96,7 +96,7 @@ class Op(Attributes):
         return None
 
     def misjudged(self, g: Graph) -> str | None:
-        """What LiteRT's reference kernel computes wrongly here, or not at all, so that it is no judge of the model; or
+        """The reason why LiteRT's reference kernel is wrong or fails here, so that it is no reference for the model; or
         None."""
         return None
 
@@ -193,8 +193,9 @@ class Op(Attributes):
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a model keeps from one inference to the next, in one place: tensor `before` is what an inference finds there
-    (nobody computes it), tensor `after` what it leaves (an operator writes it over `before`, see `Op.updates`)."""
+    """A state of the model that lasts from one inference to the next, in one place: tensor `before` is what an
+    inference finds there (nobody computes it), tensor `after` what it leaves (an operator writes it over `before`, see
+    `Op.updates`)."""
 
     before: int
     after: int
@@ -310,7 +311,7 @@ class Graph:
         return known
 
     def carried(self, values: Mapping[int, Array]) -> dict[int, Array]:
-        """What the next inference finds in the states, from what `evaluate` gave for this one."""
+        """The states before the next inference, from the results of `evaluate` for this one."""
         return {s.before: values[s.after] for s in self.states}
 
     def arguments(self, op: Op, known: Mapping[int, Array]) -> list[Array | None]:

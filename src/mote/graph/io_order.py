@@ -12,7 +12,7 @@ from mote.graph.tensor import Array, Shape, Tensor
 
 
 def channels_moved(shape: Shape) -> ElementOrder:
-    """Of an input or output of the code that has this shape, with the model's axis 1 last."""
+    """The order of an input or output of the generated code with this shape, with the model's axis 1 last."""
     outer, *inner, channels = shape
     return ElementOrder((outer, channels, prod(inner)), (0, 2, 1)).canonical()
 

@@ -50,7 +50,7 @@ class Peak:
     total: int
     """The largest absolute value of a sum."""
     part: int
-    """What is not exceeded by any part of a sum, in whatever order it is added up, nor by what it then becomes."""
+    """The upper bounds of every partial sum, in any order of addition, and of the requantized sum."""
 
     @property
     def headroom(self) -> float:
@@ -68,6 +68,6 @@ def anything(t: Tensor) -> Range:
 
 
 def between(ends: Iterable[Array]) -> Range:
-    """What lies between the values of some tensors of one shape."""
+    """The range that covers the values of some tensors of one shape."""
     rows = np.concatenate([end.reshape(-1, end.shape[-1] if end.ndim else 1) for end in ends]).astype(np.int64)
     return Range(rows.min(axis=0), rows.max(axis=0))

@@ -95,7 +95,8 @@ class Region(Op):
 
 
 def _merged(parts: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
-    """What is needed by all parts: of several the rows inside the image, from the top; None where one needs all."""
+    """The rows that any part needs: of several parts those inside the image, from the top; None where one needs all
+    rows."""
     limited = [part for part in parts if part is not None]
     if len(limited) < len(parts):
         return None

@@ -78,7 +78,7 @@ class Tensor:
         return self.id if self.copy_of is None else self.copy_of
 
     def part(self, value: Array) -> Array:
-        """What this tensor has of the source tensor's value, in the order in which it has it; of a uint8 one an int8
+        """This tensor's part of the source tensor's value, in this tensor's element order; of a uint8 one an int8
         tensor has 128 less."""
         if self.arrangement is not None:
             whole = self.newest is None and self.kept is None

@@ -72,7 +72,7 @@ class Magnitudes:
     values: Mapping[int, Array] = field(default_factory=dict)
     magnitudes: dict[int, float] = field(default_factory=dict)
     drifted: dict[int, Array] = field(default_factory=dict)
-    """What tensors would hold if every layer was off by a little."""
+    """The values of tensors if every layer had a small error."""
 
     def step(self, values: Mapping[int, Array]) -> Mapping[int, float]:
         """The magnitudes by tensor in the next inference, in which the tensors have these values."""
@@ -131,7 +131,7 @@ class Magnitudes:
         return 2 * float(drift.max(initial=0.0)) + 1.5
 
     def _drift(self, op: Op, noise: np.random.Generator) -> None:
-        """What an operator makes of inputs that have drifted, and its own share of it."""
+        """Add an operator's outputs for inputs with accumulated errors, and its own error."""
         if not any(out in self.magnitudes for out in op.outputs):
             return
         results = op.evaluate(self.graph, [None if i == ABSENT else self._drifted(i) for i in op.inputs])

@@ -88,7 +88,7 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {t: np.dtype(t.value) for t in (*_CO
 
 
 class Activation(StrEnum):
-    """What a layer does with its results before it stores them: they are clamped to a range."""
+    """The fused activation of a layer: its results are clamped to a range before they are stored."""
 
     NONE = "NONE"
     RELU = "RELU"

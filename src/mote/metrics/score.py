@@ -18,7 +18,7 @@ from mote.metrics.ranking import auc, scores_of_one, two_classes
 METRICS = ("top1", "topK", "auc", "rmse", "mae", "events")
 """The names of all; K stands for a number. Events are those of a stream: `mote.metrics.events`."""
 MANY = 1024
-"""Of more classes there is no confusion matrix."""
+"""The most classes that have a confusion matrix."""
 HIGHER, LOWER = "higher", "lower"
 
 
@@ -33,7 +33,7 @@ class Score:
     better: str = HIGHER
     """Which values are better: "higher" or "lower"."""
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """What the number is made of, in types that JSON has."""
+    """The figures behind the score, in types that JSON has."""
 
     def json(self) -> dict[str, Any]:
         return {"metric": self.metric, "value": self.value, "samples": self.samples, **self.detail}

@@ -191,7 +191,7 @@ class WindowOp(Op):
 
 
 def _taken(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Array:
-    """What is at these positions of an axis, which becomes two; `fill` at those that are OUTSIDE."""
+    """The elements at these positions of an axis, which becomes two axes; `fill` at those that are OUTSIDE."""
     elements = np.take(x, positions, axis, mode="clip")
     outside = (positions == OUTSIDE).reshape(*positions.shape, *[1] * (x.ndim - axis - 1))
     return np.where(outside, np.array(fill, x.dtype), elements) if outside.any() else elements

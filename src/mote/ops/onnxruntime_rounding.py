@@ -27,7 +27,7 @@ from mote.ops.reductions.reduce import quantization_problem as pair_problem
 Reals = NDArray[np.float32]
 LOW, HIGH = DType.INT8.limits
 OFFSET = 128
-"""What uint8 values are more than the int8 ones that stand for them."""
+"""The difference between a uint8 value and the int8 value that represents it."""
 MOST_AVERAGED = 1 << 24
 """ONNX Runtime averages fewer."""
 
@@ -66,7 +66,7 @@ class EvenAdd(Add):
         return self.results(g)[a + OFFSET, b + OFFSET]
 
     def results(self, g: Graph) -> Ints:
-        """Of all pairs of values."""
+        """The results for all pairs of int8 values."""
         tensors = self.input(g), self.input(g, 1), self.output(g)
         scales, zeros = [t.scale for t in tensors], [t.zero_point + OFFSET * self.unsigned for t in tensors]
         return _sums(tuple(scales), tuple(zeros), self.unsigned, self.turned)
@@ -115,7 +115,7 @@ class EvenMul(Arithmetic):
         return np.float32(a * b / y)
 
     def scaled(self, g: Graph, products: Ints) -> Ints:
-        """Of products: a staircase."""
+        """The requantized products: a step function."""
         zero = np.float32(self.output(g).zero_point + OFFSET * self.unsigned)
         real = products.astype(np.float32) * self.ratio(g) + zero
         return np.clip(saturated(real) - OFFSET * self.unsigned, LOW, HIGH)
@@ -165,7 +165,7 @@ class EvenAveragePool(WindowOp):
     rounded with its zero point."""
 
     count: int = 0
-    """What sums are divided by; 0: how many numbers of the window lie inside."""
+    """The divisor of the sums; 0: the number of elements of the window inside the image."""
     unsigned: bool = False
     kind = "AVERAGE_POOL_2D"
 
@@ -258,4 +258,4 @@ class EvenSoftmax(Op):
 
 
 RESERVED = 5
-"""Of the logarithm of the largest float, so that sums of exponentials have room."""
+"""The margin below the logarithm of the largest float, so that sums of exponentials do not overflow."""

@@ -13,7 +13,8 @@ from mote.graph.tensor import Array, Shape
 
 
 def rising(g: Graph, op: Op, inputs: Sequence[Range | None], falling: int = ABSENT) -> Range:
-    """Of an operator whose results do not fall where its inputs rise; those of `falling` do not rise then."""
+    """The range of a monotonic operator, which does not fall where its inputs rise; nor rise where input `falling`
+    rises."""
     ends = []
     for up in (False, True):
         values = [end(g, op, p, inputs[p], up=up != (p == falling)) for p in range(len(op.inputs))]

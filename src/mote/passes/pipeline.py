@@ -77,7 +77,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Saving:
-    """What one pass did: how many operators it removed, and a line for a person to read."""
+    """The effect of one pass: the number of operators that it removed, and a line for a person to read."""
 
     name: str
     removed: int

@@ -61,7 +61,7 @@ _KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "reads", "memor
 
 @dataclass(frozen=True)
 class Target:
-    """What the compiler, the planner and the emulators have to know of a core or part."""
+    """The properties of a core or part that the compiler, the planner and the emulators use."""
 
     name: str
     description: str
@@ -79,7 +79,7 @@ class Target:
     peak_macs: int | None = None
     """int8 multiplications with addition that the core can do in a cycle."""
     reads: Reads = field(default_factory=Reads)
-    """What reading code and constants costs where the target names no memory for them."""
+    """The cost of reading code and constants where the target names no memory for them."""
     code_in: str = ""
     """The memory that code is executed from: by default the fastest flash that holds code."""
     constants_in: str = ""
@@ -141,13 +141,13 @@ class Target:
 
     @property
     def code_reads(self) -> Reads:
-        """What fetching code costs."""
+        """The cost of fetching code."""
         memory = self.code_memory
         return memory.reads if memory else self.reads
 
     @property
     def constant_reads(self) -> Reads:
-        """What reading constants costs; in RAM nothing."""
+        """The cost of reading constants; nothing in RAM."""
         memory = self.constants_memory
         if memory is None:
             return self.reads

@@ -20,5 +20,5 @@ SLOWER = ("cortex-m0plus",)
 
 
 def optimization(optimize: str, cpu: str) -> Optimization:
-    """What was measured to be best for a core."""
+    """The compiler flags that were measured to be best for a core."""
     return OPTIMIZATION["balanced" if optimize == "speed" and cpu in SLOWER else optimize]

@@ -39,7 +39,7 @@ _OTHERS = ("origin", "wait", "section", "holds")
 
 @dataclass(frozen=True)
 class Reads:
-    """What reading a memory costs at the target's clock. As it stands, memory answers at once."""
+    """The cost of reading a memory at the target's clock. The default has no wait states."""
 
     wait_states: int = 0
     """Cycles that one read takes more than one that is answered at once."""

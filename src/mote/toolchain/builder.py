@@ -33,13 +33,13 @@ _SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
 _SANITIZE_LINK = ("-Wl,--allow-shlib-undefined",) if sys.platform == "linux" else ()
 # The harness must pull in no library: what is in the ELF of a library is the model's.
 _OVERFLOWED = re.compile(r"region [`'](?P<region>\w+)':? overflowed by (?P<over>\d+) bytes")
-"""What GNU's linker and LLVM's say of memory that is too small."""
+"""The messages of GNU's and LLVM's linkers about memory that is too small."""
 _HARNESS_FLAGS = ("-Os", "-ffreestanding", "-fno-builtin")
 
 
 class Mode(StrEnum):
-    """What the hook between steps does: nothing, write instruction counts, write every step's output, or one nop with a
-    label."""
+    """The action of the hook between steps: nothing, write instruction counts, write every step's output, or one nop
+    with a label."""
 
     MEASURE = "measure"
     PROFILE = "profile"
@@ -105,7 +105,7 @@ def board_of(target: Target) -> Board:
 
 
 def _overflow(said: str, target: Target) -> BudgetError | None:
-    """What a linker says of memory that is too small, with the numbers; None where it says something else."""
+    """The error for a linker's message about memory that is too small, with the sizes; None for other messages."""
     overflows = {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
     if not overflows or target.is_host:
         return None

@@ -72,7 +72,7 @@ def zig_command() -> tuple[str, ...] | None:
 
 @cache
 def first_line(command: tuple[str, ...]) -> str:
-    """What a tool says of its version; a tool that cannot even do that is not there."""
+    """The first line that a command prints, or why it does not run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -26,7 +26,7 @@ class Sizes:
     constants: int
     static: int
     memories: dict[str, int] = field(default_factory=dict)
-    """What of it is in each memory, where the target has several of a kind."""
+    """The bytes in each memory, where the target has several of a kind."""
     ram_code: int = 0
 
 
@@ -78,7 +78,7 @@ def memory_section(memory: Memory) -> str:
 
 
 def segments(elf: Path) -> list[LoadSegment]:
-    """What a loader puts into memory: at the load addresses, as a debugger would flash it."""
+    """The loadable bytes by load address, as a debugger would flash them."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:

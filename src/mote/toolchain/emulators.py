@@ -83,7 +83,7 @@ def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: st
 
 
 def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = True) -> list[str]:
-    """What runs an ELF file; `counts`: with a clock that goes by instructions."""
+    """The command that runs an ELF file; `counts`: with a clock that advances by instructions."""
     if emulator.kind == "native":
         return [str(elf.resolve())]
     board = board_of(target)
@@ -104,7 +104,7 @@ def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = Tru
 
 
 def _run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Path, timeout_s: float) -> str:
-    """What the process said; its exit status when that was not 0, for the message should it have crashed."""
+    """The output of the process, with its exit status when that was not 0, for the error message of a crash."""
     try:
         done = subprocess.run(
             command,

@@ -31,7 +31,7 @@ class Tag(IntEnum):
 
 @dataclass(frozen=True)
 class Execution:
-    """What some inferences gave. Every list has an entry for each inference."""
+    """The results of some inferences. Every list has an entry for each inference."""
 
     outputs: list[list[bytes]]
     dumps: list[dict[int, bytes]]
@@ -117,7 +117,7 @@ def fault_in(entries: list[tuple[int, int, bytes]]) -> Fault | None:
 
 
 def failure_in(entries: list[tuple[int, int, bytes]]) -> str | None:
-    """What the harness itself complained about, in words."""
+    """The error that the harness itself reported, in words."""
     for tag, argument, data in entries:
         if tag == Tag.RUN and _Run(*struct.unpack("<7I", data)).overflowed:
             return "the model used more than 64 KB of stack"

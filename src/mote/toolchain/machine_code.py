@@ -46,14 +46,14 @@ class ElfCode:
         return 0
 
     def instruction(self, at: int, known: Known | None = None) -> Decoded:
-        """What the instruction at an address does, given the registers whose value is known before it."""
+        """The decoded instruction at an address, given the registers whose value is known before it."""
         return self.machine.decode(self.word, at, known or {})
 
     def is_code(self, at: int) -> bool:
         return bisect_right(self.borders, at) % 2 == 1
 
     def start(self, at: int) -> int:
-        """Of the function that an address is in."""
+        """The start of the function that contains an address."""
         return self.starts[max(bisect_right(self.starts, at) - 1, 0)]
 
     def place(self, at: int) -> str:

@@ -157,7 +157,7 @@ class _Walk:
         return len(common) < len(before.known)
 
     def _step(self, at: int, state: _State) -> Iterator[tuple[int, _State]]:
-        """What can come next in the same function."""
+        """The successors of an instruction in the same function."""
         i = self.code.instruction(at, state.known)
         behind = at + i.size
         self.sizes[at] = i.size

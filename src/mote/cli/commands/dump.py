@@ -59,7 +59,7 @@ def describe(image: ImageContents) -> dict[str, Any]:
 
 
 def _layers(image: ImageContents) -> list[Mapping[str, Any]]:
-    """What is known of each op; nothing of those of bodies and jumps, nor where names were omitted."""
+    """The metadata of each op; empty for ops of bodies and jumps, and where names were omitted."""
     return [*image.layers, *[{}] * len(image.ops)][: len(image.ops)]
 
 

@@ -32,10 +32,10 @@ from mote.metrics import METRICS, Score
 from mote.report.accuracy import Bar, confusion, noise
 
 MOST_CLASSES = 16
-"""Of which the whole confusion matrix is printed; of more, the pairs that are taken for one another most often."""
+"""The most classes whose whole confusion matrix is printed; of more, the pairs that are confused most often."""
 PAIRS = 10
 SCALED = "channels have other scales"
-"""What is said of a layer whose channels a quantizer has made alike."""
+"""The note about a layer whose channels were equalized by a quantizer."""
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -152,7 +152,7 @@ def _noise_picture(evaluation: Evaluation) -> str:
 
 
 def _layer_names(against: Against) -> list[str]:
-    """What layers are called in tables: TensorFlow joins the names of all that was fused, of which the first will
+    """Layer names for tables: TensorFlow joins the names of all fused operators, of which the first will
     do."""
     firsts = [layer.name.partition(";")[0] for layer in against.layers]
     alone = [
@@ -187,7 +187,7 @@ def print_text(evaluation: Evaluation) -> None:
 
 
 def _rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
-    """Who was asked, how good the answers are, and what else there is to say of them."""
+    """The rows of the table: each runtime, its score, and notes."""
     reference, core, against = evaluation.reference, evaluation.core, evaluation.against
     samples = reference.score.samples
     how = "bit for bit" if not reference.max_abs_diff else f"but for {reference.max_abs_diff:.2g}"
@@ -217,7 +217,7 @@ def value(score: Score) -> str:
 
 
 def counts(score: Score) -> str:
-    """What the number is made of."""
+    """The figures behind a score, as a text."""
     detail = score.detail
     if "correct" in detail:
         of = sum(map(sum, detail["confusion"])) if "confusion" in detail else score.samples
@@ -235,7 +235,7 @@ def decibels(number: float) -> str:
 
 
 def _class(evaluation: Evaluation, label: Any) -> str:
-    """What a label is called."""
+    """The class name of a label."""
     if isinstance(label, list):
         shown = ", ".join(f"{x:.4g}" for x in label[:4])
         return f"{shown}{', ...' if len(label) > 4 else ''}"

@@ -66,7 +66,7 @@ def _layer(model: Model, graph: Graph, layer: SourceLayer) -> dict[str, Any]:
 
 
 def _body(graph: Graph) -> dict[str, Any]:
-    """What is inside of control flow."""
+    """The layers of the bodies of control flow."""
     layers = [
         {"op": op.kind, "name": op.name, "macs": op.macs(graph), "bodies": [_body(body) for body in op.bodies]}
         for op in graph.ops
@@ -126,7 +126,7 @@ def print_text(description: dict[str, Any]) -> None:
 
 
 def _inside(layer: dict[str, Any], where: str) -> Iterator[str]:
-    """What is inside of control flow, a line for each body."""
+    """Print the bodies of control flow, a line for each."""
     for body in layer["bodies"]:
         kinds = ", ".join(x["op"] for x in body["layers"]) or "nothing"
         yield f"  inside of {where}, '{body['name']}': {kinds}"

@@ -32,7 +32,7 @@ from mote.text import printable
 def add_mixing(parser: argparse.ArgumentParser) -> None:
     """The options of the search, as a group of their own."""
     group = parser.add_argument_group(
-        "precisions layer by layer", "the cheapest precisions of all layers that lose no more than is allowed"
+        "mixed precision", "the cheapest precision of each layer within the allowed accuracy drop"
     )
     group.add_argument(
         "--max-accuracy-drop",

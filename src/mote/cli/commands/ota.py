@@ -1,4 +1,4 @@
-"""`mote ota`: bring a device to run an image, over TCP or a serial line."""
+"""`mote ota`: install an image on a device, over TCP or a serial line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--forever",
         action="store_true",
-        help="with --listen: serve one device after another until stopped; each that restarts calls again",
+        help="with --listen: serve one device after another until stopped; a device reconnects after its restart",
     )
     p.add_argument("--baud", type=int, default=BAUD, metavar="N", help=f"speed of the serial port (default: {BAUD})")
     p.add_argument(

@@ -280,7 +280,7 @@ def _operators(compiled: Compiled) -> str:
 
 
 def _body_lines(bodies: list[dict[str, Any]], inside: str) -> Iterator[str]:
-    """What is inside of control flow, a line for each body."""
+    """Print the bodies of control flow, a line for each."""
     for body in bodies:
         turns = "turns as its condition says" if body["turns"] is None else f"{body['turns']:,} turns"
         kinds = ", ".join(f"{x['op']} ({x['kernel']})" for x in body["operators"]) or "nothing"

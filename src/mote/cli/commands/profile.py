@@ -116,7 +116,7 @@ def print_text(result: Profile, functions: bool) -> None:
 
 
 def _saved(saved: int, whole: int) -> str:
-    """What code in RAM gains over the same in flash; it may lose where it jumps a lot."""
+    """A line about the speed-up of code in RAM over flash; code with many jumps may become slower."""
     what = "saves" if saved >= 0 else "costs"
     return f"{what} {abs(saved):,} of {whole:,} cycles ({100 * abs(saved) / whole:.0f}%)"
 
@@ -126,7 +126,7 @@ def _waits(result: Profile) -> bool:
 
 
 def _print_waits(result: Profile) -> None:
-    """What slow memory takes, where it takes anything."""
+    """A line about the cycles spent on wait states, where there are any."""
     w = result.waits
     if not _waits(result):
         return

@@ -1,4 +1,4 @@
-"""What the cycle models have to know of an instruction of Armv6-M to Armv8.1-M, from Capstone's disassembly."""
+"""Instructions of Armv6-M to Armv8.1-M for the cycle models, from Capstone's disassembly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ALIASES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12"}
 
 
 def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
-    """An instruction at an address, of which Capstone found this; None where it does not know it."""
+    """The timing of the instruction at an address; `instruction` is None where Capstone cannot decode it."""
     task = _armv8_1(flow, word) or (None if instruction is not None else Task.ALU)
     if task is None:
         return _thumb(instruction, flow)

@@ -1,4 +1,4 @@
-"""What a cycle model has to know of an instruction of RV32IMC, from Capstone's disassembly."""
+"""Instructions of RV32IMC for the cycle models, from Capstone's disassembly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STORES = ("sb", "sh", "sw", "swsp")
 
 
 def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
-    """An instruction at an address, of which Capstone found this; None where it does not know it."""
+    """The timing of the instruction at an address; `instruction` is None where Capstone cannot decode it."""
     if instruction is None:
         return Timed(at, flow, "alu", Task.ALU)
     name = instruction.mnemonic.removeprefix("c.")

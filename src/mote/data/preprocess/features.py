@@ -39,9 +39,9 @@ class Bands:
     spectrum: str
     """"magnitude", or "power": the square of it, divided by the samples of a frame."""
     unit: str
-    """Of the energies: natural logarithms, or decibels."""
+    """The unit of the energies: natural logarithms, or decibels."""
     floor: float
-    """What is added to an energy before its logarithm is taken."""
+    """The offset added to an energy before its logarithm."""
 
     def check(self) -> None:
         """Refuse parameters that no sound fits."""

@@ -67,7 +67,7 @@ def preprocessing(stated: str | Preprocessing | Function | None) -> Preprocessin
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between the commas that are in no brackets."""
+    """The parts between the commas outside of parentheses."""
     parts = re.findall(r"(?:[^,()]|\([^()]*\))+", text)
     if ",".join(parts) != text.strip().removesuffix(",") and text.strip():
         raise MoteError(

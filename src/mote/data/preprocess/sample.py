@@ -13,7 +13,7 @@ class Sample:
 
     values: Array
     name: str = "sample"
-    """What messages call it."""
+    """The name of the sample in messages."""
     rate: int = 0
     """Samples a second, of a sound."""
     first: float = 0.0

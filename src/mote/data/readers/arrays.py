@@ -18,17 +18,17 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array
 
 ONE = "arr_0"
-"""What NumPy calls the first of several arrays without names."""
+"""NumPy's name for the first of several arrays without names."""
 ZIP = b"PK"
-"""What a .npz begins with."""
+"""The magic bytes of a .npz file."""
 MOST = 1 << 30
 """Bytes of a file's arrays together."""
 LONGEST = 10_000
 """Bytes of a header."""
 _PARSED = (ValueError, TypeError, KeyError, SyntaxError, RecursionError, MemoryError)
-"""What Python and NumPy raise for headers that are none."""
+"""The exceptions that Python and NumPy raise for invalid headers."""
 _UNPACKED = (EOFError, BadZipFile, zlib.error, NotImplementedError, RuntimeError)
-"""What zipfile raises for files that are none."""
+"""The exceptions that zipfile raises for invalid files."""
 
 
 def load_arrays(path: str | Path) -> dict[str, Array]:

@@ -12,7 +12,7 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array
 
 KEYS = ("events", "detection_windows")
-"""What lists of events are called in files."""
+"""The keys of lists of events in files."""
 MOST = 1 << 24
 """Bytes of a file of events."""
 

@@ -17,7 +17,7 @@ MOST_FILES = 1_000_000
 LARGEST_FILE = 1 << 28
 """Bytes of one file."""
 _UNPACKED = (EOFError, BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, UnicodeError)
-"""What zipfile raises for archives that are none."""
+"""The exceptions that zipfile raises for invalid archives."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def opened(path: Path, inside: str, where: str) -> Iterator[list[File]]:
 
 @contextmanager
 def _reading(where: str) -> Iterator[None]:
-    """What the system or an archive refuses is said of this file."""
+    """Turn errors of the operating system or of an archive into a MoteError that names this file."""
     try:
         yield
     except OSError as error:
@@ -85,7 +85,7 @@ def _walk(folder: Path, where: str) -> list[Path]:
 
 
 def read_whole(file: Path) -> bytes:
-    """What is in a file that is not too large."""
+    """The contents of a file that is not too large."""
     with _reading(str(file)):
         _check_size(file.stat().st_size, str(file))
         return file.read_bytes()

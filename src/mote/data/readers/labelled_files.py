@@ -21,7 +21,7 @@ from mote.graph.tensor import Array
 from mote.text import did_you_mean, printable
 
 DECODERS: dict[str, Callable[[bytes, str], Sample]] = {**dict.fromkeys(FORMATS, picture), ".wav": sound}
-"""What reads a file, by the end of its name."""
+"""The readers of files, by file name extension."""
 OTHERS = ("unknown", "_unknown_")
 """The class of all folders that have none of their own, where there is one of such a name."""
 LONGEST = 1 << 20

@@ -14,9 +14,9 @@ from mote.graph.tensor import Array
 from mote.text import did_you_mean
 
 LABELS = ("y", "label", "labels", "target", "targets", "y_true", "y_test", "y_train")
-"""What arrays of labels are usually called."""
+"""The usual names of arrays of labels."""
 CLASSES = ("labels", "classes", "class_names", "categories")
-"""What arrays with the names of the classes are usually called."""
+"""The usual names of arrays of class names."""
 
 
 def from_arrays(arrays: Mapping[str, Array], where: str, inputs: str = "", labels: str = "") -> Dataset:

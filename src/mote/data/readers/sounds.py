@@ -23,7 +23,7 @@ MOST_CHANNELS = 64
 
 @dataclass(frozen=True)
 class _Format:
-    """What a file says of its samples."""
+    """The sample format in a file's header."""
 
     code: int
     channels: int

@@ -19,14 +19,14 @@ from mote.text import did_you_mean, printable
 
 SEPARATORS = ",;\t"
 USUAL = (*LABELS, "class", "species", "category")
-"""What columns of labels are usually called."""
+"""The usual names of columns of labels."""
 
 
 @dataclass(frozen=True)
 class _Table:
     where: str
     names: tuple[str, ...]
-    """Of the columns, as the first row has them; their numbers, where it has none."""
+    """The column names from the first row; their numbers, where it has none."""
     named: bool
     rows: Sequence[Sequence[str]]
     first: int

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Details:
-    """What an image says of a model beside its program."""
+    """The metadata of a model in an image, beside its program."""
 
     source: bytes = bytes(32)
     """The SHA-256 of the model file."""
@@ -34,11 +34,11 @@ class Details:
     strip: bool = False
     """Without names of layers, and without what only tools read."""
     labels: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    """Of outputs, by their position."""
+    """The class names of outputs, by their position."""
     fused: bool = False
     aligned: bool = False
     about: Mapping[str, object] = field(default_factory=dict)
-    """What tools want to know."""
+    """The metadata for tools."""
 
 
 def write(program: Program, details: Details) -> bytes:

@@ -158,7 +158,7 @@ def _sigmoid() -> Ints:
 
 
 SIGMOID = _sigmoid()
-"""What 1 / (1 + exp(-i / 24)) is above one half, for i from 0 up to 255, in Q0.16."""
+"""A table of 1 / (1 + exp(-i / 24)) - 1/2, for i from 0 up to 255, in Q0.16."""
 
 
 def logistic_by_table(x: Ints, mult: int, shift: int) -> Ints:

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class Metric(StrEnum):
-    """What the distance of two vectors is: the sum of squares of differences, its root, the sum of differences."""
+    """The metric between two vectors: the sum of squares of differences, its root, the sum of differences."""
 
     SQUARED = "squared"
     EUCLIDEAN = "euclidean"
@@ -87,7 +87,7 @@ class Distances(Op):
 
 
 class KernelFunction(StrEnum):
-    """What two vectors make one number with: (gamma * <x, v> + offset) ** degree, exp(-gamma * |x - v|^2), or
+    """The kernel function of two vectors: (gamma * <x, v> + offset) ** degree, exp(-gamma * |x - v|^2), or
     tanh(gamma * <x, v> + offset)."""
 
     POLYNOMIAL = "poly"
@@ -96,10 +96,10 @@ class KernelFunction(StrEnum):
 
 
 class SupportVectors(Op):
-    """What decides between each two classes (0 and 1, 0 and 2, .. 1 and 2, ..): a sum over the support vectors of both.
-    Inputs: [.., depth]; constant vectors [count, depth], those of a class one after another; coefficients [count,
-    classes - 1], for each vector one for each other class; intercepts, one for each two classes. `counts`: of vectors,
-    by class. A regression is a decision between two classes of which one has no vectors."""
+    """The decision function for each pair of classes (0 and 1, 0 and 2, .. 1 and 2, ..): a sum over the support vectors
+    of both. Inputs: [.., depth]; constant vectors [count, depth], those of a class one after another; coefficients
+    [count, classes - 1], for each vector one for each other class; intercepts, one for each two classes. `counts`: of
+    vectors, by class. A regression is a decision between two classes of which one has no vectors."""
 
     function: KernelFunction
     gamma: float
@@ -158,7 +158,7 @@ class SupportVectors(Op):
         return [(np.concatenate(parts) + intercepts).reshape(self.shapes(g)[0]).astype(np.float32)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """What is exponential or a tangent is 1 at most, but is as far off as what it is taken of."""
+        """The magnitude of the kernel values: exp and tanh are 1 at most, but are as inexact as their arguments."""
         x, vectors, coefficients, intercepts = _given(values)
         inner = abs(self.gamma) * (x.reshape(-1, x.shape[-1]) @ vectors.T) + abs(self.offset)
         if self.function == KernelFunction.POLYNOMIAL:

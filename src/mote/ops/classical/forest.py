@@ -35,7 +35,7 @@ class Trees:
     features: int
     """Elements of a row of the input."""
     feature: Ints
-    """Of each node: which element it asks about,"""
+    """Of each node: the index of the element that it compares,"""
     threshold: Array
     """what that is compared with, in the type of the input,"""
     yes: Ints
@@ -51,7 +51,7 @@ class Trees:
     values: Array
     """A row for each leaf, integers or float32."""
     base: Array
-    """What the sums begin with, one for each output."""
+    """The initial sums, one for each output."""
     numbers: bool = False
     """Features are numbers: which leaf others lead to does not count."""
 

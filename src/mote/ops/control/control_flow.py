@@ -38,13 +38,13 @@ class EndlessError(MoteError):
 
 @dataclass
 class _Effort:
-    """What is left of MOST_EFFORT."""
+    """The rest of MOST_EFFORT."""
 
     left: int = MOST_EFFORT
 
 
 _effort: ContextVar[_Effort] = ContextVar("effort")
-"""Of the outermost operator that is being computed."""
+"""The effort of the outermost operator that is being computed."""
 
 
 class Control(Op):
@@ -139,7 +139,7 @@ class Control(Op):
         return [np.array(size) for size in sizes]
 
     def misjudged(self, g: Graph) -> str | None:
-        """What LiteRT does wrongly with one of the bodies, or inside of it."""
+        """The reason why LiteRT's result for one of the bodies, or for an operator inside, is wrong; or None."""
         inside = (inner.misjudged(body) for body in self.bodies for inner in body.ops)
         return next((reason for reason in (self._misjudged(), *inside) if reason), None)
 

@@ -28,7 +28,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a user says of an operator: see `mote.register`."""
+    """The declaration of a custom operator by the user: see `mote.register`."""
 
     code: str
     function: str

@@ -59,7 +59,7 @@ class SlidingWindow(Op):
         return [np.take(joined, np.arange(new.shape[self.axis], joined.shape[self.axis]), self.axis)]
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """What was there at first, and what came since."""
+        """The union of the state's initial values and of those written since."""
         new = inputs[1]
         if new is None or self.axis == len(self.output(g).shape) - 1:
             return None

@@ -389,7 +389,7 @@ class ConcatRescale(Unary):
     kind = "QUANTIZE"
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        """Of the uint8 values that the int8 ones stand for."""
+        """The results for the uint8 values that the int8 ones represent."""
         scale = np.float32(x.scale) * (np.float32(1) / np.float32(y.scale))
         bias = np.float32(-(x.zero_point + 128)) * scale
         real = (INT8 + 128).astype(np.float32) * scale + bias

@@ -130,7 +130,7 @@ def row_of_operand(shape: Shape, operand: Shape, y: int) -> tuple[int, ...] | No
 
 
 def repeated_increment(g: Graph, op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
-    """Of an operator on elements whose operands all flow alike, or are repeated along the stream."""
+    """The increment of an element-wise operator whose operands all stream alike, or are broadcast along the stream."""
     rank = len(op.output(g).shape)
     for position, flow in flows.items():
         flows = {**flows, position: flow.on(flow.axis + rank - len(op.input(g, position).shape))}
@@ -169,7 +169,7 @@ class Arithmetic(Binary):
 
     @property
     def real_range(self) -> tuple[float, float]:
-        """What real results are clamped to."""
+        """The range that float results are clamped to."""
         return self.activation.bounds if self.infinite else float_range(self.activation)
 
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:

@@ -17,7 +17,7 @@ from mote.ops.elementwise.binary_unscaled import BinaryUnscaled
 
 
 class IntegerFunction(StrEnum):
-    """What becomes of two integers. Divided by zero they are 0, and so are powers with negative exponents; shifts
+    """Binary operators of integers. Quotients by zero are 0, and so are powers with negative exponents; shifts
     that are longer than the integer, or negative, leave 0 (or the sign)."""
 
     ADD = auto()
@@ -26,9 +26,9 @@ class IntegerFunction(StrEnum):
     DIVIDE = auto()
     """Towards zero."""
     MODULO = auto()
-    """What is left when the quotient is rounded down: it has the sign of the second one."""
+    """The remainder where the quotient is rounded down: it has the sign of the second one."""
     REMAINDER = auto()
-    """What is left when the quotient is rounded towards zero: it has the sign of the first one."""
+    """The remainder where the quotient is rounded towards zero: it has the sign of the first one."""
     POWER = auto()
     AND = auto()
     OR = auto()

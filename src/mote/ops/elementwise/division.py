@@ -24,7 +24,7 @@ def zero_problem(divisor: Array | None, zero: int = 0) -> str | None:
 
 
 def stopping(divisor: Tensor) -> str | None:
-    """What LiteRT does with divisors that are not known, or None."""
+    """The reason why LiteRT may fail on a divisor that is not constant, or None."""
     return None if divisor.data is not None else "LiteRT stops where it divides by zero"
 
 
@@ -81,7 +81,7 @@ class Div(Arithmetic):
 
 
 def _leading_zeros(x: Ints) -> Ints:
-    """Of numbers from 0 to 2^32 - 1, in 32 bits."""
+    """The leading zeros of numbers from 0 to 2^32 - 1, in 32 bits."""
     return 32 - np.frexp(np.maximum(x, 0).astype(np.float64))[1].astype(np.int64)
 
 
@@ -104,7 +104,7 @@ class FloorDiv(BinaryUnscaled):
 
 
 class FloorMod(BinaryUnscaled):
-    """What is left of a after FLOOR_DIV, with the sign of b."""
+    """The remainder of a after FLOOR_DIV, with the sign of b."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32})
     kind = "FLOOR_MOD"

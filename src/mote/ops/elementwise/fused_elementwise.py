@@ -68,7 +68,7 @@ class FusedElementwise(Pointwise, eq=False):
         return [elementwise(self.inner, self.inner.ops, {source: x})[result]]
 
     def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
-        """What the roundings of all of its operators come to."""
+        """The accumulated rounding error of all of its operators."""
         (x,) = values
         assert x is not None
         (source,), (result,) = self.inner.inputs, self.inner.outputs
@@ -77,7 +77,7 @@ class FusedElementwise(Pointwise, eq=False):
 
 
 def elementwise(graph: Graph, ops: Sequence[Op], values: dict[int, Array]) -> dict[int, Array]:
-    """What operators that work element by element make of tensors of any shape, and of constants of one element."""
+    """The results of element-wise operators for tensors of any shape, and for constants of one element."""
     known = dict(values)
     for op in ops:
         constants = {i: data.reshape(1) for i in op.inputs if (data := graph.tensors[i].data) is not None}

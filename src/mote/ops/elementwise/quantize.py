@@ -60,7 +60,7 @@ class Quantize(Conversion):
 
     rounding: Rounding = Rounding.ONCE
     factor: float | None = None
-    """What numbers are multiplied by, where a runtime does that instead of dividing by the scale."""
+    """The reciprocal scale that floats are multiplied by, where a runtime does not divide by the scale."""
     kind = "QUANTIZE"
 
     def unsupported(self, g: Graph) -> str | None:

@@ -66,7 +66,7 @@ class RoundToFormat(Pointwise):
 
     @property
     def beyond(self) -> float:
-        """What becomes of numbers that are too large."""
+        """The result for floats that are too large: saturation, infinity or NaN."""
         if self.saturates or self.digits.number:
             return self.digits.most
         return np.inf if self.digits.infinite else np.nan

@@ -18,7 +18,7 @@ from mote.ops.indexing.scatter import WIDE_INDICES
 
 
 class Combine(StrEnum):
-    """What becomes of an element and of one that has its place."""
+    """The reduction of an update with the element that it replaces."""
 
     PUT = "put"
     ADD = "add"

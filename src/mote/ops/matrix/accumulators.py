@@ -35,7 +35,7 @@ class Accumulators:
     zero: int
     """The output's zero point; its range is all of int8."""
     real: NDArray[np.float64] | None = None
-    """What sums are multiplied by where results are rounded once, as FULLY_CONNECTED does, or to even."""
+    """The float scale of sums whose results are rounded once, as FULLY_CONNECTED does, or to even."""
     even: bool = False
     """They are rounded to even, in single precision. The multiplier and the shift are then those with which integers
     rounded once give the same results, where there are such."""
@@ -100,14 +100,14 @@ class Accumulators:
 
 
 def products(weights: NDArray[np.int8], low: Ints, high: Ints) -> Ends:
-    """Of weights with inputs between `low` and `high`, one for each of the last axis, which is summed over. Floats hold
+    """The range of the dot products of weights with inputs between `low` and `high`, over the last axis. Floats hold
     these sums exactly, and are faster."""
     above, below = np.maximum(weights, 0).astype(np.float64), np.minimum(weights, 0).astype(np.float64)
     return (above @ low + below @ high).astype(np.int64), (above @ high + below @ low).astype(np.int64)
 
 
 def window_ends(taps: Ends, rows: Ints, columns: Ints) -> Ends:
-    """Of the sums of [rows, columns, channels] taps, of which those count that lie inside the image."""
+    """The range of the sums over [rows, columns, channels] taps, counting only taps inside the image."""
     low, high = (np.einsum("yk,xl,klc->yxc", rows, columns, t, optimize=True) for t in taps)
     return low.min(axis=(0, 1)), high.max(axis=(0, 1))
 
@@ -125,7 +125,7 @@ def layer_sums(g: Graph, op: Op, ends: Ends, rounding: Rounding) -> Accumulators
 
 
 def layer_range(g: Graph, op: Op, activation: Activation, sums: Accumulators) -> Range:
-    """Of the outputs: any that the activation lets pass where sums might not fit their 32 bits."""
+    """The range of a layer's outputs: all that the activation lets pass where sums might overflow 32 bits."""
     y = op.output(g)
     lo, hi = int8_range(activation, y)
     low, high = (np.clip(sums.outputs(ends), lo, hi) for ends in (sums.low, sums.high))
@@ -133,7 +133,8 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Accumulators) ->
 
 
 def layer_peak(g: Graph, op: Op, sums: Accumulators, axis: int = 0) -> Peak:
-    """Of a layer whose weights have the output's channels on an axis. Kernels may fold the zero point into the bias."""
+    """The peak of a layer whose weights have the output channels on an axis. Kernels may fold the zero point into the
+    bias."""
     x, w = op.input(g), op.input(g, 1)
     assert w.data is not None
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high))
@@ -143,14 +144,15 @@ def layer_peak(g: Graph, op: Op, sums: Accumulators, axis: int = 0) -> Peak:
 
 
 def vector_peak(weights: Array, zero: int, bias: Ints, inputs: Range, shift: int) -> Peak:
-    """Of [rows, depth] weights times vectors, where bounds need not be tight."""
+    """The peak of [rows, depth] weights times vectors, where bounds need not be tight."""
     size = np.abs(weights.astype(np.int16)).sum(axis=1, dtype=np.int64)
     largest = int((np.abs(bias) + size * inputs.farthest(zero)).max())
     return Peak(largest, max(parts(weights, 0, zero, bias), rescaled(largest, max(shift, 0))))
 
 
 def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
-    """What no part of a sum of products with any int8 inputs exceeds, in any order, wherever the zero point goes."""
+    """The upper bound of every partial sum of products with int8 inputs, in any order, for any placement of the zero
+    point."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     size = np.abs(weights.astype(np.int16)).sum(axis=others, dtype=np.int64)
     if weights.dtype == np.int16:
@@ -159,20 +161,20 @@ def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
 
 
 def rescaled(largest: int, left: int) -> int:
-    """What sums no larger than that do not exceed, shifted left, scaled, and with a zero point added."""
+    """The upper bound of sums of that magnitude after the left shift, the scaling and the zero point."""
     return (largest << left) - LEAST
 
 
 def wide_parts(weights: Array, axis: int, bias: Ints) -> int:
-    """What no part of a sum of products with any int16 inputs, whose zero point is 0, exceeds in any order."""
+    """The upper bound of every partial sum of products with int16 inputs, whose zero point is 0, in any order."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     size = np.abs(weights.astype(np.int64)).sum(axis=others)
     return int((np.abs(bias) + size * -DType.INT16.limits[0]).max())
 
 
 def narrow_peak(g: Graph, op: Op) -> Peak | None:
-    """Of a layer with int16 inputs whose weights have the output's channels on their first axis, and whose sums LiteRT
-    keeps in 32 bits."""
+    """The peak of a layer with int16 inputs whose weights have the output channels on their first axis, and whose sums
+    LiteRT keeps in 32 bits."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     if x.dtype != DType.INT16 or wide_sums(g, op) or w.data is None:
         return None

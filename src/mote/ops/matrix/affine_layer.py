@@ -67,10 +67,11 @@ class AffineSums(Accumulators):
 
 
 class AffineLayer(Op):
-    """What layers with an affine requantization share. Inputs are activations, weights, whole and fractional biases."""
+    """Base class of layers with an affine requantization. Inputs are activations, weights, whole and fractional
+    biases."""
 
     origin: int = 0
-    """What is added to rounded results: an even number, so that halves are rounded to even codes of the file."""
+    """The offset added to rounded results: an even number, so that halves are rounded to even codes of the file."""
     limits: tuple[int, int] = (-128, 127)
     """The least and the largest result."""
     weights = 1
@@ -90,7 +91,7 @@ class AffineLayer(Op):
         return None
 
     def largest(self, g: Graph) -> int:
-        """What no part of a sum exceeds, whatever the inputs are."""
+        """The upper bound of every partial sum, for any inputs."""
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         bias, of = self.bias(g), (w.data, self.channel_axis)
@@ -143,7 +144,7 @@ class AffineLayer(Op):
         return np.clip(scaled + self.origin, *self.limits).astype(self.output(g).dtype.numpy)
 
     def unsure(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
-        """What floating point may make of sums that lie near to a half: it adds up numbers with roundings, unless
+        """The other results that floating point may give for sums close to a half: it rounds each partial sum, unless
         scales are powers of two."""
         mult = self.scales(g)[0]
         if not np.any(mult & (mult - 1)):

@@ -83,7 +83,7 @@ class MatrixProduct(Op):
         return quantize_multiplier(left.scale * right.scale / output.scale)
 
     def ratio(self, g: Graph) -> float:
-        """What sums are multiplied by in single precision."""
+        """The requantization scale, in single precision."""
         left, right, output = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return float(left * right / output)
 

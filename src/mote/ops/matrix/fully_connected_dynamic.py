@@ -96,7 +96,7 @@ class Projection(Op):
         return self.input(g), self.input(g, 1), self.output(g)
 
     def real(self, g: Graph) -> Array:
-        """What sums are multiplied by."""
+        """The requantization scale of each sum."""
         return real_scales(*self._tensors(g), self.input(g, 1).shape[0])
 
     def largest(self, g: Graph) -> int:

@@ -61,7 +61,7 @@ def once_steps(real: float, zero: int, limit: int = INT32_MAX + 1, *, even: bool
 
 
 def once_results(x: Ints, real: float, zero: int, *, even: bool = False) -> Ints:
-    """What LiteRT, or ONNX Runtime, makes of sums, before any activation."""
+    """The requantized sums as LiteRT or ONNX Runtime computes them, before any activation."""
     return np.clip((scale_even if even else scale_once)(x, real) + zero, -128, 127)
 
 

@@ -24,7 +24,7 @@ from mote.graph.types import DType
 from mote.ops.pointwise import pointwise, rising
 
 AXES = 6
-"""What `mote_move` can walk: axes left after those in each other's order are merged."""
+"""The most axes that `mote_move` can iterate over, after axes that stay contiguous are merged."""
 TOO_LONG = f"more than {AXES} axes that move separately are not supported"
 INPUTS = 120
 """The most inputs of a `mote_join` kernel: C99 promises 127 parameters."""

@@ -43,7 +43,7 @@ class RowWalk:
     tap_step: int
     """Elements of the output from what one tap gives to what the next one does."""
     inner: list[Loop]
-    """What is taken of each row, in elements."""
+    """The elements that are copied from each row."""
 
     def first(self, y: int) -> int:
         """The row that row y of the output begins at."""

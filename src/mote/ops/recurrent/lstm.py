@@ -47,10 +47,10 @@ from mote.ops.recurrent.lstm_operands import (
 KIND = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
-"""What float normalization adds to a variance."""
+"""The epsilon that float layer normalization adds to a variance."""
 
 STEP = 200_000
-"""What the reference takes for a step of a sequence, in multiplications."""
+"""The time that the reference takes for a step of a sequence, in multiplications."""
 
 Scale = tuple[int, int]
 Floats = NDArray[np.float64]
@@ -179,7 +179,7 @@ class LstmLayer(Op):
         return int(min(cell, np.float32(32767))), int(min(projection, np.float32(127)))
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """Of its matrices: what gates, cells and outputs go on with saturates at 16 bits."""
+        """The peak of its matrix products: all that gates, cells and outputs compute from them saturates at 16 bits."""
         if inputs[0] is None:
             return None
         peaks = []
@@ -231,7 +231,7 @@ class LstmLayer(Op):
         return [v if t is None or v is None or v.dtype not in small else real_constant(t, v) for t, v in given]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """What a gate lets through is a share of a number up to one; cells and projections add it up."""
+        """The magnitudes that cells and projections accumulate: a gate multiplies by at most 1."""
         values = self._real_values(g, absolute_weights(values, PROJECTION))
         w, bias, memory = values[PROJECTION], values[PROJECTION_BIAS], values[MEMORY]
         assert memory is not None

@@ -63,7 +63,7 @@ class Rnn(Op):
         return [out, h]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """What a step adds up, where the last output is as large as an activation lets it be."""
+        """The magnitude of a step's sums, where the last output is as large as the activation allows."""
         _, sums, h = self._steps(g, values)
         return [sums, np.full_like(h, sums.max(initial=0))]
 

@@ -22,13 +22,13 @@ WEIGHTS, RECURRENT, BIAS, LENGTHS, HIDDEN, CELL = 1, 2, 3, 4, 5, 6
 """The positions of inputs: weights of the sequence and of the last output, the bias, how long each sequence is, and the
 states at its beginning. The last three may be absent."""
 STEP = 20_000
-"""What the reference takes for a step of a sequence, in multiplications."""
+"""The time that the reference takes for a step of a sequence, in multiplications."""
 
 Floats = NDArray[np.float64]
 
 
 class RecurrentOutput(StrEnum):
-    """What a layer gives: its outputs at every step, and its states after the last one."""
+    """The results of a recurrent layer: its outputs at every step, and its states after the last one."""
 
     SEQUENCE = auto()
     HIDDEN = auto()

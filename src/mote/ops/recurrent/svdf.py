@@ -96,7 +96,7 @@ class Svdf(Op):
         return quantize_multiplier(float(x * w / state)), quantize_multiplier(float(state * time / y))
 
     def start(self, g: Graph) -> Ints:
-        """What the sum of each unit begins with: its bias, less what the zero point of the state adds."""
+        """The initial accumulator of each unit: its bias, less the contribution of the state's zero point."""
         time, zero = self.input(g, 2).data, self.input(g, STATE).zero_point
         assert time is not None
         sums = time.astype(np.int64).reshape(len(time) // self.rank, -1).sum(axis=1)

@@ -49,7 +49,7 @@ class CumProd(Op):
 
 
 class Determinant(Op):
-    """Of the square matrices that the last two axes have."""
+    """The determinants of the square matrices in the last two axes."""
 
     kind = "DETERMINANT"
 

@@ -52,7 +52,7 @@ class Lines(Pointwise, eq=False):
         return Increment(cut, flow, {0: flow.fresh})
 
     def one(self) -> Graph:
-        """What is computed of one line."""
+        """The inner graph for one line."""
         return _reshaped(self.inner, lambda shape: (*(1,) * (len(shape) - 1), shape[-1]))
 
 

@@ -73,7 +73,7 @@ class LogSoftmax(Normalization):
         return exponential_problem(x, 1.0)
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """Of exponentials, each at most one."""
+        """The peak of the sum of exponentials, each at most one."""
         total = self.input(g).shape[-1] << 31 - SUM_BITS
         return Peak(total, total) if inputs[0] else None
 
@@ -105,7 +105,7 @@ class LogSoftmax(Normalization):
 LOG_2, ROOT_HALF, FOURTH_ROOT_HALF = 1488522236, 1518500250, 1805811301
 """log(2), sqrt(1/2) and its root, in Q0.31."""
 LOG_SERIES = (117049297, 127690142, 1057819769, 638450708)
-"""What the quotient that approximates a logarithm is made of, each a multiple of the fourth root of 2."""
+"""The constants of the quotient that approximates a logarithm, each a multiple of the fourth root of 2."""
 LOG_BITS = INPUT_BITS + 1
 
 

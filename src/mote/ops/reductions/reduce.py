@@ -288,7 +288,7 @@ class ReduceProd(RowReduction):
         return None
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """What each product is multiplied by: 15 bits and a shift."""
+        """The multiplier of each product: 15 bits and a shift."""
         root = float(self.output(g).scale) ** (1.0 / self.count(g))
         mult, shift = quantize_multiplier(self.input(g).scale / root)
         return (mult + (1 << 15) >> 16 if mult < 0x7FFF0000 else 0x7FFF), shift

@@ -48,7 +48,7 @@ SYMMETRIC = 2.0 / 65535, 0
 """The scale and the zero point of results from -1 to 1."""
 EXP_LINES = line_ends(np.exp, (FROM_ZERO / 65535, 32767), SYMMETRIC, np.float64)
 RECIPROCAL_LINES = line_ends(lambda x: 1.0 / (1.0 + x), (1.0 / 65535, -32768), SYMMETRIC, np.float64)
-"""Of arguments from -10 to 0 and from 0 to 1, in Q0.15."""
+"""Interpolation tables for arguments from -10 to 0 (exp) and from 0 to 1 (1 / (1 + x)), in Q0.15."""
 
 TYPES = {
     (DType.INT8, DType.INT8),
@@ -97,7 +97,7 @@ class Softmax(Op):
         return scale_problem(self.scaling16(x))
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """Of exponentials, each at most one."""
+        """The peak of the sum of exponentials, each at most one."""
         total = self.input(g).shape[-1] << 31 - SUM_BITS
         return Peak(total, total) if inputs[0] else None
 
@@ -119,7 +119,7 @@ class Softmax(Op):
         return [np.clip(share + low, low, high).astype(self.output(g).dtype.numpy)]
 
     def _tables(self, g: Graph, q: Ints) -> Ints:
-        """Of int16 values, by interpolation in two tables."""
+        """The softmax of int16 values, by interpolation in two tables."""
         below = rescale(q - q.max(axis=-1, keepdims=True), *self.scaling16(self.input(g)))
         e = interpolate(saturate16(wrap32(below + 32767)), EXP_LINES)
         total = e.sum(axis=-1, keepdims=True)

@@ -177,9 +177,9 @@ class OverlapAdd(MicroOp):
 
 
 class StackCount(MicroOp):
-    """What SignalStacker counts, its input and output: how many frames wait; how new the last stack is, `step` where it
-    is made now, zero where there was none; and whether nothing came yet, the first frame, or others after it (0 to 2).
-    A stack has `frames` of them, and the first frame counts for `left` more."""
+    """The counters of SignalStacker, its input and output: how many frames wait; how new the last stack is, `step`
+    where it is made now, zero where there was none; and whether nothing came yet, the first frame, or others after it
+    (0 to 2). A stack has `frames` of them, and the first frame counts for `left` more."""
 
     left: int
     frames: int
@@ -252,9 +252,9 @@ class NoiseEstimate(MicroOp):
     channels, the estimate. Channels of odd numbers have weights of their own."""
 
     shares: tuple[int, int]
-    """Of what is new, in channels of even and of odd numbers."""
+    """The weights of the new value, in channels of even and of odd numbers."""
     rests: tuple[int, int]
-    """Of the estimate."""
+    """The weights of the previous estimate, in channels of even and of odd numbers."""
     smoothing_bits: int
     bits: int
     clamping: bool

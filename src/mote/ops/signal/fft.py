@@ -162,7 +162,7 @@ class Kiss:
         return (self.wrap(x) if self.bits == 32 else x) >> np.int64(1)
 
     def complex_transform(self, real: Ints, imag: Ints) -> Complex:
-        """Of half the length, over the last axis."""
+        """The complex FFT of half the length, over the last axis."""
         radices, order = factors(self.half), np.zeros(1, np.int64)
         strides = [math.prod(radices[:i]) for i in range(len(radices))]
         for radix, stride in zip(reversed(radices), reversed(strides), strict=True):

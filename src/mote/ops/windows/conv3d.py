@@ -15,11 +15,12 @@ from mote.graph.types import Activation, DType
 from mote.ops.common import Axis, activation_type, clamp_float, float_bias
 
 TAP = 10_000
-"""What the reference takes for a tap of the kernel, in multiplications."""
+"""The time that the reference takes for a tap of the kernel, in multiplications."""
 
 
 class Volume(Op):
-    """What both share. A row of the output is made from a row of the input for each depth and height of the kernel."""
+    """Base class of the 3D convolutions. A row of the output is made from a row of the input for each depth and height
+    of the kernel."""
 
     deep: Axis
     vertical: Axis

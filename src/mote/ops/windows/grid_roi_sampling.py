@@ -35,7 +35,7 @@ class Sampling(StrEnum):
 
 
 class Outside(StrEnum):
-    """What is outside of an image."""
+    """The padding mode of samples outside of an image."""
 
     ZEROS = "zeros"
     BORDER = "border"

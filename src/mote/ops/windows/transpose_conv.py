@@ -23,7 +23,7 @@ from mote.ops.matrix.accumulators import Accumulators, layer_peak, layer_range, 
 from mote.ops.windows.conv import finish
 
 TAP = 10_000
-"""What the reference takes for a tap of the kernel, in multiplications."""
+"""The time that the reference takes for a tap of the kernel, in multiplications."""
 
 
 class TransposeConv(Op):
@@ -77,7 +77,7 @@ class TransposeConv(Op):
         return np.arange(self.input(g).channels)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
-        """Of any of the taps."""
+        """The accumulators of the sums over any subset of the taps."""
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         low, high = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)

@@ -47,7 +47,7 @@ def _with_constants(graph: Graph) -> tuple[Graph, list[int]]:
 
 
 def _kept(graph: Graph) -> set[int]:
-    """What is read after the inference."""
+    """The tensors that are read after the inference."""
     return {*graph.outputs, *(s.after for s in graph.states)}
 
 

@@ -81,7 +81,7 @@ def _attention(graph: Graph, result: BatchMatmul) -> _Attention | None:
 
 
 def _only(graph: Graph, tensor: int) -> Op | None:
-    """What makes a tensor that one operator reads and nobody else."""
+    """The producer of a tensor that has one consumer, or None."""
     return graph.producers.get(tensor) if graph.only_consumer(tensor) is not None else None
 
 

@@ -137,7 +137,7 @@ def _with_constant(body: Graph, at: int, data: Array | None) -> Graph:
 
 
 def _with_invariants(graph: Graph, op: While) -> tuple[Graph, While]:
-    """What a loop's body gives back as it got it is an input that stays the same."""
+    """Turn loop variables that the body returns unchanged into loop-invariant inputs."""
     body = op.body
     same = [k for k in range(len(op.made)) if body.outputs[k] == body.inputs[k] and op.made[k] not in graph.outputs]
     if not same:
@@ -243,7 +243,7 @@ def _counters(op: While, positions: set[int]) -> set[int]:
 
 
 def _part(body: Graph, outputs: Sequence[int]) -> Graph:
-    """What computes some outputs of a body only."""
+    """The part of a body that computes some of its outputs."""
     part = replace(body, outputs=tuple(outputs), states=())
     return part.with_ops(_needed_ops(part))
 

@@ -99,7 +99,7 @@ def _blocks(graph: Graph, together: BatchToSpace) -> _Blocks | None:
 
 
 def _behind_a_view(graph: Graph, op: Op) -> tuple[list[Op], Op | None]:
-    """What makes the input of an operator for it alone, and the reshape between them if there is one."""
+    """The producer of an operator's input that has no other consumer, and the reshape between them if there is one."""
     maker = _maker(graph, op.inputs[0])
     return ([maker], _maker(graph, maker.inputs[0])) if isinstance(maker, Reshape) else ([], maker)
 
@@ -118,7 +118,8 @@ def _same_images(blocks: Tensor, image: Tensor) -> bool:
 
 
 def _padded(graph: Graph, apart: SpaceToBatch) -> tuple[Op, list[Edges]]:
-    """What pads the input with its zero point, or the operator itself, and how much along the axes of the image."""
+    """The operator that pads the input with its zero point, or the operator itself; and the padding along the image's
+    axes."""
     pad = _maker(graph, apart.inputs[0])
     if isinstance(pad, Pad):
         x, y = pad.input(graph), pad.output(graph)
@@ -129,7 +130,7 @@ def _padded(graph: Graph, apart: SpaceToBatch) -> tuple[Op, list[Edges]]:
 
 
 def _cropped(graph: Graph, together: BatchToSpace) -> tuple[Op, list[Edges]]:
-    """What crops the output, or the operator itself, and how much along the axes of the image."""
+    """The operator that crops the output, or the operator itself; and the cropping along the image's axes."""
     cut, whole = graph.only_consumer(together.outputs[0]), together.output(graph).shape
     if isinstance(cut, Slice) and cut.shape == cut.size and set(cut.strides) == {1}:
         crops = [(a, n - a - m) for n, a, m in zip(whole, cut.begin, cut.size, strict=True)]
@@ -139,14 +140,14 @@ def _cropped(graph: Graph, together: BatchToSpace) -> tuple[Op, list[Edges]]:
 
 
 def _on_image(conv: Op, graph: Graph, given: Sequence[T], none: T) -> list[T]:
-    """What is known of each axis of the blocks, for both axes of the convolution's image."""
+    """The parameters of each axis of the blocks, for both axes of the convolution's image."""
     if len(given) == 2:
         return list(given)
     return [none, *given] if _is_row(conv, graph) else [*given, none]
 
 
 def _is_row(conv: Op, graph: Graph) -> bool:
-    """Of images with one axis: whether they are seen as a row, and not as a column."""
+    """Whether images with one axis are treated as a row, and not as a column."""
     return conv.input(graph).shape[1] == 1
 
 

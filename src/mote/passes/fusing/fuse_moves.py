@@ -31,7 +31,7 @@ MOVES = (
 MOST_ELEMENTS = 1 << 22
 """Larger tensors are left as they are: their elements would take long to follow."""
 MOST_CHANNELS = 512
-"""Of which a list is made."""
+"""The most channels that a gather by a list of channels is made for."""
 
 
 def run(graph: Graph) -> Graph:

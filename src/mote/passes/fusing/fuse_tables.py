@@ -54,6 +54,6 @@ def _table(graph: Graph, region: SourceRegion) -> LookupTable:
 
 
 def _results(graph: Graph, region: SourceRegion) -> NDArray[np.int8]:
-    """What a region makes of all 256 bytes."""
+    """The outputs of a region for all 256 int8 values."""
     codes = INT8.view(graph.tensors[region.source].dtype.numpy)
     return elementwise(graph, region.ops, {region.source: codes})[region.last.outputs[0]].view(np.int8)

@@ -22,7 +22,7 @@ from mote.ops.reductions.softmax import Softmax
 from mote.passes.folding import remove_identities
 
 AXES = 3
-"""Of the tensors that lose the first one."""
+"""The rank of the tensors that lose their first axis."""
 
 
 def run(graph: Graph) -> Graph:
@@ -60,7 +60,7 @@ def _flattened(graph: Graph, op: Op) -> Op | None:
 
 
 def _reduction(graph: Graph, op: Reduction) -> Op | None:
-    """Of vectors one by one; or of all tokens, whose axis becomes the one in front."""
+    """The reduction of each vector; or over all tokens, whose axis becomes the first."""
     shape = op.input(graph).shape
     if len(shape) != AXES or shape[0] != 1 or 0 in op.axes:
         return None

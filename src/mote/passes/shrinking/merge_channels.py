@@ -20,7 +20,7 @@ COPIES = RemovalKind(
     "they are made with the same numbers from the same channels; weights for them are added to those for the first one",
 )
 MOST = 127
-"""What weights can be, and its negative."""
+"""The largest magnitude of a weight."""
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
@@ -82,7 +82,7 @@ def _made_of(graph: Graph, op: Op, threads: Mapping[int, Ints], first: Mapping[i
 
 
 def _own_parts(t: Tensor, axis: int, channels: Ints) -> list[Ints]:
-    """What a constant has for each channel, with the scales; nothing where that is the same for all."""
+    """The values and scales of a constant for each channel; nothing where they are the same for all."""
     assert t.data is not None
     data = t.data.reshape(-1) if t.size == len(channels) else t.data
     if t.size == 1 or (axis == -1 and t.channels == 1):

@@ -42,7 +42,7 @@ class ChannelReader:
 
 
 Readers = Mapping[int, ChannelReader]
-"""Of layers, by the identity of the operator."""
+"""The readers of layers, by the id() of the operator."""
 
 
 def taps_of(graph: Graph, layer: Layer) -> Array:
@@ -106,7 +106,7 @@ def _keep_fours(graph: Graph, free: dict[int, Mask]) -> None:
 
 
 def _keep_needed(graph: Graph, op: Op, reader: ChannelReader | None, free: dict[int, Mask]) -> None:
-    """What has to stay of the operator's inputs because of its output, and the other way round."""
+    """Mark the channels of the operator's inputs that its output needs as kept, and the other way round."""
     out = free[op.outputs[0]]
     if reader is not None:
         needed = reader.weights[~out].any(axis=0) & ~reader.dispensable

@@ -43,7 +43,7 @@ def reported(graph: Graph) -> tuple[Graph, str]:
 
 
 def _in_bodies(graph: Graph) -> tuple[Graph, list[Removal]]:
-    """What is removed inside of control flow counts for the operator that it is inside of."""
+    """The graph with the bodies of control flow shrunk; removals inside of a body count for its operator."""
     ops: list[Op] = []
     removals: list[Removal] = []
     for op in graph.ops:
@@ -56,7 +56,7 @@ def _in_bodies(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 
 def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:
-    """What was removed, by kind, and what that saves."""
+    """A line about the removals by kind, and the savings."""
     parts = [f"{count:,} {kind.name}" for kind, count in totals(removals).items()]
     for unit, measure in (("MACs", _macs), ("bytes of weights", _weight_bytes)):
         if saved := measure(before) - measure(after):
@@ -73,7 +73,7 @@ def totals(removals: Iterable[Removal]) -> dict[RemovalKind, int]:
 
 
 def weight_bytes(graph: Graph, op: Op) -> int:
-    """Of the constants that an operator reads."""
+    """The bytes of the constants that an operator reads."""
     read = (op.tensor(graph, position) for position in range(len(op.inputs)))
     return sum(t.nbytes for t in read if t is not None and t.data is not None)
 

@@ -71,7 +71,7 @@ class _Streaming:
     causal: bool
     flows: dict[int, StreamAxis] = field(default_factory=dict)
     increments: dict[int, Increment | None] = field(default_factory=dict)
-    """Of each operator (by its id()) that a flow reaches."""
+    """The increment of each operator (by its id()) that a stream reaches."""
     needs: dict[int, set[int]] = field(default_factory=dict)
     """How many of the last elements the readers of a tensor want."""
     tensors: dict[int, Tensor] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class _Streaming:
         return [(op, self.increments[id(op)]) for op in self.graph.ops if id(op) in self.increments]
 
     def _follow(self, op: Op) -> None:
-        """What an operator makes of the flows that reach it."""
+        """Propagate the stream axes of an operator's inputs to its output."""
         flows = {p: self.flows[t] for p, t in enumerate(op.inputs) if t in self.flows}
         if not flows:
             return
@@ -192,5 +192,5 @@ class _Streaming:
 
 
 def _silence(t: Tensor) -> np.ndarray:
-    """What a window holds before the stream begins: zeros."""
+    """The initial contents of a window, before the stream begins: zeros."""
     return np.full(t.shape, t.zero_point, t.dtype)

@@ -38,7 +38,7 @@ class BodyFunction:
 
     @property
     def unused(self) -> list[Statement]:
-        """What keeps compilers from warning of pointers that nothing uses."""
+        """The casts to void that avoid compiler warnings about unused pointers."""
         copied = (place for c in self.body.copies for place in (c.source, c.target, c.by_way))
         asked = (self.body.program.outputs[0].place,) if self.asks else ()
         instructions = [part for i in self.body.program.instructions for part in i.memory]
@@ -47,7 +47,7 @@ class BodyFunction:
 
     @property
     def end(self) -> list[Statement]:
-        """What is done when the steps have run: outputs are copied, those first out of the way that lie where others
+        """The C statements after the steps: outputs are copied, those first out of the way that lie where others
         are copied to; a condition returns its result."""
         if self.asks:
             asked = self.body.program.outputs[0].place
@@ -77,7 +77,8 @@ def functions(i: Instruction, prefix: str) -> list[BodyFunction]:
 
 
 def statements(i: Instruction, own: Sequence[BodyFunction], address: Address, scratch: Expression) -> list[Statement]:
-    """What the instruction does: one of its bodies, or one again and again over what it began with."""
+    """The C statements of a control flow instruction: call one of its bodies, or one repeatedly on its loop
+    variables."""
     calls = [body.call(address, scratch) for body in own]
     if not isinstance(i.control, Loop):
         condition = Template("*(const uint8_t *){} != 0", (address(i.operands[0].place),))

@@ -48,7 +48,7 @@ ROW = Name("row")
 
 @dataclass(frozen=True)
 class _Count:
-    """What counts the turns of an instruction, and the y that follows from it."""
+    """The loop counter of an instruction, and the y that follows from it."""
 
     counter: Expression
     y: Expression
@@ -121,7 +121,7 @@ def _batches(i: Instruction, size: int, *body: Statement) -> Compound:
 
 @dataclass
 class Executor:
-    """What the instructions of a program become."""
+    """The C code of the instructions of a program."""
 
     program: Program
     constants: ConstantPool
@@ -129,7 +129,7 @@ class Executor:
     arenas: Mapping[int, Arena]
     """By the number of their memory."""
     caller: Executor | None = None
-    """Of a body of control flow: what runs the instruction that it belongs to."""
+    """The executor that calls this body of control flow, or None."""
     body: BodyFunction | None = None
     """The body that it runs, then."""
     bodies: list[Executor] = field(default_factory=list)
@@ -154,7 +154,7 @@ class Executor:
 
     @property
     def hint(self) -> str:
-        """What the names of its constants begin with, after the model's own name."""
+        """The prefix of the names of its constants, after the model's own name."""
         return self.prefix[len(self.outermost.prefix) + 1 :] + "_" if self.caller else ""
 
     @property
@@ -187,7 +187,7 @@ class Executor:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """What each instruction does when it is its turn. The tables and the variables follow from it."""
+        """The C statements of each instruction. The tables and the variables follow from it."""
         return [self._case(number, i) for number, i in enumerate(self.program.instructions)]
 
     @property
@@ -504,7 +504,7 @@ class Executor:
         return self._slots[place.tensors]
 
     def _trace(self, number: int, data: Expression, nbytes: Expression) -> list[Statement]:
-        """What shows a step's output; what runs inside of control flow is not shown."""
+        """The trace hook call with a step's output; bodies of control flow are not traced."""
         return [] if self.caller else [call("MOTE_TRACE", number, data, nbytes)]
 
     def _list(self, name: str, values: Sequence[int]) -> str:
@@ -521,12 +521,12 @@ def _contiguous(i: Instruction) -> bool:
 
 
 def element(i: Instruction) -> CType:
-    """What the row pointers of an instruction point to."""
+    """The C type that the row pointers of an instruction point to."""
     return CTYPES[DType.INT8 if i.called.entry.moves else i.operands[0].place.dtype]
 
 
 def other_elements(program: Program) -> list[CType]:
-    """What row pointers point to besides what `mote_rows.h` knows, in bodies of control flow too."""
+    """The C types of row pointers besides those of `mote_rows.h`, in bodies of control flow too."""
     elements = dict.fromkeys(element(i) for p in program.all for i in p.turns if i.form in (Form.ROW, Form.ROWS))
     return [e for e in elements if e not in (CTYPES[DType.INT8], CTYPES[DType.FLOAT32])]
 

@@ -104,7 +104,7 @@ def includes(made: Program) -> list[str]:
 
 
 def _instances(made: Program) -> list[str]:
-    """What the kernels' files define only where it is asked for."""
+    """The macro calls that instantiate optional functions of the kernels' headers."""
     rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(made)]
     kernels = (i.kernel for p in made.all for i in p.turns if i.kernel is not None)
     return rows + list(dict.fromkeys(str(instance) for kernel in kernels for instance in kernel.instances))
@@ -279,13 +279,13 @@ def _ready(options: ProjectOptions) -> Statement:
 
 
 def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
-    """What a step does before its work: counters start at zero."""
+    """The C statements before a step's work: counters start at zero."""
     state = f"{options.name}_state"
     return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if made.counters else []
 
 
 def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
-    """What a step does after its work, and returns; `busy` where there is more to do."""
+    """The C statements after a step's work, and its return value; `busy` where there is more to do."""
     state, missing = f"{options.name}_state", f"{options.name}_kept.missing"
     body: list[Statement] = []
     if made.zone:
