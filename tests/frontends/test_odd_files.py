@@ -65,7 +65,7 @@ def test_constants_at_the_edges(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert [compiled.source.tensors[i].name for i in compiled.source.inputs] == ["x"]
     assert [compiled.source.tensors[i].name for i in compiled.source.outputs] == ["y", "odd", "x"]
     says = (
-        "input 'odd' is a constant, so that there is nothing to be given for it",
+        "input 'odd' is a constant, so that it is not an input of the compiled model",
         "output 'odd' is a constant, which is copied",
     )
     assert compiled.warnings == says

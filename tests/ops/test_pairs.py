@@ -472,9 +472,9 @@ def test_masks_of_infinity() -> None:
     w.op("SOFTMAX", [most], [y])
     w.output(scores, y)
     check(w.finish(), inputs=6)
-    with pytest.raises(UnsupportedError, match="infinity or what is no number"):
+    with pytest.raises(UnsupportedError, match="infinity or NaN"):
         tflite.parse(built("MUL", [FLOATS, np.float32(np.inf)], FLOATS), "model")
-    with pytest.raises(UnsupportedError, match="infinity or what is no number"):
+    with pytest.raises(UnsupportedError, match="infinity or NaN"):
         tflite.parse(built("ADD", [FLOATS, np.float32(np.nan)], FLOATS), "model")
 
 
@@ -556,7 +556,7 @@ INTS, FLOATS, TRUTHS = ("int32", (2, 3)), ("float32", (2, 3)), ("bool", (2, 3))
         ("POW", [INTS, np.int32(-1)], INTS, "a negative exponent"),
         ("SELECT", [INTS, INTS, INTS], INTS, "a condition of type int32"),
         ("SELECT", [TRUTHS, INTS, FLOATS], INTS, "int32 and float32 inputs"),
-        ("SELECT", [TRUTHS, INTS, ("int32", (3,))], INTS, "which SELECT wants alike"),
+        ("SELECT", [TRUTHS, INTS, ("int32", (3,))], INTS, "which SELECT requires to be equal"),
         ("SELECT", [("bool", (3,)), INTS, INTS], INTS, "does not fit inputs"),
         ("SELECT_V2", [("bool", (2,)), INTS, INTS], INTS, "do not fit each other"),
         ("SELECT_V2", [TRUTHS, INTS], INTS, "has 2 inputs"),

@@ -66,7 +66,7 @@ def source_of(
     wanted = tuple(sorted((name, tuple(shape)) for name, shape in (shapes or {}).items()))
     if wanted and source.format not in SHAPED:
         raise MoteError(
-            f"a model of {source.title} says itself what shapes its inputs have",
+            f"a model of {source.title} has fixed input shapes",
             where=f"{source.where}: option shape",
             remedy="omit it",
         )
@@ -83,7 +83,7 @@ def source_of(
         )
     if features != FEATURES[0] and source.format not in FORESTS:
         raise MoteError(
-            f"a model of {source.title} says itself what it takes",
+            f"a model of {source.title} already defines its inputs",
             where=f"{source.where}: option features",
             remedy="omit it; it is for forests",
         )

@@ -138,7 +138,7 @@ _MEMBERS: tuple[tuple[Callable[[set[str], set[str]], bool], Format | Refusal], .
     (lambda names, last: "config.json" in names and "metadata.json" in names, Format.KERAS),
     (
         lambda names, last: "constants.pkl" in last,
-        ("is a TorchScript program, which says too little about its shapes", EXPORT_TORCH),
+        ("is a TorchScript program, which does not record its shapes", EXPORT_TORCH),
     ),
     (
         lambda names, last: "data.pkl" in last,

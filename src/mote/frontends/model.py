@@ -125,5 +125,5 @@ def _odd_constant(model: Model, layer: SourceLayer, anywhere: bool) -> str | Non
             if t.data is None or t.data.dtype.kind not in "fc" or np.all(np.isfinite(t.data)):
                 continue
             if not infinite or np.any(np.isnan(t.data)):
-                return f"constant '{t.name}' holds infinity or what is no number"
+                return f"constant '{t.name}' holds infinity or NaN"
     return None

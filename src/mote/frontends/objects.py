@@ -26,7 +26,7 @@ def from_object(model: Any, example_inputs: Any = None) -> Source:
         if classes & wanted:
             if example_inputs is not None and make is not _module:
                 raise MoteError(
-                    f"a {type(model).__name__} says itself what it takes",
+                    f"a {type(model).__name__} already defines its inputs",
                     where="option example_inputs",
                     remedy="omit it; shapes={...} gives inputs other shapes",
                 )
@@ -80,7 +80,7 @@ def _sklearn(model: Any) -> Source:
         raise MoteError(
             f"the estimator cannot be pickled: {_first_line(error)}",
             where=name,
-            remedy="give it no functions of Python: what they do cannot be compiled",
+            remedy="remove its Python functions: they cannot be compiled",
         ) from error
 
 

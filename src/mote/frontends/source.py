@@ -76,7 +76,7 @@ class FixedInput:
         if target.kind in "iu":
             least, most = dtype.limits
             if not all(float(v).is_integer() and least <= v <= most for v in self.values):
-                raise self._wrong(f"holds a value that {dtype} cannot hold")
+                raise self._wrong(f"holds a value that is out of range for {dtype}")
         elif target.kind == "b" and not set(self.values) <= {0, 1}:
             raise self._wrong("holds a value that is neither 0 nor 1")
         elif not np.all(np.isfinite(values)):

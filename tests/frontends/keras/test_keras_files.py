@@ -113,7 +113,9 @@ def test_images_that_have_channels_first_have_them_last_in_c() -> None:
 def test_open_sizes_are_said_or_refused() -> None:
     net = sequential(given("x", None, 4), dense("a", 3))
     weights = dense_weights("layers/dense", 4, 3)
-    with pytest.raises(MoteError, match=r"the input 'x' is \?x\?x4: one of its sizes is open\n.*--shape x=1,N,4"):
+    with pytest.raises(
+        MoteError, match=r"the input 'x' is \?x\?x4: one of its dimensions is dynamic\n.*--shape x=1,N,4"
+    ):
         load(keras_file(net, weights))
     x = some(1, 6, 4)
     (found,) = values(keras_file(net, weights), x, shapes={"x": (1, 6, 4)})
@@ -173,8 +175,8 @@ def test_a_layer_whose_result_is_unknown_ends_the_reading() -> None:
         (dense("a", 3, activation="my_function"), "the activation 'my_function' is not supported"),
         (dense("a", 3, activation={"class_name": "function", "config": "other"}), "the activation 'other'"),
         (dense("a", 3, lora_rank=4), "LoRA is not supported"),
-        (layer("Dense", "a", units="3"), "damaged .units of 'a' is no whole number"),
-        (layer("Dense", "a"), "damaged .'a' does not say its units"),
+        (layer("Dense", "a", units="3"), "damaged .units of 'a' is not an integer"),
+        (layer("Dense", "a"), "damaged .'a' lacks the option units"),
         (layer("Dense", "a", units=5), "damaged .the kernel of 'a' is 4x3, not 4x5"),
         (layer("Dense", "a", units=3, use_bias=1), "use_bias of 'a' is neither true nor false"),
         (layer("Embedding", "a", input_dim=3, output_dim=2), "the table of 'a' is 4x3, not 3x2|is missing"),
@@ -216,7 +218,7 @@ def circular() -> bytes:
     [
         (keras_file(SMALL, WEIGHTS, without="model.weights.h5"), "its weights are in several files, or missing"),
         (keras_file(b"{", WEIGHTS), "damaged .config.json"),
-        (keras_file(b"[1]", WEIGHTS), "config.json is no object"),
+        (keras_file(b"[1]", WEIGHTS), "config.json is not a JSON object"),
         (keras_file(b"[" * 100_000, WEIGHTS), "damaged .config.json"),
         (keras_file(SMALL, b"no HDF5"), "damaged .model.weights.h5"),
         (keras_file(SMALL, stored(WEIGHTS)[:900]), "damaged .model.weights.h5"),
@@ -225,7 +227,7 @@ def circular() -> bytes:
         (keras_file(SMALL, linked(h5py.SoftLink("/layers"))), "is a link to elsewhere"),
         (keras_file(SMALL, circular()), "'layers/dense/around' is a group that has another path as well"),
         (keras_file({"class_name": "Mine", "module": "x", "config": {}}), "the model is a class of its own, 'Mine'"),
-        (keras_file(sequential(dense("a", 3))), "does not say what it takes"),
+        (keras_file(sequential(dense("a", 3))), "does not define its inputs"),
         (keras_file(sequential(given("x", 4, sparse=True))), "the input 'x' is sparse"),
         (keras_file(sequential(given("x", 4) | {"config": {"name": "x"}})), "the input 'x' has no shape"),
         (keras_file(functional([given("x", 4)], [["y", 0, 0]], [["x", 0, 0]])), "inputs are not among its layers"),

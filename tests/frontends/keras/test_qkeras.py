@@ -423,7 +423,7 @@ def test_batch_normalization_on_grids() -> None:
 @pytest.mark.parametrize(
     ("said", "error"),
     [
-        ({"activation": "quantized_bits(4,0,1,alpha='auto')"}, "takes its scale from every input anew"),
+        ({"activation": "quantized_bits(4,0,1,alpha='auto')"}, "computes its scale from every input"),
         ({"activation": "quantized_po2(4)"}, "quantized_po2 is not supported for activations"),
         ({"activation": "quantized_ulaw(4)"}, "the activation 'quantized_ulaw.4.' is not supported"),
         ({"activation": "quantized_bits(__import__('os'))"}, "is not supported"),

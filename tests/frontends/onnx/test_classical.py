@@ -168,7 +168,7 @@ def test_vectors_side_by_side() -> None:
         ("LinearClassifier", {"coefficients": numbers(1, 4), "classlabels_ints": [0, 1]}, "a single score"),
         ("LinearClassifier", {"coefficients": numbers(5), "classlabels_ints": [0, 1]}, "do not fit 4 features"),
         ("LinearRegressor", {"coefficients": numbers(4), "post_transform": "PROBIT"}, "PROBIT of scores"),
-        ("LabelEncoder", {"keys_strings": ["a"], "values_int64s": [1]}, "numbers that become numbers"),
+        ("LabelEncoder", {"keys_strings": ["a"], "values_int64s": [1]}, "only numeric keys and values"),
         ("OneHotEncoder", {"cats_strings": ["a"]}, "strings are not supported"),
         ("Normalizer", {"norm": "L3"}, "norm L3"),
         ("Scaler", {"scale": numbers(3)}, "3 numbers of scale do not fit 4 features"),

@@ -109,14 +109,14 @@ def test_a_loop_whose_end_is_only_known_at_run_time_is_refused_by_name() -> None
         {"one": np.ones((), np.float32)},
     )
     model = model_of([node("Loop", ["", "go", "x"], ["y"], body=inner)], {"x": [2, 3]}, ["y"], {"go": np.array(True)})
-    with pytest.raises(UnsupportedError, match="layer 0 Loop 'y': whether the loop goes on is only known at run time"):
+    with pytest.raises(UnsupportedError, match="layer 0 Loop 'y': the loop's condition is only known at run time"):
         graph_of(model.SerializeToString())
 
 
 def test_loops_without_an_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "MOST_ROUNDS", 50)
     model = model_of([node("Loop", ["", "", "x"], ["y", "z"], body=counting())], {"x": [2, 3]}, ["y", "z"])
-    with pytest.raises(UnsupportedError, match="layer 0 Loop 'y': more than 50 rounds"):
+    with pytest.raises(UnsupportedError, match="layer 0 Loop 'y': more than 50 iterations"):
         graph_of(model.SerializeToString())
 
 

@@ -97,8 +97,8 @@ def old(nodes: list, version: int, inputs: dict | None = None, **constants: np.n
 
 REFUSED = {
     "nothing": (b"", "the file is damaged"),
-    "noise": (b"\x08\x07no model", "it is no ONNX model, or only a part of one"),
-    "a part": (plain().SerializeToString()[:-9], "it is no ONNX model, or only a part of one"),
+    "noise": (b"\x08\x07no model", "it is not an ONNX model, or a truncated one"),
+    "a part": (plain().SerializeToString()[:-9], "it is not an ONNX model, or a truncated one"),
     "no graph": (with_(lambda m: m.ClearField("graph")), "it has no graph"),
     "no outputs": (with_(lambda m: m.graph.ClearField("output")), "the model has no outputs"),
     "an old version": (
@@ -106,8 +106,8 @@ REFUSED = {
         r"version 3 of ONNX's operators, which the package onnx .* does not convert to version 9 \(Gemm",
     ),
     "a new version": (with_(lambda m: setattr(m.opset_import[0], "version", 999)), "version 999 of the operators of"),
-    "two versions": (with_(lambda m: m.opset_import.append(helper.make_opsetid("", 12))), "it asks for two versions"),
-    "no version": (with_(lambda m: m.opset_import.pop(0)), "does not say which version"),
+    "two versions": (with_(lambda m: m.opset_import.append(helper.make_opsetid("", 12))), "it has two opset imports"),
+    "no version": (with_(lambda m: m.opset_import.pop(0)), "has no opset import"),
     "a name that is not there": (
         with_(lambda m: renamed(m, 1, ["lost"], ["y"])),
         r"layer 1 Relu 'act' reads 'lost', which nothing computes",
@@ -160,7 +160,7 @@ REFUSED = {
         with_(lambda m: [attribute(m, 1, group=1), attribute(m, 1, group=1)]),
         "node 'act' has the attribute group twice",
     ),
-    "few numbers": (conv(strides=[2]), "the attribute strides has 1 numbers for a window of 2 axes"),
+    "few numbers": (conv(strides=[2]), "the attribute strides has 1 integers for a window of 2 axes"),
     "a stride of zero": (conv(strides=[0, 1]), "layer 0 Conv 'conv': a window of 3 with stride 0"),
     "groups that do not fit": (conv(group=2), "do not fit 2 channels"),
     "inputs that are missing": (
@@ -174,7 +174,7 @@ REFUSED = {
     "shapes that do not fit": (with_(lambda m: setattr(dims(m)[1], "dim_value", 5)), "layer 0 MatMul 'product'"),
     "an operator of another version": (
         with_(lambda m: setattr(m.graph.node[1], "op_type", "Mish")),
-        "layer 1 Mish 'act': is no operator of version 17",
+        "layer 1 Mish 'act': is not an operator of opset 17",
     ),
     "an input of another type": (
         with_(lambda m: setattr(m.graph.node[1], "op_type", "Not")),
@@ -207,7 +207,7 @@ REFUSED = {
     ),
     "an external tensor without a folder": (
         with_(lambda m: outside(m, location="w.bin")),
-        r"tensor 'w' lies in the file 'w\.bin', and the model came without a folder",
+        r"tensor 'w' is external data in the file 'w\.bin', and the model came without a folder",
     ),
 }
 
@@ -367,7 +367,7 @@ EXTERNAL = {
     "a path from the root": ({"location": "/etc/passwd"}, "which is not in the model's folder"),
     "a path of another system": ({"location": "C:\\secret"}, "which is not in the model's folder"),
     "a path upwards": ({"location": "a/../../secret"}, "which is not in the model's folder"),
-    "a link that leads out": ({"location": "link.bin"}, "which leads out of the model's folder"),
+    "a link that leads out": ({"location": "link.bin"}, "which is outside of the model's folder"),
     "a short file": ({"location": "short.bin"}, "which ends at byte 40; the tensor needs it up to 48"),
     "an offset behind the end": (
         {"location": "whole.bin", "offset": "4"},

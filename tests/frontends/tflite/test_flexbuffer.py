@@ -111,5 +111,5 @@ def test_options() -> None:
     for name in ("name", "large", "share"):
         with pytest.raises(MalformedError):
             given.integer(name)
-    with pytest.raises(MalformedError, match="no map"):
+    with pytest.raises(MalformedError, match="not a map"):
         read_map(bytes(flexbuffers.Dumps([1, 2])))

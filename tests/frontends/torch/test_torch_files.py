@@ -196,10 +196,10 @@ def _without(key: str) -> Callable[[Any], None]:
         (_target("torch.ops.aten.nothing.default"), "there is no operator"),
         (_target("torch.ops.higher_order.cond"), "control flow that depends on values"),
         (_target("_operator.getattr"), "a library that Mote does not know"),
-        (_renamed, "is no name"),
+        (_renamed, "is not an identifier"),
         (_expression, "a size is computed by"),
         (_older, "whose format has version 7"),
-        (_unmade, "which nothing has made"),
+        (_unmade, "which nothing computes"),
         (_misfit, "PyTorch does not take these operands"),
         (_without("graph"), "a field 'graph' is missing"),
         (_without("signature"), "a field 'signature' is missing"),
@@ -213,7 +213,7 @@ def test_programs_that_are_none(tiny: bytes, edit: Callable[[Any], None], reason
 @pytest.mark.parametrize(
     ("member", "content", "reason"),
     [
-        (PROGRAM, b"{", "is no JSON"),
+        (PROGRAM, b"{", "is not JSON"),
         (PROGRAM, b"[1]", "has no fields"),
         (WEIGHTS, b"{}", "a field 'config' is missing"),
         ("archive/data/weights/weight_0", b"1234", "do not have its shape"),
@@ -320,7 +320,7 @@ def test_weights_that_are_no_numbers_are_refused() -> None:
     module = Tiny()
     with torch.no_grad():
         module.conv.weight[0, 0, 0] = float("nan")
-    with pytest.raises(UnsupportedError, match=r"layer 0 .*: constant '.*' holds infinity or what is no number"):
+    with pytest.raises(UnsupportedError, match=r"layer 0 .*: constant '.*' holds infinity or NaN"):
         mote.compile(file_of(module, torch.zeros(1, 2, 8)))
 
 
@@ -355,10 +355,10 @@ def test_outputs_keep_their_names() -> None:
 @pytest.mark.parametrize(
     ("make", "reason", "remedy"),
     [
-        (lambda: (nn.Linear(2, 2), None), "does not say what it takes", "example_inputs"),
+        (lambda: (nn.Linear(2, 2), None), "does not define its inputs", "example_inputs"),
         (lambda: (torch.jit.script(nn.Linear(2, 2)), (torch.ones(1, 2),)), "TorchScript", "scripted from"),
-        (lambda: (nn.Linear(2, 2).state_dict(), None), "these are weights", "load_state_dict"),
-        (lambda: (torch.ones(2), None), "these are weights", "load_state_dict"),
+        (lambda: (nn.Linear(2, 2).state_dict(), None), "these are the weights", "load_state_dict"),
+        (lambda: (torch.ones(2), None), "these are the weights", "load_state_dict"),
         (lambda: (nn.Linear(2, 2), (torch.ones(1, 3),)), "torch.export does not export it", "example_inputs"),
     ],
 )

@@ -196,5 +196,5 @@ class Narrow(nn.Module):
 def test_other_codes_are_refused() -> None:
     with pytest.raises(UnsupportedError) as found:
         graph_of(file_of(Narrow(), torch.zeros(1, 4)))
-    assert "do not have all numbers of int8 or uint8" in str(found.value)
+    assert "without the full range of int8 or uint8" in str(found.value)
     assert "choose_qparams" in str(found.value)

@@ -188,7 +188,7 @@ def wrong(change: Any) -> bytes:
     ("change", "reason"),
     [
         (lambda learner, tree: tree["left_children"].__setitem__(1, 0), "node 0"),
-        (lambda learner, tree: tree["left_children"].__setitem__(1, 2), "several to the same one"),
+        (lambda learner, tree: tree["left_children"].__setitem__(1, 2), "the nodes are not a tree"),
         (lambda learner, tree: tree["left_children"].__setitem__(0, 999), "node 999"),
         (lambda learner, tree: tree["split_indices"].__setitem__(0, 77), "feature 77"),
         (lambda learner, tree: tree["split_conditions"].pop(), "shorter"),

@@ -472,7 +472,7 @@ def listing(flow: Flow) -> int:
         (looped(keep, keep, flag), "its condition has 2 outputs"),
         (looped(lambda b, t: [b.constant([True, True], BOOL)], keep), "the condition is bool of 2 elements"),
         (looped(assigning, keep, flag), "its condition, assigns a variable"),
-        (looped(second, itself, flag), "subgraph 2 calls itself: that needs memory without a limit"),
+        (looped(second, itself, flag), "subgraph 2 calls itself: recursion needs unbounded memory"),
         (looped(second, unknown, flag), "subgraph 2: layer 0 CUSTOM(Mystery)"),
         (looped(second, keep, flag, listing), "is a list of tensors, which grows while the model runs"),
         (looped(lambda b, t: [b.constant(True, BOOL)], keep), "is still running after 4,096 turns"),
@@ -537,7 +537,7 @@ def test_a_state_belongs_to_one_call() -> None:
     made = [f.like(x), f.like(x)]
     for y in made:
         f.writer.op("IF", [c, x], [y], then_subgraph_index=number, else_subgraph_index=number)
-    with pytest.raises(MoteError, match="subgraph 1 keeps a state and is called from several places"):
+    with pytest.raises(MoteError, match="subgraph 1 keeps a state and is called by several operators"):
         compile(f.finish(*made))
 
 

@@ -208,7 +208,7 @@ def test_what_is_kept_is_counted_as_ram() -> None:
     ("change", "message"),
     [
         (unknown_handle, "does not come from VAR_HANDLE"),
-        (never_initialized, "'other' is read before it was given a value"),
+        (never_initialized, "'other' is read before it was assigned"),
         (another_shape, r"begins as float32 \(1, 4\), it is read as float32 \(1, 5\)"),
         (other_initialization, "it runs ADD; only constants"),
         (nothing_assigned, "ASSIGN_VARIABLE has other operands"),

@@ -227,7 +227,7 @@ CODES, SCALES = np.ones((3, 8), np.int8), np.ones((3, 2), np.float32)
         (odd(CODES, -SCALES), "a scale of a block is negative"),
         (odd(CODES, np.inf * SCALES), "a scale of a block is negative, infinite"),
         (odd(CODES, SCALES, points=1), "zero points of blocks other than 0"),
-        (odd(CODES.astype(np.int16), SCALES), "no constant matrix of int8"),
+        (odd(CODES.astype(np.int16), SCALES), "not a constant matrix of int8"),
     ],
 )
 def test_what_is_refused(model: bytes, reason: str) -> None:

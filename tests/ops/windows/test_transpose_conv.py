@@ -127,6 +127,6 @@ def test_the_shape_is_an_input_and_in_the_file(dtype: str) -> None:
     compiled = compile(net.finish(net.op("TRANSPOSE_CONV", operands, shape, **options)))
     assert [compiled.source.tensors[t].name for t in compiled.source.inputs] != ["size"]
     assert len(compiled.source.inputs) == 1
-    assert compiled.warnings[0] == "input 'size' is a constant, so that there is nothing to be given for it"
+    assert compiled.warnings[0] == "input 'size' is a constant, so that it is not an input of the compiled model"
     result = verify(compiled, 2, sanitize=True)
     assert result.exact and result.reference == "LiteRT BUILTIN_REF"

@@ -119,7 +119,7 @@ def scatter_elements(
 
 def _scattered(b: Builder, x: Value, tuples: Value, parts: Value, shape: Shape, combine: Combine) -> Value:
     if x.dtype != parts.dtype:
-        raise UnsupportedNodeError(f"{parts.dtype} parts of a value of {x.dtype} are not supported")
+        raise UnsupportedNodeError(f"{parts.dtype} updates of a {x.dtype} value are not supported")
     made = b.op(Scatter, [b.plain(x), b.plain(parts), b.plain(tuples)], x.shape, combine=combine)
     return b.value(made, shape)
 
@@ -136,7 +136,9 @@ def one_hot(b: Builder, indices: Value, depth: int, axis: int, on: Value, off: V
 def reverse_sequence(b: Builder, x: Value, lengths: Value, axis: int, batch_axis: int) -> Value:
     """The first `lengths` elements along an axis reversed, for each batch entry."""
     if lengths.shape != (x.shape[x.axis(batch_axis)],) or x.axis(axis) == x.axis(batch_axis):
-        raise UnsupportedNodeError(f"lengths of the shape {lengths.shape} do not fit a value of the shape {x.shape}")
+        raise UnsupportedNodeError(
+            f"sequence lengths of the shape {lengths.shape} do not fit a value of the shape {x.shape}"
+        )
     given = lengths if lengths.dtype in INDICES else elementwise.cast(b, lengths, DType.INT32)
     made = b.op(
         ReverseSequence, [b.plain(x), b.plain(given)], x.shape, axis=x.axis(axis), batch_axis=x.axis(batch_axis)

@@ -27,7 +27,7 @@ def transpose(b: Builder, value: Value, permutation: Sequence[int]) -> Value:
     """Axis i of the result is axis permutation[i]."""
     axes = tuple(value.axis(a) for a in permutation)
     if sorted(axes) != list(range(value.rank)):
-        raise UnsupportedNodeError(f"{tuple(permutation)} is no order of the axes of a value of {value.shape}")
+        raise UnsupportedNodeError(f"{tuple(permutation)} is not a permutation of the axes of a value of {value.shape}")
     shape = tuple(value.shape[a] for a in axes)
     if value.data is not None:
         return replace(value, shape=shape, data=value.data.transpose(axes))
@@ -84,7 +84,7 @@ def slice_(b: Builder, value: Value, axis: int, begin: int, count: int, step: in
     size = value.shape[axis]
     last = begin + (count - 1) * step
     if count < 1 or not (0 <= begin < size and 0 <= last < size):
-        raise UnsupportedNodeError(f"{count} elements from {begin} by {step} are not part of an axis of {size}")
+        raise UnsupportedNodeError(f"{count} elements from {begin} by {step} are outside of an axis of {size}")
     if (begin, count) == (0, size) and (step == 1 or size == 1):
         return value
     return _taken(b, value, axis, range(begin, last + (1 if step > 0 else -1), step))
@@ -108,7 +108,9 @@ def slices(
 def split(b: Builder, value: Value, axis: int, sizes: Sequence[int]) -> list[Value]:
     """Contiguous parts along an axis."""
     if sum(sizes) != value.shape[value.axis(axis)]:
-        raise UnsupportedNodeError(f"parts of {tuple(sizes)} do not make an axis of {value.shape[value.axis(axis)]}")
+        raise UnsupportedNodeError(
+            f"split sizes {tuple(sizes)} do not add up to an axis of {value.shape[value.axis(axis)]}"
+        )
     return [slice_(b, value, axis, sum(sizes[:i]), n) for i, n in enumerate(sizes)]
 
 
@@ -305,7 +307,7 @@ def depth_to_space(b: Builder, value: Value, block: int, *, crd: bool = False) -
     """Depth to space with block x block pixels; `crd`: the position in the block varies faster than the channel."""
     n, channels, height, width = _image(value)
     if block < 1 or channels % block**2:
-        raise UnsupportedNodeError(f"{channels} channels do not make blocks of {block}x{block} pixels")
+        raise UnsupportedNodeError(f"{channels} channels are not a multiple of blocks of {block}x{block} pixels")
     rest = channels // block**2
     parts = (n, rest, block, block, height, width) if crd else (n, block, block, rest, height, width)
     moved = transpose(b, reshape(b, value, parts), (0, 1, 4, 2, 5, 3) if crd else (0, 3, 4, 1, 5, 2))

@@ -161,7 +161,7 @@ def group_norm(
     """Group normalization over channels (axis 1)."""
     n, channels, *space = x.shape
     if groups < 1 or channels % groups:
-        raise UnsupportedNodeError(f"{channels} channels do not make {groups} groups")
+        raise UnsupportedNodeError(f"{channels} channels are not a multiple of {groups} groups")
     grouped = moves.reshape(b, x, (n, groups, channels // groups, *space))
     unscaled = normalized(b, grouped, range(2, grouped.rank), epsilon)
     return per_channel(b, moves.reshape(b, unscaled, x.shape), scale, bias)
@@ -190,7 +190,7 @@ def local_response_norm(
 def lp_norm(b: Builder, x: Value, axis: int = -1, order: int = 2) -> Value:
     """Vectors along an axis divided by their norm."""
     if order not in (1, 2):
-        raise UnsupportedNodeError(f"lengths of order {order} are not supported (only 1, 2)")
+        raise UnsupportedNodeError(f"norms of order {order} are not supported (only 1, 2)")
     length = (reductions.l1 if order == 1 else reductions.l2)(b, x, [axis], True)
     return elementwise.div(b, x, elementwise.maximum(b, length, elementwise.scalar(b, TINIEST)))
 

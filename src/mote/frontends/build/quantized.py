@@ -56,7 +56,7 @@ def coded(b: Builder, x: Value, quant: Quantization) -> Value:
             b.tensors[t.id] = replace(t, quant=own)
         return b.value(b.op(Flip, [t.id], t.shape, DType.INT8, quant=quant), x.shape, x.atoms)
     if t.quant is not None and not t.quant.same_as(quant):
-        raise UnsupportedNodeError(f"'{t.name}' stands for {t.quant} in one place and for {quant} in another")
+        raise UnsupportedNodeError(f"'{t.name}' is quantized with {t.quant} in one node and with {quant} in another")
     b.tensors[t.id] = replace(t, quant=quant)
     return replace(x, quant=quant)
 
@@ -85,7 +85,7 @@ def codes_of(b: Builder, value: Value) -> Value | None:
 def known_quant(b: Builder, x: Value) -> Quantization:
     quant = quant_of(b, x)
     if quant is None:
-        raise UnsupportedNodeError("what an integer operand stands for is not known")
+        raise UnsupportedNodeError("an integer operand has no known quantization parameters")
     return quant
 
 

@@ -255,7 +255,7 @@ class _Direction:
         if lengths is None:
             lengths = b.constant(np.full(self.batch, self.time, np.int32))
         elif lengths.dtype != DType.INT32:
-            raise UnsupportedNodeError(f"{lengths.dtype} lengths of sequences are not supported (only int32)")
+            raise UnsupportedNodeError(f"{lengths.dtype} sequence lengths are not supported (only int32)")
         zeros = b.constant(np.zeros((self.batch, units), np.float32))
         return [b.plain(v) for v in (lengths, *(s or zeros for s in states))] + seen
 

@@ -158,7 +158,7 @@ def top_k(b: Builder, x: Value, k: int, axis: int = -1, *, largest: bool = True)
     """The k largest (or smallest) elements along an axis in order, and their indices as int32."""
     axis = x.axis(axis)
     if not 1 <= k <= x.shape[axis]:
-        raise UnsupportedNodeError(f"{k} elements are not part of an axis of {x.shape[axis]}")
+        raise UnsupportedNodeError(f"{k} elements do not fit an axis of {x.shape[axis]}")
     given = x if largest else elementwise.neg(b, x)
     source, leading, own = with_last(b, given, axis, exact=True)
     stored = (*b.tensors[source].shape[:-1], k)

@@ -95,7 +95,7 @@ def _json(text: bytes, name: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DamagedArchiveError(f"{name}: {error}") from None
     if not isinstance(document, dict):
-        raise DamagedArchiveError(f"{name} is no object")
+        raise DamagedArchiveError(f"{name} is not a JSON object")
     return document
 
 
@@ -138,18 +138,18 @@ def _opened_hdf5(data: bytes) -> Archive:
 
 def _hard_linked(h5py: Any, file: Any, name: str) -> Any:
     if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Group):
-        raise DamagedArchiveError(f"'{name}' is no group of this file")
+        raise DamagedArchiveError(f"'{name}' is not a group of this file")
     return file[name]
 
 
 def _stored(group: Any, layer: str, arrays: Mapping[str, Array], heap: int) -> Stored:
     """The weights of a layer, of which the groups and links were checked when the arrays were read."""
     if layer.startswith("/") or layer not in group:
-        raise DamagedArchiveError(f"there are no weights of '{layer}'")
+        raise DamagedArchiveError(f"'{layer}' has no weights")
     names = _texts(group[layer], "weight_names", heap)
     missing = next((name for name in names if f"{layer}/{name}" not in arrays), None)
     if missing is not None:
-        raise DamagedArchiveError(f"there is no weight '{missing}' of '{layer}'")
+        raise DamagedArchiveError(f"'{layer}' has no weight '{missing}'")
     return [(name, arrays[f"{layer}/{name}"]) for name in names]
 
 
@@ -167,7 +167,7 @@ def _texts(group: Any, name: str, heap: int) -> list[str]:
 def _text(group: Any, name: str, heap: int) -> str:
     texts = _decoded(group, name, heap)
     if len(texts) != 1:
-        raise DamagedArchiveError(f"the attribute {name} is no text")
+        raise DamagedArchiveError(f"the attribute {name} is not a string")
     return texts[0]
 
 
@@ -186,7 +186,7 @@ def _decoded(group: Any, name: str, heap: int) -> list[str]:
     about = group.attrs.get_id(name)
     count = int(np.prod(about.shape, dtype=np.int64))
     if about.dtype.kind not in "SO" and count:
-        raise DamagedArchiveError(f"the attribute {name} is no text")
+        raise DamagedArchiveError(f"the attribute {name} is not a string")
     each = heap if about.dtype.kind == "O" else about.dtype.itemsize
     if count > MOST_OBJECTS or count * each > MOST_TEXT:
         raise TooLargeError(f"the attribute {name} has more than {MOST_TEXT:,} bytes")

@@ -68,7 +68,7 @@ class LayerCall:
         given = self.kwargs.get("mask")
         mask = next(flat(given), None) if given is not None else self.masks.get(self.values[0])
         if given is not None and mask is None:
-            raise UnsupportedNodeError("a mask that is no tensor is not supported")
+            raise UnsupportedNodeError("a mask that is not a tensor is not supported")
         return mask
 
     def refuse_mask(self) -> None:
@@ -86,7 +86,7 @@ def only(results: Results) -> Value:
     if isinstance(results, Value):
         return results
     if len(results) != 1:
-        raise UnsupportedNodeError(f"a layer inside gives {len(results)} values, not one")
+        raise UnsupportedNodeError(f"a sublayer returns {len(results)} values, not one")
     return results[0]
 
 

@@ -63,7 +63,7 @@ class LayerConfig:
     def get(self, option: str, default: Any = MISSING) -> Any:
         value = self.options.get(option, default)
         if value is MISSING:
-            raise DamagedArchiveError(f"'{self.name}' does not say its {option}")
+            raise DamagedArchiveError(f"'{self.name}' lacks the option {option}")
         return value
 
     def integer(self, option: str, default: Any = MISSING) -> int:
@@ -76,7 +76,7 @@ class LayerConfig:
             value = [value] * count
         numbers = tuple(_integer(n, f"{option} of '{self.name}'") for n in value)
         if len(numbers) != count:
-            raise DamagedArchiveError(f"{option} of '{self.name}' has {len(numbers)} numbers, not {count}")
+            raise DamagedArchiveError(f"{option} of '{self.name}' has {len(numbers)} integers, not {count}")
         return numbers
 
     def list_of_integers(self, option: str) -> Shape:
@@ -88,7 +88,7 @@ class LayerConfig:
     def real(self, option: str, default: Any = MISSING) -> float:
         value = self.get(option, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise DamagedArchiveError(f"{option} of '{self.name}' is no number")
+            raise DamagedArchiveError(f"{option} of '{self.name}' is not a number")
         if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
             raise DamagedArchiveError(f"{option} of '{self.name}' is more than float32 holds")
         return float(value)
@@ -111,7 +111,7 @@ class LayerConfig:
         """The layers of a network: weights are stored under class names with a counter."""
         said = self.get(attribute)
         if not isinstance(said, Sequence) or isinstance(said, str):
-            raise DamagedArchiveError(f"the {attribute} of '{self.name}' are no list")
+            raise DamagedArchiveError(f"the {attribute} of '{self.name}' are not a list")
         used: dict[str, int] = {}
         layers = []
         for told in said:
@@ -146,7 +146,7 @@ class LayerConfig:
         name = str(options.get("name", "")) if isinstance(options, Mapping) else ""
         if "Quantized" in kind or name.startswith(("int8", "int4", "float8", "gptq", "awq")):
             raise UnsupportedNodeError(
-                f"it is quantized by Keras ({name or kind}), which scales its inputs anew in every inference"
+                f"it is quantized by Keras ({name or kind}), which computes the input scale in every inference"
             )
         return name
 
@@ -168,13 +168,13 @@ def _unique(name: str, used: dict[str, int]) -> str:
 
 def _text(text: Any, what: str) -> str:
     if not isinstance(text, str):
-        raise DamagedArchiveError(f"{what} is no text")
+        raise DamagedArchiveError(f"{what} is not a string")
     return text
 
 
 def _integer(number: Any, what: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise DamagedArchiveError(f"{what} is no whole number")
+        raise DamagedArchiveError(f"{what} is not an integer")
     return number
 
 

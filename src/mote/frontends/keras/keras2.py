@@ -242,7 +242,7 @@ def _node(node: Any, names: Collection[str], skipped: Collection[str]) -> Any:
         if isinstance(said, Mapping):
             return {name: first(part) for name, part in said.items()}
         if not isinstance(said, list):
-            raise DamagedArchiveError("a call does not say with what")
+            raise DamagedArchiveError("a call lacks its arguments")
         return [first(part) for part in said]
 
     given = first(node)
@@ -263,7 +263,7 @@ def _operand(said: Any, names: Collection[str], skipped: Collection[str]) -> Any
 def _tensor(said: Sequence[Any], skipped: Collection[str]) -> dict[str, Any]:
     name, call, place = said[:3]
     if not (isinstance(call, int) and isinstance(place, int)):
-        raise DamagedArchiveError("a tensor does not say which layer it comes from")
+        raise DamagedArchiveError("a tensor does not name the layer that computes it")
     return {"class_name": TENSOR, "config": {"keras_history": [name, call - (name in skipped), place]}}
 
 

@@ -94,13 +94,13 @@ class Quantizer:
         value = default if value is None else value
         value = value[0] if isinstance(value, list) and len(value) == 1 else value
         if not isinstance(value, int | float) or not np.isfinite(value) or abs(value) > 1 << 16:
-            raise UnsupportedNodeError(f"{option} of {self.name} is {value!r}, not a number that is supported")
+            raise UnsupportedNodeError(f"{option} of {self.name} is {value!r}, which is not a supported number")
         return float(value)
 
     def integer(self, option: str, default: int) -> int:
         value = self.number(option, default)
         if value != int(value) or not -64 <= value <= 64:
-            raise UnsupportedNodeError(f"{option} of {self.name} is {value:g}, not a whole number that is supported")
+            raise UnsupportedNodeError(f"{option} of {self.name} is {value:g}, which is not a supported integer")
         return int(value)
 
     @property
@@ -120,7 +120,7 @@ class Quantizer:
         with np.errstate(all="ignore"):
             made = self._of_weights(x.astype(np.float32))
         if not np.all(np.isfinite(made)):
-            raise UnsupportedNodeError(f"{self.name} makes numbers of its weights that are not finite")
+            raise UnsupportedNodeError(f"{self.name} gives weights that are not finite")
         rounded: Array = np.asarray(made, np.float32)
         return rounded
 
@@ -242,7 +242,7 @@ class Quantizer:
         """A quantized value."""
         if isinstance(self.alpha, str):
             raise UnsupportedNodeError(
-                f"{self.name} with alpha '{self.alpha}' takes its scale from every input anew: give it a number"
+                f"{self.name} with alpha '{self.alpha}' computes its scale from every input: set it to a number"
             )
         if (grid := self.grid) is not None:
             return grid.of(b, x)

@@ -34,7 +34,7 @@ TRAINED = {*NOISE, "BatchNormalization"}
 """Layers that behave differently in training."""
 TENSOR = "__keras_tensor__"
 MOST_NODES = limits.MOST_LAYERS
-ONE = "let a TimeDistributed network take one tensor and give one"
+ONE = "let a TimeDistributed network take one tensor and return one"
 FUNCTIONAL = "build the model of Keras's own layers, as a Sequential or Functional one"
 
 Key = tuple[str, int, int]
@@ -128,7 +128,7 @@ class _Reader:
         if any(n is None for n in sizes):
             example = ",".join("N" if n is None else str(n) for n in sizes)
             raise MoteError(
-                f"the input '{name}' is {_shown(said)}: one of its sizes is open",
+                f"the input '{name}' is {_shown(said)}: one of its dimensions is dynamic",
                 remedy=f"say how large it is: --shape {name}={example}",
             )
         if any(not isinstance(n, int) or isinstance(n, bool) or n < 1 for n in sizes):
@@ -224,7 +224,7 @@ class _Reader:
         images = moves.reshape(self.b, given[0], (batch * steps, *inner))
         outputs = list(flat(self._run(network, [images], prefix, depth)))
         if len(outputs) != 1:
-            raise MoteError(f"'{network.name}' gives {len(outputs)} values for each step, not one", remedy=ONE)
+            raise MoteError(f"'{network.name}' returns {len(outputs)} values for each step, not one", remedy=ONE)
         return moves.reshape(self.b, outputs[0], (batch, steps, *outputs[0].shape[1:]))
 
     def _apply(self, layer: LayerConfig, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
@@ -282,7 +282,7 @@ def _inputs(network: LayerConfig) -> list[LayerConfig]:
             shape = first.options.get("batch_shape", first.options.get("batch_input_shape"))
         if shape is None:
             raise MoteError(
-                "the model does not say what it takes",
+                "the model does not define its inputs",
                 remedy=f"let it begin with keras.Input(shape), and {SAVE}",
             )
         config = {"name": f"{network.name}_input", "batch_shape": shape, "dtype": "float32"}
@@ -330,16 +330,16 @@ class _Node:
 def _nodes(layer: LayerConfig) -> Sequence[Any]:
     nodes = layer.said.get("inbound_nodes", [])
     if not isinstance(nodes, list):
-        raise DamagedArchiveError(f"the calls of '{layer.name}' are no list")
+        raise DamagedArchiveError(f"the calls of '{layer.name}' are not a list")
     return nodes
 
 
 def _node(said: Any, layer: LayerConfig) -> _Node:
     if not isinstance(said, Mapping) or not isinstance(said.get("args"), list):
-        raise DamagedArchiveError(f"a call of '{layer.name}' does not say with what")
+        raise DamagedArchiveError(f"a call of '{layer.name}' lacks its arguments")
     kwargs = said.get("kwargs") or {}
     if not isinstance(kwargs, Mapping):
-        raise DamagedArchiveError(f"a call of '{layer.name}' does not say with what")
+        raise DamagedArchiveError(f"a call of '{layer.name}' lacks its arguments")
     return _Node(said["args"], kwargs)
 
 
@@ -376,10 +376,10 @@ def _shapes(nodes: Sequence[_Node]) -> Iterator[tuple[Key, Shape]]:
 
 def _key(said: Any) -> Key:
     if not isinstance(said, list) or len(said) != 3:
-        raise DamagedArchiveError("a tensor does not say which layer it comes from")
+        raise DamagedArchiveError("a tensor does not name the layer that computes it")
     name, node, place = said
     if not (isinstance(name, str) and isinstance(node, int) and isinstance(place, int)):
-        raise DamagedArchiveError("a tensor does not say which layer it comes from")
+        raise DamagedArchiveError("a tensor does not name the layer that computes it")
     return name, node, place
 
 
@@ -425,7 +425,7 @@ def _filled(b: Builder, said: Any, values: Mapping[Key, Value]) -> Any:
         try:
             return b.constant(np.asarray(config.get("value"), str(config.get("dtype", "float32"))))
         except (TypeError, ValueError):
-            raise DamagedArchiveError("a constant is no array") from None
+            raise DamagedArchiveError("a constant is not an array") from None
     if kind == "__slice__" or kind == "slice":
         return slice(*[_bound(config, name) for name in ("start", "stop", "step")])
     return {name: _filled(b, part, values) for name, part in said.items()}

@@ -16,7 +16,7 @@ from mote.frontends.onnx.ops import classical
 from mote.graph.tensor import Array
 
 MOST_ROUNDS = 1 << 10
-UNROLL = "export the model with a fixed number of rounds, or with the loop unrolled"
+UNROLL = "export the model with a fixed number of iterations, or with the loop unrolled"
 
 
 class BodyReader(Protocol):
@@ -74,11 +74,11 @@ def loop(node: Node, bodies: BodyReader) -> list[Entry]:
     at = 0
     while rounds is None or at < rounds:
         if not isinstance(running, np.ndarray):
-            raise UnsupportedNodeError(f"whether the loop goes on is only known at run time: {UNROLL}")
+            raise UnsupportedNodeError(f"the loop's condition is only known at run time: {UNROLL}")
         if not _truth(running):
             break
         if at == MOST_ROUNDS:
-            raise UnsupportedNodeError(f"more than {MOST_ROUNDS} rounds: {UNROLL}")
+            raise UnsupportedNodeError(f"more than {MOST_ROUNDS} iterations: {UNROLL}")
         running, *results = map(there, bodies.body(graph, [np.array(at, np.int64), running, *carried], node))
         carried = results[: len(carried)]
         for part, new in zip(made, results[len(carried) :], strict=True):
@@ -93,7 +93,7 @@ def _rounds(node: Node) -> int | None:
         return None
     count = node.maybe_known(0)
     if count is None:
-        raise UnsupportedNodeError(f"how many rounds the loop has is only known at run time: {UNROLL}")
+        raise UnsupportedNodeError(f"the number of iterations is only known at run time: {UNROLL}")
     return _whole(count)
 
 
@@ -118,7 +118,7 @@ def scan(node: Node, bodies: BodyReader) -> list[Entry]:
         raise UnsupportedNodeError(f"the inputs have {' and '.join(map(str, sorted(sizes)))} elements to go through")
     rounds = sizes.pop()
     if rounds > MOST_ROUNDS:
-        raise UnsupportedNodeError(f"more than {MOST_ROUNDS} rounds: {UNROLL}")
+        raise UnsupportedNodeError(f"more than {MOST_ROUNDS} iterations: {UNROLL}")
     carried = [node.entry(p) for p in range(states)]
     made: list[list[Entry]] = [[] for _ in range(results)]
     for at in range(rounds):
@@ -150,7 +150,7 @@ def _each(node: Node, name: str, count: int) -> list[int]:
 def _stacked(node: Node, bodies: BodyReader, parts: Sequence[Entry], axis: int) -> Entry:
     """The results of all iterations stacked along a new axis."""
     if not parts:
-        raise UnsupportedNodeError("a loop without rounds makes nothing")
+        raise UnsupportedNodeError("a loop without iterations has no results")
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.stack(parts, axis)
     values = [bodies.value(part) for part in parts]
@@ -165,7 +165,7 @@ def _truth(value: Array) -> bool:
 
 def _whole(value: Array) -> int:
     if value.size != 1:
-        raise UnsupportedNodeError(f"a number of rounds of the shape {value.shape} is no number")
+        raise UnsupportedNodeError(f"a trip count of the shape {value.shape} is not a scalar")
     return int(value.reshape(-1)[0])
 
 

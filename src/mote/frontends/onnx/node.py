@@ -239,7 +239,7 @@ class Node:
         """The value of a constant input that is a scalar, int or float."""
         data = self.known(position, what)
         if data.size != 1 or data.dtype.kind not in "iufb":
-            raise UnsupportedNodeError(f"{what} must be one number, not {data.dtype} of the shape {data.shape}")
+            raise UnsupportedNodeError(f"{what} must be a scalar, not {data.dtype} of the shape {data.shape}")
         return data.reshape(-1)[0].item()  # type: ignore[no-any-return]
 
     def numbers(self, name: str, position: int) -> list[int] | None:

@@ -58,7 +58,7 @@ def read(source: Source) -> Model:
         try:
             return _Reader(source, open_container(source.data)).model()
         except UnicodeDecodeError:
-            raise DamagedError("it has names that are no text") from None
+            raise DamagedError("it has names that are not UTF-8") from None
 
 
 class _Reader:
@@ -133,7 +133,7 @@ class _Reader:
             if not dtype.computable:
                 raise MoteError(
                     f"input '{printable(given.name)}' has elements of the type {dtype}",
-                    remedy="export the part of the model behind it, which computes with numbers",
+                    remedy="export the part of the model after it, which computes with numbers",
                 )
             if 0 in given.shape:
                 raise MoteError(
@@ -234,7 +234,7 @@ class _Reader:
             sizes = folding.sizes_of(type_)
             known = sizes is not None and node.op_type not in MISJUDGED
             if value is not None and known and value.shape != sizes:
-                raise UnsupportedNodeError(f"makes {sizes} by the standard, not {value.shape}")
+                raise UnsupportedNodeError(f"has the shape {sizes} by the standard, not {value.shape}")
         return values
 
     def _defined(self, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:

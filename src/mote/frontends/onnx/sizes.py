@@ -29,7 +29,7 @@ def proposed(graph: Any, versions: Any, name: str, shape: Shape, *, image: bool)
     if sizes:
         size = max(sizes[:MOST_LISTED], key=lambda n: n & -n)
         others = f"sizes from {sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else ""
-        return tuple(n or size for n in shape), f"the layers behind it take {others or 'no other size'}"
+        return tuple(n or size for n in shape), f"the layers after it take {others or 'no other size'}"
     if square and 0 in shape[2:] and any(shape[2:]):
         return tuple(n or max(shape[2:]) for n in shape), "as long as the other side of the image"
     return None

@@ -196,7 +196,7 @@ class _Reading:
             return self._refused(estimator, name, "several labels at once are not supported")
         parts = [self.whole(part, x, f"{name}, class {i}") for i, part in enumerate(estimator.estimators_)]
         if any(part.decision is None and PROBABILITIES not in part.values for part in parts):
-            return self._refused(estimator, name, "one of its classifiers gives no scores")
+            return self._refused(estimator, name, "one of its classifiers has no scores")
         classes = classes_of(estimator)
         return self._layer(_kind(estimator), name, lambda: _best_of(self.b, parts, classes))
 
@@ -207,7 +207,7 @@ class _Reading:
         weights = _weights(estimator)
         members = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
         if any(PROBABILITIES not in values for values in members):
-            return self._refused(estimator, name, "one of its classifiers gives no probabilities")
+            return self._refused(estimator, name, "one of its classifiers has no probabilities")
         classes = classes_of(estimator)
 
         def mean() -> EstimatorOutputs:
@@ -220,7 +220,7 @@ class _Reading:
         """The mean of several regressors."""
         members = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
         if any(PREDICTION not in values for values in members):
-            return self._refused(estimator, name, "one of its estimators predicts no numbers")
+            return self._refused(estimator, name, "one of its estimators is not a regressor")
         values, weights = [values[PREDICTION] for values in members], _weights(estimator)
         return self._layer(
             _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: _mean(self.b, values, weights)})
@@ -230,7 +230,7 @@ class _Reading:
         """A regressor for each output."""
         members = [self.whole(part, x, f"{name}, output {i}").values for i, part in enumerate(estimator.estimators_)]
         if any(PREDICTION not in values for values in members):
-            return self._refused(estimator, name, "one of its estimators predicts no numbers")
+            return self._refused(estimator, name, "one of its estimators is not a regressor")
         values = [values[PREDICTION] for values in members]
         return self._layer(
             _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: moves.concat(self.b, values, -1)})
@@ -266,7 +266,7 @@ class _Reading:
             return self._refused(estimator, name, "only the method sigmoid is supported")
         scores = [self._response(part.estimator, x, f"{name}, fold {i}") for i, part in enumerate(parts)]
         if any(score is None for score in scores):
-            return self._refused(estimator, name, "its classifier gives no scores")
+            return self._refused(estimator, name, "its classifier has no scores")
         classes = classes_of(estimator)
 
         def mean() -> EstimatorOutputs:

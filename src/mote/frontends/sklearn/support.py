@@ -27,7 +27,7 @@ def _decisions(b: Builder, estimator: Estimator, x: Value, counts: list[int]) ->
         raise UnsupportedNodeError(f"the kernel {kernel} is not supported (only linear, poly, rbf, sigmoid)")
     degree = estimator.degree if kernel == "poly" else 0
     if degree != int(degree):
-        raise UnsupportedNodeError(f"a polynomial of degree {degree} is not supported (only whole ones)")
+        raise UnsupportedNodeError(f"a polynomial of degree {degree} is not supported (only integers)")
     return classical.decisions(
         b,
         x,

@@ -74,7 +74,7 @@ def selection(b: Builder, estimator: Estimator, x: Value) -> Value:
 def _categories(estimator: Estimator) -> list[np.ndarray]:
     categories = [np.asarray(c) for c in estimator.categories_]
     if any(not np.issubdtype(c.dtype, np.number) for c in categories):
-        raise UnsupportedNodeError("categories that are no numbers are not supported: encode them before")
+        raise UnsupportedNodeError("categories that are not numbers are not supported: encode them before")
     return categories
 
 
@@ -97,7 +97,7 @@ def ordinal(b: Builder, estimator: Estimator, x: Value) -> Value:
     """OrdinalEncoder; unknown categories get the estimator's value for them."""
     unknown = estimator.unknown_value if estimator.handle_unknown == "use_encoded_value" else 0
     if unknown is None or np.isnan(float(unknown)):
-        raise UnsupportedNodeError("an unknown category that is no number is not supported")
+        raise UnsupportedNodeError("NaN for unknown categories is not supported")
     parts = []
     for i, known in enumerate(_categories(estimator)):
         own = classical.matches(b, columns(b, x, [i]), [float(k) for k in known])

@@ -53,7 +53,7 @@ def _blocks(t: Tensor, record: TableRecord, tensors: Mapping[int, Tensor]) -> Bl
     if held is None or held.data is None or held.dtype not in (DType.FLOAT16, DType.FLOAT32):
         raise MalformedError(f"tensor {t.id} '{t.name}' has no float constant as the scales of its blocks")
     if t.data is None or t.dtype != DType.INT8 or len(t.shape) != 2:
-        return BlockwiseScales(problem="it is no constant matrix of int8, int4 or int2")
+        return BlockwiseScales(problem="it is not a constant matrix of int8, int4 or int2")
     if size < 1 or t.shape[1] % size or held.size != t.size // size:
         return BlockwiseScales(problem=f"{held.size} scales of blocks of {size} do not fit its shape {t.shape}")
     if shape and shape != [1, size]:
@@ -62,7 +62,7 @@ def _blocks(t: Tensor, record: TableRecord, tensors: Mapping[int, Tensor]) -> Bl
         return BlockwiseScales(problem="zero points of blocks other than 0 are not supported (nor by LiteRT)")
     scales = held.data.astype(np.float32).reshape(t.shape[0], -1)
     if not np.all(np.isfinite(scales) & (scales >= 0)):
-        return BlockwiseScales(problem="a scale of a block is negative, infinite or no number")
+        return BlockwiseScales(problem="a scale of a block is negative, infinite or NaN")
     return BlockwiseScales(scales, held.dtype if held.dtype == DType.FLOAT16 else None)
 
 

@@ -96,7 +96,7 @@ class Caller:
     def parse(self, node: Node, check: Callable[[Node, Collection[int]], None]) -> tuple[Op, ...]:
         """The operator that calls subgraphs. `check` refuses operands other than resource handles."""
         if -1 in (*node.inputs, *node.outputs):
-            raise UnsupportedNodeError("an input or output is left out")
+            raise UnsupportedNodeError("an input or output is omitted")
         for t in (self.tensors[i] for i in (*node.inputs, *node.outputs) if i not in self.variables.handles):
             if t.dtype == DType.VARIANT:
                 raise UnsupportedNodeError(
@@ -172,7 +172,7 @@ class Caller:
     def _made(self, node: Node, bodies: Sequence[BodySubgraph], assigned: Sequence[Key]) -> list[int]:
         """The outputs without resource handles, and one for each assigned variable."""
         if any(body.handles != bodies[0].handles for body in bodies):
-            raise UnsupportedNodeError("its subgraphs give handles of different variables")
+            raise UnsupportedNodeError("its subgraphs return handles of different variables")
         made = []
         for position, t in enumerate(node.outputs):
             if position in bodies[0].handles:
@@ -197,7 +197,7 @@ class Caller:
             if number in kept:
                 continue
             if graph.states and number in self.stateful:
-                raise UnsupportedNodeError(f"subgraph {number} keeps a state and is called from several places")
+                raise UnsupportedNodeError(f"subgraph {number} keeps a state and is called by several operators")
             kept[number] = tuple(range(len(before), len(before) + len(graph.states)))
             for s in graph.states:
                 self.stateful.add(number)

@@ -199,5 +199,5 @@ class CustomOptions:
         if value is None:
             raise UnsupportedNodeError(f"the option {name} is missing")
         if not isinstance(value, bool | int | float) or not isfinite(value):
-            raise MalformedError(f"the option {name} is no number")
+            raise MalformedError(f"the option {name} is not a number")
         return value

@@ -55,7 +55,7 @@ def _read(source: Source) -> Model:
         raise MalformedError("no subgraph")
     codes = [_operator_code(r) for r in root.children("operator_codes", schema.OPERATOR_CODE)]
     buffers = [storage.stored(source.data, r) for r in root.children("buffers", schema.BUFFER)]
-    said = [f"the file says of itself: {RANDOM}"] if RANDOM in root.string("description") else []
+    said = [f"the description in the file says: {RANDOM}"] if RANDOM in root.string("description") else []
     number = chosen(root, len(subgraphs), source.signature)
     try:
         return _File(source, subgraphs, codes, buffers, number, said).model()
@@ -193,7 +193,7 @@ class _File:
         if not 0 <= number < len(self.subgraphs) or number == self.number:
             raise MalformedError(f"an operator calls subgraph {number} of {len(self.subgraphs)}")
         if number in self.open:
-            raise UnsupportedNodeError(f"subgraph {number} calls itself: that needs memory without a limit")
+            raise UnsupportedNodeError(f"subgraph {number} calls itself: recursion needs unbounded memory")
         self.called.add(number)
         self.calls += 1
         limits.check_bodies(self.calls, len(self.open))
@@ -304,7 +304,7 @@ def _computed_inputs(inputs: tuple[int, ...], tensors: dict[int, Tensor], notes:
     """The inputs without constants."""
     for i in inputs:
         if tensors[i].data is not None:
-            notes.append(f"input '{tensors[i].name}' is a constant, so that there is nothing to be given for it")
+            notes.append(f"input '{tensors[i].name}' is a constant, so that it is not an input of the compiled model")
     return tuple(i for i in inputs if tensors[i].data is None)
 
 
@@ -463,7 +463,9 @@ def _quantization(t: Tensor, tensor: TableRecord, odd: list[str]) -> Quantizatio
     axis = record.integer("quantized_dimension")
     bad = scale[~(np.isfinite(scale) & (scale >= 0))]
     if bad.size:
-        raise MoteError(f"tensor {t.id} '{t.name}' has the scale {bad[0]}, which is no scale", remedy=CALIBRATE)
+        raise MoteError(
+            f"tensor {t.id} '{t.name}' has the scale {bad[0]}, which is not a valid scale", remedy=CALIBRATE
+        )
     valid = zero_point.size in (1, scale.size)
     if t.dtype.computable and t.dtype.integer:
         least, most = t.dtype.limits
@@ -498,7 +500,7 @@ def _calls(subgraph: TableRecord, codes: list[str], tensors: dict[int, Tensor]) 
         inputs = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("inputs"))
         outputs = tuple(_index(tensors, i) for i in record.integers("outputs"))
         if code in variables.OPERANDS and ((len(inputs), len(outputs)) != variables.OPERANDS[code] or -1 in inputs):
-            raise MalformedError(f"layer {index} {code} has other operands than its operator takes")
+            raise MalformedError(f"layer {index} {code} has operands that its operator does not take")
         intermediates = tuple(-1 if i == -1 else _index(tensors, i) for i in record.integers("intermediates"))
         custom = record.vector("custom_options")
         given = b"" if custom is None else custom.array("uint8").tobytes()
@@ -528,7 +530,7 @@ def _check_outputs(node: Node) -> None:
     """Refuse dynamic output shapes that cannot be inferred from the operators."""
     for t in map(node.output, range(len(node.outputs))):
         if not t.size and t.data is None:
-            raise UnsupportedNodeError(f"how large '{t.name}' is, is only known at run time: {FIX_SHAPES}")
+            raise UnsupportedNodeError(f"the shape of '{t.name}' is only known at run time: {FIX_SHAPES}")
 
 
 def _custom_parser(code: str) -> Parser | None:
@@ -564,7 +566,7 @@ def _check_operands(node: Node, handles: Collection[int] = ()) -> None:
         if not t.dtype.computable:
             raise UnsupportedNodeError(f"tensor '{t.name}' has type {t.dtype}{_REMEDIES.get(t.dtype, '')}")
         if t.data is not None and not _takes(node, t.id, t.data):
-            raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or what is no number")
+            raise UnsupportedNodeError(f"constant '{t.name}' holds infinity or NaN")
     empty = {p for p, i in enumerate(node.inputs) if i >= 0 and i not in handles and not node.tensors[i].size}
     if wrong := empty - MAY_BE_EMPTY.get(node.code, frozenset()):
         raise UnsupportedNodeError(f"constant '{node.input(min(wrong)).name}' has no elements")

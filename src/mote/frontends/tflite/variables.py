@@ -79,7 +79,7 @@ class Variables:
         if key not in self.held:
             given, t = self.initial.get(key), self.tensors[tensor]
             if given is None:
-                raise VariableError(f"variable '{printable(key[1])}' is read before it was given a value")
+                raise VariableError(f"variable '{printable(key[1])}' is read before it was assigned")
             if given.shape != t.shape or given.dtype.name != t.dtype:
                 raise VariableError(
                     f"variable '{printable(key[1])}' begins as {given.dtype.name} {given.shape}, it is read as"
@@ -94,7 +94,7 @@ class Variables:
         if key not in self.before:
             first = self.initial.get(key)
             if first is None:
-                raise VariableError(f"variable '{printable(key[1])}' is used before it was given a value")
+                raise VariableError(f"variable '{printable(key[1])}' is used before it was assigned")
             new = max(self.tensors) + 1
             self.tensors[new] = Tensor(new, printable(key[1]), first.shape, DType(first.dtype.name), inner=True)
             self.before[key] = new
@@ -142,9 +142,9 @@ def initial_values(calls: list[FileOperator], tensors: Mapping[int, Tensor]) -> 
         elif call.code == "ASSIGN_VARIABLE" and call.inputs[0] in handles:
             data = tensors[call.inputs[1]].data
             if data is None:
-                raise VariableError("it gives a variable a value that is no constant")
+                raise VariableError("it assigns a value to a variable that is not constant")
             if not np.all(np.isfinite(data)):
-                raise VariableError("it gives a variable infinity, or what is no number")
+                raise VariableError("it assigns infinity or NaN to a variable")
             initial[handles[call.inputs[0]]] = data
         else:
             raise VariableError(f"it runs {call.code}; only constants can be assigned to variables")

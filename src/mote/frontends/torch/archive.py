@@ -81,7 +81,7 @@ def _root(names: list[str]) -> str:
     if not ends:
         if any(name.endswith("serialized_exported_program.json") for name in names):
             raise MoteError("the file was written by PyTorch 2.7 or older", remedy=SAVE_AGAIN)
-        raise MoteError("the file is no program that torch.export has saved", remedy=SAVE_AGAIN)
+        raise MoteError("the file is not a program saved by torch.export", remedy=SAVE_AGAIN)
     return min(ends, key=len).removesuffix("archive_format")
 
 
@@ -112,7 +112,7 @@ def _check_version(program: Mapping[str, Any]) -> None:
         written = program.get("torch_version", "an unknown version")
         raise MoteError(
             f"the file was written by PyTorch {written}, whose format has version {major}; Mote knows {SCHEMA}",
-            remedy="export the module again with the version of PyTorch that is installed beside Mote",
+            remedy="export the module again with the version of PyTorch that is installed with Mote",
         )
 
 
@@ -139,7 +139,7 @@ def _json(data: bytes, what: str) -> Mapping[str, Any]:
     try:
         return record(json.loads(data), what)
     except (ValueError, RecursionError) as error:
-        raise MalformedArchiveError(f"{what} is no JSON: {error}") from None
+        raise MalformedArchiveError(f"{what} is not JSON: {error}") from None
 
 
 def record(value: object, what: str) -> Mapping[str, Any]:

@@ -219,7 +219,7 @@ class Assembly:
 
     def named(self, name: object) -> Any:
         if name not in self.known:
-            raise MalformedArchiveError(f"a node reads '{name}', which nothing has made")
+            raise MalformedArchiveError(f"a node reads '{name}', which nothing computes")
         return self.known[str(name)]
 
     def size(self, value: object) -> Any:
@@ -334,21 +334,21 @@ def names_of(arguments: Sequence[object]) -> list[str]:
 def integer_of(size: object) -> int:
     kind, value = only(size, "a size")
     if kind != "as_int" or not isinstance(value, int):
-        raise MalformedArchiveError("the size of a weight is not known")
+        raise MalformedArchiveError("the size of a weight is dynamic")
     return value
 
 
 def identifier(name: object) -> str:
     """A name in the file that PyTorch will write into generated code: it must be an identifier."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
-        raise MalformedArchiveError(f"'{str(name)[:40]}' is no name")
+        raise MalformedArchiveError(f"'{str(name)[:40]}' is not an identifier")
     return name
 
 
 def _computed(target: str, args: Sequence[Any]) -> int | float | bool:
     """Arithmetic on sizes, which are numbers."""
     if not all(isinstance(x, int | float | bool) for x in args):
-        raise MalformedArchiveError(f"'{target}' is not done with numbers")
+        raise MalformedArchiveError(f"'{target}' is not supported on sizes")
     try:
         number: int | float | bool = NUMBERS[target](*args)
     except (ArithmeticError, TypeError, ValueError):

@@ -65,7 +65,7 @@ def _check_module(torch: Any, module: object) -> None:
             "the module is prepared for quantization, but not converted", remedy="convert it: convert_pt2e(module)"
         )
     if not isinstance(module, torch.nn.Module):
-        raise MoteError(f"a {type(module).__name__} is no module of PyTorch", remedy="give a torch.nn.Module")
+        raise MoteError(f"a {type(module).__name__} is not a PyTorch module", remedy="give a torch.nn.Module")
 
 
 def _children(torch: Any, module: object) -> list[str]:
@@ -77,7 +77,7 @@ def _children(torch: Any, module: object) -> list[str]:
 def refuse_weights(value: object) -> None:
     """Refuse a state dict, with a remedy."""
     if _is_tensor(value) or (isinstance(value, Mapping) and value and all(map(_is_tensor, value.values()))):
-        raise MoteError("these are weights of a module, without what is computed with them", remedy=GIVE_MODULE)
+        raise MoteError("these are the weights of a module, without its program", remedy=GIVE_MODULE)
 
 
 def _is_tensor(value: object) -> bool:
@@ -87,7 +87,7 @@ def _is_tensor(value: object) -> bool:
 def _inputs(torch: Any, given: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Inputs by position or by name: a tensor, a sequence of them, or a mapping."""
     if given is None:
-        raise MoteError("a module does not say what it takes", remedy=GIVE_INPUTS)
+        raise MoteError("a module does not define its inputs", remedy=GIVE_INPUTS)
     if isinstance(given, Mapping):
         return (), {name: _tensor(torch, x) for name, x in given.items()}
     if isinstance(given, torch.Tensor) or not isinstance(given, Sequence):

@@ -76,7 +76,7 @@ class Node:
     def _of(self, given: Any, name: str) -> Value:
         value = self.values.get(str(getattr(given, "name", "")))
         if not isinstance(value, Value):
-            raise UnsupportedNodeError(f"argument '{name}' is no tensor")
+            raise UnsupportedNodeError(f"argument '{name}' is not a tensor")
         coded = value.dtype == DType.INT8 and dtype_of(given.meta["val"].dtype) == DType.UINT8
         return uncoded(self.b, value) if coded else value
 
@@ -99,7 +99,7 @@ class Node:
     def _number(self, name: str) -> Number:
         number = self.given(name)
         if not isinstance(number, int | float | bool):
-            raise UnsupportedNodeError(f"argument '{name}' must be a number that is known")
+            raise UnsupportedNodeError(f"argument '{name}' must be a constant number")
         return number
 
     def integers(self, name: str) -> list[int]:
@@ -109,7 +109,7 @@ class Node:
             return []
         listed = list(argument) if isinstance(argument, Sequence) else [argument]
         if not all(isinstance(x, int) for x in listed):
-            raise UnsupportedNodeError(f"argument '{name}' must be integers that are known")
+            raise UnsupportedNodeError(f"argument '{name}' must be constant integers")
         return listed
 
     def reals(self, name: str) -> list[float]:
@@ -121,7 +121,7 @@ class Node:
         if not integers and default is not None:
             return [default] * count
         if len(integers) not in (1, count):
-            raise UnsupportedNodeError(f"argument '{name}' has {len(integers)} numbers for {count} axes")
+            raise UnsupportedNodeError(f"argument '{name}' has {len(integers)} integers for {count} axes")
         return integers * count if len(integers) == 1 else integers
 
     def operand(self, name: str, dtype: DType) -> Value:

@@ -129,7 +129,9 @@ class TorchProgram:
     def results(self) -> list[tuple[str, str]]:
         """The output values, and their names."""
         if wrong := [x for x in self.outputs if not isinstance(x, str)]:
-            raise MoteError(f"the module returns {wrong[0]}, which is no tensor", remedy="let it return tensors only")
+            raise MoteError(
+                f"the module returns {wrong[0]}, which is not a tensor", remedy="let it return tensors only"
+            )
         return [(name, self.names.get(name, name)) for name in self.outputs]
 
 

@@ -33,7 +33,7 @@ def codes_of(b: Builder, value: Value) -> Value:
     """The codes of a value that is on a grid."""
     codes = quantized.codes_of(b, value)
     if codes is None:
-        raise UnsupportedNodeError("the codes of an operand are not known")
+        raise UnsupportedNodeError("an operand has no known codes")
     return codes
 
 
@@ -44,7 +44,7 @@ def _quantize(node: Node) -> Value:
     """Quantize; values that are on a grid already are requantized by a lookup table, or unchanged."""
     b, x, grid = node.b, node.value("input"), grid_of(node.call)
     if grid is None:
-        raise UnsupportedNodeError("codes that do not have all numbers of int8 or uint8 are not supported")
+        raise UnsupportedNodeError("codes without the full range of int8 or uint8 are not supported")
     codes = None if x.constant else quantized.codes_of(b, x)
     if codes is not None:
         return _table(node, codes, lambda real: real, grid)
@@ -60,7 +60,9 @@ def _dequantize(node: Node) -> Value:
     grid = grid_of(node.call)
     quant = quantized.quant_of(node.b, codes)
     if grid is None or quant is None or not quant.same_as(quantization(grid)):
-        raise UnsupportedNodeError("codes that stand for other numbers than they were made of are not supported")
+        raise UnsupportedNodeError(
+            "codes with other quantization parameters than they were quantized with are not supported"
+        )
     return quantized.dequantize(node.b, codes)
 
 

@@ -140,7 +140,7 @@ def _size(size: object) -> int | SymbolicSize:
     try:
         return SymbolicSize(ast.parse(str(record(value, "a size").get("expr_str")), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise MalformedArchiveError("a size is no expression") from None
+        raise MalformedArchiveError("a size is not an expression") from None
 
 
 def _value(part: ast.expr, numbers: Mapping[str, int]) -> int:

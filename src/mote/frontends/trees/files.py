@@ -62,7 +62,7 @@ def reading(source: Source) -> Iterator[None]:
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         reason = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) and error.args else str(error)
         raise MoteError(
-            f"is no {source.title} model that can be read: {reason or type(error).__name__}",
+            f"is not a readable {source.title} model: {reason or type(error).__name__}",
             where=source.where,
             remedy=f"save the model again with {source.title}",
         ) from None

@@ -116,9 +116,9 @@ def check_tree(tree: Tree, features: int, outputs: int) -> None:
                 raise ValueError("a leaf is of no output, or not finite")
             continue
         if not 0 <= node.feature < features:
-            raise ValueError(f"a node asks about feature {node.feature} of {features}")
+            raise ValueError(f"a node tests feature {node.feature} of {features}")
         if any(math.isnan(bound) for bound in node.bounds) or list(node.bounds) != sorted(node.bounds):
-            raise ValueError("a threshold is no number")
+            raise ValueError("a threshold is NaN")
         for child in {*node.children, node.missing}:
             if not 0 < child < len(tree):
                 raise ValueError(f"a node leads to node {child} of {len(tree)}")
@@ -130,7 +130,7 @@ def check_tree(tree: Tree, features: int, outputs: int) -> None:
         if len(reached) > len(tree):
             break
     if max(parents) > 1 or len(reached) > len(tree):
-        raise ValueError("nodes lead back to themselves, or several to the same one")
+        raise ValueError("the nodes are not a tree")
 
 
 def below(threshold: float) -> float:

@@ -116,7 +116,7 @@ def _node(feature: int, threshold: str, kind: int, children: Sequence[int], sets
     if missing == NONE:
         return only(feature, bound, left, right, left if bound >= 0 else right)
     if missing != ZEROS:
-        raise ValueError(f"there is no missing type {missing}")
+        raise ValueError(f"unknown missing type {missing}")
     bounds = tuple(sorted({BELOW_ZERO, ZERO, bound}))
     sides = (default if BELOW_ZERO < b <= ZERO else left if b <= bound else right for b in bounds)
     return TreeNode(feature, bounds, (*sides, right), default)

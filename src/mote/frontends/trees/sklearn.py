@@ -165,7 +165,7 @@ def _columns(estimator: Estimator) -> tuple[list[int], Mapping[int, Sequence[flo
     categories: dict[int, Sequence[float]] = {}
     for column, known in zip(first, encoder.categories_, strict=True):
         if not np.issubdtype(np.asarray(known).dtype, np.number):
-            raise UnsupportedNodeError(f"feature {column} has categories that are no numbers")
+            raise UnsupportedNodeError(f"feature {column} has categories that are not numbers")
         categories[column] = [float(c) for c in known]
     return [*first, *(i for i in range(count) if not chosen[i])], categories
 

@@ -77,7 +77,7 @@ def _of_steps(call: LayerCall, scores: Value) -> Value:
         mask = call.masks.get(call.argument(part, place)) if given is None else given
         if mask is not None:
             if not isinstance(mask, Value):
-                raise UnsupportedNodeError(f"a {part}_mask that is no tensor is not supported")
+                raise UnsupportedNodeError(f"a {part}_mask that is not a tensor is not supported")
             seen.append(moves.reshape(b, mask, (mask.shape[0], 1, 1, -1)))
     if not seen:
         return scores
@@ -100,7 +100,7 @@ def _masked(call: LayerCall, scores: Value) -> Value:
     if seen is None:
         return scores
     if not isinstance(seen, Value):
-        raise UnsupportedNodeError("an attention mask that is no tensor is not supported")
+        raise UnsupportedNodeError("an attention mask that is not a tensor is not supported")
     wide = moves.unsqueeze(b, seen, [1]) if seen.rank == 3 else seen
     hidden = e.scaled(b, e.cast(b, e.cast(b, wide, DType.BOOL), DType.FLOAT32), NEVER, -NEVER)
     return e.add(b, scores, hidden)

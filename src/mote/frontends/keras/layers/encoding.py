@@ -22,7 +22,7 @@ def discretization(call: LayerCall) -> Value:
     try:
         boundaries = np.asarray(said, np.float32)
     except (TypeError, ValueError):
-        raise DamagedArchiveError(f"the boundaries of '{layer.name}' are no numbers") from None
+        raise DamagedArchiveError(f"the boundaries of '{layer.name}' are not numbers") from None
     if boundaries.ndim != 1 or not boundaries.size:
         raise UnsupportedNodeError("it has no boundaries: adapt the layer to data, or give it bin_boundaries")
     x = moves.unsqueeze(b, e.cast(b, call.x, DType.FLOAT32), [call.x.rank])

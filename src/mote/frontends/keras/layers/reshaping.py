@@ -90,7 +90,7 @@ def center_crop(call: LayerCall) -> Value:
     x = call.x
     for axis, size in ((rows, layer.integer("height")), (rows + 1, layer.integer("width"))):
         if x.rank != 4 or not 1 <= size <= x.shape[axis]:
-            raise UnsupportedNodeError(f"{size} pixels are no part of the shape {x.shape}: that would be a resizing")
+            raise UnsupportedNodeError(f"{size} pixels are outside of the shape {x.shape}: that would be a resize")
         x = moves.slice_(b, x, axis, (x.shape[axis] - size) // 2, size)
     return x
 

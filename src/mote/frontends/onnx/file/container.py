@@ -59,7 +59,7 @@ def open_container(data: bytes) -> Container:
     try:
         proto.ParseFromString(data)
     except Exception:  # The package names no kind of error: this is a library's below it.
-        raise DamagedError("it is no ONNX model, or only a part of one") from None
+        raise DamagedError("it is not an ONNX model, or a truncated one") from None
     _check_texts(proto)
     if not proto.HasField("graph"):
         raise DamagedError("it has no graph")
@@ -118,7 +118,7 @@ def _check_texts(proto: Any) -> None:
                 texts += many if field.type == field.TYPE_STRING else []
                 waiting += many if field.type == field.TYPE_MESSAGE else []
         if any(isinstance(text, bytes) for text in texts):
-            raise DamagedError("it has names that are no text")
+            raise DamagedError("it has names that are not UTF-8")
 
 
 def domain_of(name: str) -> str:
@@ -131,7 +131,7 @@ def _versions(imports: Sequence[Any]) -> dict[str, int]:
     for entry in imports:
         domain = domain_of(entry.domain)
         if versions.setdefault(domain, entry.version) != entry.version:
-            raise DamagedError(f"it asks for two versions of the operators of '{printable(domain) or _OWN}'")
+            raise DamagedError(f"it has two opset imports for '{printable(domain) or _OWN}'")
     return versions
 
 
@@ -147,7 +147,7 @@ def _check_versions(versions: Mapping[str, int], onnx: Any) -> None:
             )
     if versions.get("", OLDEST) < OLDEST:
         raise MoteError(
-            f"it has functions of version {versions['']} of ONNX's operators, Mote reads them from {OLDEST} on",
+            f"it has functions of opset {versions['']}, Mote reads them from opset {OLDEST} on",
             remedy=f"{EXPORT} with opset_version=13 or newer",
         )
 
@@ -177,7 +177,7 @@ def calls_of(nodes: Sequence[Any], versions: Mapping[str, int]) -> list[FileNode
 def call_of(node: Any, versions: Mapping[str, int]) -> FileNode:
     domain = domain_of(node.domain)
     if domain in ("", ML) and domain not in versions:
-        raise DamagedError(f"it does not say which version of the operators of '{domain or _OWN}' it uses")
+        raise DamagedError(f"it has no opset import for '{domain or _OWN}'")
     attributes: dict[str, Any] = {}
     for attribute in node.attribute:
         if attribute.name in attributes:

@@ -33,7 +33,7 @@ def check_call(call: FileNode) -> None:
     schema = schema_of(call)
     if schema is None:
         if defs.has(call.op_type, call.domain) and call.op_type != _EARLY:
-            raise UnsupportedNodeError(f"is no operator of version {call.version}")
+            raise UnsupportedNodeError(f"is not an operator of opset {call.version}")
         return
     counts = (("inputs", call.inputs, schema.min_input, schema.max_input),)
     for what, names, least, most in (*counts, ("outputs", call.outputs, schema.min_output, schema.max_output)):

@@ -79,7 +79,7 @@ class Files:
         """The bytes of a tensor in external data."""
         entries = {entry.key: entry.value for entry in proto.external_data}
         location = entries.get("location", "")
-        what = f"tensor '{name}' lies in the file '{printable(location)}'"
+        what = f"tensor '{name}' is external data in the file '{printable(location)}'"
         path = self._inside(location, what)
         offset, length = (_number(entries.get(key, ""), key, what) for key in ("offset", "length"))
         length = need if length is None else length
@@ -98,7 +98,7 @@ class Files:
         if len(content) < need:
             raise MoteError(
                 f"{what}, which ends at byte {offset + len(content)}; the tensor needs it up to {offset + need}",
-                remedy="copy or fetch the file again, whole",
+                remedy="copy or fetch the complete file again",
             )
         return content
 
@@ -116,7 +116,7 @@ class Files:
         except (OSError, RuntimeError):
             inside = False
         if not inside:
-            raise MoteError(f"{what}, which leads out of the model's folder", remedy=_BESIDE)
+            raise MoteError(f"{what}, which is outside of the model's folder", remedy=_BESIDE)
         if not path.is_file():
             raise MoteError(f"{what}, which is not there", remedy=_BESIDE)
         return path
@@ -148,7 +148,7 @@ def read_tensor(proto: Any, files: Files | None = None) -> Array:
     need = _bytes(proto.data_type, shape, name)
     if proto.data_location == TensorProto.EXTERNAL:
         if files is None:
-            raise DamagedError(f"tensor '{name}' lies in another file, where only an initializer may")
+            raise DamagedError(f"tensor '{name}' is external data, which only an initializer may be")
         proto = TensorProto(dims=proto.dims, data_type=proto.data_type, raw_data=files.read(name, proto, need))
     elif proto.HasField("raw_data"):
         if len(proto.raw_data) != need:
@@ -190,7 +190,7 @@ def _bytes(data_type: int, shape: Shape, name: str) -> int:
     """Bytes of a tensor's elements, with sub-byte ones packed."""
     each = bits(data_type)
     if not each:
-        raise DamagedError(f"tensor '{name}' has elements of the type {data_type}, which there is not")
+        raise DamagedError(f"tensor '{name}' has the unknown element type {data_type}")
     return -(-prod(shape) * each // 8)
 
 

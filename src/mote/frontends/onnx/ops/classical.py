@@ -57,9 +57,7 @@ def linear_regressor(node: Node) -> Value:
     x = real(node)
     matrix = _matrix(node, x.shape[-1])
     if node.integer("targets", 1) != len(matrix):
-        raise UnsupportedNodeError(
-            f"coefficients of {len(matrix)} targets, of which there are {node.integer('targets')}"
-        )
+        raise UnsupportedNodeError(f"coefficients for {len(matrix)} targets, not {node.integer('targets')}")
     return _transformed(node, classical.affine(node.b, x, matrix, _bias(node, len(matrix))))
 
 
@@ -94,12 +92,12 @@ def _machine(node: Node, x: Value, counts: Sequence[int] | None) -> Value:
         raise UnsupportedNodeError(f"the kernel {kernel} is not supported (only {', '.join(KERNELS)})")
     gamma, offset, degree = (*node.reals("kernel_params", (0.0, 0.0, 3.0)), 0.0, 0.0, 3.0)[:3]
     if kernel == "POLY" and degree != int(degree):
-        raise UnsupportedNodeError(f"a polynomial of degree {degree} is not supported (only whole ones)")
+        raise UnsupportedNodeError(f"a polynomial of degree {degree} is not supported (only integers)")
     coefficients = np.array(node.reals("coefficients"), np.float64)
     rho = np.array(node.reals("rho"), np.float64)
     vectors = np.array(node.reals("support_vectors", ()), np.float64)
     if not vectors.size or vectors.size % x.shape[-1]:
-        raise UnsupportedNodeError(f"support vectors of {vectors.size} numbers do not fit {x.shape[-1]} features")
+        raise UnsupportedNodeError(f"support vectors of {vectors.size} values do not fit {x.shape[-1]} features")
     vectors = vectors.reshape(-1, x.shape[-1])
     owners = [len(vectors), 0] if counts is None else list(counts)
     pairs = len(owners) * (len(owners) - 1) // 2
@@ -154,7 +152,7 @@ def scaler(node: Node) -> Value:
     offset, scale = (np.array(node.reals(name, ()), np.float64) for name in ("offset", "scale"))
     for name, values in (("offset", offset), ("scale", scale)):
         if values.size not in (0, 1, x.shape[-1]):
-            raise UnsupportedNodeError(f"{values.size} numbers of {name} do not fit {x.shape[-1]} features")
+            raise UnsupportedNodeError(f"{values.size} values of {name} do not fit {x.shape[-1]} features")
     return classical.shifted(node.b, x, offset if offset.size else None, scale if scale.size else None)
 
 
@@ -197,7 +195,7 @@ def one_hot_encoder(node: Node) -> Value:
     if not node.given("cats_int64s"):
         raise UnsupportedNodeError("categories that are strings are not supported: encode them before")
     if not node.flag("zeros", True):
-        raise UnsupportedNodeError("categories that were not seen must be zeros: there is nobody to report an error to")
+        raise UnsupportedNodeError("unknown categories must be zeros: generated code cannot raise an error")
     return classical.matches(node.b, x, node.integers("cats_int64s"))
 
 
@@ -206,10 +204,10 @@ def label_encoder(node: Node) -> Value:
     x = node.input()
     keys, values = (_numbers(node, name) for name in ("keys", "values"))
     if keys is None or values is None or len(keys) != len(values):
-        raise UnsupportedNodeError("only numbers that become numbers are supported: encode strings before")
+        raise UnsupportedNodeError("only numeric keys and values are supported: encode strings before")
     default = _default(node, values)
     if np.abs([*values, default]).max() >= 1 << 24 and not np.issubdtype(values.dtype, np.floating):
-        raise UnsupportedNodeError("numbers of more than 24 bits are not supported")
+        raise UnsupportedNodeError("integers of more than 24 bits are not supported")
     matches = classical.matches(node.b, x, keys.tolist())
     made = classical.affine(node.b, matches, (values.astype(np.float64) - default)[None], np.array([default]))
     dtype = DType.INT64 if values.dtype == np.int64 else DType.FLOAT32

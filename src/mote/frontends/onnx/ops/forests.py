@@ -150,9 +150,7 @@ def _extremes(node: Node, x: Value, trees: Sequence[Tree], outputs: int, aggrega
     for number, tree in enumerate(trees):
         leaves = [n for n in tree if isinstance(n, Leaf)]
         if any(leaf.column or len(leaf.values) != outputs for leaf in leaves):
-            raise UnsupportedNodeError(
-                f"{aggregate} of trees that do not say something for each output is not supported"
-            )
+            raise UnsupportedNodeError(f"{aggregate} of trees without a value for each output is not supported")
         apart.append([replace(n, column=number * outputs) if isinstance(n, Leaf) else n for n in tree])
     grown = grow(TreeEnsemble(x.shape[-1], apart, (0.0,) * (len(trees) * outputs), doubles=False), x.dtype)
     each = elementwise.cast(node.b, summed(node.b, x, grown), DType.FLOAT32)
@@ -235,7 +233,7 @@ def ensemble(node: Node) -> Value:
 
 def _chosen(names: Sequence[str], number: int) -> str:
     if not 0 <= number < len(names):
-        raise UnsupportedNodeError(f"number {number} is none of {', '.join(names)}")
+        raise UnsupportedNodeError(f"the value {number} is none of {', '.join(names)}")
     return names[number]
 
 
@@ -284,12 +282,12 @@ class _Nodes:
         while ahead:
             number, leaf, place = ahead.pop()
             if not 0 <= number < (len(self.weights) if leaf else len(self.modes)):
-                raise UnsupportedNodeError(f"a node leads to number {number}, which is not there")
+                raise UnsupportedNodeError(f"a node leads to node {number}, which is missing")
             if leaf:
                 tree[place] = Leaf(self.targets[number], (self.weights[number],))
                 continue
             if len(tree) > 2 * len(self.modes) + 1:
-                raise UnsupportedNodeError("nodes lead back to themselves, or several to the same one")
+                raise UnsupportedNodeError("the nodes are not a tree")
             true, false = len(tree), len(tree) + 1
             tree += [Leaf(0, (0.0,)), Leaf(0, (0.0,))]
             ahead += [

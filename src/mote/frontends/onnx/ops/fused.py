@@ -50,7 +50,7 @@ def fused_gemm(node: Node) -> Value:
 def fused_matmul(node: Node) -> Value:
     """A matrix product with optional transposes; transposed batch axes are refused."""
     if node.flag("transBatchA", False) or node.flag("transBatchB", False):
-        raise UnsupportedNodeError("products of turned batches are not supported")
+        raise UnsupportedNodeError("transposed batch axes are not supported")
     parts = []
     for place, name in enumerate(("transA", "transB")):
         x = node.input(place)
@@ -112,7 +112,7 @@ def attention(node: Node) -> Value:
         raise UnsupportedNodeError(f"weights of {weights.shape} do not fit a value of the shape {x.shape}")
     sizes = node.integers("qkv_hidden_sizes", [weights.shape[1] // 3] * 3)
     if sum(sizes) != weights.shape[1] or len(sizes) != 3:
-        raise UnsupportedNodeError(f"weights of {weights.shape} do not make {sizes}")
+        raise UnsupportedNodeError(f"weights of {weights.shape} do not fit sizes of {sizes}")
     bias = node.b.known(node.input(2), "the bias") if node.has(2) else None
     made = matrix.linear(node.b, x, weights, bias)
     return _attended(node, moves.split(node.b, made, 2, sizes), node.optional(5))
@@ -150,7 +150,7 @@ def _attended(node: Node, parts: Sequence[Value], bias: Value | None) -> Value:
     b, heads = node.b, node.integer("num_heads")
     node.real("mask_filter_value", -10000.0)
     if heads < 1 or any(part.shape[2] % heads for part in parts):
-        raise UnsupportedNodeError(f"{[part.shape[2] for part in parts]} channels do not make {heads} heads")
+        raise UnsupportedNodeError(f"{[part.shape[2] for part in parts]} channels are not a multiple of {heads} heads")
     apart = [moves.reshape(b, v, (*v.shape[:2], heads, v.shape[2] // heads)) for v in parts]
     query, key, value = (moves.transpose(b, v, (0, 2, 1, 3)) for v in apart)
     scale = node.real("scale", 0.0) or 1 / sqrt(query.shape[3])

@@ -70,7 +70,7 @@ def split(node: Node) -> Sequence[Value]:
         each = -(-x.shape[axis] // node.integer("num_outputs", count))
         sizes = [min(each, x.shape[axis] - place * each) for place in range(count)]
     if len(sizes) != count:
-        raise UnsupportedNodeError(f"{len(sizes)} parts do not make {count} outputs")
+        raise UnsupportedNodeError(f"{len(sizes)} parts do not fit {count} outputs")
     parts = iter(moves.split(node.b, x, axis, [n for n in sizes if n]))
     return [next(parts) if n else _nothing(node.b, x, axis) for n in sizes]
 

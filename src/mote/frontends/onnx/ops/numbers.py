@@ -108,7 +108,7 @@ def eye_like(node: Node) -> Value:
     """Ones on a diagonal of a matrix with the input's shape."""
     x = node.input()
     if x.rank != 2:
-        raise UnsupportedNodeError(f"a value of the shape {x.shape} is no matrix")
+        raise UnsupportedNodeError(f"a value of the shape {x.shape} is not a matrix")
     number = node.integer("dtype", node.element_type())
     rows, columns = x.shape
     return node.b.constant(np.eye(rows, columns, node.integer("k", 0)).astype(held_type(number).numpy))

@@ -25,7 +25,7 @@ REDUCTIONS = {
     "min": Combine.LEAST,
     "max": Combine.MOST,
 }
-UNKNOWN_SIZE = "how many elements it gives is only known at run time"
+UNKNOWN_SIZE = "the number of its elements is only known at run time"
 
 
 def gather(node: Node) -> Value:

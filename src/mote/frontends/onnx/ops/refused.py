@@ -12,7 +12,7 @@ from mote.frontends.onnx.qonnx.dialect import GENERAL
 SEQUENCES = "sequences of tensors are not supported: their length is only known at run time"
 STRINGS = "strings are not supported"
 OPTIONAL = "values that may be missing are not supported"
-RANDOM = "random numbers are not supported: results would not be the same twice"
+RANDOM = "random numbers are not supported: results would not be reproducible"
 TRAINING = "training is not supported: Mote compiles models that are trained"
 IMAGES = "files with images are not supported: decode them before the model"
 

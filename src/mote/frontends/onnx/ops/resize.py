@@ -59,7 +59,7 @@ def resize_node(node: Node) -> Value:
     given = _numbers(node, 1, "the part of the image") if rule == "tf_crop_and_resize" else []
     part = given or [0.0] * len(axes) + [1.0] * len(axes)
     if len(part) != 2 * len(axes):
-        raise UnsupportedNodeError(f"a part of the image of {len(part)} numbers does not fit {len(axes)} axes")
+        raise UnsupportedNodeError(f"a region of interest of {len(part)} values does not fit {len(axes)} axes")
     taps = {}
     inside: Array = np.ones((1,) * x.rank, bool)
     for place, (axis, scale, new) in enumerate(zip(axes, scales, sizes, strict=True)):

@@ -37,7 +37,7 @@ def _each(node: Node, name: str, kernel: Sequence[int]) -> list[int]:
     """An attribute with one number per spatial axis, 1 where it is omitted."""
     each = node.integers(name, [1] * len(kernel))
     if len(each) != len(kernel):
-        raise UnsupportedNodeError(f"the attribute {name} has {len(each)} numbers for a window of {len(kernel)} axes")
+        raise UnsupportedNodeError(f"the attribute {name} has {len(each)} integers for a window of {len(kernel)} axes")
     return each
 
 

@@ -61,7 +61,7 @@ ROUNDINGS: Mapping[str, Callable[[Reals], Reals]] = {
 def rounding(mode: str) -> str:
     """A known rounding mode."""
     if mode.upper() not in ROUNDINGS:
-        raise UnsupportedNodeError(f"the rounding mode {mode} is not known; known are {', '.join(ROUNDINGS)}")
+        raise UnsupportedNodeError(f"the rounding mode {mode} is unknown; supported are {', '.join(ROUNDINGS)}")
     return mode.upper()
 
 

@@ -332,7 +332,7 @@ def _rounding_offset(mode: str, scale: Reals, offset: Reals, positive: bool) -> 
     moved = {"FLOOR": nudge - 0.5, "CEIL": 0.5 - nudge}
     moved |= {"HALF_UP": nudge, "HALF_DOWN": -nudge} if positive else {}
     if mode not in moved:
-        raise _FloatError(f"rounding {mode} of negative numbers is none of integer kernels")
+        raise _FloatError(f"rounding {mode} of negative numbers is not supported by integer kernels")
     return offset + moved[mode]
 
 
@@ -361,7 +361,7 @@ def _truncated(behind: _Behind, call: FileNode, factor: Reals, offset: Reals, su
         np.all(np.abs(x - y) <= WHOLE * np.maximum(1, np.abs(y))) for x, y in zip((each, more), whole, strict=True)
     )
     if not near or np.any(whole[0] == 0) or not np.all(np.isneginf(behind.low) & np.isposinf(behind.high)):
-        raise _FloatError(f"its sums are no codes of {call.code} '{call.label}'")
+        raise _FloatError(f"its sums are not codes of {call.code} '{call.label}'")
     scale, moved = whole[0] / parts, whole[1] / parts
     ends = [np.floor(scale * end + moved) for end in sums]
     low, high = int(np.min(ends)), int(np.max(ends)) + 1
@@ -445,7 +445,7 @@ def _constants(start: Reals, scale: Reals, offset: Reals, far: Array, out: Store
     large = ~(np.abs(start) + far < INT32_MAX >> 1)
     ends = [np.clip(np.rint(offset + sign * far * scale), out.low, out.high) for sign in (-1, 1)]
     if np.any(large & (ends[0] != ends[1])):
-        raise _FloatError("the offset of a channel is too large beside its sums for fixed point")
+        raise _FloatError("the offset of a channel is too large for fixed point, relative to its sums")
     return large
 
 
@@ -599,7 +599,7 @@ def _sum(node: Node) -> Fused | None:
         as_held = None if grid is None or grid.bits.size != 1 else parsers.held(grid.scale, grid.zero, *grid.range)
         plain = grid is not None and not grid.bipolar and grid.mode in ("ROUND", "HALF_EVEN")
         if grid is None or as_held is None or as_held.dtype != DType.INT8 or not plain:
-            raise _FloatError(f"{call.code} '{call.label}' is no rounding to 8 bits of one scale")
+            raise _FloatError(f"{call.code} '{call.label}' is not a per-tensor quantization to 8 bits")
         if np.any(behind.factor != 1) or np.any(behind.offset):
             raise _FloatError("its results are scaled before they are quantized")
         step, zero = float(grid.scale.reshape(-1)[0]), float(grid.zero.reshape(-1)[0])

@@ -113,7 +113,7 @@ def dynamic_slice(e: Emitter, op: DynamicSlice) -> None:
     whole = [a for a in axes if op.given[a : a + 1] == (ABSENT,)]
     fits = len(op.given) == len(op.size) and all(axis in (ABSENT, a) for a, axis in enumerate(op.given))
     if not op.wraps or not fits or gone is None or any(op.fixed):
-        raise UnsaidError("its begin is given for other axes than TFLite's slices take it for")
+        raise UnsaidError("its begin is given for axes that TFLite's slices do not support")
     ends = [size * step for size, step in zip(op.size, op.strides, strict=True)]
     masks = {name: sum(1 << a for a in whole) for name in ("begin_mask", "end_mask")}
     masks["shrink_axis_mask"] = sum(1 << a for a in gone)

@@ -100,7 +100,7 @@ def _check_states(e: Emitter, op: Op, positions: Sequence[int]) -> None:
     for position in positions:
         state = states.get(op.inputs[position])
         if state is None:
-            raise UnsaidError("it begins anew with every inference, TFLite's goes on from one to the next")
+            raise UnsaidError("it is stateless, TFLite's keeps its state between inferences")
         t = e.graph.tensors[state.before]
         if (state.initial != (t.zero_point if t.dtype == DType.INT8 else 0)).any():
             raise UnsaidError("a state begins as something other than zeros")

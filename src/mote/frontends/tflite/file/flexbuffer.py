@@ -71,7 +71,7 @@ def read_map(data: bytes) -> dict[str, Value]:
     """Read a FlexBuffer whose root must be a map; no data counts as an empty one."""
     mapping = read(data) if data else {}
     if not isinstance(mapping, dict):
-        raise MalformedError("the options of a custom operator are no map")
+        raise MalformedError("the options of a custom operator are not a map")
     return mapping
 
 
@@ -170,6 +170,6 @@ class _Reader:
             raise MalformedError(f"a FlexBuffer has keys of {keys_width} bytes")
         values = self._vector(at, width, depth)
         if self._length(keys_at, keys_width, keys_width) != len(values):
-            raise MalformedError("a FlexBuffer has a map with other numbers of keys and of values")
+            raise MalformedError("a FlexBuffer has a map with different numbers of keys and values")
         places = (keys_at + i * keys_width for i in range(len(values)))
         return dict(zip((self._key(self._target(p, keys_width)) for p in places), values, strict=True))

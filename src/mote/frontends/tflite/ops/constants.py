@@ -84,8 +84,8 @@ def where(node: Node) -> Op:
     data = node.input().data
     if data is None:
         raise UnsupportedNodeError(
-            f"how many places it finds is only known at run time, and with it the shapes behind it: {FIX_SHAPES}, and"
-            " with a product or SELECT_V2 in its place"
+            f"the number of its results is only known at run time, and with it all shapes that follow: {FIX_SHAPES},"
+            " and with a product or SELECT_V2 in its place"
         )
     indices: Array = np.argwhere(data) if data.ndim else np.zeros((int(data != 0), 0), np.int64)
     if not indices.size:

@@ -64,7 +64,9 @@ def suppression(node: Node) -> list[Op]:
         raise UnsupportedNodeError(f"boxes of the shape {boxes} and scores of {scores} do not fit each other")
     for position in (2, OVERLAP_THRESHOLD, SCORE_THRESHOLD, *((SIGMA,) if soft else ())):
         if node.input(position).size != 1:
-            raise UnsupportedNodeError(f"input {position} has the shape {node.input(position).shape}, it is one number")
+            raise UnsupportedNodeError(
+                f"input {position} has the shape {node.input(position).shape}, it must be a scalar"
+            )
     (most,) = node.integers(2, "how many boxes are selected at most")
     if not 1 <= most <= MOST:
         raise UnsupportedNodeError(f"{most} boxes at most are not supported")

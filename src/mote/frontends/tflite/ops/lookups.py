@@ -82,7 +82,9 @@ def embedding_lookup(node: Node) -> Op:
     node.arity(2)
     places, table = node.input(0), node.input(1)
     if len(places.shape) != 1 or len(table.shape) < 2:
-        raise UnsupportedNodeError(f"{places.shape} places of a table of shape {table.shape} are not supported")
+        raise UnsupportedNodeError(
+            f"indices of shape {places.shape} for a table of shape {table.shape} are not supported"
+        )
     if places.data is not None:
         _check(places.data, table.shape[:1])
     if (scales := node.block_scales(1)) is not None:

@@ -88,7 +88,7 @@ def _layer_of(node: Node, left_turned: bool, right_turned: bool) -> Op:
             raise UnsupportedNodeError(f"scales on axis {quant.axis} are not those of the result's columns")
         quant = replace(quant, axis=0)
     if node.output().shape != (*x.shape[:-1], len(matrix)):
-        raise UnsupportedNodeError(f"matrices {x.shape} and {w.shape} do not make {node.output().shape}")
+        raise UnsupportedNodeError(f"matrices {x.shape} and {w.shape} do not fit the output {node.output().shape}")
     weights = replace(w, id=max(node.tensors) + 1, shape=matrix.shape, data=matrix, quant=quant)
     node.tensors[weights.id] = weights
     return FullyConnected(**{**node.same(), "inputs": (x.id, weights.id)}, keep_dims=True, product=True)

@@ -55,7 +55,7 @@ def expand_dims(node: Node) -> Op:
         return reshaped(node)
     shape, given = node.input().shape, node.integers(1, "the new axis")
     if len(given) != 1 or not -len(shape) - 1 <= given[0] <= len(shape):
-        raise UnsupportedNodeError(f"an input of shape {shape} has no place for axis {given}")
+        raise UnsupportedNodeError(f"an input of shape {shape} cannot be expanded at axis {given}")
     axis = given[0] % (len(shape) + 1)
     return reshaped(node, shape=(*shape[:axis], 1, *shape[axis:]))
 
@@ -146,7 +146,7 @@ def transpose(node: Node) -> Op:
     given = node.integers(1, "the permutation")
     permutation = [p + len(shape) if p < 0 else p for p in given]
     if sorted(permutation) != list(range(len(shape))):
-        raise UnsupportedNodeError(f"{given} is no permutation of {len(shape)} axes")
+        raise UnsupportedNodeError(f"{given} is not a permutation of {len(shape)} axes")
     moved = [p for p in permutation if shape[p] > 1]
     if moved == sorted(moved):
         return reshaped(node)

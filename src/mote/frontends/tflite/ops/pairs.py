@@ -87,7 +87,7 @@ def select(node: Node) -> Op:
     node.arity(3)
     condition, x, y = (node.input(p).shape for p in range(3))
     if x != y:
-        raise UnsupportedNodeError(f"inputs of the shapes {x} and {y}, which SELECT wants alike")
+        raise UnsupportedNodeError(f"inputs of the shapes {x} and {y}, which SELECT requires to be equal")
     if condition in ((), x):
         return Select(**node.same())
     if len(condition) != 1 or condition[0] != x[0]:

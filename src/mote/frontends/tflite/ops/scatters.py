@@ -25,7 +25,9 @@ def scatter_nd(node: Node) -> Op:
     depth = indices[-1] if indices else 0
     fits = 1 <= depth <= len(shape) and min(shape) >= 1 and updates == (*indices[:-1], *shape[depth:])
     if not fits:
-        raise UnsupportedNodeError(f"parts of {updates} at places of {indices} do not fit an output of shape {shape}")
+        raise UnsupportedNodeError(
+            f"updates of {updates} at indices of {indices} do not fit an output of shape {shape}"
+        )
     return ScatterNd(**{**node.same(), "inputs": (node.inputs[1], node.inputs[0])}, shape=shape)
 
 
@@ -37,16 +39,18 @@ def sparse_to_dense(node: Node) -> Op:
     count = prod(indices) // depth
     fits = len(indices) <= 2 and depth == len(shape) and values in ((), (count,)) and node.input(3).size == 1
     if not fits or min(shape) < 1:
-        raise UnsupportedNodeError(f"values of {values} at places of {indices} do not fit an output of shape {shape}")
+        raise UnsupportedNodeError(f"values of {values} at indices of {indices} do not fit an output of shape {shape}")
     return SparseToDense(**{**node.same(), "inputs": tuple(node.inputs[p] for p in (2, 0, 3))}, shape=shape)
 
 
 def one_hot(node: Node) -> Op:
     node.arity(4)
     rank = len(node.input().shape)
-    depth, axis = node.integers(1, "how many places there are"), node.options.integer("axis")
+    depth, axis = node.integers(1, "the size of the new axis"), node.options.integer("axis")
     if len(depth) != 1 or depth[0] < 1 or not -1 <= axis <= rank or any(node.input(p).size != 1 for p in (2, 3)):
-        raise UnsupportedNodeError(f"{depth} places on axis {axis} do not fit an input of shape {node.input().shape}")
+        raise UnsupportedNodeError(
+            f"a depth of {depth} on axis {axis} does not fit an input of shape {node.input().shape}"
+        )
     inputs = (node.inputs[0], *node.inputs[2:])
     return OneHot(**{**node.same(), "inputs": inputs}, axis=rank if axis == -1 else axis, depth=depth[0])
 
@@ -62,7 +66,7 @@ def dynamic_update_slice(node: Node) -> Op:
 def matrix_diag(node: Node) -> Op:
     node.arity(1)
     if not node.input().shape:
-        raise UnsupportedNodeError("a scalar is no diagonal")
+        raise UnsupportedNodeError("a scalar is not a diagonal")
     return MatrixDiag(**node.same())
 
 
@@ -70,7 +74,7 @@ def matrix_set_diag(node: Node) -> Op:
     node.arity(2)
     x, diagonal = node.input().shape, node.input(1).shape
     if len(x) < 2 or diagonal != (*x[:-2], min(x[-2:])):
-        raise UnsupportedNodeError(f"elements of shape {diagonal} are no diagonals of an input of shape {x}")
+        raise UnsupportedNodeError(f"elements of shape {diagonal} are not diagonals of an input of shape {x}")
     return MatrixSetDiag(**node.same())
 
 

@@ -37,7 +37,7 @@ def bidirectional_rnn(node: Node) -> list[Op]:
     if joins and by_time and node.input(AUXILIARY_OF_RNN).shape != node.input().shape:
         raise UnsupportedNodeError("an auxiliary input of other features, time first, is not supported (nor by LiteRT)")
     if by_time and not node.options.flag("merge_outputs"):
-        raise UnsupportedNodeError("two outputs, time first, are not supported (LiteRT gives one a wrong shape)")
+        raise UnsupportedNodeError("two outputs, time first, are not supported (LiteRT sets a wrong shape for one)")
     if not linked and not by_time:  # LiteRT forgets the auxiliary input
         sources = [node.input().id] * 2
     sides = []
@@ -114,7 +114,7 @@ def _outputs(node: Node, units: list[int]) -> tuple[tuple[int, ...], list[Op]]:
             raise UnsupportedNodeError(f"has {len(node.outputs)} outputs, it should have 2")
         return node.outputs, []
     if len(node.outputs) != 1 or 0 in units or len(node.input().shape) != 3:
-        raise UnsupportedNodeError("the two sides cannot be joined to one output")
+        raise UnsupportedNodeError("the two directions cannot be merged into one output")
     shape = node.input().shape[:2]
     sides = tuple(
         node.inner(name, (*shape, n), DType.FLOAT32) for name, n in zip(("forward", "backward"), units, strict=True)

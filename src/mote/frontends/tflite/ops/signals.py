@@ -54,7 +54,7 @@ def rfft(node: Node) -> Op:
     length = _transform(node)
     x, y = node.input().shape, node.output().shape
     if not x or x[-1] > length or y != (*x[:-1], length + 2):
-        raise UnsupportedNodeError(f"a transform of {length} does not make {y} of {x}")
+        raise UnsupportedNodeError(f"a transform of {length} of an input of {x} does not have the output {y}")
     return Rfft(**node.same(), length=length)
 
 
@@ -62,7 +62,7 @@ def irfft(node: Node) -> Op:
     length = _transform(node)
     x, y = node.input().shape, node.output().shape
     if not x or x[-1] != length + 2 or y != (*x[:-1], length):
-        raise UnsupportedNodeError(f"a transform of {length} does not make {y} of {x}")
+        raise UnsupportedNodeError(f"a transform of {length} of an input of {x} does not have the output {y}")
     return Irfft(**node.same(), length=length)
 
 
@@ -71,7 +71,7 @@ def fft_auto_scale(node: Node) -> list[Op]:
     _vector(node, 1)
     _same_shape(node)
     if node.output(1).shape != ():
-        raise UnsupportedNodeError(f"the bits of a scale have the shape {node.output(1).shape}, they are one number")
+        raise UnsupportedNodeError(f"the bits of a scale have the shape {node.output(1).shape}, it must be a scalar")
     scaled, bits = node.outputs
     return [
         ScaleBits(**{**node.same(), "outputs": (bits,), "name": node.output(1).name}),
@@ -110,7 +110,7 @@ def filter_bank_square_root(node: Node) -> Op:
     _vector(node, 1)
     _same_shape(node)
     if node.input(1).size != 1:
-        raise UnsupportedNodeError(f"the bits of a scale have the shape {node.input(1).shape}, they are one number")
+        raise UnsupportedNodeError(f"the bits of a scale have the shape {node.input(1).shape}, it must be a scalar")
     return SignalFilterBankSquareRoot(**node.same())
 
 
@@ -224,7 +224,7 @@ def stacker(node: Node) -> list[Op]:
 
 def _ready(node: Node, counters: int, at: int, least: int) -> Op:
     if node.output(1).shape != ():
-        raise UnsupportedNodeError(f"output 1 has the shape {node.output(1).shape}, it is one truth value")
+        raise UnsupportedNodeError(f"output 1 has the shape {node.output(1).shape}, it must be a boolean scalar")
     changes = {"inputs": (counters,), "outputs": node.outputs[1:], "name": node.output(1).name}
     return Ready(**{**node.same(), **changes}, at=at, least=least)
 

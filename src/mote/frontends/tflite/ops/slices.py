@@ -83,7 +83,7 @@ def _split(node: Node, source: int, axis: int) -> list[Op]:
     if any(map(node.is_open, range(count))) and sum(s[along] for s in outputs if len(s) > along) != shape[along]:
         return _shares(node, source, along, _sizes(node, shape[along]))
     if any(len(s) != len(shape) for s in outputs):
-        raise UnsupportedNodeError(f"outputs of the shapes {outputs} are no parts of an input of shape {shape}")
+        raise UnsupportedNodeError(f"outputs of the shapes {outputs} are not parts of an input of shape {shape}")
     return _shares(node, source, along, [s[along] for s in outputs])
 
 
@@ -164,7 +164,7 @@ def _moving_strided_slice(node: Node, masks: dict[str, int]) -> Op:
     named = _sliced(list(range(len(shape))), specs, len(strides), masks, new=-1)
     y = node.output().shape
     if None in size and (node.is_open() or len(y) != len(named)):
-        raise UnsupportedNodeError(f"how large the slice is, is only known at run time: {FIX_SHAPES}")
+        raise UnsupportedNodeError(f"the size of the slice is only known at run time: {FIX_SHAPES}")
     from_output = dict(zip(named, y, strict=False))
     sizes = [from_output[a] if m is None else m for a, m in enumerate(size)]
     if any(m < 1 or (m - 1) * step >= n for n, m, step in zip(shape, sizes, steps, strict=True)):

@@ -46,14 +46,14 @@ def reverse(node: Node) -> Op:
 def depth_to_space(node: Node) -> Op:
     block, (_, _, _, channels) = _block(node)
     if channels % block**2:
-        raise UnsupportedNodeError(f"{channels} channels are no multiple of blocks of {block}x{block}")
+        raise UnsupportedNodeError(f"{channels} channels are not a multiple of blocks of {block}x{block}")
     return reshaped(node) if block == 1 else DepthToSpace(**_first(node), block=block)
 
 
 def space_to_depth(node: Node) -> Op:
     block, (_, height, width, _) = _block(node)
     if height % block or width % block:
-        raise UnsupportedNodeError(f"{height}x{width} pixels are no multiple of blocks of {block}x{block}")
+        raise UnsupportedNodeError(f"{height}x{width} pixels are not a multiple of blocks of {block}x{block}")
     return reshaped(node) if block == 1 else SpaceToDepth(**_first(node), block=block)
 
 
@@ -71,7 +71,7 @@ def space_to_batch(node: Node) -> list[Op]:
     x, blocks, paddings = _blocks(node, "the paddings")
     padded = tuple(before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True))
     if any(n % b for n, b in zip(padded[1:], blocks, strict=False)):
-        raise UnsupportedNodeError(f"{padded[1:-1]} padded pixels are no multiple of blocks of {blocks}")
+        raise UnsupportedNodeError(f"{padded[1:-1]} padded pixels are not a multiple of blocks of {blocks}")
     value: int | float = 0.0 if x.dtype == DType.FLOAT32 else node.output().zero_point
     if not any(map(any, paddings)):
         return [SpaceToBatch(**_first(node), blocks=blocks)]
@@ -86,7 +86,7 @@ def batch_to_space(node: Node) -> list[Op]:
     """BATCH_TO_SPACE_ND; its cropping is an operator of its own."""
     x, blocks, crops = _blocks(node, "the crops")
     if x.shape[0] % prod(blocks):
-        raise UnsupportedNodeError(f"{x.shape[0]} images are no multiple of blocks of {blocks}")
+        raise UnsupportedNodeError(f"{x.shape[0]} images are not a multiple of blocks of {blocks}")
     grown = [m * b for m, b in zip(x.shape[1:], blocks, strict=False)]
     whole = (x.shape[0] // prod(blocks), *grown, *x.shape[len(blocks) + 1 :])
     size = tuple(n - before - after for n, (before, after) in zip(whole, crops, strict=True))

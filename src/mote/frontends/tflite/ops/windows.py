@@ -46,7 +46,7 @@ def depthwise_conv(node: Node) -> Op:
     *_, channels = _image(node, 0, "the input")
     _, height, width, outputs = _image(node, 1, "the weights")
     if outputs % channels:
-        raise UnsupportedNodeError(f"{outputs} output channels are no multiple of {channels} input channels")
+        raise UnsupportedNodeError(f"{outputs} output channels are not a multiple of {channels} input channels")
     vertical, horizontal = _dilated_axes(node, height, width)
     if node.input().dtype == DType.INT16:
         node.check_bias(2)

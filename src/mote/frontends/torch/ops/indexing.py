@@ -112,7 +112,7 @@ def _index_put(node: Node) -> Value:
     """A value with new elements at constant indices."""
     b, x, given = node.b, node.value("self"), node.maybe_several("indices")
     if node.flag("accumulate"):
-        raise UnsupportedNodeError("elements that are added where indices say are not supported")
+        raise UnsupportedNodeError("index_put with accumulate is not supported")
     spread, places = _places(b, x, given)
     count = len(spread)
     if spread != list(range(spread[0], spread[0] + count)):
@@ -130,7 +130,7 @@ def _scatter(node: Node) -> Value:
     index = node.known("index")
     places = _elements(node, x, index).reshape(-1)
     if len(set(places.tolist())) < len(places):
-        raise UnsupportedNodeError("several elements for one place are not supported")
+        raise UnsupportedNodeError("duplicate indices are not supported")
     if "src" in node.arguments:
         source = node.value("src")
         for axis, n in enumerate(index.shape):

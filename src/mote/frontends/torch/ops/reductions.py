@@ -38,7 +38,7 @@ def _variance(node: Node) -> Value:
     count = math.prod(x.shape[a] for a in axes)
     lost = 1.0 if node.given("correction") is None else node.real("correction")
     if count - lost <= 0:
-        raise UnsupportedNodeError(f"the variance of {count} elements with a correction of {lost:g} is no number")
+        raise UnsupportedNodeError(f"the variance of {count} elements with a correction of {lost:g} is NaN")
     centered = elementwise.sub(b, x, reductions.mean(b, x, axes, True))
     total = reductions.mean(b, elementwise.mul(b, centered, centered), axes, _keep(node))
     return elementwise.scaled(b, total, count / (count - lost))
