@@ -91,17 +91,17 @@ def test_the_content_tells_the_format(data: bytes, format: Format) -> None:
     ("data", "said", "remedy"),
     [
         (pickle.dumps({"a": 1}), "a pickle, which can run programs", "mote.compile\\(joblib.load"),
-        (archive("archive/data.pkl", "archive/data/0", "archive/version"), "a pickle of PyTorch", "torch.export.save"),
+        (archive("archive/data.pkl", "archive/data/0", "archive/version"), "a PyTorch pickle", "torch.export.save"),
         (archive("net/code/x.py", "net/constants.pkl", "net/data.pkl"), "a TorchScript program", "torch.export.save"),
-        (pickle.dumps(0x1950A86A20F9469CFC6C, 2), "a pickle of PyTorch", "torch.export.save"),
+        (pickle.dumps(0x1950A86A20F9469CFC6C, 2), "a PyTorch pickle", "torch.export.save"),
         (archive("a.npy", "b.npy"), "holds arrays", "--data"),
         (archive("readme.txt"), "neither a Keras nor a PyTorch model", "tflite"),
         (archive("config.json", "model.weights.h5")[:60], "ZIP file that is damaged", "again"),
-        (b"\x93NUMPY\x01\x00", "an array of NumPy", "--data"),
+        (b"\x93NUMPY\x01\x00", "a NumPy array", "--data"),
         (b"binf" + bytes(60), "old binary format", "save_model\\('model.json'\\)"),
-        (b'{"tree_info": []}', "a dump of LightGBM", "save_model\\('model.txt'\\)"),
+        (b'{"tree_info": []}', "a human-readable LightGBM dump", "save_model\\('model.txt'\\)"),
         (b'{"class_name": "Sequential"}', "without its weights", "model.save\\('model.keras'\\)"),
-        (b'{"layers": []}', "is JSON, and no model", "tflite"),
+        (b'{"layers": []}', "is JSON, but not an XGBoost model", "tflite"),
         (b"<?xml version='1.0'?><PMML/>", "is XML", "tflite"),
         (b"\x08\x00\x00\x00ORTM", "ONNX Runtime's own format", ".onnx file"),
         (b"\x08\x00\x00\x00ET12", "ExecuTorch", "pt2"),
@@ -109,10 +109,10 @@ def test_the_content_tells_the_format(data: bytes, format: Format) -> None:
         (b"GGUF\x03", "GGUF", "tflite"),
         (b"MOTE\x00\x00", "an image of `mote pack`", "mote run"),
         (message((1, 4), (2, b"\x0a\x03abc")) + b"\xa2\x1f\x00", "a Core ML model", "tflite"),
-        (message((1, 1), (2, b"\x0a\x08\x22\x01\xff\x00\x12\x00")), "a SavedModel", "TFLiteConverter"),
+        (message((1, 1), (2, b"\x0a\x08\x22\x01\xff\x00\x12\x00")), "a TensorFlow SavedModel", "TFLiteConverter"),
         (b"\x1f\x8b\x08", "compressed by gzip", "joblib"),
-        (b"hello, this is no model", "no format that Mote knows", ".onnx"),
-        (b"", "no format that Mote knows", ".onnx"),
+        (b"hello, this is no model", "an unknown format", ".onnx"),
+        (b"", "an unknown format", ".onnx"),
     ],
     ids=itertools.count(),
 )
@@ -133,7 +133,7 @@ def test_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(MoteError, match=r"saved: is a folder\n.*name the model file"):
         source_of(saved)
     (saved / "saved_model.pb").write_bytes(b"")
-    with pytest.raises(MoteError, match=r"is a SavedModel of TensorFlow.*\n.*TFLiteConverter"):
+    with pytest.raises(MoteError, match=r"is a TensorFlow SavedModel.*\n.*TFLiteConverter"):
         source_of(saved)
     package = tmp_path / "net.mlpackage"
     package.mkdir()

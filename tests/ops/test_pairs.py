@@ -561,7 +561,7 @@ INTS, FLOATS, TRUTHS = ("int32", (2, 3)), ("float32", (2, 3)), ("bool", (2, 3))
         ("SELECT_V2", [("bool", (2,)), INTS, INTS], INTS, "do not fit each other"),
         ("SELECT_V2", [TRUTHS, INTS], INTS, "has 2 inputs"),
         ("ADD_N", [INTS], INTS, "has 1 inputs"),
-        ("ADD_N", [INTS, ("int32", (3,))], INTS, "are not alike"),
+        ("ADD_N", [INTS, ("int32", (3,))], INTS, "are not equal"),
         ("ADD_N", [TRUTHS, TRUTHS], TRUTHS, "bool input is not supported"),
         ("ADD_N", [INTS] * 121, INTS, "more than 120"),
         ("PRELU", [("int16", (2, 3)), ("int16", (3,))], ("int16", (2, 3)), "int16 input is not supported"),

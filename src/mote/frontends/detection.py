@@ -45,7 +45,7 @@ def detect(data: bytes, where: str) -> Format:
         named = next((format for format, usual in SUFFIXES.items() if usual == suffix), None)
         if named is not None:
             return named
-    what, remedy = recognized or ("is of no format that Mote knows", EXPORT)
+    what, remedy = recognized or ("has an unknown format", EXPORT)
     raise MoteError(what, where=where, remedy=remedy)
 
 
@@ -67,7 +67,7 @@ def refuse_folder(path: Path) -> None:
         return
     what, remedy = "is a folder", "name the model file in it"
     if (path / "saved_model.pb").exists():
-        what, remedy = "is a SavedModel of TensorFlow, which Mote does not read", TO_TFLITE
+        what, remedy = "is a TensorFlow SavedModel, which Mote does not read", TO_TFLITE
     elif (path / "Manifest.json").exists() or path.suffix == ".mlpackage":
         what, remedy = _COREML
     raise MoteError(what, where=str(path), remedy=remedy)
@@ -95,22 +95,22 @@ def _by_mark(data: bytes) -> Format | Refusal | None:
             return what, remedy
     if len(data) > 2 and data[0] == 0x80 and 2 <= data[1] <= 5:
         if b"ctorch" in data[:4096] or b"\x8a\nl\xfc\x9cF\xf9" in data[:32]:
-            return "is a pickle of PyTorch, which can run programs when it is loaded: Mote never does", EXPORT_TORCH
+            return "is a PyTorch pickle, which can run programs when it is loaded: Mote never does", EXPORT_TORCH
         return "is a pickle, which can run programs when it is loaded: Mote never does", LOAD_OBJECT
     return None
 
 
 _MARKS = (
     (0, b"binf", "is in XGBoost's old binary format", "save it again as JSON: booster.save_model('model.json')"),
-    (0, b"\x93NUMPY", "is an array of NumPy, not a model", "--data takes it; give a model, too"),
+    (0, b"\x93NUMPY", "is a NumPy array, not a model", "--data takes it; give a model, too"),
     (0, b"\x1f\x8b", "is compressed by gzip", f"unpack it; if it is of joblib, {LOAD_OBJECT}"),
     (0, b"\x78\x9c", "is compressed by zlib", f"unpack it; if it is of joblib, {LOAD_OBJECT}"),
     (0, b"GGUF", "is a GGUF file, of a language model that no microcontroller has memory for", EXPORT),
     (0, b"MOTE", "is an image of `mote pack`: a model that is compiled already", "give it to mote run, verify, profile"
      " or dump"),
     (4, b"ORTM", "is in ONNX Runtime's own format", "give the .onnx file that it was made from"),
-    (4, b"ET12", "is a program of ExecuTorch", "give the .pt2 file of torch.export.save that it was made from"),
-    (8, b'{"', "holds weights alone (safetensors), not the network", EXPORT_TORCH),
+    (4, b"ET12", "is an ExecuTorch program", "give the .pt2 file of torch.export.save that it was made from"),
+    (8, b'{"', "holds weights without the network (safetensors)", EXPORT_TORCH),
 )  # fmt: skip
 """Magic numbers of files that Mote does not read: offset, bytes, description and remedy."""
 
@@ -142,11 +142,11 @@ _MEMBERS: tuple[tuple[Callable[[set[str], set[str]], bool], Format | Refusal], .
     ),
     (
         lambda names, last: "data.pkl" in last,
-        ("is a pickle of PyTorch: weights without the network, or a program that Mote never runs", EXPORT_TORCH),
+        ("is a PyTorch pickle: weights without the network, or a program that Mote never runs", EXPORT_TORCH),
     ),
     (
         lambda names, last: bool(names) and all(name.endswith(".npy") for name in names),
-        ("holds arrays of NumPy, and no model", "--data takes it; give a model, too"),
+        ("holds NumPy arrays, not a model", "--data takes it; give a model, too"),
     ),
 )
 """Kinds of archives, by the paths of all members and by their base names."""
@@ -163,12 +163,12 @@ def _text(data: bytes) -> Format | Refusal | None:
         if b'"learner"' in data:
             return Format.XGBOOST
         if b'"tree_info"' in data:
-            return "is a dump of LightGBM for people", "save the model itself: booster.save_model('model.txt')"
+            return "is a human-readable LightGBM dump", "save the model itself: booster.save_model('model.txt')"
         if b'"class_name"' in data:
-            return "is the network of Keras without its weights", "save both: model.save('model.keras')"
-        return "is JSON, and no model of XGBoost", EXPORT
+            return "is a Keras network without its weights", "save both: model.save('model.keras')"
+        return "is JSON, but not an XGBoost model", EXPORT
     if start.startswith((b"<?xml", b"<net")):
-        return "is XML: PMML, or a network of OpenVINO", EXPORT
+        return "is XML: PMML, or an OpenVINO network", EXPORT
     return None
 
 
@@ -186,7 +186,7 @@ def _protobuf(data: bytes) -> Format | Refusal | None:
         return None
     producer = fields.get(ONNX_PRODUCER, b"")
     if isinstance(producer, bytes) and not _is_name(producer) and ONNX_GRAPH not in fields:
-        return "is a SavedModel of TensorFlow without its folder, or of a format that Mote does not know", TO_TFLITE
+        return "is a TensorFlow SavedModel without its folder, or of a format that Mote does not know", TO_TFLITE
     return Format.ONNX
 
 

@@ -346,8 +346,8 @@ DEEP = reduce(lambda inside, _: {"class_name": "Sequential", "config": {"layers"
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (attributes(layer_names=[b"a"]), "holds weights alone, and not the network\n.*model.load_weights"),
-        (attributes(other=1), "an HDF5 file, and no model of Keras"),
+        (attributes(layer_names=[b"a"]), "holds weights without the network\n.*model.load_weights"),
+        (attributes(other=1), "an HDF5 file, but not a Keras model"),
         (attributes(model_config=json.dumps(SMALL)), "there is no model_weights"),
         (attributes(model_config=7), "the attribute model_config is not a string"),
         (linked(h5py.ExternalLink("/etc/passwd", "/x")), "'model_weights' is not a group of this file"),
@@ -359,7 +359,7 @@ DEEP = reduce(lambda inside, _: {"class_name": "Sequential", "config": {"layers"
         (h5_file(DEEP, WEIGHTS), "bodies inside of one another"),
         (
             h5_file(functional([taken("x", 4), layer("Mine", "own", [of("x")])], ["x"], ["own"]), {}),
-            "Mine is a class of your own",
+            "Mine is a custom class",
         ),
         (
             h5_file(

@@ -156,7 +156,7 @@ def test_layers_that_are_not_supported_are_all_listed() -> None:
     assert "3 layer(s) cannot be compiled" in said
     for line in (
         "layer 0 Lambda 'program': a Lambda is a program in Python",
-        "layer 1 Mine 'own': Mine is a class of your own",
+        "layer 1 Mine 'own': Mine is a custom class",
         "layer 3 Hashing 'hash': Hashing is not supported",
     ):
         assert line in said
@@ -182,7 +182,7 @@ def test_a_layer_whose_result_is_unknown_ends_the_reading() -> None:
         (layer("Embedding", "a", input_dim=3, output_dim=2), "the table of 'a' is 4x3, not 3x2|is missing"),
         (layer("LeakyReLU", "a", negative_slope=1e300), "negative_slope of 'a' is more than float32 holds"),
         (layer("LeakyReLU", "a", negative_slope=10**400), "negative_slope of 'a' is more than float32 holds"),
-        (layer("Flatten", "a") | {"config": 3}, "the options of a Flatten are not there"),
+        (layer("Flatten", "a") | {"config": 3}, "the options of a Flatten are missing"),
     ],
 )
 def test_what_is_wrong_with_a_layer_is_said(said: dict[str, Any], error: str) -> None:
@@ -226,7 +226,7 @@ def circular() -> bytes:
         (keras_file(SMALL, linked(h5py.ExternalLink("/etc/passwd", "/x"))), "is a link to elsewhere"),
         (keras_file(SMALL, linked(h5py.SoftLink("/layers"))), "is a link to elsewhere"),
         (keras_file(SMALL, circular()), "'layers/dense/around' is a group that has another path as well"),
-        (keras_file({"class_name": "Mine", "module": "x", "config": {}}), "the model is a class of its own, 'Mine'"),
+        (keras_file({"class_name": "Mine", "module": "x", "config": {}}), "the model is a custom class, 'Mine'"),
         (keras_file(sequential(dense("a", 3))), "does not define its inputs"),
         (keras_file(sequential(given("x", 4, sparse=True))), "the input 'x' is sparse"),
         (keras_file(sequential(given("x", 4) | {"config": {"name": "x"}})), "the input 'x' has no shape"),
@@ -245,7 +245,7 @@ def circular() -> bytes:
                     [["b", 0, 0]],
                 )
             ),
-            "the layers 'a', 'b' wait for one another",
+            "the layers 'a', 'b' depend on each other",
         ),
     ],
 )

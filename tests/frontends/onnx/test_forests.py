@@ -175,7 +175,7 @@ def test_what_converters_of_scikit_learn_write(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"nodes_truenodeids": [1, 3, 5, 0, 0, 0]}, "not all for 7 nodes"),
+        ({"nodes_truenodeids": [1, 3, 5, 0, 0, 0]}, "do not fit 7 nodes"),
         ({"nodes_truenodeids": [0, 3, 5, 0, 0, 0, 0]}, "node 0"),
         ({"nodes_truenodeids": [2, 3, 5, 0, 0, 0, 0], "nodes_falsenodeids": [1, 2, 6, 0, 0, 0, 0]}, "same one"),
         ({"nodes_featureids": [9] * 7}, "feature 9 of 4"),

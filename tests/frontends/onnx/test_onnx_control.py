@@ -164,7 +164,7 @@ def test_functions_that_grow_without_bound_are_refused(monkeypatch: pytest.Monke
     functions = [scaled(f"F{i}", [f"F{i + 1}"] * 8) for i in range(12)] + [scaled("F12", [])]
     nodes = [node("F0", ["x"], ["y"], domain="own", factor=1.0)]
     model = model_of(nodes, {"x": [2, 3]}, ["y"], functions=functions, more=[("own", 1)])
-    with pytest.raises(TooLargeError, match="nodes, with what loops and functions repeat"):
+    with pytest.raises(TooLargeError, match="nodes, counting every iteration and call"):
         graph_of(model.SerializeToString())
 
 

@@ -103,9 +103,9 @@ REFUSED = {
     "no outputs": (with_(lambda m: m.graph.ClearField("output")), "the model has no outputs"),
     "an old version": (
         old([node("Gemm", ["x", "w", "w"], ["y"], broadcast=1)], 3),
-        r"version 3 of ONNX's operators, which the package onnx .* does not convert to version 9 \(Gemm",
+        r"opset 3, which the package onnx .* does not convert to opset 9 \(Gemm",
     ),
-    "a new version": (with_(lambda m: setattr(m.opset_import[0], "version", 999)), "version 999 of the operators of"),
+    "a new version": (with_(lambda m: setattr(m.opset_import[0], "version", 999)), "opset 999 of"),
     "two versions": (with_(lambda m: m.opset_import.append(helper.make_opsetid("", 12))), "it has two opset imports"),
     "no version": (with_(lambda m: m.opset_import.pop(0)), "has no opset import"),
     "a name that is not there": (
@@ -154,7 +154,7 @@ REFUSED = {
     ),
     "an attribute that is none": (
         conv(stride=[2, 2]),
-        r"has no attribute stride in version 17; did you mean: strides\?",
+        r"has no attribute stride in opset 17; did you mean: strides\?",
     ),
     "an attribute twice": (
         with_(lambda m: [attribute(m, 1, group=1), attribute(m, 1, group=1)]),
@@ -198,7 +198,7 @@ REFUSED = {
     ),
     "an input without a shape": (
         with_(lambda m: m.graph.input[0].type.tensor_type.ClearField("shape")),
-        "the file does not tell the shape of input 'x'",
+        "the file has no shape for input 'x'",
     ),
     "sparse elements outside": (sparse(np.array([3, 12])), r"has elements outside of its shape \(3, 4\)"),
     "sparse indices of another shape": (
@@ -257,7 +257,7 @@ def test_open_sizes_are_given() -> None:
     assert graph_of(data).tensors[0].shape == (1, 3)
     assert graph_of(data, shapes=(("x", (5, 3)),)).tensors[0].shape == (5, 3)
     told = read(source_of(data)).warnings
-    assert told == ("input 'x' may have any size on its first axis; the model is compiled for 1",)
+    assert told == ("input 'x' has a dynamic batch dimension; the model is compiled for 1",)
 
 
 def test_a_size_with_a_name_is_the_same_everywhere() -> None:
@@ -290,9 +290,7 @@ def test_old_versions_are_converted() -> None:
     kernel, scale = rng.normal(size=(4, 3, 3, 3)).astype(np.float32), np.full(4, 0.5, np.float32)
     data = old(nodes, 7, {"x": [1, 3, 6, 6]}, k=kernel, s=scale, shape=np.array([1, -1]))
     found = read(source_of(data))
-    assert found.warnings[0] == (
-        "version 7 of ONNX's operators was converted to version 9; changed since: BatchNormalization, Upsample"
-    )
+    assert found.warnings[0] == ("opset 7 was converted to opset 9; changed since: BatchNormalization, Upsample")
     x = {"x": rng.normal(size=(1, 3, 6, 6)).astype(np.float32)}
     np.testing.assert_allclose(outputs_of(found.graph(), x)[0], judged(data, x)[0], rtol=1e-5, atol=1e-5)
 
@@ -361,8 +359,8 @@ def test_external_files(tmp_path: Path) -> None:
 
 
 EXTERNAL = {
-    "a file that is missing": ({"location": "none.bin"}, r"'none\.bin', which is not there"),
-    "a folder": ({"location": "."}, "which is not there"),
+    "a file that is missing": ({"location": "none.bin"}, r"'none\.bin', which is missing"),
+    "a folder": ({"location": "."}, "which is missing"),
     "no file": ({"offset": "0"}, "which is not in the model's folder"),
     "a path from the root": ({"location": "/etc/passwd"}, "which is not in the model's folder"),
     "a path of another system": ({"location": "C:\\secret"}, "which is not in the model's folder"),

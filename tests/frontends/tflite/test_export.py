@@ -283,7 +283,7 @@ def test_what_tflite_has_no_words_for() -> None:
 def test_a_state_that_does_not_begin_as_zeros() -> None:
     graph = tflite.parse(test_svdf.model(test_svdf.Config("float32", 1)), "model.tflite")
     states = tuple(State(s.before, s.after, np.ones(s.initial.shape, np.float32)) for s in graph.states)
-    with pytest.raises(UnsaidLayersError, match="other than zeros"):
+    with pytest.raises(UnsaidLayersError, match="not initialized with zeros"):
         export(replace(graph, states=states), "model.tflite")
 
 

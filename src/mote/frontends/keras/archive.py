@@ -120,9 +120,9 @@ def _opened_hdf5(data: bytes) -> Archive:
     with _hdf5(data) as (h5py, file):
         if NETWORK not in file.attrs:
             raise MoteError(
-                "it holds weights alone, and not the network"
+                "it holds weights without the network"
                 if "layer_names" in file.attrs or LAYERS in file
-                else "it is an HDF5 file, and no model of Keras",
+                else "it is an HDF5 file, but not a Keras model",
                 remedy=WHOLE,
             )
         heap = _largest_heap(data)

@@ -90,7 +90,7 @@ class LayerConfig:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise DamagedArchiveError(f"{option} of '{self.name}' is not a number")
         if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
-            raise DamagedArchiveError(f"{option} of '{self.name}' is more than float32 holds")
+            raise DamagedArchiveError(f"{option} of '{self.name}' is out of range for float32")
         return float(value)
 
     def flag(self, option: str, default: Any = MISSING) -> bool:
@@ -180,5 +180,5 @@ def _integer(number: Any, what: str) -> int:
 
 def _mapping(mapping: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(mapping, Mapping):
-        raise DamagedArchiveError(f"{what} are not there")
+        raise DamagedArchiveError(f"{what} are missing")
     return mapping

@@ -177,7 +177,7 @@ class _Reader:
                 results = self._call(layer, args, kwargs, name, shapes.get((layer.name, number, 0)), depth)
                 values |= {(layer.name, number, i): value for i, value in enumerate(flat(results))}
             if len(later) == len(waiting):
-                raise DamagedArchiveError(f"the layers {_some(layer.name for layer, *_ in later)} wait for one another")
+                raise DamagedArchiveError(f"the layers {_some(layer.name for layer, *_ in later)} depend on each other")
             waiting = later
         return _results(network.get("output_layers"), values)
 
@@ -230,7 +230,7 @@ class _Reader:
     def _apply(self, layer: LayerConfig, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
         """Build the operators of a layer, or of a sublayer."""
         if kwargs.get("training") is True and layer.kind in TRAINED:
-            raise UnsupportedNodeError("it is called as in training")
+            raise UnsupportedNodeError("it is called with training=True")
         parser = (OPERATIONS if layer.is_operation else LAYERS).get(layer.kind)
         if parser is None or not (layer.is_own or layer.is_operation):
             raise UnsupportedNodeError(_refusal(layer))
@@ -256,14 +256,14 @@ def _refusal(layer: LayerConfig) -> str:
     if layer.kind == "Lambda":
         return "a Lambda is a program in Python, which Mote never runs"
     if not (layer.is_own or layer.is_operation):
-        return f"{layer.kind} is a class of your own, and what it computes is not in the file"
+        return f"{layer.kind} is a custom class, whose computation is not in the file"
     return f"{layer.kind} is not supported"
 
 
 def _check_network(network: LayerConfig) -> None:
     if network.kind not in NETWORKS or not network.is_own or "layers" not in network.options:
         raise MoteError(
-            f"the model is a class of its own, '{network.kind}', and what it computes is not in the file",
+            f"the model is a custom class, '{network.kind}', whose computation is not in the file",
             remedy=FUNCTIONAL,
         )
 

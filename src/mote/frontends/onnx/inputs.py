@@ -108,19 +108,17 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
     number = info.type.tensor_type.elem_type
     dtype = DTYPES.get(number, held_type(number))
     if dtype == DType.UNKNOWN:
-        raise MoteError(f"input '{name}' has elements of the type {number}, which Mote does not compute with")
+        raise MoteError(f"input '{name}' has elements of the type {number}, which is not supported")
     if given is not None:
         return Input(info.name, given, dtype, number)
     if dims is None:
-        raise MoteError(
-            f"the file does not tell the shape of input '{name}'", remedy=f"give it: --shape {name}=1,3,96,96"
-        )
+        raise MoteError(f"the file has no shape for input '{name}'", remedy=f"give it: --shape {name}=1,3,96,96")
     shape = [d.dim_value if d.dim_value > 0 else sizes.get(_name(d), 0) for d in dims]
     if any(d.dim_value < -1 for d in dims):
         raise DamagedError(f"input '{name}' has the shape {'x'.join(str(d.dim_value) for d in dims)}")
     if shape and not shape[0]:
         shape[0] = 1
-        notes.append(f"input '{name}' may have any size on its first axis; the model is compiled for 1")
+        notes.append(f"input '{name}' has a dynamic batch dimension; the model is compiled for 1")
     if open_ := [_size(dim) for dim, size in zip(dims, shape, strict=True) if not size]:
         example = ",".join(str(size) if size else "N" for size in shape)
         remedy = f"fix it with --shape {name}={example}, with numbers for N"

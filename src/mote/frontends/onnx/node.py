@@ -192,7 +192,7 @@ class Node:
     def input(self, position: int = 0) -> Value:
         value = self.optional(position)
         if value is None:
-            raise UnsupportedNodeError(f"input {position} is not there")
+            raise UnsupportedNodeError(f"input {position} is missing")
         return value
 
     def entry(self, position: int) -> Entry:

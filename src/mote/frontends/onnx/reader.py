@@ -87,7 +87,7 @@ class _Reader:
         graph = self.container.proto.graph
         self.main = self._scope(graph, self.container.versions)
         if not self.main.outputs:
-            raise MoteError("the model has no outputs", remedy="export the model with what it is to compute")
+            raise MoteError("the model has no outputs", remedy="export the model with outputs")
         self._constants(graph, self.main)
         self._inputs(graph)
         self._run(self.main)
@@ -150,7 +150,7 @@ class _Reader:
 
     def _define(self, scope: GraphScope, name: str, entry: Entry, element_type: int) -> None:
         if not name or name in scope.values:
-            raise DamagedError(f"'{printable(name)}' is the name of two values")
+            raise DamagedError(f"'{printable(name)}' is the name of several values")
         scope.values[name] = entry
         scope.types[name] = element_type
         self.seen.add(element_type)
@@ -172,7 +172,7 @@ class _Reader:
         """Read one node into the scope."""
         self.count += 1
         if self.count > MOST_NODES:
-            raise TooLargeError(f"more than {MOST_NODES:,} nodes, with what loops and functions repeat")
+            raise TooLargeError(f"more than {MOST_NODES:,} nodes, counting every iteration and call")
         if call.outputs and all(name in scope.values for name in call.outputs if name):
             return
         for name in call.inputs:

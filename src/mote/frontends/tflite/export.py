@@ -1,7 +1,7 @@
 """A graph as a `.tflite` file: what a front end read, before any pass has changed it.
 
 Tensors that Mote keeps otherwise than TFLite does are written as TFLite has them: those of uint8 files with their 128
-more, what operators keep as variables, bodies of control flow as subgraphs. What cannot be said in TFLite is refused by
+more, what operators keep as variables, bodies of control flow as subgraphs. What have no equivalent in TFLite is refused by
 layer, with the reason.
 """
 
@@ -29,7 +29,7 @@ class UnsaidLayersError(MoteError):
 
     def __init__(self, layers: list[Unsupported], *, where: str) -> None:
         self.layers = layers
-        lines = [f"{len(layers)} layer(s) cannot be said in TFLite:"]
+        lines = [f"{len(layers)} layer(s) have no equivalent in TFLite:"]
         lines += [f"  layer {x.index} {x.op} '{x.name}': {x.reason}" for x in layers]
         super().__init__(
             "\n".join(lines), where=where, remedy="compile the model as it is: `mote compile` takes every format"

@@ -83,12 +83,12 @@ class Node:
 
     def input(self, position: int = 0) -> Tensor:
         if not self.has(position):
-            raise UnsupportedNodeError(f"input {position} is not there")
+            raise UnsupportedNodeError(f"input {position} is missing")
         return self.tensors[self.inputs[position]]
 
     def output(self, position: int = 0) -> Tensor:
         if position >= len(self.outputs):
-            raise UnsupportedNodeError(f"output {position} is not there")
+            raise UnsupportedNodeError(f"output {position} is missing")
         return self.tensors[self.outputs[position]]
 
     def constant(self, position: int, what: str) -> Array:

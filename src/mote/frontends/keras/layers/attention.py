@@ -26,7 +26,7 @@ def _sequences(call: LayerCall) -> tuple[Value, Value, Value]:
     query, value, key = call.x, call.argument("value", 1), call.argument("key", 2)
     key = value if key is None else key
     if not (isinstance(value, Value) and isinstance(key, Value)) or {query.rank, value.rank, key.rank} != {3}:
-        raise UnsupportedNodeError("attention is supported of sequences of vectors only")
+        raise UnsupportedNodeError("attention is only supported for sequences of vectors")
     return query, key, value
 
 
@@ -158,7 +158,7 @@ def attention(call: LayerCall) -> Results:
     """Dot-product or additive attention, without projections."""
     layer, b, values = call.layer, call.b, call.values
     if len(values) not in (2, 3) or {v.rank for v in values} != {3}:
-        raise UnsupportedNodeError("attention is supported of two or three sequences of vectors only")
+        raise UnsupportedNodeError("attention is only supported for two or three sequences of vectors")
     query, value = values[:2]
     key = values[2] if len(values) == 3 else value
     scaled = layer.flag("use_scale", False)

@@ -26,7 +26,7 @@ def merge(pair: Pair) -> Parser:
     def parse(call: LayerCall) -> Value:
         values = _aligned(call)
         if len(values) < 2:
-            raise UnsupportedNodeError("it joins at least two tensors")
+            raise UnsupportedNodeError("it needs at least two tensors")
         return reduce(lambda x, y: pair(call.b, x, y), values)
 
     return parse

@@ -291,7 +291,7 @@ def conv_lstm(count: int) -> Parser:
         call.refuse_mask()
         layer, b, x = call.layer, call.b, call.x
         if x.rank != count + 3 or layer.flag("stateful", False) or _initial(call):
-            raise UnsupportedNodeError(f"it takes {count + 3} axes, and states that begin with zero and are not kept")
+            raise UnsupportedNodeError(f"it takes {count + 3} axes, and zero initial states that are not kept")
         steps, filters = x.shape[1], layer.integer("filters")
         cell = layer.child("cell", {"class_name": f"{layer.kind}Cell", "config": layer.options})
         images = channels_second(b, moves.reshape(b, x, (x.shape[0] * steps, *x.shape[2:])), call.channels_first)

@@ -109,7 +109,7 @@ def transposed(count: int) -> Parser:
         crops = [_crop(axis, layer.text("padding"), None if more is None else more[i]) for i, axis in enumerate(plain)]
         axes = windows.window(taps, strides, [(before, after) for before, after, _ in crops], dilations)
         if any(before != after for before, after, _ in crops) or any(m and b for b, _, m in crops):
-            _warn(call, "pixels are cut off unevenly")
+            _warn(call, "the output is cropped unevenly")
         kernel = call.weight(0, (*taps, filters, x.shape[1]), "kernel")
         bias = call.bias(1, filters)
         beyond = [extra for *_, extra in crops]

@@ -82,13 +82,13 @@ def _converted(proto: Any, version: int, onnx: Any) -> tuple[Any, str]:
     except Exception as error:  # The converter is C++, whose errors have no class of their own.
         reason = printable(" ".join(str(error).rpartition("failed: ")[2].split()))
         raise MoteError(
-            f"it uses version {version} of ONNX's operators, which the package onnx {onnx.__version__} does not convert"
-            f" to version {OLDEST} ({reason})",
+            f"it uses opset {version}, which the package onnx {onnx.__version__} does not convert"
+            f" to opset {OLDEST} ({reason})",
             remedy=f"{EXPORT} with opset_version=13 or newer",
         ) from None
     kinds = sorted({node.op_type for node in proto.graph.node if _changed(node.op_type, version, onnx)})
     what = f"; changed since: {', '.join(map(printable, kinds))}" if kinds else ""
-    return converted, f"version {version} of ONNX's operators was converted to version {OLDEST}{what}"
+    return converted, f"opset {version} was converted to opset {OLDEST}{what}"
 
 
 def _changed(kind: str, version: int, onnx: Any) -> bool:
@@ -141,8 +141,8 @@ def _check_versions(versions: Mapping[str, int], onnx: Any) -> None:
         version = versions.get(domain, newest)
         if version > newest:
             raise MoteError(
-                f"it uses version {version} of the operators of '{domain or _OWN}', the package onnx"
-                f" {onnx.__version__} knows them up to {newest}",
+                f"it uses opset {version} of '{domain or _OWN}', the package onnx"
+                f" {onnx.__version__} supports it up to {newest}",
                 remedy=f"pip install --upgrade onnx, or {EXPORT} with opset_version={newest}",
             )
     if versions.get("", OLDEST) < OLDEST:

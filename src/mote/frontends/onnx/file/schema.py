@@ -43,7 +43,7 @@ def check_call(call: FileNode) -> None:
         known = schema.attributes.get(name)
         if known is None:
             near = did_you_mean(name, schema.attributes)
-            told = f"the operator has no attribute {printable(name)} in version {call.version}"
+            told = f"the operator has no attribute {printable(name)} in opset {call.version}"
             raise UnsupportedNodeError(f"{told}; {near.strip()}" if near else told)
         wanted = TYPES[known.type.value]
         if TYPES[attribute.type] != wanted:

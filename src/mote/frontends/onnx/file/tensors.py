@@ -118,7 +118,7 @@ class Files:
         if not inside:
             raise MoteError(f"{what}, which is outside of the model's folder", remedy=_BESIDE)
         if not path.is_file():
-            raise MoteError(f"{what}, which is not there", remedy=_BESIDE)
+            raise MoteError(f"{what}, which is missing", remedy=_BESIDE)
         return path
 
 
@@ -220,7 +220,7 @@ def read_sparse(proto: Any) -> Array:
     shape = _shape(proto.dims, name)
     size = prod(shape)
     if size > MOST_DENSE:
-        raise TooLargeError(f"the sparse tensor '{name}' stands for {size:,} elements, more than {MOST_DENSE:,}")
+        raise TooLargeError(f"the sparse tensor '{name}' has {size:,} elements, more than {MOST_DENSE:,}")
     places = read_tensor(proto.indices)
     if places.dtype != np.int64 or values.ndim != 1 or places.shape not in ((values.size,), (values.size, len(shape))):
         raise DamagedError(f"the indices of the sparse tensor '{name}' have the shape {places.shape}")

@@ -69,7 +69,7 @@ def _numbers(node: Node, name: str, default: Sequence[float] | None = None) -> l
 def _columns(node: Node, count: int, *names: str) -> list[list[int]]:
     columns = [node.integers(name) for name in names]
     if any(len(column) != count for column in columns):
-        raise UnsupportedNodeError(f"{', '.join(names)} are not all for {count} nodes")
+        raise UnsupportedNodeError(f"{', '.join(names)} do not fit {count} nodes")
     return columns
 
 
@@ -83,7 +83,7 @@ def _trees(node: Node, kind: str) -> list[Tree]:
     tracks = node.integers("nodes_missing_value_tracks_true", ()) or [0] * count
     values = _numbers(node, "nodes_values")
     if not len(values) == len(tracks) == count:
-        raise UnsupportedNodeError(f"thresholds are not for {count} nodes")
+        raise UnsupportedNodeError(f"thresholds do not fit {count} nodes")
     node.asked.update(("nodes_hitrates", "nodes_hitrates_as_tensor"))
     places: dict[int, dict[int, int]] = {}
     for tree, number in zip(trees, ids, strict=True):
@@ -254,7 +254,7 @@ class _Nodes:
         self.weights = [float(w) for w in node.array("leaf_weights").reshape(-1)]
         node.asked.add("nodes_hitrates")
         if not len(self.values) == len(self.tracks) == count or len(self.targets) != len(self.weights):
-            raise UnsupportedNodeError(f"thresholds or leaves are not for {count} nodes")
+            raise UnsupportedNodeError(f"thresholds or leaves do not fit {count} nodes")
         self.sets = self._sets(node)
 
     def _sets(self, node: Node) -> dict[int, list[float]]:
@@ -269,7 +269,7 @@ class _Nodes:
             else:
                 sets[-1].append(value)
         if len(sets) < len(asking):
-            raise UnsupportedNodeError(f"{len(sets)} sets of members are not for {len(asking)} nodes")
+            raise UnsupportedNodeError(f"{len(sets)} sets of members do not fit {len(asking)} nodes")
         return dict(zip(asking, sets, strict=False))
 
     def trees(self, outputs: int) -> list[Tree]:

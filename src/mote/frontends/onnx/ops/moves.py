@@ -53,7 +53,7 @@ def slice_(node: Node) -> Value:
     x = node.input()
     begins, ends = (node.numbers(name, place) for place, name in enumerate(("starts", "ends"), 1))
     if begins is None or ends is None:
-        raise UnsupportedNodeError("where the slice begins or ends is missing")
+        raise UnsupportedNodeError("the starts or ends of the slice are missing")
     axes = node.numbers("axes", 3) or list(range(len(begins)))
     steps = node.numbers("steps", 4) or [1] * len(begins)
     if not len(begins) == len(ends) == len(axes) == len(steps):
@@ -91,7 +91,7 @@ def pad(node: Node) -> Value:
     mode = node.text("mode", "constant")
     fill = node.real("value", 0.0)
     if node.has(2) and node.input(2).size:
-        fill = node.number(2, "what to fill with")
+        fill = node.number(2, "the fill value")
     return moves.pad(node.b, x, around, mode, fill)
 
 

@@ -60,7 +60,7 @@ def _sides(kind: str, node: Node, backward: Sequence[bool]) -> list[RecurrentDir
     shapes += [(parts[1], (count, blocks, units)), (bias, (count, 2 * blocks)), (seen, (count, 3 * units))]
     for data, shape in shapes:
         if data is not None and data.shape != shape:
-            raise UnsupportedNodeError(f"a constant of the shape {data.shape} stands where {shape} must be")
+            raise UnsupportedNodeError(f"a constant of the shape {data.shape} does not fit {shape}")
     gates = _gates(kind, node, count)
     return [
         RecurrentDirection(
@@ -84,7 +84,7 @@ def _gates(kind: str, node: Node, count: int) -> list[tuple[Gate, ...]]:
     each = len(GATES[kind])
     names = node.texts("activations", _USUAL[kind] * count)
     if len(names) != each * count:
-        raise UnsupportedNodeError(f"{len(names)} activations stand where {each * count} must be")
+        raise UnsupportedNodeError(f"{len(names)} activations do not fit, {each * count} are needed")
     alphas, betas = (node.reals(name, []) for name in ("activation_alpha", "activation_beta"))
     gates = recurrent.gates_of(names, alphas, betas, node.real("clip", 0.0))
     return [tuple(gates[i * each : (i + 1) * each]) for i in range(count)]

@@ -56,7 +56,7 @@ def resize_node(node: Node) -> Value:
     axes = [x.axis(a) for a in node.integers("axes", range(x.rank))]
     scales, sizes = _new_sizes(node, x, axes)
     rule = node.text("coordinate_transformation_mode", "half_pixel")
-    given = _numbers(node, 1, "the part of the image") if rule == "tf_crop_and_resize" else []
+    given = _numbers(node, 1, "the region of interest") if rule == "tf_crop_and_resize" else []
     part = given or [0.0] * len(axes) + [1.0] * len(axes)
     if len(part) != 2 * len(axes):
         raise UnsupportedNodeError(f"a region of interest of {len(part)} values does not fit {len(axes)} axes")

@@ -307,7 +307,7 @@ def _bounds(behind: _Behind, step: float, zero: float, grid: Grid) -> tuple[int,
     for limit in (behind.low, behind.high):
         value = np.unique(limit)
         if len(value) != 1:
-            raise _FloatError("its channels are limited to different ranges")
+            raise _FloatError("its channels are clipped to different ranges")
         ends.append(float(np.clip(value[0] / step + zero, -(1 << 20), 1 << 20)))
     low, high = (grid.codes(np.array((end - zero) * step, np.float32)) for end in ends)
     return int(np.min(low)), int(np.max(high))
@@ -340,7 +340,7 @@ def _signs(behind: _Behind, factor: Reals, offset: Reals, as_held: StoredCodes) 
     """1 where factor * sum + offset is not negative, else -1: computed as twice the distance from the first such sum,
     plus 1."""
     if not np.all((behind.low < 0) & (behind.high >= 0)):
-        raise _FloatError("its results are limited before their signs are taken")
+        raise _FloatError("its results are clipped before their sign is taken")
     constant = factor == 0
     at = -offset / np.where(constant, 1, np.abs(factor))
     whole = np.rint(at)

@@ -107,7 +107,7 @@ def weights(e: Emitter, op: Op, position: int) -> int:
     """The weights of a layer; int8 weights of a float layer are dequantized by the file."""
     w = op.input(e.graph, position)
     if op.input(e.graph).dtype == DType.INT8 and w.dtype == DType.INT16 and not (w.quant and w.quant.unsigned):
-        raise UnsaidError("its weights less their zero point need 9 bits")
+        raise UnsaidError("its weights minus their zero point need 9 bits")
     if op.input(e.graph).dtype != DType.FLOAT32 or w.dtype != DType.INT8:
         return e.at(w.id)
     wide = e.floats(w, "float", w.shape)

@@ -103,4 +103,4 @@ def _check_states(e: Emitter, op: Op, positions: Sequence[int]) -> None:
             raise UnsaidError("it is stateless, TFLite's keeps its state between inferences")
         t = e.graph.tensors[state.before]
         if (state.initial != (t.zero_point if t.dtype == DType.INT8 else 0)).any():
-            raise UnsaidError("a state begins as something other than zeros")
+            raise UnsaidError("a state is not initialized with zeros")

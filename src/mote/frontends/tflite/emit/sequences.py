@@ -51,7 +51,7 @@ class _Unrolled:
         if lengths is not None and (lengths.data is None or np.any(lengths.data < self.time)):
             raise UnsaidError("its sequences may be shorter than their tensor")
         if op.tensor(graph, PEEPHOLES) is not None:
-            raise UnsaidError("its gates see the cells")
+            raise UnsaidError("its gates have peephole connections")
 
     def data(self, position: int) -> Array:
         data = self.op.input(self.e.graph, position).data

@@ -187,7 +187,7 @@ def _dilated(e: Emitter, w: int, axes: Sequence[Axis]) -> int:
     if all(axis.dilation == 1 for axis in axes):
         return e.at(w)
     if t.data is None or (t.quant is not None and np.any(t.quant.zero_point)):
-        raise UnsaidError("its weights have gaps, and are not constants with zero point 0")
+        raise UnsaidError("its weights are dilated, and not constants with zero point 0")
     vertical, horizontal = axes
     spread = np.zeros((t.shape[0], vertical.extent, horizontal.extent, t.shape[3]), t.dtype.numpy)
     spread[:, :: vertical.dilation, :: horizontal.dilation] = t.data

@@ -93,7 +93,7 @@ def _listed(level: TableRecord, above: int, size: int) -> tuple[Ints, Ints]:
     parents = np.repeat(np.arange(above), counts)
     rising = (np.diff(indices) > 0) | (np.diff(parents) > 0)
     if np.any((indices < 0) | (indices >= size)) or not np.all(rising):
-        raise MalformedError(f"the indices of a level do not rise from 0 to {size - 1}")
+        raise MalformedError(f"the indices of a level do not increase from 0 to {size - 1}")
     return parents, indices
 
 

@@ -39,7 +39,7 @@ def compiled_by(name: str) -> tuple[str, str] | None:
 def parse(name: str, node: Node) -> Custom:
     """A use of a user-defined operator."""
     if len(node.outputs) != 1:
-        raise UnsupportedNodeError(f"has {len(node.outputs)} outputs; an operator of your own has one")
+        raise UnsupportedNodeError(f"has {len(node.outputs)} outputs; a user-defined operator has one")
     return Custom(**node.same(), definition=DEFINITIONS[name], options=_options(node), raw=node.custom)
 
 

@@ -67,7 +67,7 @@ def suppression(node: Node) -> list[Op]:
             raise UnsupportedNodeError(
                 f"input {position} has the shape {node.input(position).shape}, it must be a scalar"
             )
-    (most,) = node.integers(2, "how many boxes are selected at most")
+    (most,) = node.integers(2, "the maximum number of boxes")
     if not 1 <= most <= MOST:
         raise UnsupportedNodeError(f"{most} boxes at most are not supported")
     packed = node.inner("selected", (2 * most + 1,), DType.FLOAT32)

@@ -34,7 +34,7 @@ def _new_shape(node: Node) -> Shape:
     given = node.integers(1, "the new shape") if node.has(1) else node.options.integers("new_shape")
     known = prod(n for n in given if n != -1)
     if given.count(-1) > 1 or min(given, default=1) < -1 or known == 0 or size % known:
-        raise UnsupportedNodeError(f"an input of shape {node.input().shape} cannot be seen as {given}")
+        raise UnsupportedNodeError(f"an input of shape {node.input().shape} cannot be reshaped to {given}")
     return tuple(size // known if n == -1 else n for n in given)
 
 

@@ -105,5 +105,5 @@ def add_n(node: Node) -> Op:
     node.arity(2, max(2, len(node.inputs)))
     shapes = {node.input(p).shape for p in range(len(node.inputs))}
     if len(shapes) > 1:
-        raise UnsupportedNodeError(f"inputs of the shapes {' and '.join(map(str, sorted(shapes)))} are not alike")
+        raise UnsupportedNodeError(f"inputs of the shapes {' and '.join(map(str, sorted(shapes)))} are not equal")
     return AddN(**node.same())

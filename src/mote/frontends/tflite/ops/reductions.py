@@ -56,7 +56,7 @@ def top_k(node: Node) -> list[Op]:
     """An operator for the values and one for their indices."""
     if (len(node.inputs), len(node.outputs)) != (2, 2):
         raise UnsupportedNodeError(f"has {len(node.inputs)} inputs and {len(node.outputs)} outputs, not two of each")
-    shape, k = node.input().shape, node.integers(1, "the number of largest elements")
+    shape, k = node.input().shape, node.integers(1, "the number k of elements")
     if not shape or len(k) != 1 or not 1 <= k[0] <= shape[-1]:
         raise UnsupportedNodeError(f"the {k} largest elements are not part of an input of shape {shape}")
     return [

@@ -240,7 +240,7 @@ def _transform(node: Node) -> int:
             f"a transform of {length} is not supported (only {least} to {most}: 2 times powers of 2, 3 and 5)"
         )
     if kind != TENSOR_TYPES[node.input().dtype]:
-        raise UnsupportedNodeError(f"the option T says type {kind}, the input is {node.input().dtype}")
+        raise UnsupportedNodeError(f"the option T has the type {kind}, the input is {node.input().dtype}")
     return length
 
 

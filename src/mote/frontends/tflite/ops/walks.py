@@ -38,7 +38,7 @@ def reverse(node: Node) -> Op:
     node.arity(2)
     x, given = node.input().shape, node.integers(1, "the axes to reverse")
     if any(not -len(x) <= axis < len(x) for axis in given) or len({axis % len(x) for axis in given}) < len(given):
-        raise UnsupportedNodeError(f"axes {given} cannot be reversed of an input of shape {x}")
+        raise UnsupportedNodeError(f"axes {given} cannot be reversed in an input of shape {x}")
     axes = tuple(sorted(axis % len(x) for axis in given if x[axis] > 1))
     return Reverse(**_first(node), axes=axes) if axes else reshaped(node)
 
