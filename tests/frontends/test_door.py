@@ -94,7 +94,7 @@ def test_the_content_tells_the_format(data: bytes, format: Format) -> None:
         (archive("archive/data.pkl", "archive/data/0", "archive/version"), "a PyTorch pickle", "torch.export.save"),
         (archive("net/code/x.py", "net/constants.pkl", "net/data.pkl"), "a TorchScript program", "torch.export.save"),
         (pickle.dumps(0x1950A86A20F9469CFC6C, 2), "a PyTorch pickle", "torch.export.save"),
-        (archive("a.npy", "b.npy"), "holds arrays", "--data"),
+        (archive("a.npy", "b.npy"), "holds NumPy arrays", "--data"),
         (archive("readme.txt"), "neither a Keras nor a PyTorch model", "tflite"),
         (archive("config.json", "model.weights.h5")[:60], "ZIP file that is damaged", "again"),
         (b"\x93NUMPY\x01\x00", "a NumPy array", "--data"),

@@ -146,7 +146,7 @@ REFUSED = {
     "a huge tensor": (with_(lambda m: m.graph.initializer[0].dims.append(1 << 40)), r"tensor 'w' holds 48 bytes"),
     "an element type that is none": (
         with_(lambda m: setattr(m.graph.initializer[0], "data_type", 99)),
-        "tensor 'w' has elements of the type 99",
+        "tensor 'w' has the unknown element type 99",
     ),
     "an attribute of another type": (
         conv(strides=2.0),
@@ -306,7 +306,7 @@ PROPOSED = {
     "a matrix": (
         [node("MatMul", ["x", "w"], ["y"])],
         [1, 5, "n"],
-        "--shape x=1,5,3 .the layers behind it take no other",
+        "--shape x=1,5,3 .the layers after it take no other",
     ),
     "an image": (
         [
@@ -315,12 +315,12 @@ PROPOSED = {
             node("Gemm", ["flat", "g"], ["y"]),
         ],
         [1, 3, "h", "?"],
-        "--shape x=1,3,16,16 .the layers behind it take sizes from 15 to 16",
+        "--shape x=1,3,16,16 .the layers after it take sizes from 15 to 16",
     ),
     "samples": (
         [node("Conv", ["x", "f"], ["a"], strides=[4]), node("Reshape", ["a", "shape"], ["y"])],
         ["batch", 1, "samples"],
-        "--shape x=1,1,8000 .the layers behind it take sizes from 8,000 to 8,003",
+        "--shape x=1,1,8000 .the layers after it take sizes from 8,000 to 8,003",
     ),
     "a side of an image": (
         [node("Conv", ["x", "k"], ["y"])],

@@ -1,8 +1,8 @@
 """A graph as a `.tflite` file: what a front end read, before any pass has changed it.
 
 Tensors that Mote keeps otherwise than TFLite does are written as TFLite has them: those of uint8 files with their 128
-more, what operators keep as variables, bodies of control flow as subgraphs. What have no equivalent in TFLite is refused by
-layer, with the reason.
+more, what operators keep as variables, bodies of control flow as subgraphs. Layers without an
+equivalent in TFLite are refused with the reason.
 """
 
 from __future__ import annotations
