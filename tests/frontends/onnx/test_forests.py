@@ -177,7 +177,7 @@ def test_what_converters_of_scikit_learn_write(name: str) -> None:
     [
         ({"nodes_truenodeids": [1, 3, 5, 0, 0, 0]}, "do not fit 7 nodes"),
         ({"nodes_truenodeids": [0, 3, 5, 0, 0, 0, 0]}, "node 0"),
-        ({"nodes_truenodeids": [2, 3, 5, 0, 0, 0, 0], "nodes_falsenodeids": [1, 2, 6, 0, 0, 0, 0]}, "the nodes are not a tree"),
+        ({"nodes_truenodeids": [2, 3, 5, 0, 0, 0, 0], "nodes_falsenodeids": [1, 2, 6, 0, 0, 0, 0]}, "not a tree"),
         ({"nodes_featureids": [9] * 7}, "feature 9 of 4"),
         ({"nodes_modes": ["BRANCH_ODD"] * 3 + ["LEAF"] * 4}, "BRANCH_ODD"),
         ({"target_ids": [7] * 4}, "no output"),
