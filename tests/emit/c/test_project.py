@@ -89,7 +89,7 @@ def test_only_the_kernels_used_are_there(tmp_path: Path) -> None:
     by_rows = set() if compiled.plan.layered else {"mote_rows.h"}
     used = {file for step in compiled.plan.steps for file in step.kernel.files}
     assert there.keys() == included | by_rows | {"mote_crc.h"} | used
-    assert "mote_conv2d_f32.h" not in there
+    assert "mote_layer_conv2d.h" not in there
 
 
 def test_same_input_same_bytes() -> None:

@@ -105,7 +105,7 @@ def test_a_float_model_has_its_tolerance_and_no_more(options: dict[str, Any], tm
     command = ["gcc", *FLAGS, "-O1", "-DMOTE_SELFTEST", "selftest/selftest.c", "net.c", "-o", "program", "-lm"]
     run(command, tmp_path)
     assert run(["./program"], tmp_path) == "net: ok\n"
-    kernel = tmp_path / "mote_depthwise_f32.h"
+    kernel = tmp_path / "mote_layer.h"
     changed = kernel.read_text().replace("mote_clamp_f32((sum)", "mote_clamp_f32(1.001f * (sum)")
     assert changed != kernel.read_text()
     kernel.write_text(changed)

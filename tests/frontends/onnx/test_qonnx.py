@@ -102,7 +102,7 @@ def test_forms_in_c(kinds: str) -> None:
     net = Quantized(3, exact=True)
     compiled = passed(net.finished(*(forms(net) if kinds == "all" else int16_forms(net))))
     names = {step.kernel.name for step in compiled.plan.steps}
-    assert {"affine_conv2d_s8_s16_s16", "affine_conv2d_s16_s8_s8"} <= names, names
+    assert {"layer_conv2d_affine_s8_s16_s16", "layer_conv2d_affine_s16_s8_s8"} <= names, names
 
 
 @pytest.mark.parametrize("domain", (GENERAL, "onnx.brevitas", "finn.custom_op.general"))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mote.graph.numeric.fixedpoint import INT32_MAX, reduced
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
-from mote.kernels.contract import Instance, Params, Refusal, Structs, View
+from mote.kernels.contract import Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.kernels.pack.requantize.even import even_finish, rounds_to_even
 from mote.kernels.pack.requantize.round_once_s16 import Exact, exact_scale
@@ -24,6 +24,7 @@ from mote.ops.common import (
     wide_sums,
 )
 from mote.ops.matrix.accumulators import wide_parts
+from mote.ops.matrix.affine_layer import AffineLayer
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.fully_connected_dynamic import Projection
 from mote.ops.windows.conv import Conv2D
@@ -48,13 +49,8 @@ class LayerForm:
     finish: Params
     quads: str = ""
     """The macro that adds up products four inputs at a time, if there is one for the types."""
-
-    def instance(self, macro: str, name: str, *more: str) -> Instance:
-        return Instance(macro, (name, *self.arguments, *more))
-
-    def dots(self, quads: bool) -> tuple[str, str]:
-        """How products are added up, in the kernel's name and as a macro."""
-        return ("quads_", self.quads) if quads else ("", "MOTE_DOTS")
+    headers: tuple[str, ...] = ()
+    """What beside `mote_layer.h` defines `finish_t`."""
 
 
 def quads(weights: Array) -> Array:
@@ -65,26 +61,63 @@ def quads(weights: Array) -> Array:
     return found
 
 
-def form(
-    view: View, activation: Activation, *, axis: int = 0, rounding: Rounding = Rounding.TWICE
-) -> LayerForm | Refusal:
+def form(view: View, *, axis: int = 0, rounding: Rounding = Rounding.TWICE) -> LayerForm | Refusal:
     """Of a layer whose weights have the output's channels on an axis."""
+    op = view.op
+    if isinstance(op, AffineLayer):
+        return _affine(view, op)
+    assert isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected | GroupedConv2D | TransposeConv)
     if view.input.dtype == DType.FLOAT32:
-        return _real(view, activation)
+        return _hybrid(view, op.activation) if view.constant(1).dtype == np.int8 else _float(view, op.activation)
     if view.input.dtype == DType.INT8:
-        return _even(view, activation) if rounds_to_even(view) else _bytes(view, activation)
-    return _shorts(view, activation, axis, rounding)
+        return _even(view, op) if rounds_to_even(view) else _bytes(view, op.activation)
+    return _shorts(view, op.activation, axis, rounding)
 
 
 def _bias(view: View) -> NDArray[np.int64]:
     return bias_values(view.op.tensor(view.graph, 2), view.output.channels)
 
 
-def _real(view: View, activation: Activation) -> LayerForm:
+def float_finish(view: View, activation: Activation) -> Params:
+    """`mote_finish_f32_t`."""
     low, high = float_range(activation)
-    bias = float_bias(view.op.tensor(view.graph, 2), view.output.channels)
-    how = "mote_finish_f32_t", "MOTE_LAYER_NO_ZERO", "MOTE_LAYER_ADD", "MOTE_START_BIAS", "MOTE_FINISH_F32"
-    return LayerForm("f32", ("float",) * 5 + how, {"bias": bias, "low": low, "high": high})
+    return {"bias": float_bias(view.op.tensor(view.graph, 2), view.output.channels), "low": low, "high": high}
+
+
+def lean(view: View) -> bool:
+    """Whether a float32 layer computes one output channel at a time, in less code: where flash counts more than time,
+    and where only cores without an FPU have no faster kernel."""
+    if view.input.dtype != DType.FLOAT32 or isinstance(view.op, GroupedConv2D | TransposeConv):
+        return False
+    return view.small or view.constant(1).dtype == np.float32
+
+
+def _float(view: View, activation: Activation) -> LayerForm:
+    how = "mote_finish_f32_t", "MOTE_LAYER_NO_ZERO", "mote_add_product_f32", "MOTE_START_ZERO", "MOTE_FINISH_F32"
+    return LayerForm("f32", ("float",) * 5 + how, float_finish(view, activation))
+
+
+def _hybrid(view: View, activation: Activation) -> LayerForm:
+    """float32 with int8 weights."""
+    quant = view.op.input(view.graph, 1).quant
+    assert quant is not None
+    types = "float", "int8_t", "float", "float", "float"
+    how = "mote_finish_hybrid_t", "MOTE_LAYER_NO_ZERO", "MOTE_LAYER_ADD", "MOTE_START_ZERO", "MOTE_FINISH_HYBRID"
+    scales: Params = {"scale": quant.scale, "step": int(quant.per_channel)}
+    return LayerForm("hybrid", types + how, float_finish(view, activation) | scales)
+
+
+def _affine(view: View, op: AffineLayer) -> LayerForm:
+    tensors = view.input.dtype.numpy, view.constant(1).dtype, view.output.dtype.numpy
+    given, weights, made = (CTYPES[t.name] for t in tensors)
+    types, bits = (given, weights, "int32_t", "int32_t", made), 8 if made == "int8_t" else 16
+    how = "mote_finish_affine_t", "MOTE_LAYER_ZERO", "MOTE_LAYER_PLUS", "MOTE_START_AFFINE", f"MOTE_FINISH_AFFINE{bits}"
+    mult, shift, add = op.scales(view.graph)
+    rows = np.stack([op.bias(view.graph), mult, np.where(mult == 0, 1, 31 - shift), add], axis=1)
+    (lo, hi), channels = op.limits, Structs("mote_affine_t", rows)
+    finish: Params = {"channel": channels, "origin": op.origin, "lo": lo, "hi": hi}
+    suffix = "_".join(("affine", *(CTYPE_SUFFIXES[t] for t in (given, weights, made))))
+    return LayerForm(suffix, types + how, finish, headers=("affine",))
 
 
 def _bytes(view: View, activation: Activation) -> LayerForm:
@@ -92,18 +125,18 @@ def _bytes(view: View, activation: Activation) -> LayerForm:
     channels = channel_structs(_bias(view), *scales)
     finish: Params = {"channel": channels, "output": output_params(activation, view.output, channels)}
     types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t"
-    how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_S8"
+    how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_LAYER_PLUS", "MOTE_START_S8", "MOTE_FINISH_S8"
     return LayerForm("s8", types + how, finish)
 
 
-def _even(view: View, activation: Activation) -> LayerForm:
+def _even(view: View, op: Conv2D | DepthwiseConv2D | FullyConnected | GroupedConv2D | TransposeConv) -> LayerForm:
     """Also with weights of 9 bits."""
-    assert isinstance(view.op, Conv2D | DepthwiseConv2D | FullyConnected | GroupedConv2D | TransposeConv)
-    sums = view.op.sums(view.graph, view.graph.ranges[view.op.inputs[0]])
+    sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
     weights = CTYPES[view.constant(1).dtype.name]
     types = "int8_t", weights, "int32_t", "int32_t", "int8_t"
-    how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_EVEN"
-    return LayerForm(f"even_{CTYPE_SUFFIXES[weights]}", types + how, even_finish(view, activation, sums, _bias(view)))
+    how = "mote_finish_s8_t", "MOTE_LAYER_ZERO", "MOTE_LAYER_PLUS", "MOTE_START_S8", "MOTE_FINISH_EVEN"
+    finish = even_finish(view, op.activation, sums, _bias(view))
+    return LayerForm(f"even_{CTYPE_SUFFIXES[weights]}", types + how, finish, headers=("even",))
 
 
 def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -> LayerForm | Refusal:
@@ -121,7 +154,7 @@ def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -
     if not once and bits == 32 and scale.rows[:, 1].min() > HIGH:
         scale, way = Structs(scale.ctype, scale.rows * np.array([1 << HIGH, 1]) - np.array([0, HIGH])), "HIGH"
     types = "int16_t", "int8_t", "int32_t", f"int{bits}_t", "int16_t"
-    plus = "MOTE_LAYER_ADD" if wide else "MOTE_PLUS"
+    plus = "MOTE_LAYER_ADD" if wide else "MOTE_LAYER_PLUS"
     how = f"mote_finish_{kind}{bits}_t", "MOTE_LAYER_NO_ZERO", plus, "MOTE_START_BIAS", f"MOTE_FINISH_{way}"
     suffix = "s16_sums64" if bits == 64 else "s16_sums32" if not wide else "s16_high" if way == "HIGH" else "s16"
     bias = _bias(view).astype(f"int{bits}")
@@ -134,7 +167,7 @@ def _narrow(view: View, lo: int, hi: int) -> LayerForm:
     """Sums that wrap in 32 bits, and are scaled as those of int8 layers are."""
     scales = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     types = "int16_t", "int8_t", "int32_t", "int32_t", "int16_t"
-    how = "mote_finish_narrow_t", "MOTE_LAYER_NO_ZERO", "MOTE_PLUS", "MOTE_START_S8", "MOTE_FINISH_NARROW"
+    how = "mote_finish_narrow_t", "MOTE_LAYER_NO_ZERO", "MOTE_LAYER_PLUS", "MOTE_START_S8", "MOTE_FINISH_NARROW"
     finish: Params = {"channel": channel_structs(_bias(view), *scales), "lo": lo, "hi": hi}
     return LayerForm("s16_narrow", types + how, finish, "MOTE_DOTS_QUADS32")
 
@@ -149,7 +182,7 @@ def projection(view: View) -> LayerForm | Refusal:
     """Of a fully connected layer whose weights are an operand."""
     op, y, g = view.the(Projection), view.output, view.graph
     if y.dtype == DType.FLOAT32:
-        real = _real(view, op.activation)
+        real = _float(view, op.activation)
         return LayerForm(real.suffix, (*real.arguments, "MOTE_LAYER_NO_ZERO"), real.finish)
     if op.narrow(g) and not op.rounds_once(g):
         twice = (
@@ -163,7 +196,7 @@ def projection(view: View) -> LayerForm | Refusal:
         return scale
     bits = 32 if op.narrow(g) else 64
     finish: Params = {"bias": _bias(view).astype(f"int{bits}"), "scale": scale, "lo": lo, "hi": hi}
-    plus = "MOTE_PLUS" if op.narrow(g) else "MOTE_LAYER_ADD"
+    plus = "MOTE_LAYER_PLUS" if op.narrow(g) else "MOTE_LAYER_ADD"
     if y.dtype == DType.INT8:
         types = "int8_t", "int8_t", "int32_t", "int32_t", "int8_t", "mote_finish_exact8_t"
         how = "MOTE_LAYER_ZERO", plus, "MOTE_START_BIAS", "MOTE_FINISH_EXACT8", "MOTE_LAYER_WEIGHT_ZERO"

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from mote.graph import Tensor
 from mote.graph.numeric.fixedpoint import wrap32
 from mote.graph.rows import OUTSIDE, row_count
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation
 from mote.kernels.contract import Params, Structs, View
-from mote.ops.common import WindowOp, int8_range
+from mote.ops.common import Axis, WindowOp, int8_range
+from mote.ops.windows.transpose_conv import TransposeConv
 
 
 def output_params(activation: Activation, output: Tensor, channels: Structs | None = None) -> Params:
@@ -21,29 +22,35 @@ def output_params(activation: Activation, output: Tensor, channels: Structs | No
     return {"zero": output.zero_point, "lo": lo, "hi": hi, "plain": int(plain)}
 
 
+def _taps(axis: Axis) -> Params:
+    return {"taps": axis.kernel, "step": axis.stride, "spread": axis.dilation, "pad": axis.before}
+
+
+def rows_params(axis: Axis, x: Shape, y: Shape) -> Params:
+    """`mote_window_t` over the rows of images, or of volumes."""
+    sizes: Params = {"in_rows": x[-3], "out_rows": y[-3], "in_stride": x[-2] * x[-1], "out_stride": y[-2] * y[-1]}
+    return sizes | _taps(axis)
+
+
+def span_params(axis: Axis, in_size: int, out_size: int) -> Params:
+    """`mote_span_t`."""
+    return {"in_size": in_size, "out_size": out_size, **_taps(axis)}
+
+
 def window_params(view: View) -> Params:
     """`mote_window_t rows` and `mote_span_t cols` of a sliding window."""
     x, y, op = view.input.shape, view.output.shape, view.the(WindowOp)
-    v, h = op.vertical, op.horizontal
+    return {"rows": rows_params(op.vertical, x, y), "cols": span_params(op.horizontal, x[2], y[2])}
+
+
+def spread_params(view: View) -> Params:
+    """Sizes and `mote_spread_t` of a transposed convolution."""
+    op, x, y = view.the(TransposeConv), view.input.shape, view.output.shape
+    axes = {"rows": op.vertical, "columns": op.horizontal}
     return {
-        "rows": {
-            "in_rows": x[1],
-            "out_rows": y[1],
-            "in_stride": x[2] * x[3],
-            "out_stride": y[2] * y[3],
-            "taps": v.kernel,
-            "step": v.stride,
-            "spread": v.dilation,
-            "pad": v.before,
-        },
-        "cols": {
-            "in_size": x[2],
-            "out_size": y[2],
-            "taps": h.kernel,
-            "step": h.stride,
-            "spread": h.dilation,
-            "pad": h.before,
-        },
+        **dict(zip(("in_rows", "in_columns", "in_channels"), x[1:], strict=True)),
+        **dict(zip(("out_rows", "out_columns", "out_channels"), y[1:], strict=True)),
+        **{name: {"taps": a.kernel, "stride": a.stride, "pad": a.before} for name, a in axes.items()},
     }
 
 

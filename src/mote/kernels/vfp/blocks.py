@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from mote.kernels.contract import FLOAT32, Call, Entry, Kernel, Packed, Price, Refusal, View, units_of
+from mote.graph.tensor import Array
+from mote.graph.types import Activation
+from mote.kernels.contract import FLOAT32, Call, Entry, Kernel, Packed, Params, Price, Refusal, View, units_of
+from mote.kernels.pack.layers import float_finish
+from mote.kernels.pack.params import window_params
 from mote.kernels.pack.weights.interleave4 import BLOCK, by_channels
-from mote.kernels.portable.matrix.fully_connected import real_params as vector_params
 from mote.kernels.portable.matrix.fully_connected import vectors
-from mote.kernels.portable.windows.conv import real_params as conv_params
-from mote.kernels.portable.windows.depthwise import real_params as depthwise_params
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -22,11 +23,23 @@ def _conv2d(view: View) -> Packed | Refusal:
         return Refusal("pointwise_blocks_f32 is for windows of one pixel")
     if len(w) < BLOCK:
         return FEW
-    params = conv_params(view) | {"weights": by_channels(w.reshape(len(w), -1))}
+    params: Params = {
+        **window_params(view),
+        **float_finish(view, op.activation),
+        "in_channels": w.shape[3],
+        "out_channels": len(w),
+        "weights": by_channels(w.reshape(len(w), -1)),
+    }
     taps, tile = op.vertical.kernel, (1, BLOCK)
     return Packed(
         "conv2d_blocks_f32", params, Entry(Call.ROWS, row="conv2d_blocks_f32_row", taps=taps), price=Price(tile=tile)
     )
+
+
+def _vectors(view: View, activation: Activation, w: Array) -> Params:
+    """`mote_pointwise_blocks_f32_t`."""
+    sizes: Params = {"depth": w.shape[1], "channels": len(w)}
+    return sizes | float_finish(view, activation) | {"weights": by_channels(w)}
 
 
 def _pointwise(view: View) -> Packed | Refusal:
@@ -35,22 +48,16 @@ def _pointwise(view: View) -> Packed | Refusal:
         return Refusal("it is for windows of one pixel")
     if len(w) < BLOCK:
         return FEW
-    known = conv_params(view)
-    params = {
-        "depth": w.shape[3],
-        "channels": len(w),
-        **{name: known[name] for name in ("low", "high", "bias")},
-        "weights": by_channels(w.reshape(len(w), -1)),
-    }
+    params = _vectors(view, op.activation, w.reshape(len(w), -1))
     pixels = units_of(view.output.shape, len(w))
     return Packed("pointwise_blocks_f32", params, Entry(Call.FLAT, pixels), price=Price(tile=(1, BLOCK)))
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
-    w = view.constant(1)
+    op, w = view.the(FullyConnected), view.constant(1)
     if len(w) < BLOCK:
         return FEW
-    params = vector_params(view) | {"weights": by_channels(w)}
+    params = _vectors(view, op.activation, w)
     return Packed("pointwise_blocks_f32", params, Entry(Call.FLAT, vectors(view)), price=Price(tile=(1, BLOCK)))
 
 
@@ -60,9 +67,12 @@ def _depthwise(view: View) -> Packed | Refusal:
         return Refusal("inputs go into several output channels")
     if w.shape[2] < BLOCK:
         return FEW
-    known = depthwise_params(view)
-    names = ("rows", "cols", "channels", "low", "high", "bias")
-    params = {name: known[name] for name in names} | {"weights": by_channels(w.reshape(-1, w.shape[2]).T)}
+    params: Params = {
+        **window_params(view),
+        **float_finish(view, op.activation),
+        "channels": w.shape[2],
+        "weights": by_channels(w.reshape(-1, w.shape[2]).T),
+    }
     taps, tile = op.vertical.kernel, (1, BLOCK)
     return Packed(
         "depthwise_blocks_f32",

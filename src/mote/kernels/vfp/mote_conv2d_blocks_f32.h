@@ -3,10 +3,16 @@
 #define MOTE_CONV2D_BLOCKS_F32_H
 
 #include "mote_block_f32.h"
-#include "mote_conv2d_f32.h"
+#include "mote_dot_f32.h"
 
-/* The weights are [four channels][kernel rows][kernel columns][in][4], then [out][kernel rows][...][in] of those left. */
-typedef mote_conv2d_f32_t mote_conv2d_blocks_f32_t;
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t in_channels, out_channels;
+    float low, high;      /* the fused activation */
+    const float *weights; /* [four channels][kernel rows][kernel columns][in][4], then [out][...][in] of those left */
+    const float *bias;
+} mote_conv2d_blocks_f32_t;
 
 /* Columns lo..hi-1 of one row of the window, for one pixel whose window begins in column `first`. */
 static inline void mote_conv2d_blocks_one(const mote_conv2d_blocks_f32_t *p, const float *row, int32_t first, int32_t lo,
@@ -56,6 +62,19 @@ static inline void mote_conv2d_blocks_four(const mote_conv2d_blocks_f32_t *p, co
     }
 }
 
+/* One of the channels that are left, of one pixel whose window begins in column `first`. */
+static inline float mote_conv2d_blocks_rest(const mote_conv2d_blocks_f32_t *p, const float *const *rows, int32_t first,
+                                            int32_t lo, int32_t hi, const float *w) {
+    const int32_t c = p->in_channels, at_once = p->cols.spread == 1 ? hi - lo : 1;
+    float sum = 0.0f;
+    for (int32_t k = 0; k < p->rows.taps; k++, w += p->cols.taps * c) {
+        for (int32_t t = lo; rows[k] != NULL && t < hi; t += at_once) {
+            sum = mote_dot_f32(sum, rows[k] + (first + t * p->cols.spread) * c, w + t * c, at_once * c);
+        }
+    }
+    return sum;
+}
+
 MOTE_NOINLINE void mote_conv2d_blocks_f32_row(const mote_conv2d_blocks_f32_t *p, const float *const *rows, float *out) {
     const int32_t channels = p->out_channels, line = p->cols.taps * p->in_channels, depth = p->rows.taps * line;
     const int32_t whole = channels - channels % MOTE_BLOCK;
@@ -78,7 +97,8 @@ MOTE_NOINLINE void mote_conv2d_blocks_f32_row(const mote_conv2d_blocks_f32_t *p,
         }
         for (int32_t o = whole; o < channels; o++, w += depth) {
             for (int32_t j = 0; j < in.pixels; j++) {
-                const float sum = mote_conv2d_f32_sum(p, rows, in.first + j * p->cols.step, in.lo[j], in.hi[j], w);
+                const int32_t first = in.first + j * p->cols.step;
+                const float sum = mote_conv2d_blocks_rest(p, rows, first, in.lo[j], in.hi[j], w);
                 out[j * channels + o] = mote_clamp_f32(sum + p->bias[o], p->low, p->high);
             }
         }

@@ -1,7 +1,6 @@
 """Kernels that multiply by a matrix, and layers of any shape with weights of other types."""
 
 from mote.kernels.portable.matrix import (
-    affine_layer,
     batch_matmul,
     blockwise,
     fully_connected,
@@ -19,5 +18,4 @@ KERNELS = (
     *blockwise.KERNELS,
     *typed_layers.KERNELS,
     *round_to_even.KERNELS,
-    *affine_layer.KERNELS,
 )

@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED in plain C: `mote_fully_connected_s8.h`, with coded weights, with tables of steps, and float."""
+"""FULLY_CONNECTED in plain C: `mote_fully_connected_s8.h`, with coded weights, with tables of steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, wrap32
 from mote.graph.types import Rounding
 from mote.kernels.contract import (
-    FLOAT32,
     INT8,
     Call,
     Coding,
@@ -25,7 +24,7 @@ from mote.kernels.contract import (
 from mote.kernels.pack.params import channel_structs, interleave, output_params
 from mote.kernels.pack.requantize.even import TO_EVEN
 from mote.kernels.pack.weights.coding import encode
-from mote.ops.common import bias_values, float_bias, float_range
+from mote.ops.common import bias_values
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.round_once import VALUES, once_results, once_steps
@@ -136,28 +135,8 @@ def _table(real: float, zero: int) -> NDArray[np.int32]:
     return np.append(steps, last).astype(np.int32)
 
 
-def real_params(view: View) -> Params:
-    """`mote_fully_connected_f32_t`."""
-    op, w = view.the(FullyConnected), view.constant(1)
-    channels, depth = w.shape
-    low, high = float_range(op.activation)
-    return {
-        "depth": depth,
-        "channels": channels,
-        "low": low,
-        "high": high,
-        "weights": w,
-        "bias": float_bias(op.tensor(view.graph, 2), channels),
-    }
-
-
-def _real(view: View) -> Packed:
-    return Packed("fully_connected_f32", real_params(view), Entry(Call.FLAT, vectors(view)))
-
-
 KERNELS = (
     Kernel("fully_connected", (FullyConnected,), INT8, _plain, tuned=True),
     Kernel("fully_connected_coded", (FullyConnected,), INT8, _coded, coded=True),
     Kernel("fully_connected_steps", (FullyConnected,), INT8, _steps, costs="fully_connected"),
-    Kernel("fully_connected_f32", (FullyConnected,), FLOAT32, _real),
 )

@@ -20,8 +20,4 @@ static inline float mote_dot_hybrid(const float *x, const int8_t *w, int32_t n) 
     return (a + b) + (c + d);
 }
 
-/* What becomes of the sum of output channel c. */
-#define MOTE_FINISH_HYBRID(p, c, sum) \
-    mote_clamp_f32((p)->bias[c] + (p)->scale[(c) * (p)->step] * (sum), (p)->low, (p)->high)
-
 #endif

@@ -41,7 +41,9 @@ static inline void mote_dots_s16(const int16_t *x, const int8_t *w, int32_t pitc
 }
 
 /* What MOTE_DOTS of mote_layer.h defines, with sums of 32 bits, */
-#define MOTE_DOTS_QUADS32(name, in_t, weight_t, each_t, sum_t, plus) \
+#define MOTE_DOTS_QUADS32(name, in_t, weight_t, each_t, sum_t, add) \
+    enum { mote_##name##_fours = 1 }; \
+\
     MOTE_UNUSED static inline int32_t mote_##name##_dot(const int16_t *x, const int8_t *w, int32_t n, int32_t zero, \
                                                         int32_t sum) { \
         (void)zero; \
@@ -55,7 +57,9 @@ static inline void mote_dots_s16(const int16_t *x, const int8_t *w, int32_t pitc
     }
 
 /* and of 64 bits, in parts that fit 32. */
-#define MOTE_DOTS_QUADS64(name, in_t, weight_t, each_t, sum_t, plus) \
+#define MOTE_DOTS_QUADS64(name, in_t, weight_t, each_t, sum_t, add) \
+    enum { mote_##name##_fours = 1 }; \
+\
     MOTE_UNUSED static inline int64_t mote_##name##_dot(const int16_t *x, const int8_t *w, int32_t n, int32_t zero, \
                                                         int64_t sum) { \
         (void)zero; \

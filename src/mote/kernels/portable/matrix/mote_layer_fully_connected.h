@@ -4,7 +4,7 @@
 
 #include "mote_layer.h"
 
-#define MOTE_LAYER_FULLY_CONNECTED(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, \
+#define MOTE_LAYER_FULLY_CONNECTED(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, add, start_of, \
                                    finish_of, dots) \
     typedef struct { \
         int32_t depth, channels; \
@@ -13,7 +13,7 @@
         finish_t finish; \
     } mote_##name##_t; \
 \
-    dots(name, in_t, weight_t, each_t, sum_t, plus) \
+    dots(name, in_t, weight_t, each_t, sum_t, add) \
 \
     MOTE_NOINLINE void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t vectors) { \
         const finish_t *f = &p->finish; \
@@ -21,7 +21,7 @@
         for (; vectors > 0; vectors--, in += depth, out += channels) { \
             const weight_t *w = p->weights; \
             int32_t c = 0; \
-            for (; c + 4 <= channels; c += 4, w += 4 * depth) { \
+            for (; mote_##name##_fours && c + 4 <= channels; c += 4, w += 4 * depth) { \
                 sum_t sums[4] = {start_of(f, c), start_of(f, c + 1), start_of(f, c + 2), start_of(f, c + 3)}; \
                 mote_##name##_dots(in, w, depth, depth, zero_of(p), sums); \
                 out[c] = finish_of(f, c, sums[0]); \

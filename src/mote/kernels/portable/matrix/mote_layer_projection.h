@@ -17,7 +17,7 @@ typedef struct {
 #define MOTE_LAYER_WEIGHT_ZERO(p) (p)->weight_zero
 
 /* `weights` are [channels][depth]; weight_zero_of(p) is what they hold for the number zero. */
-#define MOTE_LAYER_PROJECTION(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, \
+#define MOTE_LAYER_PROJECTION(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, add, start_of, \
                               finish_of, weight_zero_of) \
     typedef struct { \
         int32_t depth, channels; \
@@ -34,7 +34,7 @@ typedef struct {
             for (int32_t c = 0; c < p->channels; c++) { \
                 sum_t sum = start_of(f, c); \
                 for (int32_t k = 0; k < p->depth; k++) { \
-                    sum = plus(sum, (in[k] - zero) * (*w++ - weight_zero)); \
+                    sum = add(sum, in[k] - zero, *w++ - weight_zero); \
                 } \
                 *out++ = finish_of(f, c, sum); \
             } \

@@ -1,4 +1,5 @@
-"""Layers with weights in other types than those that have kernels of their own: `mote_layer_*.h`, macros over types."""
+"""Layers as instances of the macros of `mote_layer_*.h`: float32, hybrid (float32 with int8 weights), int16, int8 in
+groups of channels, rounded to even, with an affine requantization, or with weights that are given at run time."""
 
 from __future__ import annotations
 
@@ -13,19 +14,22 @@ from mote.kernels.contract import (
     INT8,
     Call,
     Entry,
+    Instance,
     Kernel,
     Packed,
     Params,
     Price,
     Refusal,
+    Signature,
     View,
     signature,
     units_of,
 )
-from mote.kernels.pack.layers import form, projection, quads
-from mote.kernels.pack.params import window_params
+from mote.kernels.pack.layers import LayerForm, form, lean, projection, quads
+from mote.kernels.pack.params import spread_params, window_params
 from mote.kernels.pack.requantize.even import NOT_TO_EVEN, TO_EVEN, rounds_to_even
 from mote.kernels.portable.matrix.weights9bit import WIDE
+from mote.ops.matrix.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.matrix.fully_connected_dynamic import Projection
 from mote.ops.windows.conv import Conv2D
@@ -34,65 +38,70 @@ from mote.ops.windows.grouped_conv import GroupedConv2D
 from mote.ops.windows.transpose_conv import TransposeConv
 
 INT16 = signature(DType.INT16, DType.INT16)
+INTEGERS = frozenset({DType.INT8, DType.INT16})
+AFFINE = Signature(INTEGERS, INTEGERS, INTEGERS)
+HYBRID = Signature(frozenset({DType.FLOAT32}), frozenset({DType.FLOAT32}), frozenset({DType.INT8}))
 INTEGER_COSTS = "conv2d_s16"
 """What layers cost whose integers are multiplied one by one."""
 
 
+def _layer(
+    view: View, made: LayerForm, layer: str, params: Params, entry: Entry, *, quads: bool = False, costs: str = ""
+) -> Packed:
+    """The instance of `MOTE_LAYER_<layer>` that adds up products one output channel, or four, at a time; `quads`: of
+    weights in fours."""
+    how, dots = ("quads_", made.quads) if quads else ("one_", "MOTE_DOTS_ONE") if lean(view) else ("", "MOTE_DOTS")
+    name = f"layer_{layer}_{how}{made.suffix}"
+    instances = (Instance(f"MOTE_LAYER_{layer.upper()}", (name, *made.arguments, dots)),)
+    entry = replace(entry, row=f"{name}_row") if entry.call is Call.ROWS else entry
+    params = {**params, "finish": made.finish}
+    return Packed(name, params, entry, price=Price(costs=costs), instances=instances, headers=made.headers)
+
+
 def _conv2d(view: View) -> Packed | Refusal:
     """Of all channels, or of groups of them."""
-    op, weights = view.op, view.constant(1)
-    assert isinstance(op, Conv2D | GroupedConv2D)
-    made = form(view, op.activation)
+    op, weights, channels = view.op, view.constant(1), view.input.shape[3]
+    assert isinstance(op, Conv2D | GroupedConv2D | AffineConv2D)
+    made = form(view)
     if isinstance(made, Refusal):
         return made
     depth = weights.shape[3]
     by_fours = bool(made.quads) and depth % 4 == 0
-    groups = view.input.shape[3] // depth
+    groups = channels // depth
     params: Params = {
         **window_params(view),
-        "in_channels": view.input.shape[3],
+        "in_channels": channels,
         "groups": groups,
         "depth": depth,
         "outputs": weights.shape[0] // groups,
         "in_zero": view.input.zero_point,
         "weights": quads(weights) if by_fours else weights,
-        "finish": made.finish,
     }
-    what, dots = made.dots(by_fours)
-    name = f"layer_conv2d_{what}{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_CONV2D", name, dots),)
-    costs = "conv2d_quads_s16" if by_fours else ""
-    return Packed(
-        name,
-        params,
-        Entry(Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel),
-        price=Price(costs=costs),
-        instances=instances,
-    )
+    entry, costs = Entry(Call.ROWS, taps=op.vertical.kernel), "conv2d_quads_s16" if by_fours else ""
+    return _layer(view, made, "conv2d", params, entry, quads=by_fours, costs=costs)
 
 
 def _depthwise(view: View) -> Packed | Refusal:
-    op, x = view.the(DepthwiseConv2D), view.input
-    made = form(view, op.activation, axis=3)
+    op = view.op
+    assert isinstance(op, DepthwiseConv2D | AffineDepthwiseConv2D)
+    made = form(view, axis=3)
     if isinstance(made, Refusal):
         return made
     params: Params = {
         **window_params(view),
-        "in_channels": x.shape[3],
+        "in_channels": view.input.shape[3],
         "channels": view.output.shape[3],
         "multiplier": op.multiplier,
-        "in_zero": x.zero_point,
+        "in_zero": view.input.zero_point,
         "weights": np.ascontiguousarray(view.constant(1)[0]),
-        "finish": made.finish,
     }
-    name = f"layer_depthwise_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_DEPTHWISE", name),)
-    return Packed(name, params, Entry(Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel), instances=instances)
+    return _layer(view, made, "depthwise", params, Entry(Call.ROWS, taps=op.vertical.kernel))
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
-    op, weights = view.the(FullyConnected), view.constant(1)
-    made = form(view, op.activation, rounding=op.rounding)
+    op, weights = view.op, view.constant(1)
+    assert isinstance(op, FullyConnected | AffineFullyConnected)
+    made = form(view, rounding=op.rounding) if isinstance(op, FullyConnected) else form(view)
     if isinstance(made, Refusal):
         return made
     channels, depth = weights.shape
@@ -101,21 +110,14 @@ def _fully_connected(view: View) -> Packed | Refusal:
         "channels": channels,
         "in_zero": view.input.zero_point,
         "weights": quads(weights) if made.quads else weights,
-        "finish": made.finish,
     }
-    name = f"layer_fully_connected_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_FULLY_CONNECTED", name, made.dots(bool(made.quads))[1]),)
-    return Packed(name, params, Entry(Call.FLAT, units_of(view.input.shape, depth)), instances=instances)
+    entry = Entry(Call.FLAT, units_of(view.input.shape, depth))
+    return _layer(view, made, "fully_connected", params, entry, quads=bool(made.quads))
 
 
 def _even(pack: Callable[[View], Packed | Refusal]) -> Callable[[View], Packed | Refusal]:
     """For results that are rounded to even."""
-
-    def rounding(view: View) -> Packed | Refusal:
-        found = pack(view) if rounds_to_even(view) else NOT_TO_EVEN
-        return found if isinstance(found, Refusal) else replace(found, headers=("even",))
-
-    return rounding
+    return lambda view: pack(view) if rounds_to_even(view) else NOT_TO_EVEN
 
 
 def _inexact(view: View) -> Packed | Refusal:
@@ -143,63 +145,51 @@ def _projection(view: View) -> Packed | Refusal:
         "finish": made.finish,
     }
     name = f"layer_projection_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_PROJECTION", name),)
+    instances = (Instance("MOTE_LAYER_PROJECTION", (name, *made.arguments)),)
     vectors = units_of(view.input.shape, depth)
     return Packed(name, params, Entry(Call.FLAT, vectors, operands=(0, 1)), instances=instances)
 
 
 def _transpose_conv(view: View) -> Packed | Refusal:
-    op, x, y = view.the(TransposeConv), view.input.shape, view.output.shape
-    made = form(view, op.activation)
+    made = form(view)
     if isinstance(made, Refusal):
         return made
-    v, h = op.vertical, op.horizontal
     params: Params = {
-        "in_rows": x[1],
-        "in_columns": x[2],
-        "in_channels": x[3],
-        "out_rows": y[1],
-        "out_columns": y[2],
-        "out_channels": y[3],
-        "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
-        "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
+        **spread_params(view),
         "in_zero": view.input.zero_point,
         "weights": quads(view.constant(1)) if made.quads else view.constant(1),
-        "finish": made.finish,
     }
-    name = f"layer_transpose_conv_{made.suffix}"
-    instances = (made.instance("MOTE_LAYER_TRANSPOSE_CONV", name, made.dots(bool(made.quads))[1]),)
-    return Packed(name, params, Entry(Call.ROWS, row=f"{name}_row", row_index=True, taps=op.taps), instances=instances)
+    entry = Entry(Call.ROWS, row_index=True, taps=view.the(TransposeConv).taps)
+    return _layer(view, made, "transpose_conv", params, entry, quads=bool(made.quads))
 
 
-KERNELS = (
-    Kernel("conv2d_s16", (Conv2D,), INT16, _conv2d, header="layer_conv2d"),
-    Kernel("grouped", (GroupedConv2D,), INT8, _grouped, header="layer_conv2d", costs=INTEGER_COSTS),
-    Kernel("grouped_s16", (GroupedConv2D,), INT16, _conv2d, header="layer_conv2d", costs=INTEGER_COSTS),
-    Kernel("grouped_f32", (GroupedConv2D,), FLOAT32, _conv2d, header="layer_conv2d", costs="conv2d_f32"),
-    Kernel("depthwise_s16", (DepthwiseConv2D,), INT16, _depthwise, header="layer_depthwise"),
-    Kernel("fully_connected_s16", (FullyConnected,), INT16, _fully_connected, header="layer_fully_connected"),
-    Kernel("projection", (Projection,), INT8, _projection, header="layer_projection", costs=INTEGER_COSTS),
-    Kernel("projection_s16", (Projection,), INT16, _projection, header="layer_projection", costs=INTEGER_COSTS),
-    Kernel(
-        "projection_f32", (Projection,), FLOAT32, _projection, header="layer_projection", costs="fully_connected_f32"
-    ),
-    Kernel(
-        "transpose_conv_s16",
-        (TransposeConv,),
-        INT16,
-        _transpose_conv,
-        header="layer_transpose_conv",
-        costs=INTEGER_COSTS,
-    ),
-    *(
-        Kernel(name, (kind,), types, _even(pack), header=f"layer_{header}", costs=costs)
-        for name, kind, types, pack, header, costs in (
-            ("conv2d_even_wide", Conv2D, WIDE, _conv2d, "conv2d", INTEGER_COSTS),
-            ("grouped_even", GroupedConv2D, INT8, _conv2d, "conv2d", INTEGER_COSTS),
-            ("depthwise_even_wide", DepthwiseConv2D, WIDE, _depthwise, "depthwise", "depthwise_s16"),
-            ("fully_connected_even_wide", FullyConnected, WIDE, _inexact, "fully_connected", INTEGER_COSTS),
-            ("transpose_conv_even", TransposeConv, INT8, _transpose_conv, "transpose_conv", INTEGER_COSTS),
-        )
-    ),
+KERNELS = tuple(
+    Kernel(name, (kind,), types, pack, header=f"layer_{layer}", costs=costs)
+    for layer, name, kind, types, pack, costs in (
+        ("conv2d", "conv2d_f32", Conv2D, FLOAT32, _conv2d, ""),
+        ("conv2d", "conv2d_hybrid", Conv2D, HYBRID, _conv2d, "conv2d_f32"),
+        ("conv2d", "conv2d_s16", Conv2D, INT16, _conv2d, ""),
+        ("conv2d", "conv2d_affine", AffineConv2D, AFFINE, _conv2d, INTEGER_COSTS),
+        ("conv2d", "conv2d_even_wide", Conv2D, WIDE, _even(_conv2d), INTEGER_COSTS),
+        ("conv2d", "grouped", GroupedConv2D, INT8, _grouped, INTEGER_COSTS),
+        ("conv2d", "grouped_even", GroupedConv2D, INT8, _even(_conv2d), INTEGER_COSTS),
+        ("conv2d", "grouped_s16", GroupedConv2D, INT16, _conv2d, INTEGER_COSTS),
+        ("conv2d", "grouped_f32", GroupedConv2D, FLOAT32, _conv2d, "conv2d_f32"),
+        ("depthwise", "depthwise_f32", DepthwiseConv2D, FLOAT32, _depthwise, ""),
+        ("depthwise", "depthwise_hybrid", DepthwiseConv2D, HYBRID, _depthwise, "depthwise_f32"),
+        ("depthwise", "depthwise_s16", DepthwiseConv2D, INT16, _depthwise, ""),
+        ("depthwise", "depthwise_affine", AffineDepthwiseConv2D, AFFINE, _depthwise, "depthwise_s16"),
+        ("depthwise", "depthwise_even_wide", DepthwiseConv2D, WIDE, _even(_depthwise), "depthwise_s16"),
+        ("fully_connected", "fully_connected_f32", FullyConnected, FLOAT32, _fully_connected, ""),
+        ("fully_connected", "fully_connected_hybrid", FullyConnected, HYBRID, _fully_connected, "fully_connected_f32"),
+        ("fully_connected", "fully_connected_s16", FullyConnected, INT16, _fully_connected, ""),
+        ("fully_connected", "fully_connected_affine", AffineFullyConnected, AFFINE, _fully_connected, INTEGER_COSTS),
+        ("fully_connected", "fully_connected_even_wide", FullyConnected, WIDE, _even(_inexact), INTEGER_COSTS),
+        ("projection", "projection", Projection, INT8, _projection, INTEGER_COSTS),
+        ("projection", "projection_s16", Projection, INT16, _projection, INTEGER_COSTS),
+        ("projection", "projection_f32", Projection, FLOAT32, _projection, "fully_connected_f32"),
+        ("transpose_conv", "transpose_conv_f32", TransposeConv, FLOAT32, _transpose_conv, "conv2d_f32"),
+        ("transpose_conv", "transpose_conv_s16", TransposeConv, INT16, _transpose_conv, INTEGER_COSTS),
+        ("transpose_conv", "transpose_conv_even", TransposeConv, INT8, _even(_transpose_conv), INTEGER_COSTS),
+    )
 )

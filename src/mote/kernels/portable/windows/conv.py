@@ -1,4 +1,4 @@
-"""CONV_2D in plain C: `mote_conv2d_s8.h`, `mote_pointwise_s8.h`, with running sums `mote_conv2d_add_s8.h`; float."""
+"""CONV_2D in plain C: `mote_conv2d_s8.h`, `mote_pointwise_s8.h`, with running sums `mote_conv2d_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from mote.graph.numeric.fixedpoint import rescale, scale_even, wrap32
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import Rounding
 from mote.kernels.contract import (
-    FLOAT32,
     INT8,
     Call,
     Entry,
@@ -25,7 +24,7 @@ from mote.kernels.contract import (
 )
 from mote.kernels.pack.params import adds_rows, channel_structs, interleave, output_params, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
-from mote.ops.common import bias_values, channel_scales, even_scales, float_bias, float_range
+from mote.ops.common import bias_values, channel_scales, even_scales
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
 
@@ -132,31 +131,10 @@ def _adding(view: View) -> Packed | Refusal:
     return Packed("conv2d_add_s8", params, Entry(Call.ADDS), Needs(sums=4 * y.size))
 
 
-def real_params(view: View) -> Params:
-    """`mote_conv2d_f32_t`."""
-    op, w = view.the(Conv2D), view.constant(1)
-    low, high = float_range(op.activation)
-    return {
-        **window_params(view),
-        "in_channels": view.input.shape[3],
-        "out_channels": w.shape[0],
-        "low": low,
-        "high": high,
-        "weights": w,
-        "bias": float_bias(op.tensor(view.graph, 2), w.shape[0]),
-    }
-
-
-def _real(view: View) -> Packed:
-    taps = view.the(Conv2D).vertical.kernel
-    return Packed("conv2d_f32", real_params(view), Entry(Call.ROWS, row="conv2d_f32_row", taps=taps))
-
-
 POINTWISE = Kernel("pointwise", (Conv2D,), INT8, _pointwise, tuned=True, lanes=2)
 CONV2D = Kernel("conv2d", (Conv2D,), INT8, _conv2d, tuned=True, lanes=2)
 KERNELS = (
     POINTWISE,
     CONV2D,
     Kernel("conv2d_add", (Conv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
-    Kernel("conv2d_f32", (Conv2D,), FLOAT32, _real),
 )

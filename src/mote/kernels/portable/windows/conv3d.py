@@ -5,50 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from mote.kernels.contract import FLOAT32, Call, Entry, Kernel, Packed, Params, View
+from mote.kernels.pack.layers import float_finish
+from mote.kernels.pack.params import rows_params, span_params
 from mote.ops.common import float_bias, float_range
 from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose, Volume
 
 
 def _spans(view: View) -> dict[str, Params]:
     """`mote_span_t` of each axis."""
-    x, y = view.input.shape, view.output.shape
-    names = ("deep", "high", "wide")
-    return {
-        name: {
-            "in_size": x[i],
-            "out_size": y[i],
-            "taps": axis.kernel,
-            "step": axis.stride,
-            "spread": axis.dilation,
-            "pad": axis.before,
-        }
-        for i, (name, axis) in enumerate(zip(names, view.the(Volume).axes, strict=True), 1)
-    }
+    sizes = zip(
+        ("deep", "high", "wide"), view.the(Volume).axes, view.input.shape[1:], view.output.shape[1:], strict=False
+    )
+    return {name: span_params(axis, x, y) for name, axis, x, y in sizes}
 
 
 def _conv3d(view: View) -> Packed:
     op, w, x, y = view.the(Conv3D), view.constant(1), view.input.shape, view.output.shape
-    low, high = float_range(op.activation)
     spans = _spans(view)
-    window: Params = {
-        "in_rows": x[2],
-        "out_rows": y[2],
-        "in_stride": x[3] * x[4],
-        "out_stride": y[3] * y[4],
-        "taps": op.taps,
-        "step": op.vertical.stride,
-        "spread": op.vertical.dilation,
-        "pad": op.vertical.before,
-    }
     plane: Params = {
-        "rows": window,
+        "rows": rows_params(op.vertical, x, y) | {"taps": op.taps},
         "cols": spans["wide"],
         "in_channels": x[4],
-        "out_channels": y[4],
-        "low": low,
-        "high": high,
+        "groups": 1,
+        "depth": x[4],
+        "outputs": y[4],
+        "in_zero": 0,
         "weights": np.ascontiguousarray(np.moveaxis(w, 4, 0)),
-        "bias": float_bias(op.tensor(view.graph, 2), y[4]),
+        "finish": float_finish(view, op.activation),
     }
     params: Params = {"plane": plane, "deep": spans["deep"], "high": spans["high"]}
     return Packed("conv3d_f32", params, Entry(Call.ROWS, row="conv3d_f32_row", taps=op.taps))

@@ -1,14 +1,14 @@
-"""DEPTHWISE_CONV_2D in plain C: `mote_depthwise_s8.h`, with running sums `mote_depthwise_add_s8.h`, and float."""
+"""DEPTHWISE_CONV_2D in plain C: `mote_depthwise_s8.h`, with running sums `mote_depthwise_add_s8.h`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mote.graph.tensor import Array
-from mote.kernels.contract import FLOAT32, INT8, Call, Entry, Kernel, Needs, Packed, Params, Refusal, View
+from mote.kernels.contract import INT8, Call, Entry, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.pack.params import adds_rows, channel_structs, output_params, pad_to, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
-from mote.ops.common import bias_values, channel_scales, float_bias, float_range
+from mote.ops.common import bias_values, channel_scales
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 
@@ -52,24 +52,7 @@ def _adding(view: View) -> Packed | Refusal:
     return Packed("depthwise_add_s8", layer_params(view), Entry(Call.ADDS), Needs(sums=4 * view.output.size))
 
 
-def real_params(view: View) -> Params:
-    """`mote_depthwise_f32_t`."""
-    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
-    channels = y.shape[3]
-    low, high = float_range(op.activation)
-    params = window_params(view)
-    params |= {"in_channels": x.shape[3], "channels": channels, "multiplier": op.multiplier}
-    params |= {"low": low, "high": high, "weights": view.constant(1)[0]}
-    return params | {"bias": float_bias(op.tensor(view.graph, 2), channels)}
-
-
-def _real(view: View) -> Packed:
-    taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed("depthwise_f32", real_params(view), Entry(Call.ROWS, row="depthwise_f32_row", taps=taps))
-
-
 KERNELS = (
     Kernel("depthwise", (DepthwiseConv2D,), INT8, _by_rows, tuned=True),
     Kernel("depthwise_add", (DepthwiseConv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
-    Kernel("depthwise_f32", (DepthwiseConv2D,), FLOAT32, _real),
 )

@@ -5,10 +5,14 @@
 #ifndef MOTE_CONV3D_F32_H
 #define MOTE_CONV3D_F32_H
 
-#include "mote_conv2d_f32.h"
+#include "mote_dot_f32.h"
+#include "mote_layer_conv2d.h"
+
+MOTE_LAYER_CONV2D(volume_plane_f32, float, float, float, float, float, mote_finish_f32_t, MOTE_LAYER_NO_ZERO,
+                  mote_add_product_f32, MOTE_START_ZERO, MOTE_FINISH_F32, MOTE_DOTS)
 
 typedef struct {
-    mote_conv2d_f32_t plane; /* its window has as many rows as the kernel has depths and heights */
+    mote_volume_plane_f32_t plane; /* its window has as many rows as the kernel has depths and heights */
     mote_span_t deep, high;
 } mote_conv3d_f32_t;
 
@@ -49,7 +53,7 @@ MOTE_ALWAYS_INLINE void mote_volume_rows(const mote_span_t *deep, const mote_spa
 }
 
 static inline void mote_conv3d_f32_row(const mote_conv3d_f32_t *p, const float *const *rows, float *out) {
-    mote_conv2d_f32_row(&p->plane, rows, out);
+    mote_volume_plane_f32_row(&p->plane, rows, out);
 }
 
 static inline void mote_conv3d_f32(const mote_conv3d_f32_t *p, const float *in, float *out, int32_t lo, int32_t hi) {

@@ -5,7 +5,7 @@
 #include "mote_layer.h"
 
 /* Output channels of a group read the `depth` input channels of that group. */
-#define MOTE_LAYER_CONV2D(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of, \
+#define MOTE_LAYER_CONV2D(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, add, start_of, finish_of, \
                           dots) \
     typedef struct { \
         mote_window_t rows; \
@@ -16,35 +16,28 @@
         finish_t finish; \
     } mote_##name##_t; \
 \
-    dots(name, in_t, weight_t, each_t, sum_t, plus) \
+    dots(name, in_t, weight_t, each_t, sum_t, add) \
     MOTE_WINDOW_OF(name, in_t) \
 \
     /* Adds the window whose column `lo` lies `at` elements behind the beginning of a row: `columns` of each row. */ \
     MOTE_UNUSED static inline void mote_##name##_four(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
                                                       int32_t columns, const weight_t *w, sum_t *sums) { \
         const int32_t depth = p->depth, line = p->cols.taps * depth, pitch = p->rows.taps * line; \
-        const int32_t step = p->cols.spread * p->in_channels; \
-        const each_t zero = zero_of(p); \
+        const int32_t step = p->cols.spread * p->in_channels, joined = step == depth ? columns : 1; \
         for (int32_t k = 0; k < p->rows.taps; k++, w += line) { \
-            if (rows[k] == NULL) { \
-                continue; \
-            } \
-            if (step == depth) { \
-                mote_##name##_dots(rows[k] + at, w, pitch, columns * depth, zero, sums); \
-                continue; \
-            } \
-            for (int32_t t = 0; t < columns; t++) { \
-                mote_##name##_dots(rows[k] + at + t * step, w + t * depth, pitch, depth, zero, sums); \
+            for (int32_t t = 0; rows[k] != NULL && t < columns; t += joined) { \
+                mote_##name##_dots(rows[k] + at + t * step, w + t * depth, pitch, joined * depth, zero_of(p), sums); \
             } \
         } \
     } \
 \
     MOTE_UNUSED static inline sum_t mote_##name##_one(const mote_##name##_t *p, const in_t *const *rows, int32_t at, \
                                                       int32_t columns, const weight_t *w, sum_t sum) { \
-        const int32_t depth = p->depth, line = p->cols.taps * depth, step = p->cols.spread * p->in_channels; \
+        const int32_t depth = p->depth, line = p->cols.taps * depth; \
+        const int32_t step = p->cols.spread * p->in_channels, joined = step == depth ? columns : 1; \
         for (int32_t k = 0; k < p->rows.taps; k++, w += line) { \
-            for (int32_t t = 0; rows[k] != NULL && t < columns; t++) { \
-                sum = mote_##name##_dot(rows[k] + at + t * step, w + t * depth, depth, zero_of(p), sum); \
+            for (int32_t t = 0; rows[k] != NULL && t < columns; t += joined) { \
+                sum = mote_##name##_dot(rows[k] + at + t * step, w + t * depth, joined * depth, zero_of(p), sum); \
             } \
         } \
         return sum; \
@@ -62,7 +55,7 @@
             int32_t at = columns > 0 ? (first + lo * s->spread) * p->in_channels : 0; \
             for (int32_t g = 0, c = 0; g < p->groups; g++, at += p->depth) { \
                 const int32_t end = c + p->outputs; \
-                for (; c + 4 <= end; c += 4, w += 4 * pitch, out += 4) { \
+                for (; mote_##name##_fours && c + 4 <= end; c += 4, w += 4 * pitch, out += 4) { \
                     sum_t sums[4] = {start_of(f, c), start_of(f, c + 1), start_of(f, c + 2), start_of(f, c + 3)}; \
                     mote_##name##_four(p, rows, at, columns, w, sums); \
                     out[0] = finish_of(f, c, sums[0]); \

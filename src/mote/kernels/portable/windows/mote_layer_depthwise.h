@@ -4,7 +4,8 @@
 
 #include "mote_layer.h"
 
-#define MOTE_LAYER_DEPTHWISE(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, finish_of) \
+#define MOTE_LAYER_DEPTHWISE(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, add, start_of, finish_of, \
+                             dots) \
     typedef struct { \
         mote_window_t rows; \
         mote_span_t cols; \
@@ -14,6 +15,7 @@
         finish_t finish; \
     } mote_##name##_t; \
 \
+    dots(name, in_t, weight_t, each_t, sum_t, add) \
     MOTE_WINDOW_OF(name, in_t) \
 \
     /* Four neighbouring channels; `at` is where the first one lies in the rows, `columns` of which are read. */ \
@@ -29,10 +31,10 @@
                 continue; \
             } \
             for (int32_t t = columns, i = at; t > 0; t--, i += step, v += channels) { \
-                a = plus(a, (x[i] - zero) * v[0]); \
-                b = plus(b, (x[i + 1] - zero) * v[1]); \
-                c = plus(c, (x[i + 2] - zero) * v[2]); \
-                d = plus(d, (x[i + 3] - zero) * v[3]); \
+                a = add(a, x[i] - zero, v[0]); \
+                b = add(b, x[i + 1] - zero, v[1]); \
+                c = add(c, x[i + 2] - zero, v[2]); \
+                d = add(d, x[i + 3] - zero, v[3]); \
             } \
         } \
         sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d; \
@@ -44,7 +46,7 @@
         const each_t zero = zero_of(p); \
         for (int32_t k = 0; k < p->rows.taps; k++, w += p->cols.taps * channels) { \
             for (int32_t t = 0; rows[k] != NULL && t < columns; t++) { \
-                sum = plus(sum, (rows[k][at + t * step] - zero) * w[t * channels]); \
+                sum = add(sum, rows[k][at + t * step] - zero, w[t * channels]); \
             } \
         } \
         return sum; \
@@ -60,7 +62,7 @@
             const weight_t *w = p->weights + (columns > 0 ? lo * p->channels : 0); \
             const int32_t at = columns > 0 ? (first + lo * s->spread) * p->in_channels : 0; \
             int32_t c = 0; \
-            for (; p->multiplier == 1 && c + 4 <= p->channels; c += 4, out += 4) { \
+            for (; mote_##name##_fours && p->multiplier == 1 && c + 4 <= p->channels; c += 4, out += 4) { \
                 sum_t sums[4] = {start_of(f, c), start_of(f, c + 1), start_of(f, c + 2), start_of(f, c + 3)}; \
                 mote_##name##_four(p, rows, at + c, columns, w + c, sums); \
                 out[0] = finish_of(f, c, sums[0]); \

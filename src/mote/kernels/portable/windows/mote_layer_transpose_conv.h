@@ -6,7 +6,7 @@
 #include "mote_layer.h"
 #include "mote_transpose_conv.h"
 
-#define MOTE_LAYER_TRANSPOSE_CONV(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, plus, start_of, \
+#define MOTE_LAYER_TRANSPOSE_CONV(name, in_t, weight_t, each_t, sum_t, out_t, finish_t, zero_of, add, start_of, \
                                   finish_of, dots) \
     typedef struct { \
         int32_t in_rows, in_columns, in_channels; \
@@ -17,7 +17,7 @@
         finish_t finish; \
     } mote_##name##_t; \
 \
-    dots(name, in_t, weight_t, each_t, sum_t, plus) \
+    dots(name, in_t, weight_t, each_t, sum_t, add) \
 \
     /* One output pixel from the input rows that reach it and their columns lo..hi-1; `ky` and `kx` are the taps \
      * that rows[0] and column lo reach it by. */ \
@@ -27,7 +27,7 @@
         const int32_t depth = p->in_channels, line = p->columns.taps * depth, pitch = p->rows.taps * line; \
         const finish_t *f = &p->finish; \
         int32_t c = 0; \
-        for (; c + 4 <= p->out_channels; c += 4) { \
+        for (; mote_##name##_fours && c + 4 <= p->out_channels; c += 4) { \
             sum_t sums[4] = {start_of(f, c), start_of(f, c + 1), start_of(f, c + 2), start_of(f, c + 3)}; \
             for (int32_t k = 0; k < taps; k++) { \
                 const weight_t *w = p->weights + c * pitch + (ky - k * p->rows.stride) * line; \

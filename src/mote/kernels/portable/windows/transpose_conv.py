@@ -1,51 +1,15 @@
-"""TRANSPOSE_CONV: `mote_transpose_conv_s8.h` and `mote_transpose_conv_f32.h`."""
+"""TRANSPOSE_CONV in int8: `mote_transpose_conv_s8.h`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.kernels.contract import (
-    FLOAT32,
-    INT8,
-    Call,
-    Entry,
-    Kernel,
-    Needs,
-    Packed,
-    Params,
-    Refusal,
-    Structs,
-    View,
-)
-from mote.kernels.pack.params import channel_structs, interleave, output_params
+from mote.kernels.contract import INT8, Call, Entry, Kernel, Needs, Packed, Params, Refusal, Structs, View
+from mote.kernels.pack.params import channel_structs, interleave, output_params, spread_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
-from mote.ops.common import bias_values, channel_scales, float_bias, float_range
+from mote.ops.common import bias_values, channel_scales
 from mote.ops.windows.transpose_conv import TransposeConv
-
-
-def _packed(view: View, name: str, params: Params, scratch: int | None = None) -> Packed:
-    op, x, y = view.the(TransposeConv), view.input.shape, view.output.shape
-    v, h = op.vertical, op.horizontal
-    sizes: Params = {
-        "in_rows": x[1],
-        "in_columns": x[2],
-        "in_channels": x[3],
-        "out_rows": y[1],
-        "out_columns": y[2],
-        "out_channels": y[3],
-        "rows": {"taps": v.kernel, "stride": v.stride, "pad": v.before},
-        "columns": {"taps": h.kernel, "stride": h.stride, "pad": h.before},
-    }
-    row = f"{name}_row"
-    return Packed(name, sizes | params, Entry(Call.ROWS, row=row, row_index=True, taps=op.taps), Needs(scratch=scratch))
-
-
-def _transpose_conv_f32(view: View) -> Packed:
-    op = view.the(TransposeConv)
-    low, high = float_range(op.activation)
-    bias = float_bias(op.tensor(view.graph, 2), view.output.shape[3])
-    return _packed(view, "transpose_conv_f32", {"low": low, "high": high, "weights": view.constant(1), "bias": bias})
 
 
 def _transpose_conv(view: View) -> Packed | Refusal:
@@ -54,6 +18,7 @@ def _transpose_conv(view: View) -> Packed | Refusal:
         return TO_EVEN
     phases, weights, channels = _phases(view)
     params: Params = {
+        **spread_params(view),
         "in_zero": view.input.zero_point,
         "output": output_params(op.activation, view.output),
         "phase": phases,
@@ -62,7 +27,8 @@ def _transpose_conv(view: View) -> Packed | Refusal:
     }
     columns = -(-op.horizontal.kernel // op.horizontal.stride)
     windows = 2 * op.taps * columns * view.input.shape[3]
-    return _packed(view, "transpose_conv_s8", params, windows)
+    row = "transpose_conv_s8_row"
+    return Packed("transpose_conv_s8", params, Entry(Call.ROWS, row=row, row_index=True, taps=op.taps), Needs(windows))
 
 
 def _phases(view: View) -> tuple[Structs, NDArray[np.int8], Structs]:
@@ -87,7 +53,4 @@ def _phases(view: View) -> tuple[Structs, NDArray[np.int8], Structs]:
     )
 
 
-KERNELS = (
-    Kernel("transpose_conv_f32", (TransposeConv,), FLOAT32, _transpose_conv_f32, costs="conv2d_f32"),
-    Kernel("transpose_conv", (TransposeConv,), INT8, _transpose_conv, tuned=True),
-)
+KERNELS = (Kernel("transpose_conv", (TransposeConv,), INT8, _transpose_conv, tuned=True),)

@@ -40,5 +40,8 @@ static inline uint32_t mote_projection_weights(const mote_room_t *room) {
 #define MOTE_FINISH_S8_FITS(f, room, outputs) \
     mote_channels_fit((f)->channel, room, outputs, mote_least_shift(&(f)->output))
 #define MOTE_FINISH_F32_FITS(f, room, outputs) MOTE_BIAS_FITS(f, room, outputs)
+#define MOTE_FINISH_HYBRID_FITS(f, room, outputs) \
+    (MOTE_BIAS_FITS(f, room, outputs) && mote_within((f)->step, 0, 1) && \
+     mote_array_fits(room, (f)->scale, (f)->step ? (outputs) : 1, 1, 1, 1, 4))
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef MOTE_CONV3D_F32_FITS_H
 #define MOTE_CONV3D_F32_FITS_H
 
-#include "mote_common_fits.h"
 #include "mote_conv3d_f32.h"
+#include "mote_layer_fits.h"
 
 /* Whether rows of volumes have room, `in` and `out` bytes of each. */
 static inline int mote_volumes_fit(const mote_span_t *deep, const mote_span_t *high, const mote_room_t *room,
