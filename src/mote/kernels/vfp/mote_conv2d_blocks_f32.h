@@ -105,6 +105,6 @@ MOTE_NOINLINE void mote_conv2d_blocks_f32_row(const mote_conv2d_blocks_f32_t *p,
     }
 }
 
-MOTE_BY_ROWS(conv2d_blocks_f32, float, f32, rows)
+MOTE_BY_ROWS(conv2d_blocks_f32, float, float, f32, rows)
 
 #endif

@@ -60,6 +60,6 @@ MOTE_NOINLINE void mote_depthwise_blocks_f32_row(const mote_depthwise_blocks_f32
     }
 }
 
-MOTE_BY_ROWS(depthwise_blocks_f32, float, f32, rows)
+MOTE_BY_ROWS(depthwise_blocks_f32, float, float, f32, rows)
 
 #endif

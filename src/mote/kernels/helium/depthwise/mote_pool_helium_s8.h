@@ -146,8 +146,8 @@ static inline void mote_max_pool_helium_s8_row(const mote_max_pool_helium_s8_t *
     mote_pool_helium_row(p, rows, out, mote_max_pool_16, 0);
 }
 
-MOTE_BY_ROWS(avg_pool_helium_s8, int8_t, s8, rows)
+MOTE_BY_ROWS(avg_pool_helium_s8, int8_t, int8_t, s8, rows)
 
-MOTE_BY_ROWS(max_pool_helium_s8, int8_t, s8, rows)
+MOTE_BY_ROWS(max_pool_helium_s8, int8_t, int8_t, s8, rows)
 
 #endif

@@ -62,29 +62,27 @@ static inline int32_t mote_window_first(const mote_window_t *w, int32_t y, int32
     return y * w->step - w->pad;
 }
 
-/* Row pointers into a tensor whose rows lie one after another. */
-static inline void mote_window_s8(const mote_window_t *w, const int8_t *in, int32_t y, const int8_t **rows) {
-    int32_t image;
-    int32_t row = mote_window_first(w, y, &image);
-    in += image * w->in_rows * w->in_stride;
-    for (int32_t k = 0; k < w->taps; k++, row += w->spread) {
-        rows[k] = row >= 0 && row < w->in_rows ? in + row * w->in_stride : NULL;
+/* mote_window_SUFFIX: row pointers into a tensor whose rows lie one after another. */
+#define MOTE_WINDOW_OF(suffix, value_t) \
+    MOTE_UNUSED static inline void mote_window_##suffix(const mote_window_t *w, const value_t *in, int32_t y, \
+                                                        const value_t **rows) { \
+        int32_t image; \
+        int32_t row = mote_window_first(w, y, &image); \
+        in += image * w->in_rows * w->in_stride; \
+        for (int32_t k = 0; k < w->taps; k++, row += w->spread) { \
+            rows[k] = row >= 0 && row < w->in_rows ? in + row * w->in_stride : NULL; \
+        } \
     }
-}
 
-static inline void mote_window_f32(const mote_window_t *w, const float *in, int32_t y, const float **rows) {
-    int32_t image;
-    int32_t row = mote_window_first(w, y, &image);
-    in += image * w->in_rows * w->in_stride;
-    for (int32_t k = 0; k < w->taps; k++, row += w->spread) {
-        rows[k] = row >= 0 && row < w->in_rows ? in + row * w->in_stride : NULL;
-    }
-}
+MOTE_WINDOW_OF(s8, int8_t)
+MOTE_WINDOW_OF(s16, int16_t)
+MOTE_WINDOW_OF(f32, float)
 
 /* The kernel `name` over tensors whose rows lie one after another, from its function for one output row. */
-#define MOTE_BY_ROWS(name, value_t, suffix, window) \
-    static inline void mote_##name(const mote_##name##_t *p, const value_t *in, value_t *out, int32_t lo, int32_t hi) { \
-        const value_t *rows[MOTE_MAX_TAPS]; \
+#define MOTE_BY_ROWS(name, in_t, out_t, suffix, window) \
+    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, \
+                                               int32_t hi) { \
+        const in_t *rows[MOTE_MAX_TAPS]; \
         for (int32_t y = lo; y < hi; y++) { \
             mote_window_##suffix(&p->window, in, y, rows); \
             mote_##name##_row(p, rows, out + y * p->window.out_stride); \

@@ -20,32 +20,22 @@ static inline mote_any_const_t mote_table_row(const uint8_t *arena, const mote_p
     return row >= 0 && row < count ? arena + 4 * (size_t)at[row] : NULL;
 }
 
-MOTE_NOINLINE void mote_strip_rows_s8(const uint8_t *strip, int32_t stride, int32_t count, int32_t first, int32_t taps,
-                                      int32_t spread, const int8_t **rows) {
-    for (; taps > 0; taps--, first += spread) {
-        *rows++ = mote_strip_row(strip, stride, count, first);
+#define MOTE_PLACED_ROWS(suffix, type) \
+    MOTE_NOINLINE void mote_strip_rows_##suffix(const uint8_t *strip, int32_t stride, int32_t count, int32_t first, \
+                                                int32_t taps, int32_t spread, const type **rows) { \
+        for (; taps > 0; taps--, first += spread) { \
+            *rows++ = mote_strip_row(strip, stride, count, first); \
+        } \
+    } \
+\
+    MOTE_NOINLINE void mote_table_rows_##suffix(const uint8_t *arena, const mote_place_t *at, int32_t count, \
+                                                int32_t first, int32_t taps, int32_t spread, const type **rows) { \
+        for (; taps > 0; taps--, first += spread) { \
+            *rows++ = mote_table_row(arena, at, count, first); \
+        } \
     }
-}
 
-MOTE_NOINLINE void mote_strip_rows_f32(const uint8_t *strip, int32_t stride, int32_t count, int32_t first, int32_t taps,
-                                       int32_t spread, const float **rows) {
-    for (; taps > 0; taps--, first += spread) {
-        *rows++ = mote_strip_row(strip, stride, count, first);
-    }
-}
-
-MOTE_NOINLINE void mote_table_rows_s8(const uint8_t *arena, const mote_place_t *at, int32_t count, int32_t first,
-                                      int32_t taps, int32_t spread, const int8_t **rows) {
-    for (; taps > 0; taps--, first += spread) {
-        *rows++ = mote_table_row(arena, at, count, first);
-    }
-}
-
-MOTE_NOINLINE void mote_table_rows_f32(const uint8_t *arena, const mote_place_t *at, int32_t count, int32_t first,
-                                       int32_t taps, int32_t spread, const float **rows) {
-    for (; taps > 0; taps--, first += spread) {
-        *rows++ = mote_table_row(arena, at, count, first);
-    }
-}
+MOTE_PLACED_ROWS(s8, int8_t)
+MOTE_PLACED_ROWS(f32, float)
 
 #endif

@@ -18,19 +18,16 @@ static inline mote_any_t mote_ring_row(void *buffer, int32_t bytes, int32_t rows
 }
 
 /* Pointers to the rows under a window: rows first, first + spread, ... */
-MOTE_NOINLINE void mote_ring_rows_s8(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, int32_t first,
-                                     int32_t taps, int32_t spread, const int8_t **found) {
-    for (; taps > 0; taps--, first += spread) {
-        *found++ = mote_ring_row(buffer, bytes, rows, oldest, first);
+#define MOTE_RING_ROWS(suffix, type) \
+    MOTE_NOINLINE void mote_ring_rows_##suffix(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, \
+                                               int32_t first, int32_t taps, int32_t spread, const type **found) { \
+        for (; taps > 0; taps--, first += spread) { \
+            *found++ = mote_ring_row(buffer, bytes, rows, oldest, first); \
+        } \
     }
-}
 
-MOTE_NOINLINE void mote_ring_rows_f32(void *buffer, int32_t bytes, int32_t rows, int32_t oldest, int32_t first,
-                                      int32_t taps, int32_t spread, const float **found) {
-    for (; taps > 0; taps--, first += spread) {
-        *found++ = mote_ring_row(buffer, bytes, rows, oldest, first);
-    }
-}
+MOTE_RING_ROWS(s8, int8_t)
+MOTE_RING_ROWS(f32, float)
 
 MOTE_NOINLINE void mote_ring(const mote_ring_t *p, const void *in, void *buffer, uint16_t *oldest) {
     const uint8_t *from = (const uint8_t *)in;

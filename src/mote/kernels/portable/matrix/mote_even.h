@@ -32,7 +32,7 @@ static inline uint32_t mote_single(uint32_t x) {
 
 /* sum * mult / 2^shift kept inside lo..hi, which holds 0 and lies in -255..255. The multiplier has 24 bits, and the shift
  * is in 1..62. A float rounds the product to 24 bits: what is as near to a half as that becomes one. */
-static inline int32_t mote_rescale_even(int32_t sum, int32_t mult, int32_t shift, int32_t lo, int32_t hi) {
+MOTE_NOINLINE int32_t mote_rescale_even(int32_t sum, int32_t mult, int32_t shift, int32_t lo, int32_t hi) {
     const uint64_t product = (uint64_t)mote_single(sum < 0 ? 0u - (uint32_t)sum : (uint32_t)sum) * (uint32_t)mult;
     const uint64_t whole = product >> shift;
     if (whole > 255) {

@@ -32,25 +32,35 @@ static inline int8_t mote_finish_fc(int32_t sum, const mote_channel_t *q, int32_
     return mote_clamp(MOTE_PLUS(y, o.zero), o.lo, o.hi);
 }
 
-static inline void mote_fully_connected_s8(const mote_fully_connected_s8_t *p, const int8_t *in, int8_t *out,
-                                           int32_t vectors) {
-    const int32_t once = p->round_once;
-    const mote_output_t o = p->output;
-    for (; vectors > 0; vectors--, in += p->depth) {
-        const int8_t *w = p->weights;
-        const mote_channel_t *q = p->channel;
-        int32_t c = p->channels;
-        for (; c > 3; c -= 4, q += 4, w += (p->depth + 3) / 4 * 16) {
-            int32_t sum[4] = {q[0].bias, q[1].bias, q[2].bias, q[3].bias};
-            mote_dot_1x4(in, w, p->depth, sum);
-            for (int32_t i = 0; i < 4; i++) {
-                *out++ = mote_finish_fc(sum[i], q + i, once, o);
-            }
-        }
-        for (; c > 0; c--, q++, w += p->depth) {
-            *out++ = mote_finish_fc(mote_dot_1x1(in, w, p->depth, q->bias), q, once, o);
-        }
+/* The kernel `name` of a struct whose layer is `of(p)`: `part_of(p, in, depth)` is added to the sums of a
+ * vector, and `finish(sum, q, once, o)` is what becomes of one. */
+#define MOTE_FULLY_CONNECTED_S8(name, of, part_of, finish) \
+    static inline void mote_##name(const mote_##name##_t *p, const int8_t *in, int8_t *out, int32_t vectors) { \
+        const mote_fully_connected_s8_t *l = of(p); \
+        const int32_t once = l->round_once; \
+        const mote_output_t o = l->output; \
+        (void)once; \
+        for (; vectors > 0; vectors--, in += l->depth) { \
+            const int32_t part = part_of(p, in, l->depth); \
+            const int8_t *w = l->weights; \
+            const mote_channel_t *q = l->channel; \
+            int32_t c = l->channels; \
+            for (; c > 3; c -= 4, q += 4, w += (l->depth + 3) / 4 * 16) { \
+                int32_t sum[4] = {MOTE_PLUS(q[0].bias, part), MOTE_PLUS(q[1].bias, part), MOTE_PLUS(q[2].bias, part), \
+                                  MOTE_PLUS(q[3].bias, part)}; \
+                mote_dot_1x4(in, w, l->depth, sum); \
+                for (int32_t i = 0; i < 4; i++) { \
+                    *out++ = finish(sum[i], q + i, once, o); \
+                } \
+            } \
+            for (; c > 0; c--, q++, w += l->depth) { \
+                *out++ = finish(mote_dot_1x1(in, w, l->depth, MOTE_PLUS(q->bias, part)), q, once, o); \
+            } \
+        } \
     }
-}
+
+#define MOTE_FC_ITSELF(p) (p)
+#define MOTE_FC_NO_PART(p, in, depth) 0
+MOTE_FULLY_CONNECTED_S8(fully_connected_s8, MOTE_FC_ITSELF, MOTE_FC_NO_PART, mote_finish_fc)
 
 #endif

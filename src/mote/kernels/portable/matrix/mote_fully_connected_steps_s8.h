@@ -22,15 +22,19 @@ static inline int32_t mote_steps_reached(int32_t sum, const int32_t *steps) {
     return mote_min(count - 128, steps[255]);
 }
 
-static inline void mote_fully_connected_steps_s8(const mote_fully_connected_steps_s8_t *p, const int8_t *in,
-                                                 int8_t *out, int32_t vectors) {
-    for (; vectors > 0; vectors--, in += p->depth) {
-        const int8_t *w = p->weights;
-        for (int32_t c = 0; c < p->channels; c++, w += p->depth) {
-            const int32_t sum = mote_dot_1x1(in, w, p->depth, p->start[c]);
-            *out++ = mote_clamp(mote_steps_reached(sum, p->steps + c * p->step), p->output.lo, p->output.hi);
-        }
+#define MOTE_FULLY_CONNECTED_STEPS(name, of, part_of) \
+    static inline void mote_##name(const mote_##name##_t *p, const int8_t *in, int8_t *out, int32_t vectors) { \
+        const mote_fully_connected_steps_s8_t *l = of(p); \
+        for (; vectors > 0; vectors--, in += l->depth) { \
+            const int32_t part = part_of(p, in, l->depth); \
+            const int8_t *w = l->weights; \
+            for (int32_t c = 0; c < l->channels; c++, w += l->depth) { \
+                const int32_t sum = mote_dot_1x1(in, w, l->depth, MOTE_PLUS(l->start[c], part)); \
+                *out++ = mote_clamp(mote_steps_reached(sum, l->steps + c * l->step), l->output.lo, l->output.hi); \
+            } \
+        } \
     }
-}
+
+MOTE_FULLY_CONNECTED_STEPS(fully_connected_steps_s8, MOTE_FC_ITSELF, MOTE_FC_NO_PART)
 
 #endif

@@ -72,4 +72,43 @@ MOTE_NOINLINE void mote_gemm_1(const mote_gemm_s8_t *g, const int8_t *x0, int8_t
 #endif
 }
 
+/* One or two vectors against every channel of a layer whose sizes and weights are `of(p)`: `part_of(p, x, depth)` is added
+ * to the sums of a vector, and `finish` rounds as mote_requantize does. */
+#define MOTE_GEMM_S8(name, layer_t, of, part_of, finish) \
+    MOTE_NOINLINE void mote_##name##_2(const layer_t *p, const int8_t *x0, const int8_t *x1, int8_t *out) { \
+        const mote_gemm_s8_t *g = of(p); \
+        const int32_t depth = g->depth, pixel = g->pixel, stride = (depth + 3) / 4 * 8; \
+        const int32_t part0 = part_of(p, x0, depth), part1 = part_of(p, x1, depth); \
+        const mote_output_t o = g->output; \
+        const mote_channel_t *q = g->channel; \
+        const int8_t *w = g->weights; \
+        for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride, out += 2) { \
+            int32_t sum[4] = {MOTE_PLUS(q[0].bias, part0), 0, MOTE_PLUS(q[0].bias, part1), 0}; \
+            if (c > 1) { /* the partner of an odd last channel has no weights */ \
+                sum[1] = MOTE_PLUS(q[1].bias, part0); \
+                sum[3] = MOTE_PLUS(q[1].bias, part1); \
+            } \
+            mote_dot_2x2(x0, x1, w, depth, sum); \
+            for (int32_t i = 0; i < mote_min(c, 2); i++) { \
+                out[i] = finish(sum[i], q[i].mult, q[i].shift, o); \
+                out[pixel + i] = finish(sum[2 + i], q[i].mult, q[i].shift, o); \
+            } \
+        } \
+    } \
+\
+    MOTE_NOINLINE void mote_##name##_1(const layer_t *p, const int8_t *x, int8_t *out) { \
+        const mote_gemm_s8_t *g = of(p); \
+        const int32_t depth = g->depth, stride = (depth + 3) / 4 * 8, part = part_of(p, x, depth); \
+        const mote_output_t o = g->output; \
+        const mote_channel_t *q = g->channel; \
+        const int8_t *w = g->weights; \
+        for (int32_t c = g->channels; c > 0; c -= 2, q += 2, w += stride, out += 2) { \
+            int32_t sum[2] = {MOTE_PLUS(q[0].bias, part), c > 1 ? MOTE_PLUS(q[1].bias, part) : 0}; \
+            mote_dot_1x2(x, w, depth, sum); \
+            for (int32_t i = 0; i < mote_min(c, 2); i++) { \
+                out[i] = finish(sum[i], q[i].mult, q[i].shift, o); \
+            } \
+        } \
+    }
+
 #endif

@@ -134,16 +134,4 @@ typedef struct {
         } \
     }
 
-/* Pointers to the rows of a window in a tensor whose rows lie one after another. */
-#define MOTE_WINDOW_OF(name, in_t) \
-    MOTE_UNUSED static inline void mote_##name##_window(const mote_window_t *w, const in_t *in, int32_t y, \
-                                                        const in_t **rows) { \
-        int32_t image; \
-        int32_t row = mote_window_first(w, y, &image); \
-        in += image * w->in_rows * w->in_stride; \
-        for (int32_t k = 0; k < w->taps; k++, row += w->spread) { \
-            rows[k] = row >= 0 && row < w->in_rows ? in + row * w->in_stride : NULL; \
-        } \
-    }
-
 #endif

@@ -27,45 +27,11 @@ static inline int32_t mote_depthwise_offset_1(const mote_depthwise_view_t *v, in
     return sum;
 }
 
-MOTE_HOT MOTE_NOINLINE void mote_depthwise_offset_s8_row(const mote_depthwise_offset_s8_t *all,
-                                                         const int8_t *const *rows, int8_t *out) {
-    const mote_depthwise_s8_t *p = &all->layer;
-    const mote_span_t *s = &p->cols;
-    const mote_output_t o = p->output;
-    const int32_t m = p->multiplier, channels = p->channels, in_channels = p->in_channels, offset = all->offset;
-    const int32_t block = p->rows.taps * s->taps * 4;
-    for (int32_t x = 0; x < s->out_size; x++) {
-        const int32_t first = x * s->step - s->pad;
-        const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
-        const mote_depthwise_view_t v = {
-            rows, p->rows.taps, hi - lo, (first + lo * s->spread) * in_channels, in_channels * s->spread, s->taps * 4,
-            p->in_zero};
-        const int8_t *w = p->weights + lo * 4;
-        const mote_channel_t *q = p->channel;
-        int32_t c = 0;
-        if (m == 1) {
-            for (; c + 4 <= channels; c += 4, w += block, q += 4, out += 4) {
-                int32_t sum[4] = {q[0].bias, q[1].bias, q[2].bias, q[3].bias};
-                mote_depthwise_offset_4(&v, c, w, offset, sum);
-                for (int32_t i = 0; i < 4; i++) {
-                    out[i] = mote_requantize(sum[i], q[i].mult, q[i].shift, o);
-                }
-            }
-        }
-        for (int32_t input = c, copy = 0; c < channels; c++, q++) {
-            const int32_t sum = mote_depthwise_offset_1(&v, input, w + (c & 3), offset, q->bias);
-            *out++ = mote_requantize(sum, q->mult, q->shift, o);
-            if ((c & 3) == 3) {
-                w += block;
-            }
-            if (++copy == m) {
-                copy = 0;
-                input++;
-            }
-        }
-    }
-}
+#define MOTE_DEPTHWISE_OFFSET(p) (&(p)->layer)
+#define MOTE_DEPTHWISE_OFFSET_4(p, v, c, w, sum) mote_depthwise_offset_4(v, c, w, (p)->offset, sum)
+#define MOTE_DEPTHWISE_OFFSET_1(p, v, c, w, sum) mote_depthwise_offset_1(v, c, w, (p)->offset, sum)
 
-MOTE_BY_ROWS(depthwise_offset_s8, int8_t, s8, layer.rows)
+MOTE_DEPTHWISE_S8(depthwise_offset_s8, MOTE_DEPTHWISE_OFFSET, layer.rows, MOTE_DEPTHWISE_OFFSET_4,
+                  MOTE_DEPTHWISE_OFFSET_1, MOTE_FINISH_LOOP, mote_requantize)
 
 #endif

@@ -71,13 +71,6 @@
         } \
     } \
 \
-    MOTE_UNUSED static inline void mote_##name(const mote_##name##_t *p, const in_t *in, out_t *out, int32_t lo, \
-                                               int32_t hi) { \
-        const in_t *rows[MOTE_MAX_TAPS]; \
-        for (int32_t y = lo; y < hi; y++) { \
-            mote_##name##_window(&p->rows, in, y, rows); \
-            mote_##name##_row(p, rows, out + y * p->rows.out_stride); \
-        } \
-    }
+    MOTE_BY_ROWS(name, in_t, out_t, name, rows)
 
 #endif

@@ -37,6 +37,6 @@ MOTE_NOINLINE void mote_pool_even_s8_row(const mote_pool_even_s8_t *p, const int
     }
 }
 
-MOTE_BY_ROWS(pool_even_s8, int8_t, s8, rows)
+MOTE_BY_ROWS(pool_even_s8, int8_t, int8_t, s8, rows)
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef MOTE_POOL_S16_H
 #define MOTE_POOL_S16_H
 
+#include "mote_pool.h"
 #include "mote_running_sums.h"
 
 typedef struct {
@@ -40,73 +41,13 @@ static inline int32_t mote_max_s16(const int16_t *x, int32_t step, int32_t n, in
     return most;
 }
 
-/* Row pointers into a tensor whose rows lie one after another. */
-static inline void mote_pool_window_s16(const mote_window_t *w, const int16_t *in, int32_t y, const int16_t **rows) {
-    int32_t image;
-    int32_t row = mote_window_first(w, y, &image);
-    in += image * w->in_rows * w->in_stride;
-    for (int32_t k = 0; k < w->taps; k++, row++) {
-        rows[k] = row >= 0 && row < w->in_rows ? in + row * w->in_stride : NULL;
-    }
-}
+#define MOTE_POOL_S16_ZERO(p) 0
+#define MOTE_POOL_S16_LOW(p) (p)->lo
+#define MOTE_POOL_S16_MEAN(p, sum, count) mote_pool_clamp_s16(mote_average_s16(sum, count), (p)->lo, (p)->hi)
+#define MOTE_POOL_S16_MOST(p, most, count) (int16_t)mote_min(most, (p)->hi)
 
-static inline void mote_avg_pool_s16_row(const mote_pool_s16_t *p, const int16_t *const *rows, int16_t *out) {
-    const mote_span_t *s = &p->cols;
-    const int32_t channels = p->channels;
-    int32_t inside = 0;
-    for (int32_t k = 0; k < p->rows.taps; k++) {
-        inside += rows[k] != NULL;
-    }
-    for (int32_t x = 0; x < s->out_size; x++) {
-        const int32_t first = x * s->step - s->pad;
-        const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
-        for (int32_t c = 0; c < channels; c++) {
-            int32_t sum = 0;
-            for (int32_t k = 0; k < p->rows.taps; k++) {
-                if (rows[k] != NULL) {
-                    sum = mote_sum_s16(rows[k] + (first + lo) * channels + c, channels, n, sum);
-                }
-            }
-            *out++ = mote_pool_clamp_s16(mote_average_s16(sum, n * inside), p->lo, p->hi);
-        }
-    }
-}
-
-static inline void mote_avg_pool_s16(const mote_pool_s16_t *p, const int16_t *in, int16_t *out, int32_t lo,
-                                     int32_t hi) {
-    const int16_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_pool_window_s16(&p->rows, in, y, rows);
-        mote_avg_pool_s16_row(p, rows, out + y * p->rows.out_stride);
-    }
-}
-
-static inline void mote_max_pool_s16_row(const mote_pool_s16_t *p, const int16_t *const *rows, int16_t *out) {
-    const mote_span_t *s = &p->cols;
-    const int32_t channels = p->channels;
-    for (int32_t x = 0; x < s->out_size; x++) {
-        const int32_t first = x * s->step - s->pad;
-        const int32_t lo = mote_span_lo(s, first), n = mote_span_hi(s, first) - lo;
-        for (int32_t c = 0; c < channels; c++) {
-            int32_t most = p->lo;
-            for (int32_t k = 0; k < p->rows.taps; k++) {
-                if (rows[k] != NULL) {
-                    most = mote_max_s16(rows[k] + (first + lo) * channels + c, channels, n, most);
-                }
-            }
-            *out++ = (int16_t)mote_min(most, p->hi);
-        }
-    }
-}
-
-static inline void mote_max_pool_s16(const mote_pool_s16_t *p, const int16_t *in, int16_t *out, int32_t lo,
-                                     int32_t hi) {
-    const int16_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_pool_window_s16(&p->rows, in, y, rows);
-        mote_max_pool_s16_row(p, rows, out + y * p->rows.out_stride);
-    }
-}
+MOTE_POOL(avg_pool_s16, int16_t, int32_t, s16, MOTE_POOL_S16_ZERO, MOTE_POOL_ADD, MOTE_POOL_S16_MEAN)
+MOTE_POOL(max_pool_s16, int16_t, int32_t, s16, MOTE_POOL_S16_LOW, MOTE_POOL_MAX, MOTE_POOL_S16_MOST)
 
 /* Averages are stored byte by byte: they may lie where sums do. */
 static inline void mote_avg_pool_add_s16(const mote_pool_s16_t *p, const int16_t *row, int32_t tap, int32_t part,
