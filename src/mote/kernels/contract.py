@@ -394,6 +394,8 @@ def signature(inputs: DType, outputs: DType) -> Signature:
 
 INT8 = signature(DType.INT8, DType.INT8)
 FLOAT32 = signature(DType.FLOAT32, DType.FLOAT32)
+HYBRID = Signature(frozenset({DType.FLOAT32}), frozenset({DType.FLOAT32}), frozenset({DType.INT8}))
+"""float32 with int8 weights, which stay a byte each in flash."""
 ANY_TYPE = Signature()
 
 

@@ -4,7 +4,6 @@ from mote.kernels.portable.matrix import (
     batch_matmul,
     blockwise,
     fully_connected,
-    hybrid,
     round_to_even,
     typed_layers,
     weights9bit,
@@ -13,7 +12,6 @@ from mote.kernels.portable.matrix import (
 KERNELS = (
     *fully_connected.KERNELS,
     *weights9bit.KERNELS,
-    *hybrid.KERNELS,
     *batch_matmul.KERNELS,
     *blockwise.KERNELS,
     *typed_layers.KERNELS,

@@ -6,9 +6,8 @@ import numpy as np
 
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER_F32, Call, Entry, Kernel, Packed, Params, Refusal, View, signature
+from mote.kernels.contract import HYBRID, OTHER_F32, Call, Entry, Kernel, Packed, Params, Refusal, View, signature
 from mote.kernels.portable.matrix.fully_connected import vectors
-from mote.kernels.portable.matrix.typed_layers import HYBRID
 from mote.ops.common import float_bias, float_range
 from mote.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 

@@ -11,6 +11,7 @@ import numpy as np
 from mote.graph.types import DType
 from mote.kernels.contract import (
     FLOAT32,
+    HYBRID,
     INT8,
     Call,
     Entry,
@@ -40,7 +41,6 @@ from mote.ops.windows.transpose_conv import TransposeConv
 INT16 = signature(DType.INT16, DType.INT16)
 INTEGERS = frozenset({DType.INT8, DType.INT16})
 AFFINE = Signature(INTEGERS, INTEGERS, INTEGERS)
-HYBRID = Signature(frozenset({DType.FLOAT32}), frozenset({DType.FLOAT32}), frozenset({DType.INT8}))
 INTEGER_COSTS = "conv2d_s16"
 """What layers cost whose integers are multiplied one by one."""
 
