@@ -75,7 +75,9 @@ def status(plan: str, folder: Path, function: str = "", place: str = "", *, once
         begins = [rf"\b(?:static inline|MOTE_NOINLINE) void {function}"]
         base, _, _ = function.removeprefix("mote_").partition("_row")
         if re.search(rf"^MOTE_(?!BY_ROWS)\w+\({base}, ", text, re.MULTILINE):  # a macro makes it
-            begins.append("static inline void mote_##name" + ("##_row" if function.endswith("_row") else ""))
+            begins.append(
+                "(?:static inline|MOTE_NOINLINE) void mote_##name" + ("##_row" if function.endswith("_row") else "")
+            )
         text, count = re.subn(rf"(?:{'|'.join(begins)})\([^)]*\) {{(?= ?\\?\n)", rf"\g<0>{wrong}", text)
         file.write_text(text)
         made += count
