@@ -19,7 +19,7 @@ from mote.toolchain.machine_code import read_code
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
 
-PORTABLE = Path(portable.__file__).parent
+PORTABLE = {path.name for path in Path(portable.__file__).parent.rglob("*.h")}
 PINNED = {"t10": "fully_connected8_pairs"}
 """Kernels of layers of `even` that so few inputs would not be worth."""
 
@@ -69,7 +69,7 @@ def test_nothing_is_unaligned(
 ) -> None:
     """Not in C, and not in the C library, whose memcpy is not called; assembly is for channels in fours only."""
     compiled = compile(model(), target=trapping, **options)
-    assert all((PORTABLE / file).exists() for step in compiled.plan.steps for file in step.kernel.files)
+    assert not {file for step in compiled.plan.steps for file in step.kernel.files} - PORTABLE
     assert verify(compiled, 2).passed
     assert "memcpy" not in read_code(bench(compiled, tmp_path).elf(Mode.MEASURE)).functions
 

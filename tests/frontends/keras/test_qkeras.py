@@ -427,7 +427,10 @@ def test_batch_normalization_on_grids() -> None:
         ({"activation": "quantized_po2(4)"}, "quantized_po2 is not supported for activations"),
         ({"activation": "quantized_ulaw(4)"}, "the activation 'quantized_ulaw.4.' is not supported"),
         ({"activation": "quantized_bits(__import__('os'))"}, "is not supported"),
-        ({"activation": "quantized_bits(1e9)"}, "bits of quantized_bits is 1000000000.0, not a number"),
+        (
+            {"activation": "quantized_bits(1e9)"},
+            "bits of quantized_bits is 1000000000.0, which is not a supported number",
+        ),
         ({"activation": {"class_name": "quantized_bits", "config": {"bits": "a"}}}, "bits of quantized_bits is 'a'"),
     ],
 )

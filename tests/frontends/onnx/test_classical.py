@@ -171,7 +171,7 @@ def test_vectors_side_by_side() -> None:
         ("LabelEncoder", {"keys_strings": ["a"], "values_int64s": [1]}, "only numeric keys and values"),
         ("OneHotEncoder", {"cats_strings": ["a"]}, "strings are not supported"),
         ("Normalizer", {"norm": "L3"}, "norm L3"),
-        ("Scaler", {"scale": numbers(3)}, "3 numbers of scale do not fit 4 features"),
+        ("Scaler", {"scale": numbers(3)}, "3 values of scale do not fit 4 features"),
         (
             "SVMClassifier",
             {**MACHINE, "coefficients": numbers(7), "rho": [0.1], "vectors_per_class": [3, 4], "prob_a": [1.0]},

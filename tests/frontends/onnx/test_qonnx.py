@@ -147,7 +147,7 @@ def test_others_are_refused_by_name(kind: str) -> None:
 def test_wrong_parameters_are_refused() -> None:
     for given, what in (
         ({"scale": np.ones(3)}, "do not fit a value of"),
-        ({"mode": "SOMEHOW"}, "the rounding mode SOMEHOW is not known"),
+        ({"mode": "SOMEHOW"}, "the rounding mode SOMEHOW is unknown"),
     ):
         net = Quantized()
         x = net.input(1, 4)

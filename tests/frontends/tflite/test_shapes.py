@@ -164,7 +164,7 @@ def test_what_does_not_follow_is_refused(build: Callable[[Shapes], int], said: s
         ("BATCH_TO_SPACE_ND", ([2], [[-1, 0]]), {}, "do not fit an input"),
         ("SQUEEZE", (), {"squeeze_dims": [1]}, "cannot be removed"),
         ("SQUEEZE", (), {"squeeze_dims": [5]}, "cannot be removed"),
-        ("EXPAND_DIMS", ([4],), {}, "has no place"),
+        ("EXPAND_DIMS", ([4],), {}, "cannot be expanded"),
         ("RANGE", ([0], [5]), {}, "a range of float32 is not supported"),
         ("RESHAPE", ([5, -1],), {}, "cannot be reshaped to"),
         ("RESHAPE", ([-1, -1],), {}, "cannot be reshaped to"),

@@ -137,7 +137,7 @@ def test_bytes_without_a_sign_are_set() -> None:
         (["sr=1"], "there is no input 'sr'\n  help: the inputs are x, rate"),
         (["rate"], "'rate' is not NAME=VALUE"),
         (["rate=fast"], "'fast' is not a value of 'rate'"),
-        (["rate=1.5"], "'rate' holds a value that int32 cannot hold"),
+        (["rate=1.5"], "'rate' holds a value that is out of range for int32"),
         (["x=1,2,3"], "'x' has 3 values; the input takes 1x4"),
         (["x=nan"], "'x' holds a value that is not finite"),
         ({"x": "abc"}, "the value of 'x' is not numbers"),

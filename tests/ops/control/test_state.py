@@ -211,8 +211,8 @@ def test_what_is_kept_is_counted_as_ram() -> None:
         (never_initialized, "'other' is read before it was assigned"),
         (another_shape, r"begins as float32 \(1, 4\), it is read as float32 \(1, 5\)"),
         (other_initialization, "it runs ADD; only constants"),
-        (nothing_assigned, "ASSIGN_VARIABLE has other operands"),
-        (absent_value_assigned, "ASSIGN_VARIABLE has other operands"),
+        (nothing_assigned, "ASSIGN_VARIABLE has operands that its operator does not take"),
+        (absent_value_assigned, "ASSIGN_VARIABLE has operands that its operator does not take"),
     ],
 )
 def test_bad_uses_of_variables_are_refused(change: Callable[[Variable, int], int], message: str) -> None:
