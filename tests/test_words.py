@@ -38,7 +38,6 @@ LEFT: dict[str, dict[str, int]] = {
         "execute": 1,
     },
     "returned found": {
-        "kernels": 34,
         "plan": 29,
     },
 }
@@ -56,6 +55,7 @@ NAMED = (
     "execute",
     "frontends",
     "graph",
+    "kernels",
     "measure",
     "metrics",
     "ops",

@@ -39,16 +39,16 @@ def candidates(
     view: View, features: frozenset[str], *, coded: bool = False, fixed: Fixed | None = None
 ) -> list[Packed]:
     """The kernels to choose from, without those that an earlier one beats in every way: they are not even packed."""
-    found: dict[str, Packed] = {}
+    kernels: dict[str, Packed] = {}
     beaten: set[str] = set()
     for kernel in _available(view, features, coded=coded):
         packed = _allowed(view.once(kernel.bind), fixed) if kernel.name not in beaten else None
         if isinstance(packed, Packed):
-            found[kernel.name] = packed
+            kernels[kernel.name] = packed
             beaten.update(packed.beats)
-    late = beaten & found.keys()
+    late = beaten & kernels.keys()
     assert not late, f"{late} come before what beats them"
-    return list(found.values())
+    return list(kernels.values())
 
 
 def asked(
@@ -58,12 +58,12 @@ def asked(
     return ((kernel, _allowed(view.once(kernel.bind), fixed)) for kernel in _available(view, features))
 
 
-def _allowed(found: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
+def _allowed(packed: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
     """A kernel that was bound to an operator, where the firmware has it, if that is fixed."""
-    if fixed is None or isinstance(found, Refusal):
-        return found
-    why = fixed.lacks(found)
-    return Refusal(why) if why else found
+    if fixed is None or isinstance(packed, Refusal):
+        return packed
+    why = fixed.lacks(packed)
+    return Refusal(why) if why else packed
 
 
 def _available(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[Kernel]:
@@ -92,9 +92,9 @@ def called(view: View, call: Call, fixed: Fixed | None = None) -> Packed | None:
     """The kernel that is called in a way of its own: with running sums, or for a ring buffer; None where none fits."""
     for kernel in KERNELS:
         if kernel.call is call and kernel.computed(view):
-            found = _allowed(view.once(kernel.bind), fixed)
-            if isinstance(found, Packed):
-                return found
+            packed = _allowed(view.once(kernel.bind), fixed)
+            if isinstance(packed, Packed):
+                return packed
     return None
 
 

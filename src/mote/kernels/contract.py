@@ -110,7 +110,7 @@ NHWC = Nhwc()
 
 
 class Call(StrEnum):
-    """What a kernel can be asked for at once, and the arguments that say so."""
+    """How much of its output a kernel computes in a call, and the arguments that say so."""
 
     FLAT = "flat"
     """Any run of units (elements or pixels): `kernel(&params, inputs..., out, units)`."""
@@ -132,7 +132,7 @@ class Call(StrEnum):
 
 @dataclass(frozen=True)
 class Coding:
-    """What a kernel does because its weights are coded (see `pack/coding.py`)."""
+    """The work of a kernel that decodes compressed weights (see `pack/coding.py`)."""
 
     symbols: int
     """Codes that it decodes."""
@@ -157,7 +157,7 @@ class Instance:
     arguments: tuple[str | int, ...]
     code: tuple[str, ...] = ()
     facts: tuple[str | int, ...] = ()
-    """What is built into the code beside the arguments, for the check of parameters in images."""
+    """Constants built into the code beside the arguments, for the check of parameters in images."""
 
     @property
     def instructions(self) -> int:
@@ -219,16 +219,16 @@ class Needs:
     reads: Layout = NHWC
     writes: Layout = NHWC
     alignment: int = ALIGNMENT
-    """What the address of its working memory must be a multiple of."""
+    """Alignment in bytes of its scratch memory."""
     tensor_alignment: int = ALIGNMENT
-    """What the addresses of the tensors that it reads and writes must be multiples of, where it runs whole."""
+    """Alignment in bytes of the tensors that it reads and writes, where it runs whole."""
     memories: tuple[str, ...] = ()
     """The only memories, by name, that these and its working memory may lie in; none named: any."""
 
 
 @dataclass(frozen=True, eq=False)
 class Price:
-    """What the time and the flash that a kernel takes are estimated from."""
+    """The inputs of the estimates of a kernel's time and flash."""
 
     costs: str = ""
     """Its name in the tables of costs: the family, unless it costs like others."""
@@ -323,7 +323,7 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a kernel is asked to compute: an operator, or a region of them, in its graph, and how the planner wants the
+    """The work that a kernel is bound to: an operator, or a region of them, in its graph, and how the planner wants the
     first input and the last output to lie."""
 
     graph: Graph
@@ -358,12 +358,12 @@ class View:
         return data
 
     def once(self, work: Callable[[View], T]) -> T:
-        """What `work` makes of this view, done once: packing weights and proving constants takes time, and kernels that
-        differ in little share it."""
+        """The result of `work` on this view, computed once: packing weights and proving constants takes time, and
+        kernels that differ in little share it."""
         if work not in self._known:
             self._known[work] = work(self)
-        found: T = self._known[work]
-        return found
+        result: T = self._known[work]
+        return result
 
 
 @dataclass(frozen=True)
@@ -454,13 +454,13 @@ class Kernel:
     def bind(self, view: View) -> Packed | Refusal:
         """`pack`, with what is known of this kernel."""
         with working_on(view.op):
-            found = self.pack(view)
-        if isinstance(found, Refusal):
-            return found
-        family, headers = found.family or self.name, dict.fromkeys((self.header or found.name, *found.headers))
-        price = replace(found.price, costs=found.price.costs or self.costs or family, lanes=self.lanes)
+            packed = self.pack(view)
+        if isinstance(packed, Refusal):
+            return packed
+        family, headers = packed.family or self.name, dict.fromkeys((self.header or packed.name, *packed.headers))
+        price = replace(packed.price, costs=packed.price.costs or self.costs or family, lanes=self.lanes)
         isa = self.isa or (TUNED if self.tuned else self.isa)
-        return replace(found, family=family, price=price, headers=tuple(headers), isa=isa)
+        return replace(packed, family=family, price=price, headers=tuple(headers), isa=isa)
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:

@@ -1,4 +1,4 @@
-"""What kernels cost on a core, estimated from measurements: to choose between kernels and between plans.
+"""The costs of kernels on a core, estimated from measurements: to choose between kernels and between plans.
 
 A table `costs/CORE.json` holds, for each family of kernels, what each of the `features` takes that an operator has, in
 cycles of memory that answers at once, and how many bytes of constants it reads. It is fitted to layers run in the
@@ -37,17 +37,17 @@ USUAL = "cortex-m4"
 BY_CHANNEL = ("DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D")
 """Operators with windows in which channels do not mix."""
 BY_ROWS = "by_rows"
-"""What is added to any kernel for each row, in plans that run by rows: finding pointers, and counting."""
+"""The family of the overhead of each row, in plans that run by rows: finding pointers, and counting."""
 CODED = "coded"
-"""What is added to any kernel that has its weights expanded."""
+"""The family of the overhead of expanding coded weights, added to that of any kernel."""
 EACH_ONCE = ("product", "output", "single")
-"""What is not done anew in each pass, where weights are expanded part by part."""
+"""Features that are not repeated in each pass, where weights are expanded part by part."""
 TILES = 4
 """Tiles that are computed at once, where tiles are higher than a row."""
 PACE = 1.5
 """Cycles that an instruction of code made for a shape takes, about: for each load a product or two."""
 SLIDE = "slide"
-"""What the bytes of a window take that slides in memory."""
+"""The family of moving the bytes of a window that slides in memory."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,16 @@ class Costs:
 
     core: str
     unit: str
-    """What is counted: cycles."""
+    """The unit of the costs: cycles."""
     measured: str
     """The compiler and the emulator that it was measured with."""
     families: Mapping[str, Mapping[str, float]]
     reads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Bytes of constants that are read, in the same way."""
     memory: Reads = field(default_factory=Reads)
-    """What reading them costs."""
+    """Wait states and cache of the memory that constants are in."""
     code: Reads = field(default_factory=Reads)
-    """What fetching code costs."""
+    """Wait states and cache of the memory that code is in."""
 
     def on(self, memory: Reads, code: Reads | None = None) -> Costs:
         """Costs with constants in one memory and code in another, or in one without wait states."""
@@ -79,32 +79,32 @@ class Costs:
         return total if whole else total + row_count(op.output(graph).shape) * self.row
 
     def _computing(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
-        """What is taken without finding rows; of a region, by its parts."""
+        """The cost without the overhead of rows; of a region, the sum of its parts."""
         if kernel.price.parts:
             assert isinstance(op, Region)
             each = zip(op.ops, kernel.price.parts, strict=True)
             return sum(self._computing(graph, one, part, whole) for one, part in each)
         amounts = features(graph, op, kernel, whole)
-        found = {name: amount for name, amount in amounts.items() if name not in kernel.price.paid}
+        unpaid = {name: amount for name, amount in amounts.items() if name not in kernel.price.paid}
         known = self._family(kernel.price.costs)
         if kernel.price.coding is not None:
             known = {**self.families[CODED], **known}
         parts = [known, self._family(kernel.price.more)] if kernel.price.more else [known]
-        total = _sum(parts, found)
-        return total + self._waits(kernel, found) + self._fetches(kernel, total)
+        total = _sum(parts, unpaid)
+        return total + self._waits(kernel, unpaid) + self._fetches(kernel, total)
 
-    def _waits(self, kernel: Packed, found: Mapping[str, float]) -> float:
-        """What an operator waits for its constants: all that it reads comes from memory, unless what keeps lines of it
-        keeps all."""
+    def _waits(self, kernel: Packed, amounts: Mapping[str, float]) -> float:
+        """Cycles that an operator waits for its constants: all that it reads comes from memory, unless the cache
+        holds it all."""
         if not self.memory.waits:
             return 0.0
         named = (kernel.price.costs, kernel.price.more, CODED if kernel.price.coding is not None else "")
-        read = _sum([self.reads.get(name, {}) for name in named], found)
+        read = _sum([self.reads.get(name, {}) for name in named], amounts)
         return self.memory.stream(round(min(read, kernel.constants) if self._keeps(kernel.constants) else read))
 
     def _fetches(self, kernel: Packed, cycles: float) -> float:
-        """What an operator waits for its code, given what it takes otherwise. Loops in C are short; code that was made
-        for a shape may be longer than what is kept of code, and waits for every line in every turn then."""
+        """Cycles that an operator waits for its code, beside the `cycles` that it computes. Loops in C are short; code
+        that was made for a shape may be longer than the cache for code, and waits for every line in every turn then."""
         code = self.code
         if not code.waits or kernel.code_bytes <= code.code_lines * code.line_bytes:
             return 0.0
@@ -128,18 +128,18 @@ class Costs:
 
     @property
     def row(self) -> float:
-        """What is added for each row that is computed by itself."""
+        """The overhead of each row that is computed by itself."""
         return self.families[BY_ROWS]["row"]
 
     def sliding(self, nbytes: int) -> float:
-        """What a window of so many bytes takes to slide in memory."""
+        """The cost of sliding a window of so many bytes in memory."""
         costs = self.families[SLIDE]
         return costs["byte"] * nbytes + costs["call"]
 
 
-def _sum(parts: Iterable[Mapping[str, float]], found: Mapping[str, float]) -> float:
-    """What the features of an operator take in all, by families that each say what one takes."""
-    return sum(part.get(name, 0.0) * value for part in parts for name, value in found.items())
+def _sum(parts: Iterable[Mapping[str, float]], amounts: Mapping[str, float]) -> float:
+    """The cost of an operator: the amounts of its features times the costs of one each, added up over families."""
+    return sum(part.get(name, 0.0) * value for part in parts for name, value in amounts.items())
 
 
 @cache
@@ -156,8 +156,8 @@ def load(table: str, where: str = "") -> Costs:
     try:
         keys = json.loads(path.read_text(encoding="utf-8"))
         families, reads = (
-            {name: {f: _finite(n) for f, n in family.items()} for name, family in found.items()}
-            for found in (keys["families"], keys.get("reads", {}))
+            {name: {f: _finite(n) for f, n in family.items()} for name, family in section.items()}
+            for section in (keys["families"], keys.get("reads", {}))
         )
         return Costs(Path(table).stem, printable(keys["unit"]), printable(keys["measured"]), families, reads)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -195,14 +195,14 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     """
     known = _known.setdefault(kernel, {})
     if whole not in known:
-        found = _features(graph, op, kernel, whole)
-        known[whole] = found if kernel.price.coding is None else _expanding(found, kernel.price.coding)
+        amounts = _features(graph, op, kernel, whole)
+        known[whole] = amounts if kernel.price.coding is None else _expanding(amounts, kernel.price.coding)
     return known[whole]
 
 
-def _expanding(found: dict[str, float], coding: Coding) -> dict[str, float]:
+def _expanding(amounts: dict[str, float], coding: Coding) -> dict[str, float]:
     """With what it takes to expand weights; what is done for inputs is done in each pass."""
-    passed = {name: value * (1 if name in EACH_ONCE else coding.passes) for name, value in found.items()}
+    passed = {name: value * (1 if name in EACH_ONCE else coding.passes) for name, value in amounts.items()}
     return passed | {"symbol": coding.symbols, "expanded": coding.expanded}
 
 
@@ -212,12 +212,12 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)
     pixels, multiplied = _pixels(kernel, rows, width, whole)
     lanes = _up(channels, kernel.price.lanes)
-    found = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
+    amounts = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)
     if op.kind in BY_CHANNEL:
         inside = channels * _rows_read(graph, op, rows)
-        return found | {
+        return amounts | {
             "product": inside * int(windows.sum()),
             "input": inside * op.input(graph).shape[-2],
             "tap": inside * width,
@@ -225,7 +225,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
             "rest": pixels * (channels % 4),
         }
     taps = len(op.reads(graph, 0, 0) or (0,))
-    return found | {
+    return amounts | {
         "product": multiplied * lanes * depth * kernel.price.density,
         "input": pixels * depth or sum(t.size for t in op.activations(graph)),
         "tap": pixels * taps,
@@ -262,9 +262,9 @@ def _left(kernel: Packed, rows: int, width: int, whole: bool) -> int:
 
 def _tile_rows(kernel: Packed) -> int:
     """Rows of tiles that are computed at once."""
-    found = kernel.params["tile_rows"]
-    assert isinstance(found, int)
-    return found
+    rows = kernel.params["tile_rows"]
+    assert isinstance(rows, int)
+    return rows
 
 
 def _rows_read(graph: Graph, op: Op, rows: int) -> int:

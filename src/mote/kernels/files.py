@@ -16,15 +16,15 @@ def _folders(top: Traversable) -> Iterator[Traversable]:
 
 
 _FILES = {folder: list(folder.iterdir()) for folder in _folders(files("mote.kernels"))}
-_WITH_HEADERS = [folder for folder, found in _FILES.items() if any(path.name.endswith(".h") for path in found)]
+_WITH_HEADERS = [folder for folder, paths in _FILES.items() if any(path.name.endswith(".h") for path in paths)]
 FOLDERS = tuple(folder for folder in _WITH_HEADERS if folder.name != "fits")
 """Where a C compiler finds them: kernels for any core, the primitives that they are made of, and what instruction sets
 have, kernels and primitives."""
 FITS = tuple(folder for folder in _WITH_HEADERS if folder.name == "fits")
 """Where it finds what is written by hand of the functions that check the parameters of kernels (see `mote_room.h`)."""
-HEADERS = {path.name: path for found in _FILES.values() for path in found if path.name.endswith(".h")}
+HEADERS = {path.name: path for paths in _FILES.values() for path in paths if path.name.endswith(".h")}
 """Every header by its name, which is unique in all folders."""
-TABLES = [path for found in _FILES.values() for path in found if path.name == "checks.txt"]
+TABLES = [path for paths in _FILES.values() for path in paths if path.name == "checks.txt"]
 """The tables of parameter checks."""
 
 

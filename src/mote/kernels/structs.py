@@ -26,7 +26,7 @@ _STRUCT = re.compile(r"typedef\s+struct\b\s*\w*\s*\{(?P<fields>[^{}]*)\}\s*(?P<n
 _ALIAS = re.compile(r"typedef\s+(?P<type>\w+)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
 INCLUDE = re.compile(r'^#include "(mote_\w+\.h)"', re.MULTILINE)
 WORDS = ("int32_t", "uint32_t", "float")
-"""What a number in parameters can be; all of them take four bytes."""
+"""The C types of numbers in parameters, of four bytes each."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +72,21 @@ def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
     """The parameters in the order of the struct, one for each field; what is not named is zero, as in C. A pointer is
     an array, or 0 where it is NULL."""
     given = dict(named(params))
-    found: list[Word] = []
+    values: list[Word] = []
     for field in known:
         value = given.pop(field.path, 0)
         if isinstance(value, np.ndarray | Structs):
             assert field.pointer, f"{field.path} is no pointer"
-            found.append(value)
+            values.append(value)
         elif field.ctype == "float":
-            found.append(int(np.float32(value).view(np.uint32)))
+            values.append(int(np.float32(value).view(np.uint32)))
         else:
             number = int(value)
             assert not field.pointer or number == 0, f"{field.path} is a pointer, not {number}"
             assert -(1 << 31) <= number < 1 << 32, f"{field.path} takes four bytes, which do not hold {number}"
-            found.append(number & 0xFFFFFFFF)
+            values.append(number & 0xFFFFFFFF)
     assert not given, f"no field of the struct is named {', '.join(given)}"
-    return found
+    return values
 
 
 def named(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, int | float | Array | Structs]]:
@@ -100,17 +100,17 @@ def named(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, in
 
 def closure(files: Iterable[str]) -> tuple[str, ...]:
     """Files of the kernels and all that they include, each after those that it includes."""
-    found: dict[str, None] = {}
+    ordered: dict[str, None] = {}
 
     def visit(name: str) -> None:
-        if name not in found:
+        if name not in ordered:
             for needed in INCLUDE.findall(library.header(name)):
                 visit(needed)
-            found[name] = None
+            ordered[name] = None
 
     for name in files:
         visit(name)
-    return tuple(found)
+    return tuple(ordered)
 
 
 def expanded(text: str, macros: Mapping[str, tuple[Sequence[str], str]]) -> str:
@@ -130,21 +130,23 @@ def expanded(text: str, macros: Mapping[str, tuple[Sequence[str], str]]) -> str:
 @cache
 def macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
     """The macros with arguments of files and those that they include: their parameters and bodies."""
-    found = {}
+    definitions = {}
     for line in _lines(files):
         if match := _MACRO.match(line):
-            found[match[1]] = tuple(p.strip() for p in match[2].split(",")), match[3]
-    return found
+            definitions[match[1]] = tuple(p.strip() for p in match[2].split(",")), match[3]
+    return definitions
 
 
 @cache
 def _macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
     """Those that define types, or use ones that do: the others are left as they stand."""
-    found = macros(files)
-    defining = {name for name, (_, body) in found.items() if "typedef" in body}
-    while more := {n for n, (_, body) in found.items() if n not in defining and set(_CALL.findall(body)) & defining}:
+    definitions = macros(files)
+    defining = {name for name, (_, body) in definitions.items() if "typedef" in body}
+    while more := {
+        n for n, (_, body) in definitions.items() if n not in defining and set(_CALL.findall(body)) & defining
+    }:
         defining |= more
-    return {name: found[name] for name in defining}
+    return {name: definitions[name] for name in defining}
 
 
 @cache
@@ -192,7 +194,7 @@ def _declaration(text: str) -> tuple[str, list[str]]:
 
 def _arguments(text: str, begin: int) -> tuple[list[str], int]:
     """The arguments of a macro's call that open before `begin`, and where the call ends."""
-    depth, start, found, quoted = 1, begin, list[str](), False
+    depth, start, arguments, quoted = 1, begin, list[str](), False
     for at in range(begin, len(text)):
         sign = text[at]
         if sign == '"' and text[at - 1] != "\\":
@@ -201,10 +203,10 @@ def _arguments(text: str, begin: int) -> tuple[list[str], int]:
             continue
         depth += (sign == "(") - (sign == ")")
         if depth == 0 or (depth == 1 and sign == ","):
-            found.append(text[start:at].strip())
+            arguments.append(text[start:at].strip())
             start = at + 1
         if depth == 0:
-            return found, at + 1
+            return arguments, at + 1
     raise ValueError("a macro's call does not end")
 
 

@@ -1,4 +1,4 @@
-"""What the kernels of this folder share: the feature that they need, and why they do not fit."""
+"""Shared by the kernels of this folder: the feature of the core that they need, and their refusals."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TWICE_ZERO = "r10"
 
 @dataclass(frozen=True)
 class Requantize:
-    """What is built into the code."""
+    """The requantization that is built into the code."""
 
     form: Form
     shift: int
@@ -46,17 +46,17 @@ class Requantize:
         return 4 * COUNT[self.form]
 
     def begin(self, lanes: str, spare: str = "r0") -> list[str]:
-        """What stays in registers; `lanes` points to a `mote_lanes_t`."""
+        """Loads the constants of all channels into registers; `lanes` points to a `mote_lanes_t`."""
         if self.form == "line":
             return [f"ldr {spare}, [{lanes}]", f"vdup.32 {LINE_SCALE}, {spare}"]
         return [f"ldr {TWICE_ZERO}, [{lanes}, #4]"]
 
     def keep(self, place: str) -> list[str]:
-        """What stays, in memory too."""
+        """Stores the constants of all channels to `place`."""
         return [f"vstrw.32 {LINE_SCALE}, {place}" if self.form == "line" else f"str {TWICE_ZERO}, {place}"]
 
     def again(self, place: str) -> list[str]:
-        """What stays, from there."""
+        """Loads the constants of all channels from `place`."""
         return [f"vldrw.u32 {LINE_SCALE}, {place}" if self.form == "line" else f"ldr {TWICE_ZERO}, {place}"]
 
     @property
@@ -69,20 +69,20 @@ class Requantize:
         that stands for {q}; `constants` points to the constants and moves on. Spends q0, q1, q4, q5, r0-r5, r8 and r9;
         twice: q2 and q3 as well, and not r8 and r9."""
         each = COUNT[self.form]
-        found: list[str] = []
+        lines: list[str] = []
         if self.form == "line":
-            found += [f"ldm {constants}!, {{{', '.join(LINE_REGISTERS)}}}"]
+            lines += [f"ldm {constants}!, {{{', '.join(LINE_REGISTERS)}}}"]
         for half, end in enumerate("bt"):
             if self.form == "twice":
-                found += [f"ldm {constants}!, {{{', '.join(TWICE_REGISTERS)}}}"]
+                lines += [f"ldm {constants}!, {{{', '.join(TWICE_REGISTERS)}}}"]
             at = 4 * half if self.form == "line" else 0
             chains = []
             for i in range(2):
                 registers = LINE_REGISTERS[at + each * i : at + each * (i + 1)]
                 load = loads[2 * half + i].format(q=f"q{i}")
                 chains.append([load, *self._pixels(f"q{i}", f"q{2 + i}", registers, f"q{4 + i}", end)])
-            found += staggered(*chains)
-        return [*found, *self.bytes_("q4", "q5")]
+            lines += staggered(*chains)
+        return [*lines, *self.bytes_("q4", "q5")]
 
     def _pixels(self, q: str, spare: str, constants: Sequence[str], to: str, end: str) -> list[str]:
         """The sums in `q` -> the bottom or top halves of `to`."""
@@ -104,11 +104,11 @@ class Requantize:
         """Eight outputs of one pixel, in the order 0, 2, 4, 6, 1, 3, 5, 7 -> the low bytes of the half words of q4, in
         theirs. `constants` and `sums` point to vectors and move on; `scale` has 2^scale. All outputs that have the
         `same` offset and multiplier have them in these registers. Spends q0-q2, q4 and q5."""
-        found: list[str] = []
+        lines: list[str] = []
         for end in "bt":
-            found.append(f"vldrw.u32 q0, [{sums}], #16")
-            found += self._pixels("q0", "q2", same, "q4", end) if same else self._outputs(constants, scale, end)
-        return [*found, *self._low_bytes()]
+            lines.append(f"vldrw.u32 q0, [{sums}], #16")
+            lines += self._pixels("q0", "q2", same, "q4", end) if same else self._outputs(constants, scale, end)
+        return [*lines, *self._low_bytes()]
 
     def four_outputs(self, constants: str, sums: str, scale: str) -> list[str]:
         """Four outputs of one pixel -> the low bytes of the words of q4. Otherwise like `eight_outputs`."""
@@ -120,8 +120,8 @@ class Requantize:
         if self.form == "line":
             narrow = f"vqrshrn{end}.s32 q4, q1, #{self.shift}"
             return [load[0], f"vmla.s32 q1, q0, {scale}", load[1], "vqrdmulh.s32 q1, q1, q2", narrow]
-        found = [load[0], "vadd.i32 q0, q0, q1", "vshr.s32 q1, q0, #31", load[1], "vqrdmulh.s32 q0, q0, q2"]
-        return [*found, load[2], "vadd.i32 q0, q0, q1", "vrshl.s32 q0, q0, q5", f"vqmovn{end}.s32 q4, q0"]
+        lines = [load[0], "vadd.i32 q0, q0, q1", "vshr.s32 q1, q0, #31", load[1], "vqrdmulh.s32 q0, q0, q2"]
+        return [*lines, load[2], "vadd.i32 q0, q0, q1", "vrshl.s32 q0, q0, q5", f"vqmovn{end}.s32 q4, q0"]
 
     def _low_bytes(self) -> list[str]:
         """The half words of q4 -> their low bytes."""
@@ -136,14 +136,14 @@ class Requantize:
     def cut(self, q: str, spare: str) -> list[str]:
         """The bytes of `q` at the limits."""
         low, high = self.limits
-        found = [f"vmov.i8 {spare}, #{low & 0xFF}", f"vmax.s8 {q}, {q}, {spare}"] if low > INT8_LIMITS[0] else []
+        lower = [f"vmov.i8 {spare}, #{low & 0xFF}", f"vmax.s8 {q}, {q}, {spare}"] if low > INT8_LIMITS[0] else []
         more = [f"vmov.i8 {spare}, #{high & 0xFF}", f"vmin.s8 {q}, {q}, {spare}"] if high < INT8_LIMITS[1] else []
-        return [*found, *more]
+        return [*lower, *more]
 
 
 def staggered(first: Sequence[str], second: Sequence[str]) -> list[str]:
     """Two chains of instructions, the second one a step behind, so that neither waits for itself."""
-    found = [first[0]]
+    lines = [first[0]]
     for a, b in zip(first[1:], second[:-1], strict=True):
-        found += [a, b]
-    return [*found, second[-1]]
+        lines += [a, b]
+    return [*lines, second[-1]]

@@ -1,1 +1,1 @@
-"""What packers of all instruction sets share: parameters of structs, requantization constants, sparsity, coding."""
+"""Shared by the packers of all instruction sets: parameters of structs, requantization constants, sparsity, coding."""

@@ -68,8 +68,8 @@ def affine(kernel: Kernel) -> Kernel:
             return NARROWER
         if isinstance(op, AffineConv2D) and op.groups(view.graph) != 1:
             return GROUPS
-        found = kernel.bind(view.once(plain))
-        return found if isinstance(found, Refusal) else replace(found, family="", beats=())
+        packed = kernel.bind(view.once(plain))
+        return packed if isinstance(packed, Refusal) else replace(packed, family="", beats=())
 
     reads = kernel.reads
     return replace(

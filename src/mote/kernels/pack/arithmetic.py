@@ -1,4 +1,4 @@
-"""What the kernels of ADD, SUB and MUL share, portable ones and those of an instruction set."""
+"""Packing shared by the kernels of ADD, SUB and MUL, portable ones and those of an instruction set."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def elementwise(view: View, name: str, params: Callable[[Order], Params], beats:
 
 def one_step(view: View, name: str, precision: AddPrecision, beats: tuple[str, ...]) -> Packed | Refusal:
     """ADD or SUB as a sum of two products and a constant, where there are such numbers."""
-    found = affine_params(view, precision)
-    if isinstance(found, Refusal):
-        return found
-    factors, constant = found
+    params = affine_params(view, precision)
+    if isinstance(params, Refusal):
+        return params
+    factors, constant = params
     return elementwise(view, name, lambda o: {"a": factors[o[0]], "b": factors[o[1]], "c": constant}, beats)
 
 
@@ -54,8 +54,8 @@ def affine_params(view: View, precision: AddPrecision) -> tuple[tuple[int, int],
     if int8_range(op.activation, y) != (-128, 127):
         return Refusal("the fused activation has limits of its own")
     ratios = op.input(g).scale / y.scale, op.sign * op.input(g, 1).scale / y.scale
-    found = affine(op.exact(g, INT8[:, None], INT8[None, :]), *ratios, precision)
-    return found or Refusal("no constants give LiteRT's sum in one step")
+    params = affine(op.exact(g, INT8[:, None], INT8[None, :]), *ratios, precision)
+    return params or Refusal("no constants give LiteRT's sum in one step")
 
 
 def product_scale(view: View) -> tuple[int, int]:

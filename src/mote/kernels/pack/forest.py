@@ -70,8 +70,8 @@ class Slot:
 
     def codes(self, keys: Ints) -> Ints:
         """The codes of numbers, as C computes them."""
-        found = np.searchsorted(self.thresholds, keys) if self.spread else keys - self.thresholds[0]
-        return np.asarray(np.clip(found, 0, self.most), np.int64)
+        ranks = np.searchsorted(self.thresholds, keys) if self.spread else keys - self.thresholds[0]
+        return np.asarray(np.clip(ranks, 0, self.most), np.int64)
 
 
 def keys_of(values: Array) -> Ints:
@@ -114,17 +114,17 @@ def slots_of(trees: Trees, width: Width, dtype: DType) -> Slots:
     """All thresholds of a feature, as many to a slot as a code can tell apart."""
     keys = keys_of(trees.threshold)
     slot, code = np.zeros(trees.nodes, np.int64), np.zeros(trees.nodes, np.int64)
-    found: list[Slot] = []
+    slots: list[Slot] = []
     for feature, missing in sorted(set(zip(trees.feature.tolist(), trees.missing.tolist(), strict=True))):
         (nodes,) = np.nonzero((trees.feature == feature) & (trees.missing == missing))
         thresholds = np.unique(keys[nodes])
         for part in _parts(thresholds, width, dtype):
             here = nodes[(keys[nodes] >= part[0]) & (keys[nodes] <= part[-1])]
             made = Slot((feature, missing), part, width.most, _spread(part, width, dtype))
-            slot[here] = len(found)
+            slot[here] = len(slots)
             code[here] = [made.code(t) for t in keys[here].tolist()]
-            found.append(made)
-    return Slots(tuple(found), slot, code, len(found))
+            slots.append(made)
+    return Slots(tuple(slots), slot, code, len(slots))
 
 
 def plain_slots(trees: Trees, dtype: DType) -> Slots:
@@ -173,7 +173,7 @@ class ForestTable:
 
     def walk(self, codes: Ints) -> Ints:
         """The leaves of the trees that the codes of slots come to, as C finds them."""
-        root, found = 0, []
+        root, reached = 0, []
         for size in self.sizes.tolist():
             at = root
             while (slot := int(self.elements[at])) < self.far:
@@ -183,9 +183,9 @@ class ForestTable:
                 yes = asked >= 0 and codes[asked] <= self.elements[at + 1]
                 at += 3 + long + (0 if yes else skip)
             leaf = slot - self.far
-            found.append(leaf << self.more | int(self.elements[at + 1]) if self.more else leaf)
+            reached.append(leaf << self.more | int(self.elements[at + 1]) if self.more else leaf)
             root += size
-        return self.leaves[found]
+        return self.leaves[reached]
 
 
 def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> ForestTable | Refusal:
@@ -231,11 +231,11 @@ class _Drawing:
     @cached_property
     def _bounds(self) -> NDArray[np.float64]:
         """Elements that subtrees take at most, where nothing of them is there yet."""
-        found = np.zeros(self.trees.nodes)
+        bounds = np.zeros(self.trees.nodes)
         for i in reversed(range(self.trees.nodes)):
             sides = (self.trees.yes[i], self.trees.no[i])
-            found[i] = 3 + self.slots.bytes + sum(found[r] if r >= 0 else self.leaf_size for r in sides)
-        return found
+            bounds[i] = 3 + self.slots.bytes + sum(bounds[r] if r >= 0 else self.leaf_size for r in sides)
+        return bounds
 
     def _tree(self, root: int) -> None:
         ahead: list[tuple[str, int, int]] = [("enter", root, 0)]

@@ -50,15 +50,15 @@ class LayerForm:
     quads: str = ""
     """The macro that adds up products four inputs at a time, if there is one for the types."""
     headers: tuple[str, ...] = ()
-    """What beside `mote_layer.h` defines `finish_t`."""
+    """The headers beside `mote_layer.h` that define `finish_t`."""
 
 
 def quads(weights: Array) -> Array:
     """Weights with the middle two of each four on the last axis swapped; what is left over stays."""
     fours = weights.shape[-1] // 4 * 4
-    found = weights.copy()
-    found[..., 1:fours:4], found[..., 2:fours:4] = weights[..., 2:fours:4], weights[..., 1:fours:4]
-    return found
+    swapped = weights.copy()
+    swapped[..., 1:fours:4], swapped[..., 2:fours:4] = weights[..., 2:fours:4], weights[..., 1:fours:4]
+    return swapped
 
 
 def form(view: View, *, axis: int = 0, rounding: Rounding = Rounding.TWICE) -> LayerForm | Refusal:
@@ -212,10 +212,10 @@ def projection(view: View) -> LayerForm | Refusal:
 def _exact_scales(view: View, largest: int) -> Structs | Refusal:
     """`mote_exact_t` of each channel."""
     reals = real_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
-    found: list[Exact] = []
+    scales: list[Exact] = []
     for real in reals.tolist():
         scale = exact_scale(real, largest)
         if scale is None:
             return Refusal("no factors of 62 bits give LiteRT's results")
-        found.append(scale)
-    return Structs("mote_exact_t", np.array([(f >> 32, f & WORD, shift) for f, shift in found], np.int64))
+        scales.append(scale)
+    return Structs("mote_exact_t", np.array([(f >> 32, f & WORD, shift) for f, shift in scales], np.int64))

@@ -49,14 +49,14 @@ def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] =
 def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
     """The kernel of one step."""
     computing = [kernel for kernel in kernels if kernel.call is None and kernel.computed(view)]
-    found = [packed for kernel in computing if not isinstance(packed := kernel.bind(view), Refusal)]
-    beaten = {name for packed in found for name in packed.beats}
-    return next((p for p in found if p.family not in beaten and p.needs.scratch is None), None)
+    bound = [packed for kernel in computing if not isinstance(packed := kernel.bind(view), Refusal)]
+    beaten = {name for packed in bound for name in packed.beats}
+    return next((p for p in bound if p.family not in beaten and p.needs.scratch is None), None)
 
 
 @dataclass
 class _Made:
-    """What has been made of the operators so far."""
+    """Parameters, fields and calls of the operators that are bound so far."""
 
     graph: Graph
     ctype: str

@@ -1,4 +1,4 @@
-"""What the kernels of UNIDIRECTIONAL_SEQUENCE_LSTM share, portable ones and those of an instruction set."""
+"""Parameters shared by the kernels of UNIDIRECTIONAL_SEQUENCE_LSTM, portable ones and those of an instruction set."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ def _cell_params(view: View, *, projected: bool) -> Params:
 def _gate(view: View, number: int, matrices: Mapping[int, Params]) -> Params:
     """`mote_lstm_gate_t`: without peepholes or normalization where it has none."""
     op, g = view.the(LstmLayer), view.graph
-    found: Params = {"input": matrices[1 + number], "recurrent": matrices[5 + number]}
+    params: Params = {"input": matrices[1 + number], "recurrent": matrices[5 + number]}
     peephole = PEEPHOLES.get(number)
     if peephole is not None and op.tensor(g, peephole) is not None:
-        found["peephole"] = {"weights": view.constant(peephole), **scale_params(*op.peephole_scale(g, number))}
+        params["peephole"] = {"weights": view.constant(peephole), **scale_params(*op.peephole_scale(g, number))}
     if op.normalized:
         norm = op.norm(g, number)
         weights, bias = view.constant(20 + number), view.constant(12 + number)
-        found["norm"] = {"weights": weights, "bias": bias, **scale_params(*norm.scale), "guard": norm.guard}
-    return found
+        params["norm"] = {"weights": weights, "bias": bias, **scale_params(*norm.scale), "guard": norm.guard}
+    return params
 
 
 def _projection(view: View, matrix: Params) -> Params:

@@ -1,4 +1,4 @@
-"""What kernels of two tensors share: `mote_pairs.h`."""
+"""Packing shared by kernels of two operands: `mote_pairs.h`."""
 
 from __future__ import annotations
 

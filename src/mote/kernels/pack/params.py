@@ -71,7 +71,7 @@ def channel_structs(bias: NDArray[np.int64], mult: NDArray[np.int64], shift: NDA
 
 
 def scale_params(mult: int, shift: int) -> Params:
-    """What `mote_rescale` takes; zero is 2^-32 as well."""
+    """The multiplier and shift of `mote_rescale`; zero is 2^-32 as well."""
     return {"mult": mult or 1 << 30, "shift": (-shift if mult else 31) - 1}
 
 

@@ -1,4 +1,4 @@
-"""What the kernels of SVDF share, portable ones and those of an instruction set."""
+"""Packing shared by the kernels of SVDF, portable ones and those of an instruction set."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def parts3(
         "columns": blocks.columns,
         "outputs": y.shape[2],
     }
-    form, shift = channels.form, channels.found.shift
+    form, shift = channels.form, channels.requantization.shift
     last = (weights, f"s{stride}", blocks.last, blocks.line, form, shift)
     fours = Instance("MOTE_DEPTHWISE3_FOURS", (weights, f"s{stride}", form, shift))
     start, end = f"depthwise3_{weights}_s{stride}", f"{form}_{shift}"

@@ -53,12 +53,12 @@ def _wide(view: View) -> Packed | Refusal:
     if channels is None:
         return NO_CONSTANTS
     channels = channels.with_zero(view.input.zero_point)
-    values = channels.found.scaled(channels.weights[:, :, 0])
+    values = channels.requantization.scaled(channels.weights[:, :, 0])
     fours, (pairs, last) = _fours(len(values)), _taps(values)
     one = last[fours].transpose(0, 2, 1) & 0xFFFF
     alone = one[..., 0:2] | one[..., 2:4] << 16
     records = stream(channels.biases[fours], pairs[fours].transpose(0, 2, 1), alone, channels.constants[fours])
-    form, shift = channels.form, channels.found.shift
+    form, shift = channels.form, channels.requantization.shift
     instance = Instance("MOTE_DEPTHWISE_COLUMN", (form, shift))
     return _packed(view, f"depthwise_column_{form}_{shift}", records, instance)
 

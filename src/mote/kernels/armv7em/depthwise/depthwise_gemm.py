@@ -132,10 +132,10 @@ def _stream(view: View, matrix: Matrix) -> Stream | None:
     depth = view.input.shape[3]
     pairs = np.arange(depth).reshape(2, -1).T.reshape(-1, 2, 2)
     order = pairs.transpose(0, 2, 1).reshape(-1)
-    found = PACKERS[matrix](
+    packed = PACKERS[matrix](
         view.once(matrix_of)[:, order], view.once(bias_of), sums_of(view), isinstance(view.writes, Planar)
     )
-    return Stream(found.stream(), found.shift) if found else None
+    return Stream(packed.stream(), packed.shift) if packed else None
 
 
 def _packed(
@@ -157,7 +157,7 @@ def _packed(
     }
     last, matrix = _gemm(second, way, stream)
     stride = first.the(DepthwiseConv2D).vertical.stride
-    form = (channels.form, channels.found.shift)
+    form = (channels.form, channels.requantization.shift)
     name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
     macro = "MOTE_DEPTHWISE_GEMM" + ("_TWO" if way.rows == ROWS else "")
     made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))

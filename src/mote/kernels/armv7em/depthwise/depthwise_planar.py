@@ -55,11 +55,11 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    found = _packed(view, *two_parts(view, two, blocks, channels, weights))
+    packed = _packed(view, *two_parts(view, two, blocks, channels, weights))
     return replace(
-        found,
-        entry=replace(found.entry, row="", rows=f"{found.name}_rows", group=ROWS),
-        price=replace(found.price, tile=(ROWS, 1)),
+        packed,
+        entry=replace(packed.entry, row="", rows=f"{packed.name}_rows", group=ROWS),
+        price=replace(packed.price, tile=(ROWS, 1)),
     )
 
 
@@ -79,7 +79,7 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed 
 
 
 CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channels_of, weights=w) for w in WEIGHTS}
-"""What is looked for once for all kernels of a layer."""
+"""Functions that search for the constants of channels, once for all kernels of a layer."""
 
 
 def channels_once(view: View, weights: Weights, shift: int | None = None) -> Channels | None:

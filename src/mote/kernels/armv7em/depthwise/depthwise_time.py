@@ -40,7 +40,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         return NO_CONSTANTS
     channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))
     records = stream(channels.biases, channels.words(1, "w16"), channels.constants)
-    form, shift, record = channels.form, channels.found.shift, records.size // y.shape[3]
+    form, shift, record = channels.form, channels.requantization.shift, records.size // y.shape[3]
     name = f"depthwise_time_{y.shape[1]}x{y.shape[3]}_{v.kernel}_{form}_{shift}"
     ways = [n for n in SIZES if (n - 1) * y.shape[3] <= MOST_OFFSET]
     if not ways:

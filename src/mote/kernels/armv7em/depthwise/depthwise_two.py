@@ -23,7 +23,7 @@ class Two:
     line: int
     channels: int
     name: str
-    """What the code depends on beside weights and constants."""
+    """Names all that the code depends on beside weights and constants."""
 
 
 def two_rows(view: View, blocks: Blocks) -> Two | None:
@@ -50,7 +50,7 @@ def two_parts(
     one, instances, params = parts3(view, blocks, channels, weights)
     row, count, stride = two.channels * two.line, two.channels, two.shape.stride
     outputs = Outputs("strb", count, 4 * count, view.output.shape[2] * count, 1)
-    end = channels.form, channels.found.shift
+    end = channels.form, channels.requantization.shift
     name = f"depthwise_two_{weights}_{two.name}_{end[0]}_{end[1]}"
     near = code(two.shape, Inputs(TWO[stride], two.line, row), outputs, weights, *end)
     scattered = Outputs(outputs.store, outputs.pixel, outputs.block, None, outputs.channel)

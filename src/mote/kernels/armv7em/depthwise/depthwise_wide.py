@@ -22,7 +22,7 @@ PASSES, PASS = ("blocks", "last"), ("code", "near", "offset", "stop", "wide", "s
 
 @dataclass(frozen=True)
 class Window:
-    """What is left of a window without the rows and columns that never lie inside the image."""
+    """A window without the rows and columns that never lie inside the image."""
 
     rows: range
     columns: range
@@ -58,7 +58,7 @@ def window_of(view: View) -> Window:
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     h = op.horizontal
     rows, columns = (
-        {k for at in range(size) for k, found in enumerate(axis.rows(at, limit)) if found != OUTSIDE}
+        {k for at in range(size) for k, index in enumerate(axis.rows(at, limit)) if index != OUTSIDE}
         for axis, size, limit in ((op.vertical, y.shape[1], x.shape[1]), (h, y.shape[2], x.shape[2]))
     )
     used = range(min(columns, default=0), max(columns, default=0) + 1)
@@ -70,7 +70,7 @@ def window_of(view: View) -> Window:
 def splits(window: Window, weights: Weights) -> list[Split]:
     """The ways to make a row of outputs, the cheapest first. Padding on the left need not be stored where a line is one
     block."""
-    found = []
+    possible = []
     kernel, stride, before = len(window.columns), window.stride, window.before
     for size in range(min(window.outputs, MOST_OUTPUTS) + 1):
         fours, rest = divmod(window.outputs - size, 4)
@@ -85,8 +85,8 @@ def splits(window: Window, weights: Weights) -> list[Split]:
                 continue
             ends = [end, *([at + 4 * last.words.stop] if last else [])]
             ends += [at - 4 * stride + 4 * four.words.stop] if fours else []
-            found.append(Split(fours, four, last, stored, left, -(-max(ends) // 4) * 4))
-    return sorted(found, key=lambda split: (split.price, split.line))
+            possible.append(Split(fours, four, last, stored, left, -(-max(ends) // 4) * 4))
+    return sorted(possible, key=lambda split: (split.price, split.line))
 
 
 def wide_split(view: View, present: list[int], weights: Weights = "w16") -> Split | None:
@@ -126,7 +126,7 @@ def wide_parts(
         "left": split.left,
         **_passes(split, y.shape[3], row),
     }
-    form, shift, record = channels.form, channels.found.shift, records.nbytes // y.shape[3]
+    form, shift, record = channels.form, channels.requantization.shift, records.nbytes // y.shape[3]
     start = f"{len(window.rows)}x{len(window.columns)}_{weights}_s{window.stride}_{most}_{y.shape[3]}_{row}"
     end = f"{form}_{shift}"
     functions: dict[str, list[Instance]] = {}
@@ -149,18 +149,18 @@ def wide_parts(
         form,
         shift,
     )
-    made = [instance for found in functions.values() for instance in found]
+    made = [instance for instances in functions.values() for instance in instances]
     return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
 
 
 def _numbers(params: Params) -> list[int]:
     """The parameters of `mote_depthwise_wide_t` that are built into the code as well, in its order."""
-    found = [params[field] for field in NUMBERS]
+    values = [params[field] for field in NUMBERS]
     for part in PASSES:
         numbers = params.get(part, {})
         assert isinstance(numbers, Mapping)
-        found += [numbers.get(field, 0) for field in PASS]
-    return [number for number in found if isinstance(number, int)]
+        values += [numbers.get(field, 0) for field in PASS]
+    return [number for number in values if isinstance(number, int)]
 
 
 def _functions(
@@ -173,14 +173,14 @@ def _functions(
 
 def _passes(split: Split, channels: int, row: int) -> Params:
     used, made = 4 * split.four.stride * split.fours, 4 * split.fours * channels
-    found: Params = {}
+    passes: Params = {}
     if split.fours:
         skip = split.line - used
-        found["blocks"] = {**_sizes(split.four, row), "stop": used, "wide": made - 1, "skip": skip}
+        passes["blocks"] = {**_sizes(split.four, row), "stop": used, "wide": made - 1, "skip": skip}
     if split.last:
         offset = used + 4 * split.last.words.start
-        found["last"] = {**_sizes(split.last, row), "offset": offset, "out": made}
-    return found
+        passes["last"] = {**_sizes(split.last, row), "offset": offset, "out": made}
+    return passes
 
 
 def _sizes(block: Block, row: int) -> Params:

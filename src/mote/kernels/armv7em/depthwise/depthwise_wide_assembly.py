@@ -55,8 +55,8 @@ class Block:
     @cached_property
     def products(self) -> list[Product]:
         pairs = range(self.pixels.start // 2, -(-self.pixels.stop // 2))
-        found = [self._product(j, i) for i in pairs for j in range(self.outputs)]
-        return [product for product in found if product]
+        products = [self._product(j, i) for i in pairs for j in range(self.outputs)]
+        return [product for product in products if product]
 
     def _product(self, output: int, pair: int) -> Product | None:
         d = 2 * pair - self.stride * output + self.left
@@ -90,8 +90,8 @@ class Block:
         """The code for a row, None where there are too few registers."""
         if self.outputs > MOST_OUTPUTS or not self.products:
             return None
-        found = [row for row in (self._pairs_stay(), self._weights_stay()) if row]
-        return min(found, key=lambda row: len(row.lines("0", first=False)), default=None)
+        rows = [row for row in (self._pairs_stay(), self._weights_stay()) if row]
+        return min(rows, key=lambda row: len(row.lines("0", first=False)), default=None)
 
     def _pairs_stay(self) -> Row | None:
         """All inputs are unpacked first; weights pass by, as many at a time as registers are left."""
@@ -172,8 +172,8 @@ class Row:
 
     def load_near(self, words: Sequence[int], registers: Sequence[str], *, more: bool) -> None:
         """Words of the line that r1 points to, two at a time; behind the last of them it goes on to the next line."""
-        found = list(zip(words, registers, strict=False))
-        for pair in (found[i : i + 2] for i in range(0, len(found), 2)):
+        loads = list(zip(words, registers, strict=False))
+        for pair in (loads[i : i + 2] for i in range(0, len(loads), 2)):
             op = "ldrd" if len(pair) == 2 else "ldr.w"
             self._steps.append(f"{op} {', '.join(register for _, register in pair)}, [r1, #{4 * pair[0][0]}]")
         self._steps += [] if more else [_four_bytes(text) for text in add("r1", "r1", self.near)]
@@ -208,19 +208,19 @@ class Row:
         """The `first` row's sums begin with the bias, or with zero where there is none."""
         begun = {_sum(step[0].output) for step in self._steps if isinstance(step, tuple)} if first else set()
         without = [_sum(j) for j in range(self.outputs) if first and _sum(j) not in begun]
-        found = [f"mov.w {register}, {bias or '#0'}" for register in without]
+        lines = [f"mov.w {register}, {bias or '#0'}" for register in without]
         for step in self._steps:
             if isinstance(step, str):
-                found.append(step.replace("SLOT", slot))
+                lines.append(step.replace("SLOT", slot))
                 continue
             product, pair, weights = step
             to = _sum(product.output)
             if to in begun and not bias:
-                found.append(f"{WITHOUT_SUM[product.op]} {to}, {pair}, {weights}")
+                lines.append(f"{WITHOUT_SUM[product.op]} {to}, {pair}, {weights}")
             else:
-                found.append(f"{product.op} {to}, {pair}, {weights}, {bias if to in begun else to}")
+                lines.append(f"{product.op} {to}, {pair}, {weights}, {bias if to in begun else to}")
             begun.discard(to)
-        return found
+        return lines
 
 
 def _four_bytes(addition: str) -> str:
@@ -339,5 +339,5 @@ def add(to: str, register: str, number: int) -> list[str]:
     op, size = ("sub", -number) if number < 0 else ("add", number)
     parts = [part for part in (size & ~0xFFF, size & 0xFFF) if part]
     assert size < 1 << 20
-    found = [f"{op} {to}, {register if i == 0 else to}, #{part}" for i, part in enumerate(parts)]
-    return found or ([f"mov {to}, {register}"] if to != register else [])
+    lines = [f"{op} {to}, {register if i == 0 else to}, #{part}" for i, part in enumerate(parts)]
+    return lines or ([f"mov {to}, {register}"] if to != register else [])

@@ -30,12 +30,12 @@ W8_SCALE = 8
 
 @dataclass(frozen=True)
 class Channels:
-    """What all channels of a layer need: weights are [channels, rows, columns]."""
+    """Weights [channels, rows, columns], biases and requantization constants of all channels of a layer."""
 
     weights: Ints
     bias: Ints
     sums: Accumulators
-    found: Narrow
+    requantization: Narrow
 
     @property
     def form(self) -> str:
@@ -44,12 +44,12 @@ class Channels:
 
     @property
     def biases(self) -> Ints:
-        return self.found.biases(self.bias)
+        return self.requantization.biases(self.bias)
 
     @property
     def constants(self) -> Ints:
         """[channels, mult, add] and `fix` for linear outputs."""
-        return self.found.constants(self.sums.linear)
+        return self.requantization.constants(self.sums.linear)
 
     def with_zero(self, zero: int) -> Channels:
         """For inputs as they are, whose zero point is this."""
@@ -58,14 +58,14 @@ class Channels:
     def words(self, stride: int, weights: Weights) -> Ints:
         """[channels, rows, words]: weights two to a word, (w0, w1), (w1, w2), .. for stride 1, (w0, w1), (w2, w3), ..
         for stride 2; where they have 8 bits, two of these words in one, the second in the odd bytes."""
-        values = np.where(self.found.constant[:, None, None], 0, self.weights)
+        values = np.where(self.requantization.constant[:, None, None], 0, self.weights)
         if stride == 2 or values.shape[2] == 1:
             values = pad_to(values, 2, 2)
             first, second = values[:, :, 0::2], values[:, :, 1::2]
         else:
             first, second = values[:, :, :-1], values[:, :, 1:]
         if weights == "w16":
-            scale = self.found.scale[:, None, None]
+            scale = self.requantization.scale[:, None, None]
             return (first << scale & 0xFFFF) | second << scale << 16
         both: Ints = pad_to((first & 0xFF) | (second & 0xFF) << 16, 2, 2)
         return both[:, :, 0::2] | both[:, :, 1::2] << 8
@@ -79,8 +79,8 @@ def channels_of(view: View, weights: Weights = "w16", shift: int | None = None) 
     values = view.constant(1)[0].astype(np.int64).transpose(2, 0, 1)
     bias = bias_values(op.tensor(view.graph, 2), y.shape[3])
     sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
-    found = _narrowed(values, sums, weights, shift)
-    return Channels(values, bias, sums, found) if found else None
+    requantization = _narrowed(values, sums, weights, shift)
+    return Channels(values, bias, sums, requantization) if requantization else None
 
 
 def stream(*parts: Ints) -> NDArray[np.int32]:
@@ -97,4 +97,4 @@ def _narrowed(values: Ints, sums: Accumulators, weights: Weights, shift: int | N
     possible = [s for s in shifts(sums, most) if s <= MOST_SHIFT]
     tried = [*(s for s in SHIFTS if s in possible), *(s for s in possible if s not in SHIFTS)]
     results = (narrow(sums, s, most, fixed=weights == "w8") for s in (tried if shift is None else [shift]))
-    return next((found for found in results if found is not None), None)
+    return next((result for result in results if result is not None), None)

@@ -263,14 +263,14 @@ def _pairs(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _wide(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:
-    found = widest(sums, matrix)
-    if found is None:
+    requantization = widest(sums, matrix)
+    if requantization is None:
         return None
     if planar:
-        found = found.unsigned()
-    biases, words = _pairs(found.biases(bias)), _pairs(_words(found.scaled(matrix)))
-    constants = _pairs(found.constants(sums.linear))
-    return Pairs(biases, words.transpose(0, 2, 1), constants.reshape(len(words), -1), found.shift)
+        requantization = requantization.unsigned()
+    biases, words = _pairs(requantization.biases(bias)), _pairs(_words(requantization.scaled(matrix)))
+    constants = _pairs(requantization.constants(sums.linear))
+    return Pairs(biases, words.transpose(0, 2, 1), constants.reshape(len(words), -1), requantization.shift)
 
 
 def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:
@@ -300,10 +300,10 @@ def _first(sums: Accumulators, unsigned: bool) -> Ints | None:
     value, more = sums.outputs(sums.low) + 128 * unsigned, 128 * unsigned << right
     offset, mult, add = 0 * right, sums.mult, (1 << (right - 1)) + (sums.zero << right)
     if sums.once:
-        found = _searched_first(sums, right)
-        if found is None:
+        rows = _searched_first(sums, right)
+        if rows is None:
             return None
-        offset, mult, add = found[:, 0], found[:, 1], found[:, 2]
+        offset, mult, add = rows[:, 0], rows[:, 1], rows[:, 2]
     constants = np.stack([offset, 2 * mult - (1 << 32), add + more, right], axis=1)
     return np.where(sums.constant[:, None], np.stack([0 * value, 0 * value, value << 1, right], axis=1), constants)
 
@@ -314,10 +314,10 @@ def _searched_first(sums: Accumulators, right: Ints) -> Ints | None:
     rows, active = np.zeros((len(right), 4), np.int64), ~sums.constant
     for shift in np.unique(right[active]):
         these = active & (right == shift)
-        found = searched(sums.some(these), np.ones(these.sum(), np.int64), int(shift), HALF_CHOOSING)
-        if found is None or np.any(found[:, 1] < 1 << 30) or np.any(np.abs(found[:, 0]) >= MOST_OFFSET):
+        constants = searched(sums.some(these), np.ones(these.sum(), np.int64), int(shift), HALF_CHOOSING)
+        if constants is None or np.any(constants[:, 1] < 1 << 30) or np.any(np.abs(constants[:, 0]) >= MOST_OFFSET):
             return None
-        rows[these] = found
+        rows[these] = constants
     return rows
 
 
@@ -327,11 +327,11 @@ def _second(sums: Accumulators, unsigned: bool) -> Ints | None:
     rows = np.zeros((len(shifts), 4 + sums.linear), np.int64)
     for shift in np.unique(shifts):
         these = shifts == shift
-        found = narrow(sums.some(these), int(shift), np.full(these.sum(), 8), fixed=True)
-        if found is None:
+        requantization = narrow(sums.some(these), int(shift), np.full(these.sum(), 8), fixed=True)
+        if requantization is None:
             return None
-        found = found.unsigned() if unsigned else found
-        rows[these] = np.column_stack([found.offset, found.constants(sums.linear), shifts[these]])
+        requantization = requantization.unsigned() if unsigned else requantization
+        rows[these] = np.column_stack([requantization.offset, requantization.constants(sums.linear), shifts[these]])
     return rows
 
 

@@ -127,7 +127,9 @@ def pack(
     if longest.code_bytes <= SHORT_CODE:
         return Refusal("its code is short as it is")
     tried = (_packed(view, source, replace(target, fours=False), stream, most=most) for most in COMPACT_STEPS)
-    return next((found for found in tried if found.code_bytes <= SHORT_CODE), Refusal("its code is long in any case"))
+    return next(
+        (packed for packed in tried if packed.code_bytes <= SHORT_CODE), Refusal("its code is long in any case")
+    )
 
 
 def name_of(form: str, source: PixelBytes, target: OutputPlaces, *, dual: bool = False, most: int | None = None) -> str:

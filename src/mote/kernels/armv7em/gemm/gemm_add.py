@@ -19,9 +19,9 @@ from mote.ops.windows.conv import Conv2D
 COSTS = "gemm3_add"
 """The name of what the addition takes in the tables of costs."""
 Constants = tuple[int, int, int]
-"""What the convolution's result is multiplied with, the constant, and what the other operand is multiplied with."""
+"""The multiplier of the convolution's result, the constant, and the multiplier of the other operand."""
 Adds = Callable[[Packed, int, Constants], Packed]
-"""What makes the kernel of one without the addition, the position of what is added, and these."""
+"""Makes a kernel with the addition from one without it, the position of the other operand, and the constants."""
 
 
 def _added(base: Kernel, bind: Callable[[View], Packed | Refusal], packed: Adds, header: str) -> Kernel:
@@ -68,10 +68,10 @@ def _position(view: View) -> int | Refusal:
 
 def _constants(view: View) -> Constants | Refusal:
     conv, add = view.ops
-    found = affine_params(View(view.graph, (add,)), ONE_STEP)
-    if isinstance(found, Refusal):
-        return found
-    factors, constant = found
+    params = affine_params(View(view.graph, (add,)), ONE_STEP)
+    if isinstance(params, Refusal):
+        return params
+    factors, constant = params
     own = add.inputs.index(conv.outputs[0])
     return factors[own], constant, factors[1 - own]
 

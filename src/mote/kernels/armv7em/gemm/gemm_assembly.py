@@ -148,15 +148,15 @@ def _plus(op: str, register: str, value: int) -> list[str]:
 
 def _copy(words: int) -> list[str]:
     """From r0 to r12."""
-    found = []
+    lines = []
     for at in range(0, words, 10):
         registers = f"{{r1-r{min(words - at, 10)}}}" if words - at > 1 else "{r1}"
-        found += [f"ldm r0!, {registers}", f"stm r12!, {registers}"]
-    return found
+        lines += [f"ldm r0!, {registers}", f"stm r12!, {registers}"]
+    return lines
 
 
 def _widened_inputs(source: PixelBytes) -> list[str]:
-    """What makes a block's inputs, if they are not there."""
+    """Instructions that widen a block's inputs, if they are not widened yet."""
     if source.ready:
         return []
     return _window(source) if source.taps else _pixels(source)
@@ -190,11 +190,11 @@ def _pixels(source: PixelBytes) -> list[str]:
 
 def _window(source: PixelBytes) -> list[str]:
     """The inputs of four windows, `stride` bytes apart in each row; their rests two to a word behind all else."""
-    found = [f"ldr r2, [sp, #{INPUTS}]", f"ldr r3, [sp, #{STRIDE}]", "adds r2, r2, #8"]
+    lines = [f"ldr r2, [sp, #{INPUTS}]", f"ldr r3, [sp, #{STRIDE}]", "adds r2, r2, #8"]
     looped = source.words > MOST_WORDS
     for tap in range(source.taps):
         slot = FROM + 4 * tap
-        found += [
+        lines += [
             *([f"ldr r3, [sp, #{STRIDE}]"] if looped and tap else []),
             f"ldr r0, [sp, #{slot}]",
             "add r1, r0, r3",
@@ -208,9 +208,9 @@ def _window(source: PixelBytes) -> list[str]:
             at, n = i + (0 if looped else 4 * source.words), tap * source.rest + i
             behind = 32 * source.words * (source.taps - 1 - tap)
             to = behind + 16 * (n // 2) + 2 * (n % 2)
-            found += [f"ldrsb r{4 + p}, [{r}, #{at}]" for p, r in enumerate(("r0", "r1", "r12", "lr"))]
-            found += [f"strh r{4 + p}, [r2, #{to + 4 * p}]" for p in range(4)]
-    return found
+            lines += [f"ldrsb r{4 + p}, [{r}, #{at}]" for p, r in enumerate(("r0", "r1", "r12", "lr"))]
+            lines += [f"strh r{4 + p}, [r2, #{to + 4 * p}]" for p in range(4)]
+    return lines
 
 
 def _line(words: int, label: str) -> list[str]:
@@ -279,8 +279,8 @@ def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Prod
         return [*_first(weights, move=False), *products(weights, steps - 1, start=16, move=False)]
     each, passes = loop
     before = steps - 1 - each * passes
-    found = [*_first(weights, move=True), *products(weights, before, start=0, move=True)]
-    return [*found, "4:", *products(weights, each, start=0, move=True),
+    lines = [*_first(weights, move=True), *products(weights, before, start=0, move=True)]
+    return [*lines, "4:", *products(weights, each, start=0, move=True),
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
@@ -298,19 +298,19 @@ def _first(weights: str, *, move: bool) -> list[str]:
 
 def _steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
     """Two products of each sum a step. The weights' pointer moves with the last one, the inputs' where `move` says."""
-    found = []
+    lines = []
     for i in range(count):
         at, last = start + 16 * i, i == count - 1
-        found += _weights(weights, i, last=last, most=count)
-        found += [f"ldr r12, [r8, #{at + 8}]", f"ldr lr, [r8, #{at + 12}]"]
-        found += ["sxtb16 r11, r10"] if weights == "pair" else []
+        lines += _weights(weights, i, last=last, most=count)
+        lines += [f"ldr r12, [r8, #{at + 8}]", f"ldr lr, [r8, #{at + 12}]"]
+        lines += ["sxtb16 r11, r10"] if weights == "pair" else []
         first, second = ("r10", "r11") if weights == "wide" else ("r11", "r10")
         for pair in (0, 2):
             if pair:
-                found.append(f"ldrd r12, lr, [r8, #{at + 16}]{'!' if move and last else ''}")
+                lines.append(f"ldrd r12, lr, [r8, #{at + 16}]{'!' if move and last else ''}")
             for p, x in ((pair, "r12"), (pair + 1, "lr")):
-                found += [f"smlad r{p}, {x}, {first}, r{p}", f"smlad r{4 + p}, {x}, {second}, r{4 + p}"]
-    return found
+                lines += [f"smlad r{p}, {x}, {first}, r{p}", f"smlad r{4 + p}, {x}, {second}, r{4 + p}"]
+    return lines
 
 
 def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
@@ -323,7 +323,7 @@ def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
         place = f"#{at}]!" if moved and p == 2 else "#4]" if moved and p == 3 else f"#{at}]"
         return f"ldr {'lr' if p % 2 else 'r12'}, [r8, {place}"
 
-    found = [] if count == 0 else [*_weights(weights, 0, last=count == 1, most=count), load(0, 0), load(0, 1)]
+    lines = [] if count == 0 else [*_weights(weights, 0, last=count == 1, most=count), load(0, 0), load(0, 1)]
     for i in range(count):
         more = i + 1 < count
         after = _weights(weights, i + 1, last=i + 2 == count, most=count) if more else []
@@ -333,14 +333,14 @@ def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
             for p in range(4)
             for row, w in zip(rows, ("r10", "r11"), strict=True)
         ]
-        found += [*low, *times[:2], load(i, 2), *times[2:4], load(i, 3), *times[4:6]]
+        lines += [*low, *times[:2], load(i, 2), *times[2:4], load(i, 3), *times[4:6]]
         if more and weights == "wide":
-            found += [load(i + 1, 0), times[6], after[0], times[7], after[1], load(i + 1, 1)]
+            lines += [load(i + 1, 0), times[6], after[0], times[7], after[1], load(i + 1, 1)]
         elif more:
-            found += [load(i + 1, 0), *times[6:], *after, load(i + 1, 1)]
+            lines += [load(i + 1, 0), *times[6:], *after, load(i + 1, 1)]
         else:
-            found += times[6:]
-    return found
+            lines += times[6:]
+    return lines
 
 
 def _weights(weights: str, i: int, *, last: bool, most: int) -> list[str]:
@@ -411,15 +411,15 @@ def _addition(at: int) -> list[str]:
 def _add(target: OutputPlaces, at: int) -> list[str]:
     """(c + a * y + b * out) >> 21 for every result y. All is loaded before anything is stored: a pixel may be there
     more than once."""
-    found = [f"ldrd r11, r12, [sp, #{at}]", *(f"mla {a}, {a}, r11, r12" for a in SUMS), f"ldr r11, [sp, #{at + 8}]"]
+    lines = [f"ldrd r11, r12, [sp, #{at}]", *(f"mla {a}, {a}, r11, r12" for a in SUMS), f"ldr r11, [sp, #{at + 8}]"]
     if target.places:
-        found.append("ldr r10, [sp]")
+        lines.append("ldr r10, [sp]")
     for p in range(4):
         place = target.places[p] if target.places else 0
-        found += [] if target.places else [f"ldr r10, [sp, #{4 * p}]"]
-        found += [f"ldrsb r12, [r10, #{place}]", f"ldrsb lr, [r10, #{place + target.line}]"]
-        found += [f"mla r{p}, r12, r11, r{p}", f"mla r{4 + p}, lr, r11, r{4 + p}"]
-    return [*found, *(f"ssat {a}, #8, {a}, asr #{ADD_SHIFT}" for a in SUMS)]
+        lines += [] if target.places else [f"ldr r10, [sp, #{4 * p}]"]
+        lines += [f"ldrsb r12, [r10, #{place}]", f"ldrsb lr, [r10, #{place + target.line}]"]
+        lines += [f"mla r{p}, r12, r11, r{p}", f"mla r{4 + p}, lr, r11, r{4 + p}"]
+    return [*lines, *(f"ssat {a}, #8, {a}, asr #{ADD_SHIFT}" for a in SUMS)]
 
 
 def _store_half(target: OutputPlaces) -> list[str]:

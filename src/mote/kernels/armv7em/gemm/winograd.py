@@ -52,10 +52,10 @@ class WinogradForm:
     matrix: Ints
     """The weights' transform in one direction: [transforms, 3]."""
     scale: int
-    """What the sums of the inverse transform are multiplied by."""
+    """The factor that the inverse transform leaves in accumulators."""
     stride: int = 1
     offset: int = 0
-    """What the inputs' transform adds to inputs first."""
+    """Added to inputs before their transform."""
     shifts: tuple[int, ...] = (11, 12, 10, 13, 14, 9, 15, 16, 17, 8, 18, 7)
     """The shifts that are tried, the same for all layers: those that share one share the code."""
 
@@ -131,10 +131,10 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
     make = _scaled if f.scale.bit_count() == 1 else _divided
     tried = f.shifts if shift is None else (shift,)
-    found = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
-    if found is None:
+    chosen = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
+    if chosen is None:
         return Refusal("its transformed weights do not fit 16 bits, or no constants requantize its sums exactly")
-    return _packed(view, f, "linear" if sums.linear else "relu", found)
+    return _packed(view, f, "linear" if sums.linear else "relu", chosen)
 
 
 @dataclass(frozen=True)
@@ -153,14 +153,16 @@ def _scaled(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shif
     hold them."""
     largest = np.maximum(np.abs(weights).max(axis=(1, 2)), 1)
     most = np.floor(np.log2(32767 * f.scale / largest)).astype(np.int64)
-    found = narrow(sums, shift, most)
-    if found is None:
+    requantization = narrow(sums, shift, most)
+    if requantization is None:
         return None
-    used = np.where(found.constant, 0, 1)
-    more = found.scale - (f.scale.bit_length() - 1)
-    scaled = used[:, None, None] * weights << np.where(found.constant, 0, more)[:, None, None]
-    biases = used * ((bias << found.scale) + found.offset)
-    return Transformed(shift, scaled, biases, np.stack([found.mult, found.add, found.fix], axis=1))
+    used = np.where(requantization.constant, 0, 1)
+    more = requantization.scale - (f.scale.bit_length() - 1)
+    scaled = used[:, None, None] * weights << np.where(requantization.constant, 0, more)[:, None, None]
+    biases = used * ((bias << requantization.scale) + requantization.offset)
+    return Transformed(
+        shift, scaled, biases, np.stack([requantization.mult, requantization.add, requantization.fix], axis=1)
+    )
 
 
 def _divided(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:

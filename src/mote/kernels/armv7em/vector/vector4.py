@@ -59,7 +59,7 @@ class VectorForm(NamedTuple):
 
 @dataclass(frozen=True)
 class Vectors:
-    """What the kernels of a layer have in common: the beginning of their names. The first form has all weights, others
+    """The kernels of a layer, whose names begin alike. The first form has all weights, others
     none of blocks of zeros."""
 
     name: str
@@ -146,25 +146,25 @@ class Matrix:
     def wide(self) -> Vectors | None:
         """With two bytes a weight, scaled as requantization wants it."""
         matrix = self.weights.astype(np.int64)
-        found = widest(self.sums, matrix)
-        if found is None:
+        requantization = widest(self.sums, matrix)
+        if requantization is None:
             return None
-        form, shift = "linear" if self.sums.linear else "relu", found.shift
-        words = four_outputs(found.scaled(matrix), found.biases(self.channel[:, 0]), wide=True)
-        constants = pad_to(found.constants(self.sums.linear), 0, 4).reshape(len(words), -1)
+        form, shift = "linear" if self.sums.linear else "relu", requantization.shift
+        words = four_outputs(requantization.scaled(matrix), requantization.biases(self.channel[:, 0]), wide=True)
+        constants = pad_to(requantization.constants(self.sums.linear), 0, 4).reshape(len(words), -1)
         instance = Instance("MOTE_FULLY_CONNECTED4", (form, shift))
         return Vectors(f"fully_connected4_{form}_{shift}", self._forms(None, words, constants), (instance,))
 
     def _forms(self, scale: NDArray[np.int32] | None, words: Ints, constants: Ints) -> list[VectorForm]:
         """Of what `four_outputs` gives, and constants of four outputs in a row."""
         starts, weights = words[:, :4], words[:, 4:]
-        found = [VectorForm(ROOMY, self._params(scale, zip(starts, weights, constants, strict=True)))]
+        forms = [VectorForm(ROOMY, self._params(scale, zip(starts, weights, constants, strict=True)))]
         for block in BLOCKS:
             left = without_zeros(weights.reshape(len(words), self.depth // block, -1), 2 * block, 0)
             if left is not None:
                 params = self._params(scale, zip(starts, left.rows, constants, strict=True))
-                found.append(VectorForm(f"_sparse{block}", params, left.density))
-        return found
+                forms.append(VectorForm(f"_sparse{block}", params, left.density))
+        return forms
 
     def _params(self, scale: NDArray[np.int32] | None, parts: Iterable[tuple[Ints, ...]]) -> Params:
         """`mote_fc4_t`; `parts` of all that four outputs have."""
@@ -226,9 +226,9 @@ def _fully_connected(view: View, end: str, wide: bool) -> Packed | Refusal:
     if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
         return CUTS_OFF
     channels, depth = view.constant(1).shape
-    found = view.once(layer_of).packed(end, units_of(view.input.shape, depth), wide=wide)
+    packed = view.once(layer_of).packed(end, units_of(view.input.shape, depth), wide=wide)
     worse = ("fully_connected",) if not wide and channels >= 4 else ()
-    return found if isinstance(found, Refusal) else replace(found, beats=worse)
+    return packed if isinstance(packed, Refusal) else replace(packed, beats=worse)
 
 
 def _conv(view: View, end: str, wide: bool) -> Packed | Refusal:

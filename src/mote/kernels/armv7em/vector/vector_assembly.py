@@ -59,17 +59,17 @@ def _steps(count: int) -> list[str]:
     """Four inputs, two to a word, times the weights of eight outputs, a step. Pointers move as far as a load can."""
     if count > EACH[-1]:
         return [*_steps(EACH[-1]), *_steps(count - EACH[-1])]
-    found = []
+    lines = []
     for i in range(count):
         end = "!" if i == count - 1 else ""
         x, w = 8 * i + 4, 32 * i + 4
-        found += [f"ldr r10, [r9, #{w}]", f"ldr lr, [r8, #{x}]", f"ldr r11, [r9, #{w + 4}]", f"ldr r12, [r9, #{w + 8}]"]
-        found += [*_pair("lr", "r10", 0), *_pair("lr", "r11", 2), *_pair("lr", "r12", 4)]
-        found += [f"ldr r10, [r9, #{w + 12}]", f"ldr r12, [r8, #{x + 4}]{end}", f"ldr r11, [r9, #{w + 16}]"]
-        found += [*_pair("lr", "r10", 6), *_pair("r12", "r11", 0)]
-        found += [f"ldr r10, [r9, #{w + 20}]", f"ldr r11, [r9, #{w + 24}]", f"ldr lr, [r9, #{w + 28}]{end}"]
-        found += [*_pair("r12", "r10", 2), *_pair("r12", "r11", 4), *_pair("r12", "lr", 6)]
-    return found
+        lines += [f"ldr r10, [r9, #{w}]", f"ldr lr, [r8, #{x}]", f"ldr r11, [r9, #{w + 4}]", f"ldr r12, [r9, #{w + 8}]"]
+        lines += [*_pair("lr", "r10", 0), *_pair("lr", "r11", 2), *_pair("lr", "r12", 4)]
+        lines += [f"ldr r10, [r9, #{w + 12}]", f"ldr r12, [r8, #{x + 4}]{end}", f"ldr r11, [r9, #{w + 16}]"]
+        lines += [*_pair("lr", "r10", 6), *_pair("r12", "r11", 0)]
+        lines += [f"ldr r10, [r9, #{w + 20}]", f"ldr r11, [r9, #{w + 24}]", f"ldr lr, [r9, #{w + 28}]{end}"]
+        lines += [*_pair("r12", "r10", 2), *_pair("r12", "r11", 4), *_pair("r12", "lr", 6)]
+    return lines
 
 
 def _pair(x: str, w: str, first: int) -> list[str]:

@@ -153,24 +153,24 @@ class Taps:
         """Bands, tiles, and what is computed there: which of these outputs it is, its row and its column."""
         for band in range(self.bands):
             for tile in range(self.tiles):
-                found = []
+                outputs = []
                 for n, (i, j) in enumerate(some):
                     row, column = band * self.rows + i, tile * self.columns_of_tile + j
                     if row < self.group and column < self.wide:
-                        found.append((n, row, column))
-                if found:
-                    yield band, tile, found
+                        outputs.append((n, row, column))
+                if outputs:
+                    yield band, tile, outputs
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
         """The row and the column of each sum; the last one is repeated to a multiple of four."""
-        found = [
+        places = [
             (row, column)
             for some in self.passes
             for *_, outputs in self.tile_outputs(some)
             for _, row, column in outputs
         ]
-        return found + [found[-1]] * (-len(found) % 4)
+        return places + [places[-1]] * (-len(places) % 4)
 
     @property
     def quads(self) -> int:
@@ -212,8 +212,8 @@ def ways(window: Window) -> Iterator[Taps]:
                 bands = -(-group // rows)
                 whole = high % group == 0 or group % rows == 0
                 few = {columns for columns in widths if group * columns <= 4 * MOST_QUADS}
-                found = (Taps(window, height, rows, bands, group, columns) for columns in few if whole)
-                yield from (taps for taps in found if taps.gathers <= MOST_WEIGHTS and taps.quads <= MOST_QUADS)
+                candidates = (Taps(window, height, rows, bands, group, columns) for columns in few if whole)
+                yield from (taps for taps in candidates if taps.gathers <= MOST_WEIGHTS and taps.quads <= MOST_QUADS)
 
 
 def columns_code(taps: Taps) -> list[str]:
@@ -221,22 +221,22 @@ def columns_code(taps: Taps) -> list[str]:
     r3 how many planes there are."""
     w = taps.window
     pointers = ("r4", "r5", "r6", "r7")
-    found = ["push {r4-r8, lr}", "1:", "ldm r0!, {r4-r7}"]
+    lines = ["push {r4-r8, lr}", "1:", "ldm r0!, {r4-r7}"]
     if w.channels > taps.block:
-        found += [f"add {p}, {p}, r2" for p in pointers]
-        found += _columns(w.inputs[1], w.channels, pointers)
+        lines += [f"add {p}, {p}, r2" for p in pointers]
+        lines += _columns(w.inputs[1], w.channels, pointers)
         rest = taps.plane - w.inputs[1] * taps.column
     else:
         nbytes = w.inputs[1] * w.channels
-        found += _columns(nbytes // VECTOR, VECTOR, pointers)
+        lines += _columns(nbytes // VECTOR, VECTOR, pointers)
         if left := -nbytes % VECTOR:
-            found += [
+            lines += [
                 f"sub r1, r1, #{WORD * left}",
                 *(f"vldrw.u32 q{i}, [{p}, #-{left}]" for i, p in enumerate(pointers)),
             ]
-            found += _interleaved()
+            lines += _interleaved()
         rest = taps.plane - nbytes * WORD
-    return [*found, *_add("r1", rest), "subs r3, r3, #1", "bne 1b", "pop {r4-r8, pc}"]
+    return [*lines, *_add("r1", rest), "subs r3, r3, #1", "bne 1b", "pop {r4-r8, pc}"]
 
 
 def _columns(count: int, step: int, pointers: tuple[str, ...]) -> list[str]:

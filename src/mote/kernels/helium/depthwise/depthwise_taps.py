@@ -38,8 +38,8 @@ MOST_WIDTH = 1 << 15
 
 
 class MemoryWeight(NamedTuple):
-    """What a byte of working memory is worth, of the time, and whether rows are computed one by one: where memory is
-    short each row that need not be there counts."""
+    """The share of the time that a byte of scratch memory is worth, and whether rows are computed one by one: where
+    memory is short each row that need not be there counts."""
 
     memory: float
     single: bool = False
@@ -66,12 +66,12 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
         return Refusal("its window is too large for vectors")
     if room.single and taps == best(window, ROOMY):
         return Refusal("rows are computed one by one anyway")
-    found = lanes(op.sums(view.graph, view.graph.ranges[op.inputs[0]]), int8_range(op.activation, view.output))
-    if found is None:
+    requantization = lanes(op.sums(view.graph, view.graph.ranges[op.inputs[0]]), int8_range(op.activation, view.output))
+    if requantization is None:
         return NO_CONSTANTS
     values = view.constant(1)[0].astype(np.int64)[top : top + high, left : left + wide].transpose(2, 0, 1)
     bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(1, 2))
-    requantize = Requantize.of(found)
+    requantize = Requantize.of(requantization)
     name, instances = _instances(taps, requantize, v.kernel)
     ahead = _ahead(taps)
     params: Params = {
@@ -94,11 +94,11 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
         "row": np.array([row for row, _ in taps.places], np.uint8),
         "filter": taps.weights,
         "ahead": ahead,
-        "weights": filters(taps, found.weights(values), ahead),
-        "constants": constants(taps, found.constants(bias)),
-        "each": COUNT[found.form],
+        "weights": filters(taps, requantization.weights(values), ahead),
+        "constants": constants(taps, requantization.constants(bias)),
+        "each": COUNT[requantization.form],
         "lane": np.array(taps.lanes, np.int32),
-        "lanes": lanes_params(found),
+        "lanes": lanes_params(requantization),
     }
     return Packed(
         name,
@@ -119,9 +119,9 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
 @lru_cache(maxsize=256)
 def best(window: Window, room: MemoryWeight) -> Taps | None:
     """The way that takes least, found once for all layers of the same shape: there are many to compare."""
-    found = [taps for taps in ways(window) if taps.group == 1 or not room.single]
+    candidates = [taps for taps in ways(window) if taps.group == 1 or not room.single]
     first: tuple[float, int, Taps | None] = (inf, 0, None)
-    for least, n, taps in sorted((taps.least_estimate(room.memory), n, taps) for n, taps in enumerate(found)):
+    for least, n, taps in sorted((taps.least_estimate(room.memory), n, taps) for n, taps in enumerate(candidates)):
         if least > first[0]:
             break
         first = min(first, (taps.estimate(room.memory), n, taps))
@@ -130,10 +130,10 @@ def best(window: Window, room: MemoryWeight) -> Taps | None:
 
 def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:
     """The first tap that is ever inside the image, and how many are."""
-    found = [
+    taps = [
         t for t in range(axis.kernel) if any(0 <= o * axis.stride - axis.before + t < inputs for o in range(outputs))
     ]
-    return found[0], found[-1] - found[0] + 1
+    return taps[0], taps[-1] - taps[0] + 1
 
 
 def _ahead(taps: Taps) -> int:

@@ -113,36 +113,36 @@ def layer(view: View) -> Layer | None:
 
 def _layer(view: View) -> Layer | None:
     op, w = view.the(Conv2D), view.constant(1)
-    found = lanes(sums_of(view), int8_range(op.activation, view.output))
-    if found is None:
+    requantization = lanes(sums_of(view), int8_range(op.activation, view.output))
+    if requantization is None:
         return None
     matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
     bias = bias_values(op.tensor(view.graph, 2), len(w)) - view.input.zero_point * matrix.sum(axis=1)
-    kept = found.weights(w.reshape(w.shape[0], w.shape[1], -1).astype(np.int64)).astype(np.int8)
-    return Layer(found, kept, found.constants(bias))
+    kept = requantization.weights(w.reshape(w.shape[0], w.shape[1], -1).astype(np.int64)).astype(np.int8)
+    return Layer(requantization, kept, requantization.constants(bias))
 
 
-def instance(found: Layer, pixels: Pixels, room: GemmBuffers) -> tuple[str, Instance]:
+def instance(conv: Layer, pixels: Pixels, room: GemmBuffers) -> tuple[str, Instance]:
     """The code for pixels that lie so, and its name."""
-    requantize = Requantize.of(found.lanes)
+    requantize = Requantize.of(conv.lanes)
     count = "" if pixels.count == PIXELS else f"{pixels.count}px_"
-    name = f"{pixels.steps}x{pixels.apart}_{count}{_end(found, room)}"
+    name = f"{pixels.steps}x{pixels.apart}_{count}{_end(conv, room)}"
     form, shift = requantize.form, requantize.shift
     arguments = (name, COUNT[form], pixels.steps, pixels.apart, pixels.count, form, shift)
-    lines = code(gemm(pixels), requantize, found.rest, parts=found.in_parts(room))
-    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines), _facts(found, room))
+    lines = code(gemm(pixels), requantize, conv.rest, parts=conv.in_parts(room))
+    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines), _facts(conv, room))
 
 
-def _facts(found: Layer, room: GemmBuffers) -> tuple[int, int]:
+def _facts(conv: Layer, room: GemmBuffers) -> tuple[int, int]:
     """`rest` and `parts` of `mote_gemm4_built_t`."""
-    return found.rest, int(found.in_parts(room))
+    return conv.rest, int(conv.in_parts(room))
 
 
-def _end(found: Layer, room: GemmBuffers) -> str:
+def _end(conv: Layer, room: GemmBuffers) -> str:
     """Of the names of functions: how sums become bytes."""
-    name = Requantize.of(found.lanes).name
-    rest = f"_rest{found.rest}" if found.rest else ""
-    return f"{name}{rest}{'_parts' if found.in_parts(room) else ''}"
+    name = Requantize.of(conv.lanes).name
+    rest = f"_rest{conv.rest}" if conv.rest else ""
+    return f"{name}{rest}{'_parts' if conv.in_parts(room) else ''}"
 
 
 def _at_once(shape: Shape) -> int:
@@ -164,12 +164,12 @@ def _pointwise(view: View, room: GemmBuffers) -> Packed | Refusal:
         return Refusal("channels are no multiple of four")
     if not pixels.fits:
         return Refusal("four pixels are too far apart")
-    found = layer(view)
-    if found is None:
+    conv = layer(view)
+    if conv is None:
         return NO_CONSTANTS
-    if room.end and found.fours <= room.fours:
+    if room.end and conv.fours <= room.fours:
         return Refusal("it keeps the sums of all channels anyway")
-    name, function = instance(found, pixels, room)
+    name, function = instance(conv, pixels, room)
     flat = op.pointwise
     after = 0 if flat else x[2] * depth - (y[2] - 1) * pixels.apart - depth
     behind = -(-max(VECTOR * pixels.steps - depth - after, 0) // pixels.apart)
@@ -182,10 +182,10 @@ def _pointwise(view: View, room: GemmBuffers) -> Packed | Refusal:
         "step": v.stride,
         "in_stride": x[2] * depth,
         "out_stride": y[2] * y[3],
-        "gemm": found.params(found.weights.reshape(found.channels, -1), room, pixels.count),
+        "gemm": conv.params(conv.weights.reshape(conv.channels, -1), room, pixels.count),
     }
     copies = behind or y[2] < pixels.count
-    scratch = SUMS * found.part(room) + (pixels.count * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
+    scratch = SUMS * conv.part(room) + (pixels.count * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
     instances = function, Instance("MOTE_POINTWISE4", (name,))
     if not flat and y[0] > 1 and x[1] != y[1] * v.stride:
         return Refusal("rows of several images do not lie evenly")
@@ -240,32 +240,32 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     columns = Columns(v.kernel, h.kernel, h.stride, x.shape[3])
     if not columns.fits or h.dilation > 1:
         return Refusal("it is for windows of up to three rows over few times sixteen channels")
-    found = layer(view)
-    if found is None:
+    conv = layer(view)
+    if conv is None:
         return NO_CONSTANTS
     padded = _padded(view, room, columns.span)
-    requantize = Requantize.of(found.lanes)
+    requantize = Requantize.of(conv.lanes)
     shape = (v.kernel, h.kernel, h.stride, x.shape[3])
-    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(found, room)}"
+    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(conv, room)}"
     arguments = (name, COUNT[requantize.form], *shape, requantize.form, requantize.shift)
-    lines = code(slide(columns), requantize, found.rest, parts=found.in_parts(room))
-    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(lines), _facts(found, room))
-    vectors = found.weights.reshape(found.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
-    weights = vectors.transpose(0, 1, 3, 2, 4).reshape(found.channels, -1)
+    lines = code(slide(columns), requantize, conv.rest, parts=conv.in_parts(room))
+    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(lines), _facts(conv, room))
+    vectors = conv.weights.reshape(conv.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
+    weights = vectors.transpose(0, 1, 3, 2, 4).reshape(conv.channels, -1)
     params: Params = {
         **_window(view, padded),
         "depth": x.shape[3],
         "zero": x.zero_point,
         "span": columns.span,
-        "gemm": found.params(weights, room),
+        "gemm": conv.params(weights, room),
     }
-    spare = 4 * found.fours if y.shape[2] < PIXELS else 0
+    spare = 4 * conv.fours if y.shape[2] < PIXELS else 0
     return Packed(
         f"conv4_{name}",
         params,
         Entry(Call.ROWS, row=f"conv4_{name}_row", taps=v.kernel),
         Needs(
-            scratch=SUMS * found.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare
+            scratch=SUMS * conv.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare
         ),
         Price(tile=TILE, whole_tiles=True),
         instances=(function, Instance("MOTE_SLIDE4", (name,))),
@@ -282,10 +282,10 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     pixels = Pixels(steps, VECTOR * steps)
     if not pixels.fits:
         return Refusal("windows are too large to be packed")
-    found = layer(view)
-    if found is None:
+    conv = layer(view)
+    if conv is None:
         return NO_CONSTANTS
-    gemm_name, gemm_code = instance(found, pixels, room)
+    gemm_name, gemm_code = instance(conv, pixels, room)
     windows = Windows(v.kernel, line, h.stride * x.shape[3], pixels.apart)
     pack, instances = "NULL", [gemm_code]
     if windows.fits and h.dilation == 1:
@@ -305,14 +305,14 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
         "apart": pixels.apart,
         "batch": batch,
         "padding": padding,
-        "gemm": found.params(found.weights.reshape(found.channels, -1), room),
+        "gemm": conv.params(conv.weights.reshape(conv.channels, -1), room),
     }
     packed = batch * pixels.apart + VECTOR
     return Packed(
         f"conv4_{name}",
         params,
         Entry(Call.ROWS, row=f"conv4_{name}_row", taps=v.kernel),
-        Needs(scratch=SUMS * found.part(room) + packed + 4 * found.fours + (padded.size if padded else padding)),
+        Needs(scratch=SUMS * conv.part(room) + packed + 4 * conv.fours + (padded.size if padded else padding)),
         Price(tile=TILE, whole_tiles=True, density=VECTOR * steps / op.depth(view.graph)),
         instances=tuple(instances),
     )

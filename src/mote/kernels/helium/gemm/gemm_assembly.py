@@ -161,7 +161,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Groups:
-    """What is done for groups of pixels."""
+    """The instructions of a group of pixels."""
 
     take: list[str]
     """With the inputs that are given."""

@@ -33,7 +33,7 @@ def scheduled(steps: Sequence[Load | Product], registers: Sequence[str]) -> list
     names = {load.name for load in loads}
     uses = Counter(name for product in products for name in product.inputs)
     free, held = list(registers), dict[str, str]()
-    found: list[str] = []
+    lines: list[str] = []
     loaded = False
     while loads or products:
         ready = _ready(products, names - held.keys())
@@ -41,17 +41,17 @@ def scheduled(steps: Sequence[Load | Product], registers: Sequence[str]) -> list
         if loaded:
             load = loads.popleft()
             held[load.name] = free.pop(0)
-            found.append(f"vldrw.u32 {held[load.name]}, {load.place}")
+            lines.append(f"vldrw.u32 {held[load.name]}, {load.place}")
             continue
         assert ready is not None, "too few registers"
         products.remove(ready)
         inputs = ", ".join(held.get(name, name) for name in ready.inputs)
-        found.append(f"{ready.op} {ready.sum}, {inputs}")
+        lines.append(f"{ready.op} {ready.sum}, {inputs}")
         for name in ready.inputs:
             uses[name] -= 1
             if not uses[name] and name in held:
                 free.append(held[name])
-    return found
+    return lines
 
 
 def _ready(products: Sequence[Product], missing: set[str]) -> Product | None:

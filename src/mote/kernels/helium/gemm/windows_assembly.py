@@ -52,44 +52,44 @@ class Windows:
         ]
 
     def _words(self) -> list[str]:
-        found: list[str] = []
+        lines: list[str] = []
         behind = self.apart - WORD * self.rows
         for k in range(0, self.rows, 2):
             both = k + 1 < self.rows
             more = behind if k + 2 >= self.rows else 0
-            found.append(f"ldr r7, [{POINTERS[k]}], #{self.step}")
+            lines.append(f"ldr r7, [{POINTERS[k]}], #{self.step}")
             if both:
-                found += [f"ldr r11, [{POINTERS[k + 1]}], #{self.step}", f"strd r7, r11, [r0], #{8 + more}"]
+                lines += [f"ldr r11, [{POINTERS[k + 1]}], #{self.step}", f"strd r7, r11, [r0], #{8 + more}"]
             else:
-                found.append(f"str r7, [r0], #{4 + more}")
-        return found
+                lines.append(f"str r7, [r0], #{4 + more}")
+        return lines
 
     def _vectors(self) -> list[str]:
         count = -(-self.line // VECTOR)
         pieces = [(k, v) for k in range(self.rows) for v in range(count)]
         places = [self.line * k + VECTOR * v for k, v in pieces]
         moves = [b - a for a, b in zip(places, [*places[1:], self.apart], strict=True)]
-        found: list[str] = []
+        lines: list[str] = []
         at_once = max(VECTORS // count, 1)
         for first in range(0, self.rows, at_once):
             rows = range(first, min(first + at_once, self.rows))
             registers = {(k, v): f"q{i}" for i, (k, v) in enumerate((k, v) for k in rows for v in range(count))}
-            found += self._loads(registers, count)
+            lines += self._loads(registers, count)
             for k, v in registers:
-                found.append(f"vstrb.8 {registers[k, v]}, [r0], #{moves[pieces.index((k, v))]}")
-        return found
+                lines.append(f"vstrb.8 {registers[k, v]}, [r0], #{moves[pieces.index((k, v))]}")
+        return lines
 
     def _loads(self, registers: dict[tuple[int, int], str], count: int) -> list[str]:
         """The first vector of a row last, because the row's pointer then moves on; those that are predicated together,
         four at a time."""
         cut = {at: q for at, q in registers.items() if at[1] == count - 1 and self.line % VECTOR}
-        found: list[str] = []
+        lines: list[str] = []
         for i, (at, q) in enumerate(cut.items()):
             if i % 4 == 0:
-                found.append(f"vpst{'t' * (min(len(cut) - i, 4) - 1)}")
-            found.append(f"vldrbt.u8 {q}, {self._place(*at)}")
+                lines.append(f"vpst{'t' * (min(len(cut) - i, 4) - 1)}")
+            lines.append(f"vldrbt.u8 {q}, {self._place(*at)}")
         whole = sorted(registers.keys() - cut.keys(), key=lambda at: -at[1])
-        return [*found, *(f"vldrb.u8 {registers[at]}, {self._place(*at)}" for at in whole)]
+        return [*lines, *(f"vldrb.u8 {registers[at]}, {self._place(*at)}" for at in whole)]
 
     def _place(self, row: int, vector: int) -> str:
         return f"[{POINTERS[row]}, #{VECTOR * vector}]" if vector else f"[{POINTERS[row]}], #{self.step}"

@@ -114,18 +114,20 @@ class Matrix:
 def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Limits) -> Matrix | None:
     """`bias`: where sums begin, with what the input's zero point adds."""
     one = _one(sums)
-    found = lanes(one, limits) if one is not None else None
-    if found is not None and found.form == "line" and not found.constant[0]:
+    requantization = lanes(one, limits) if one is not None else None
+    if requantization is not None and requantization.form == "line" and not requantization.constant[0]:
         starts = pad_to(wrap32(bias), 0, OUTPUTS).reshape(-1, OUTPUTS)[:, ORDER]
-        offset = int(wrap32(found.offset)[0])
-        return Matrix(weights, found, starts.reshape(-1).astype(np.int32), (offset, int(found.mult[0])))
-    found = lanes(sums, limits)
-    if found is None:
+        offset = int(wrap32(requantization.offset)[0])
+        return Matrix(
+            weights, requantization, starts.reshape(-1).astype(np.int32), (offset, int(requantization.mult[0]))
+        )
+    requantization = lanes(sums, limits)
+    if requantization is None:
         return None
-    rows = pad_to(found.constants(bias), 0, OUTPUTS)
+    rows = pad_to(requantization.constants(bias), 0, OUTPUTS)
     fours = rows.reshape(-1, OUTPUTS, rows.shape[1])[:, ORDER].reshape(-1, 4, rows.shape[1])
     constants = np.ascontiguousarray(fours.transpose(0, 2, 1)).reshape(-1)
-    return Matrix(found.weights(weights.astype(np.int64)).astype(np.int8), found, constants)
+    return Matrix(requantization.weights(weights.astype(np.int64)).astype(np.int8), requantization, constants)
 
 
 def _one(sums: Accumulators) -> Accumulators | None:
@@ -163,12 +165,12 @@ def _window(view: View) -> Matrix | None:
     return matrix(rows, _bias(view, rows), sums_of(view), int8_range(view.the(Conv2D).activation, view.output))
 
 
-def _packed(found: Matrix, count: int) -> Packed:
-    name, instances = found.instances()
-    depth = found.weights.shape[1]
-    scratch = found.scratch + (VECTOR * found.steps if depth % VECTOR else 0)
-    params = found.params()
-    density = VECTOR * found.steps / depth
+def _packed(matrix: Matrix, count: int) -> Packed:
+    name, instances = matrix.instances()
+    depth = matrix.weights.shape[1]
+    scratch = matrix.scratch + (VECTOR * matrix.steps if depth % VECTOR else 0)
+    params = matrix.params()
+    density = VECTOR * matrix.steps / depth
     name = f"fully_connected8_{name}"
     return Packed(
         name, params, Entry(Call.FLAT, count), Needs(scratch=scratch), Price(density=density), instances=instances
@@ -176,8 +178,8 @@ def _packed(found: Matrix, count: int) -> Packed:
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
-    found = view.once(_layer)
-    return NO_CONSTANTS if found is None else _packed(found, vectors(view))
+    matrix = view.once(_layer)
+    return NO_CONSTANTS if matrix is None else _packed(matrix, vectors(view))
 
 
 def _conv(view: View) -> Packed | Refusal:
@@ -188,21 +190,21 @@ def _conv(view: View) -> Packed | Refusal:
         return Refusal("windows are padded or dilated")
     if y.shape[2] > (FEW_PIXELS if op.pointwise else 1):
         return Refusal("it is for rows of one pixel, or two")
-    found = view.once(_window)
-    if found is None:
+    matrix = view.once(_window)
+    if matrix is None:
         return NO_CONSTANTS
     if op.pointwise:
-        return _packed(found, units_of(y.shape, y.shape[3]))
+        return _packed(matrix, units_of(y.shape, y.shape[3]))
     window = window_params(view)["rows"]
     assert isinstance(window, dict)
-    name, instances = found.instances()
+    name, instances = matrix.instances()
     name = f"fully_connected8_rows_{name}"
     return Packed(
         name,
-        {"rows": window, "line": h.kernel * x.shape[3], "vector": found.params()},
+        {"rows": window, "line": h.kernel * x.shape[3], "vector": matrix.params()},
         Entry(Call.ROWS, row=f"{name}_row", taps=v.kernel),
-        Needs(scratch=aligned(found.scratch + VECTOR * found.steps)),
-        Price(density=VECTOR * found.steps / found.weights.shape[1]),
+        Needs(scratch=aligned(matrix.scratch + VECTOR * matrix.steps)),
+        Price(density=VECTOR * matrix.steps / matrix.weights.shape[1]),
         instances=instances,
     )
 

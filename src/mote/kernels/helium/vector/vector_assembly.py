@@ -71,16 +71,16 @@ def _products(steps: int, resident: int, *, adds: bool, looped: bool) -> list[st
     free = [f"q{i}" for i in range(8) if f"q{i}" not in inputs]
     weights = [free[i % 2] if len(free) > 1 else free[0] for i in range(8 * steps)]
     ahead = len(free) > 1
-    found: list[str] = []
+    lines: list[str] = []
     for i in range(8 * steps):
         if i % 8 == 0 and i // 8 >= resident:
             place = "[r3], #16" if looped else f"[r3, #{2 * i - 16 * resident}]"
-            found.append(f"vldrb.u8 {inputs[i // 8]}, {place}")
+            lines.append(f"vldrb.u8 {inputs[i // 8]}, {place}")
         wanted = [i + 1] if ahead and i else [0, 1] if ahead else [i]
-        found += [f"vldrw.u32 {weights[w]}, [r1], #16" for w in wanted if w < 8 * steps]
+        lines += [f"vldrw.u32 {weights[w]}, [r1], #16" for w in wanted if w < 8 * steps]
         op = "vmladava.s8" if adds or i >= 8 else "vmladav.s8"
-        found.append(f"{op} {SUMS[i % 8]}, {inputs[i // 8]}, {weights[i]}")
-    return found
+        lines.append(f"{op} {SUMS[i % 8]}, {inputs[i // 8]}, {weights[i]}")
+    return lines
 
 
 def _finish(same: bool, requantize: Requantize, rest: int) -> list[str]:

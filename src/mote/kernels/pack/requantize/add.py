@@ -52,22 +52,22 @@ def affine(want: Ints, ratio_a: float, ratio_b: float, precision: AddPrecision) 
     best = round(ratio_a * one), round(ratio_b * one)
     if max(map(abs, best)) >> dropped > LARGEST:
         return None
-    found = slack(best)
+    best_slack = slack(best)
     steepest = max(abs(ratio_a), abs(ratio_b))
     step = one >> 16
     for _ in range(ROUNDS):
-        if found >= 0 or not step:
+        if best_slack >= 0 or not step:
             break
         stretch = round(step * ratio_a / steepest), round(step * ratio_b / steepest)
         around = [(step * i, step * j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j] + [stretch]
         nearby = max(((best[0] + i, best[1] + j) for i, j in around), key=slack)
         gained = slack(nearby)
-        if gained > found:
-            best, found = nearby, gained
+        if gained > best_slack:
+            best, best_slack = nearby, gained
         else:
             step //= 2
     lower, upper = bounds(*best)
     r = (max(lower, -(1 << 31)) + min(upper, 1 << 31)) // 2
     sums = abs(r) + ((abs(best[0]) + abs(best[1])) << 7 >> dropped)
     fits = max(abs(best[0]), abs(best[1])) < 1 << 31 and sums < (1 << 31) - (1 << 24)
-    return (best, r) if found >= 0 and fits else None
+    return (best, r) if best_slack >= 0 and fits else None

@@ -45,7 +45,7 @@ class Narrow:
     scale: Ints
     """t: the sums come times 2^t."""
     offset: Ints
-    """What is added to scaled sums: goes into the bias."""
+    """Added to scaled accumulators: goes into the bias."""
     mult: Ints
     add: Ints
     fix: Ints
@@ -86,10 +86,10 @@ def narrow(sums: Accumulators, shift: int, most: Ints, *, fixed: bool = False) -
     add = (1 << scale >> 2) * (not sums.once) + (1 << (shift - 1)) + (sums.zero << shift) - fix
     rows = np.stack([0 * scale, sums.mult, add, fix], axis=1)
     others = np.flatnonzero(constant | (lost > 0) | ~sums.exact)
-    found = searched(sums.some(others), 1 << scale[others], shift)
-    if found is None:
+    constants = searched(sums.some(others), 1 << scale[others], shift)
+    if constants is None:
         return None
-    rows[others] = found
+    rows[others] = constants
     offset, mult, add, fix = rows.T
     return Narrow(shift, np.where(constant, 0, scale), offset, mult, add, fix, constant)
 
@@ -99,7 +99,7 @@ def widest(sums: Accumulators, weights: Ints) -> Narrow | None:
     largest = np.maximum(np.abs(weights).max(axis=1), 1)
     most = np.floor(np.log2(32767 / largest)).astype(np.int64)
     results = (narrow(sums, shift, most) for shift in SHIFTS)
-    return next((found for found in results if found is not None), None)
+    return next((result for result in results if result is not None), None)
 
 
 def shifts(sums: Accumulators, most: Ints) -> range:

@@ -18,7 +18,7 @@ NOT_TO_EVEN = Refusal("results are not rounded to even")
 BITS = 24
 """Of a number in single precision."""
 EVEN_SHIFT = 64
-"""What is added to shifts in single precision, so that they can be told from others."""
+"""Added to the shifts of single precision, so that they differ from others."""
 LEAST_SHIFT, MOST_SHIFT = 1, 62
 """Sums of 1 and more that are shifted less leave all of int8, those of 32 bits that are shifted more are zero."""
 

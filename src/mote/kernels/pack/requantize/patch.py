@@ -31,7 +31,7 @@ LOOSE: dict[type[Op], type[Op]] = {
     DepthwiseConv2D: LooseDepthwiseConv2D,
     FullyConnected: LooseFullyConnected,
 }
-"""What stands for operators while kernels are bound to them."""
+"""Operators that replace layers while kernels are bound to them."""
 LAYERS = Conv2D | DepthwiseConv2D | FullyConnected
 
 
@@ -60,15 +60,15 @@ def loose_channels(view: View) -> tuple[int, ...]:
     """The channels without exact constants."""
     sums = layer_sums_of(view)
     unsure = np.flatnonzero(~sums.exact & ~sums.constant)
-    found = []
+    channels = []
     for channel, stairs in zip(unsure.tolist(), staircases(sums.some(unsure)), strict=True):
         shift = MORE - int(sums.shift[channel])
         of = stairs.within(*LIMITS), FACTOR, shift
         mult = best_multiplier(*of, int(sums.mult[channel]), CHOOSING, LIMITS)
         low, high = room_of(*of, mult, CHOOSING, LIMITS)
         if low > high:
-            found.append(channel)
-    return tuple(found)
+            channels.append(channel)
+    return tuple(channels)
 
 
 def _loose(view: View, loose: tuple[int, ...]) -> Op:
@@ -80,14 +80,14 @@ def suspects(sums: Accumulators, loose: tuple[int, ...]) -> Ints:
     """[channels, 8]: the bytes that sums become which are rounded otherwise, a bit for each."""
     other = loosened(sums, loose).some(np.array(loose))
     even = sums.some(np.array(loose))
-    found = np.zeros((len(loose), WORDS), np.int64)
+    masks = np.zeros((len(loose), WORDS), np.int64)
     for row, (a, b) in enumerate(zip(staircases(even), staircases(other), strict=True)):
         at = np.unique(np.concatenate([a.steps, a.steps - 1, b.steps, b.steps - 1]))
         at = at[(at >= a.low) & (at <= a.high)]
         wrong = other.outputs(at, row)[even.outputs(at, row) != other.outputs(at, row)] + 128
         for code in np.unique(wrong).tolist():
-            found[row, code >> 5] |= 1 << (code & 31)
-    return found
+            masks[row, code >> 5] |= 1 << (code & 31)
+    return masks
 
 
 def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refusal:

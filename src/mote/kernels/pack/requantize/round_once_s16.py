@@ -44,7 +44,7 @@ def exact_scale(real: float, limit: int) -> Exact | None:
 
 
 def exact_results(sums: NDArray[np.uint64], scale: Exact) -> NDArray[np.uint64]:
-    """What `mote_exact` makes of sums that are not negative."""
+    """The results of `mote_exact` for accumulators that are not negative."""
     high, low = (np.uint64(part) for part in divmod(scale[0], 1 << 32))
     word, shift = np.uint64(32), np.uint64(scale[1])
     above, below = sums >> word, sums & np.uint64(0xFFFFFFFF)
@@ -59,5 +59,5 @@ def _same(real: float, limit: int, scale: Exact) -> bool:
     near = np.ceil(steps / real).astype(np.int64)
     at = np.clip(np.concatenate([near - 1, near, near + 1, [limit]]), 0, limit)
     most = np.uint64(MOST_RESULT)
-    found = np.minimum(exact_results(at.astype(np.uint64), scale), most)
-    return np.array_equal(found, np.minimum(scale_once(at, real).astype(np.uint64), most))
+    results = np.minimum(exact_results(at.astype(np.uint64), scale), most)
+    return np.array_equal(results, np.minimum(scale_once(at, real).astype(np.uint64), most))

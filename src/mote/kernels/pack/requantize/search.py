@@ -42,7 +42,7 @@ TURNS = (0, -1, 1)
 
 
 class ProductForm(NamedTuple):
-    """What a kernel does with a product."""
+    """How a kernel shifts and rounds the product of an accumulator and its multiplier."""
 
     neighbours: tuple[int, ...]
     """The multipliers that are tried, from the nearest one."""
@@ -51,15 +51,15 @@ class ProductForm(NamedTuple):
     bits: int = 32
     """How many bits of the product are dropped."""
     half: int = 0
-    """What is added to it before that."""
+    """Added to the product before these bits are dropped."""
 
     @property
     def one(self) -> int:
-        """What one more in `add` is in c."""
+        """The increment of c for one more in `add`."""
         return 1 << self.bits
 
     def added(self, shift: int) -> int:
-        """What rounding is in c."""
+        """The rounding terms of product and shift, in c."""
         return (1 << 30) + (1 << 31 + shift)
 
 
@@ -71,7 +71,7 @@ HALF_CHOOSING = ProductForm((0, 1, -1, 2, -2), bits=31, half=1 << 30)
 
 
 class Constants(NamedTuple):
-    """What a kernel has for a channel."""
+    """The requantization constants of a channel."""
 
     offset: int
     mult: int
@@ -144,13 +144,13 @@ def searched(
         whole, parts = int(sums.mult[channel]) << max(bits, 0), factor << max(-bits, 0)
         nearest = (whole + parts // 2) // parts
         steps = stairs.within(*limits)
-        found = search(steps, factor, shift, nearest, linear=linear, way=way, limits=limits)
-        if found is None and sums.even:
+        constants = search(steps, factor, shift, nearest, linear=linear, way=way, limits=limits)
+        if constants is None and sums.even:
             best = best_multiplier(steps, factor, shift, nearest, way, limits)
-            found = search(steps, factor, shift, best, linear=False, way=way, limits=limits)
-        if found is None:
+            constants = search(steps, factor, shift, best, linear=False, way=way, limits=limits)
+        if constants is None:
             return None
-        rows[channel] = found
+        rows[channel] = constants
     return rows
 
 
@@ -171,9 +171,9 @@ def search(
     mults = [nearest + d for d in way.neighbours if way.rounds <= nearest + d < REGISTER]
     for mult, turn in product(mults, turns):
         arriving = _Arriving(factor, mult, shift, way, limits)
-        found = arriving.without_fix(stairs) if turn is None else arriving.with_fix(stairs, turn)
-        if found is not None and arriving.fits(stairs, found.offset):
-            return found
+        constants = arriving.without_fix(stairs) if turn is None else arriving.with_fix(stairs, turn)
+        if constants is not None and arriving.fits(stairs, constants.offset):
+            return constants
     return None
 
 

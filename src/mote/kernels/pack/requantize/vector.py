@@ -53,7 +53,7 @@ class Lanes:
     shift: int
     """Of a line: how far products are shifted."""
     zero: int
-    """What is added at the end: the zero point, where it is not in the offsets."""
+    """Added at the end: the zero point, where it is not in the offsets."""
     limits: Limits
     offset: Ints
     mult: Ints

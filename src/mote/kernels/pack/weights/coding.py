@@ -126,31 +126,31 @@ class Frequencies:
     @cached_property
     def nexts(self) -> Ints:
         """The first value behind such a class."""
-        found: Ints = np.minimum(np.arange(self.size + 1) + (1 << BITS), self.size)
-        return found
+        nexts: Ints = np.minimum(np.arange(self.size + 1) + (1 << BITS), self.size)
+        return nexts
 
     @cached_property
     def taken(self) -> Ints:
         """How often the values of such a class are coded."""
         before = np.concatenate([[0], np.cumsum(np.sort(self.counts[self.counts > 0])[::-1])])
-        found: Ints = before[self.nexts] - before
-        return found
+        counts: Ints = before[self.nexts] - before
+        return counts
 
     def costs(self, k: int, least: Ints, may_end: bool) -> Ints:
         """The bits that all values from the i-th on take if class k is such a class, given what they take from the next
         class on. No one follows the zeros of the last class."""
         last = (self.nexts == self.size) & may_end
-        found: Ints = self.taken * (k + BITS + ~last) + least[self.nexts]
-        found[0] = np.where(last[0] & (k == 0), IMPOSSIBLE, found[0])
-        return found
+        bits: Ints = self.taken * (k + BITS + ~last) + least[self.nexts]
+        bits[0] = np.where(last[0] & (k == 0), IMPOSSIBLE, bits[0])
+        return bits
 
     @cached_property
     def least(self) -> list[Ints]:
         """The fewest bits that the values from the i-th on take in classes k and higher, without runs."""
-        found = [np.where(np.arange(self.size + 1) < self.size, IMPOSSIBLE, 0)]
+        fewest = [np.where(np.arange(self.size + 1) < self.size, IMPOSSIBLE, 0)]
         for k in reversed(range(MOST_CLASSES)):
-            found.insert(0, self.costs(k, found[0], may_end=True).min(axis=0))
-        return found
+            fewest.insert(0, self.costs(k, fewest[0], may_end=True).min(axis=0))
+        return fewest
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,12 +166,12 @@ class Coding:
         """The fewest bits that the values from the i-th on, and the runs, take in classes k and higher."""
         if self.runs is None:
             return self.values.least
-        found = self.values.least[self.runs.at + 1 :]
+        fewest = self.values.least[self.runs.at + 1 :]
         more = np.arange(self.values.size + 1) < self.values.size
-        found.insert(0, found[0] + self.number * (self.runs.at + self.runs.bits + more))
+        fewest.insert(0, fewest[0] + self.number * (self.runs.at + self.runs.bits + more))
         for k in reversed(range(self.runs.at)):
-            found.insert(0, self.values.costs(k, found[0], may_end=False).min(axis=0))
-        return found
+            fewest.insert(0, self.values.costs(k, fewest[0], may_end=False).min(axis=0))
+        return fewest
 
     @property
     def nbits(self) -> int:
@@ -182,30 +182,30 @@ class Coding:
     def classes(self) -> tuple[int, ...]:
         """The bits of a place in each class."""
         at = -1 if self.runs is None else self.runs.at
-        found: list[int] = []
+        widths: list[int] = []
         i = 0
-        while i < self.values.size or len(found) <= at:
-            k = len(found)
+        while i < self.values.size or len(widths) <= at:
+            k = len(widths)
             if self.runs is not None and k == at:
-                found.append(self.runs.bits)
+                widths.append(self.runs.bits)
             else:
-                found.append(int(self.values.costs(k, self.least[k + 1], k > at)[:, i].argmin()))
-                i = int(self.values.nexts[found[k], i])
-        return tuple(found)
+                widths.append(int(self.values.costs(k, self.least[k + 1], k > at)[:, i].argmin()))
+                i = int(self.values.nexts[widths[k], i])
+        return tuple(widths)
 
 
 def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: ZeroRuns | None) -> Ints:
-    """What is coded, one after another."""
-    found = weights.astype(np.int64) + 128
+    """The symbols to code, in order: weights, and runs of zeros."""
+    symbols = weights.astype(np.int64) + 128
     if runs is None:
-        return found
-    keep = np.ones(len(found), bool)
+        return symbols
+    keep = np.ones(len(symbols), bool)
     long = lengths >= runs.shortest
     for begin, length in zip(begins[long], lengths[long], strict=True):
         pieces = np.minimum(length - np.arange(0, length, 1 << runs.bits), 1 << runs.bits)
-        found[begin : begin + len(pieces)] = RUN + pieces
+        symbols[begin : begin + len(pieces)] = RUN + pieces
         keep[begin + len(pieces) : begin + length] = False
-    return found[keep]
+    return symbols[keep]
 
 
 def _write(symbols: Ints, counts: Ints, runs: ZeroRuns | None, class_bits: Sequence[int]) -> Code:

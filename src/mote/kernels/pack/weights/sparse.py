@@ -15,7 +15,7 @@ LEAST = 2
 
 
 class Sparse(NamedTuple):
-    """What is left of a matrix."""
+    """A matrix without its blocks of zeros."""
 
     rows: list[NDArray[Any]]
     density: float
@@ -50,12 +50,12 @@ def paired(used: NDArray[np.bool_]) -> NDArray[np.intp] | None:
     if used.mean() > MOST:
         return None
     left = np.argsort(-used.sum(axis=1), kind="stable").tolist()
-    found = []
+    rows = []
     while left:
         first = left.pop(0)
         more = (used[left] & ~used[first]).sum(axis=1)
-        found += [first, *([left.pop(int(more.argmin()))] if left else [])]
-    return min(np.arange(len(used)), np.array(found), key=lambda order: _together(used[order]))
+        rows += [first, *([left.pop(int(more.argmin()))] if left else [])]
+    return min(np.arange(len(used)), np.array(rows), key=lambda order: _together(used[order]))
 
 
 def _together(used: NDArray[np.bool_]) -> int:

@@ -19,7 +19,7 @@ from mote.ops.classical.distances_svm import (
 )
 
 LIKE = "fully_connected_f32"
-"""What costs as much."""
+"""The family in the tables of costs whose costs these kernels share."""
 METRICS = list(Metric)
 
 

@@ -68,7 +68,7 @@ LANES = 4
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """What the leaves of a forest mean to a kernel."""
+    """The leaves of a forest as a kernel reads them."""
 
     form: str
     """One of those of `mote_forest.h`."""
@@ -175,8 +175,8 @@ def _ranked(view: View) -> Packed | Refusal:
         "slot": _array(slots.described, width.number),
         "thresholds": _array(slots.thresholds, _kept(x).numpy),
     }
-    found = _walked(view, table, Instance("MOTE_FOREST_RANKED", arguments), params, _coding(slots), LOOP)
-    return replace(found, needs=replace(found.needs, scratch=max(slots.count, 1) * width.code.itemsize))
+    packed = _walked(view, table, Instance("MOTE_FOREST_RANKED", arguments), params, _coding(slots), LOOP)
+    return replace(packed, needs=replace(packed.needs, scratch=max(slots.count, 1) * width.code.itemsize))
 
 
 def _walked(view: View, table: ForestTable, made: Instance, params: Params, first: float, level: float) -> Packed:
@@ -224,19 +224,19 @@ def _array(values: Array, dtype: np.dtype[np.generic]) -> Array:
 
 def _levels(trees: Trees) -> float:
     """Nodes that are asked on the way through all trees, if every answer is as likely as the other."""
-    found = np.zeros(trees.nodes)
+    expected = np.zeros(trees.nodes)
     for i in reversed(range(trees.nodes)):
-        found[i] = 1 + sum(found[r] for r in (trees.yes[i], trees.no[i]) if r >= 0) / 2
-    return float(sum(found[root] for root in trees.roots if root >= 0))
+        expected[i] = 1 + sum(expected[r] for r in (trees.yes[i], trees.no[i]) if r >= 0) / 2
+    return float(sum(expected[root] for root in trees.roots if root >= 0))
 
 
 def _coding(slots: Slots) -> float:
-    """What codes take."""
+    """The cost of computing the codes of all slots."""
     return sum(CODE + SEARCH * np.log2(len(s.thresholds) + 1) if s.spread else FEATURE for s in slots.slots)
 
 
 def _adding(leaves: Leaves) -> float:
-    """What adding a leaf to the sums takes."""
+    """The cost of adding a leaf to the sums."""
     return 8.0 * leaves.added
 
 
@@ -269,7 +269,7 @@ def _written(view: View, asked: Asked) -> Written | Refusal:
     for tree, root in enumerate(trees.roots.tolist()):
         lines += [*_branches(trees, root, tree, asked, style.leaf), *style.after(tree)]
     lines += style.end()
-    reached = sum(len(found) for found in trees.leaves)
+    reached = sum(len(leaves_of_tree) for leaves_of_tree in trees.leaves)
     return Written("\n".join(lines), trees.nodes, reached)
 
 
@@ -344,13 +344,13 @@ class Votes(Style):
         if not self.packed:
             return []
         mask = (1 << self.bits) - 1
-        found = []
+        lines = []
         for k, value in enumerate(self.base):
             word, shift = f"votes{k // self.each}", self.bits * (k % self.each)
             shifted = f"{word} >> {shift}" if shift else word
             votes = shifted if shift == 32 - self.bits else f"{f'({shifted})' if shift else word} & {mask}u"
-            found.append(f"out[{k}] = (int32_t)({votes}){'' if value == '0' else f' + {value}'};")
-        return found
+            lines.append(f"out[{k}] = (int32_t)({votes}){'' if value == '0' else f' + {value}'};")
+        return lines
 
 
 class Sums(Style):
@@ -403,7 +403,7 @@ def _integer(value: int) -> str:
 
 
 def _needed(leaves: Leaves) -> Params:
-    """What code needs of the leaves: numbers are in the code itself."""
+    """The parameters of the leaves for trees in C: numbers are in the code itself."""
     return leaves.params if STYLES[leaves.form] is Several else {"added": 0, "kinds": 0}
 
 

@@ -1,4 +1,4 @@
-"""What goes into memory that is kept, or copied as it is: `mote_copy.h`, `mote_slide.h` and `mote_ring.h`."""
+"""Packers of kernels that write state or copy tensors: `mote_copy.h`, `mote_slide.h` and `mote_ring.h`."""
 
 from __future__ import annotations
 

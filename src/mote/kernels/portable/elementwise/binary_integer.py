@@ -21,7 +21,7 @@ EXPRESSIONS = {
     IntegerFunction.GREATER: "x > y",
     IntegerFunction.GREATER_EQUAL: "x >= y",
 }
-"""What is written alike for all types."""
+"""C expressions that are the same for all types."""
 SIGNED = {
     IntegerFunction.DIVIDE: "y == 0 ? 0 : y == -1 ? (type)(0u - a) : (type)(x / y)",
     IntegerFunction.MODULO: "y == 0 || y == -1 ? 0 : (type)mote_modulo(x, y)",

@@ -54,7 +54,7 @@ def _formula(view: View) -> Packed:
 
 
 def _expression(inner: Graph, op: Op, names: dict[int, str]) -> str:
-    """What an operator computes, in C."""
+    """The C expression of an operator."""
     given = [names[i] if i in names else _literal(inner, i) for i in op.inputs]
     if isinstance(op, Pow):
         return " * ".join([given[0]] * (2 if op.input(inner, 1).data == 2 else 3))

@@ -35,7 +35,7 @@ NAMES = {
     DType.INT64: ("s64", "int64_t"),
     DType.FLOAT32: ("f32", "float"),
 }
-"""What types are called in the names of functions, and in C."""
+"""Suffixes of types in the names of functions, and the C types."""
 LIMITS = {
     DType.INT8: ("INT8_MIN", "INT8_MAX", "128.0f"),
     DType.UINT8: ("0", "UINT8_MAX", "256.0f"),

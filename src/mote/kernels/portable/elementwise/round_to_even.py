@@ -57,9 +57,9 @@ def _add(view: View) -> Packed | Refusal:
     factor = round(float(ratio) * one)
     fixed = np.rint(terms.astype(np.float64) * one).astype(np.int64) + half + factor * base - base * one
     near = min(256 + NEAR_BITS, half - 1)
-    found = _followed(op, factor, fixed, shift, near, ratio, terms)
+    results = _followed(op, factor, fixed, shift, near, ratio, terms)
     want = op.results(g)
-    if not np.array_equal(found, want.T if op.turned else want):
+    if not np.array_equal(results, want.T if op.turned else want):
         return Refusal("double precision is too little for its sums")
     params: Params = {
         "factor": factor,
@@ -78,7 +78,7 @@ def _add(view: View) -> Packed | Refusal:
 def _followed(
     op: EvenAdd, factor: int, fixed: Ints, shift: int, near: int, ratio: np.float32, terms: np.ndarray
 ) -> Ints:
-    """What `mote_add_even_one` gives for all pairs."""
+    """The results of `mote_add_even_one` for all pairs of int8 operands."""
     base = OFFSET * op.unsigned
     sums = factor * CODES[:, None] + fixed[None, :]
     double = (CODES + base).astype(np.float64)[:, None] * np.float64(ratio) + terms.astype(np.float64)[None, :]

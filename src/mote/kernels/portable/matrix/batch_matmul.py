@@ -29,7 +29,7 @@ from mote.kernels.pack.requantize.even import NOT_TO_EVEN, TO_EVEN, even_channel
 from mote.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 
 TURNED, LINES = "_turned", "_lines"
-"""What the names of kernels end with that have a function for one line of a product."""
+"""Suffixes of the kernels that have a function for one line of a product."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class _Form:
         """`lines`: how the right matrix lies where there is a function for one line, else nothing."""
         how = self.zero, self.plus, self.finish
         types = self.params, self.left, self.right, self.each, self.sum, self.out
-        found = [Instance("MOTE_BATCH_MATMUL", (name, *types, *how, self.run))]
+        instances = [Instance("MOTE_BATCH_MATMUL", (name, *types, *how, self.run))]
         if lines == TURNED:
-            found.append(Instance("MOTE_BATCH_MATMUL_TURNED", (name, self.left, self.right, self.out)))
+            instances.append(Instance("MOTE_BATCH_MATMUL_TURNED", (name, self.left, self.right, self.out)))
         if lines == LINES:
             each = self.left, self.right, self.each, self.sum, self.out
-            found.append(Instance("MOTE_BATCH_MATMUL_LINES", (name, *each, *how)))
-        return tuple(found)
+            instances.append(Instance("MOTE_BATCH_MATMUL_LINES", (name, *each, *how)))
+        return tuple(instances)
 
 
 WIDE = "mote_matmul_wide_t"

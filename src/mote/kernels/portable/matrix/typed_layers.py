@@ -42,7 +42,7 @@ INT16 = signature(DType.INT16, DType.INT16)
 INTEGERS = frozenset({DType.INT8, DType.INT16})
 AFFINE = Signature(INTEGERS, INTEGERS, INTEGERS)
 INTEGER_COSTS = "conv2d_s16"
-"""What layers cost whose integers are multiplied one by one."""
+"""The family in the tables of costs of layers whose integers are multiplied one by one."""
 
 
 def _layer(

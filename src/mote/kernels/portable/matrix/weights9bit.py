@@ -32,7 +32,7 @@ WIDE = Signature(frozenset({DType.INT8}), frozenset({DType.INT8}), frozenset({DT
 
 
 def _offset(view: View) -> int:
-    """What is added to every byte; those of 0 to 255, less any zero point, fit bytes once it is taken off."""
+    """The offset of the stored bytes: weights of 0 to 255 less any zero point fit int8 once it is subtracted."""
     w = view.constant(1)
     return (int(w.min()) + int(w.max()) + 1) // 2
 

@@ -31,12 +31,12 @@ def _lstm_float(view: View) -> Packed:
 
 def _gate(view: View, n: int) -> Params:
     """The weights that a gate has, of all that it could have; those of single cells are few, and float32."""
-    found: Params = {"input": _matrix(view, 1 + n), "recurrent": _matrix(view, 5 + n)}
+    params: Params = {"input": _matrix(view, 1 + n), "recurrent": _matrix(view, 5 + n)}
     for name, position in (("bias", 12 + n), ("peephole", PEEPHOLES.get(n)), ("norm", 20 + n)):
         t = None if position is None else view.op.tensor(view.graph, position)
         if t is not None and t.data is not None:
-            found[name] = real_constant(t, t.data).astype(np.float32)
-    return found
+            params[name] = real_constant(t, t.data).astype(np.float32)
+    return params
 
 
 def _matrix(view: View, position: int) -> Value:

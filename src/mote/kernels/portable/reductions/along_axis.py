@@ -41,7 +41,7 @@ ELEMENTS = {
 }
 """How the names of kernels end, and the C type."""
 SUMS = {DType.INT32: "uint32_t", DType.INT64: "uint64_t", DType.FLOAT32: "float"}
-"""What elements are added up in."""
+"""The C type of accumulators, by the type of elements."""
 
 
 def _along(view: View, axis: int) -> tuple[int, int]:
@@ -133,10 +133,10 @@ def _kernels(
 ) -> tuple[Kernel, Kernel]:
     """For integers and for float32; results are of the input's type where `outputs` names none."""
     whole, real = frozenset(types) - {DType.FLOAT32}, frozenset({DType.FLOAT32})
-    found = frozenset(outputs)
+    output_types = frozenset(outputs)
     return (
-        Kernel(name, (op,), Signature(whole, found or whole), pack, header=name, costs=OTHER),
-        Kernel(f"{name}_f32", (op,), Signature(real, found or real), pack, header=name, costs=OTHER_F32),
+        Kernel(name, (op,), Signature(whole, output_types or whole), pack, header=name, costs=OTHER),
+        Kernel(f"{name}_f32", (op,), Signature(real, output_types or real), pack, header=name, costs=OTHER_F32),
     )
 
 

@@ -23,7 +23,7 @@ from mote.kernels.pack.elements import CTYPES, SUFFIXES
 from mote.ops.reductions.cumprod_det import CumProd, Determinant
 
 PRODUCTS = {DType.INT32: "uint32_t", DType.INT64: "uint64_t", DType.FLOAT32: "float"}
-"""What elements are multiplied in."""
+"""The C type of products, by the type of elements."""
 
 
 def _cumprod(view: View) -> Packed:

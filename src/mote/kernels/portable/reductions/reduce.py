@@ -67,7 +67,7 @@ NAMES: dict[type[Reduction], str] = {
     ReduceAny: "max",
     ReduceAll: "min",
 }
-"""What kernels are called: of bools the largest one says whether any is true, and their sum and product as much."""
+"""The names of kernels: of bools the largest one says whether any is true, and their sum and product as much."""
 
 
 @dataclass(frozen=True)
@@ -160,12 +160,12 @@ def _adjacent(view: View) -> tuple[int, int] | None:
 
 
 def _flat(view: View) -> Packed | Refusal:
-    found = _adjacent(view)
+    adjacent = _adjacent(view)
     if isinstance(view.op, ReduceMax) and view.input.dtype == DType.INT8:
         return Refusal("it is done four at a time")
-    if found is None or _scaled_product(view):
+    if adjacent is None or _scaled_product(view):
         return Refusal("axes do not lie next to one another, or the order matters")
-    count, inner = found
+    count, inner = adjacent
     return _way(view).packed(view, "", {"count": count, "inner": inner}, Call.FLAT, units_of(view.output.shape, inner))
 
 
@@ -217,10 +217,10 @@ def _add(view: View) -> Packed | Refusal:
 
 
 def _most(view: View) -> Packed | Refusal:
-    found = _adjacent(view)
-    if found is None:
+    adjacent = _adjacent(view)
+    if adjacent is None:
         return Refusal("axes do not lie next to one another")
-    count, inner = found
+    count, inner = adjacent
     params: Params = {"count": count, "inner": inner, "lines": 1}
     return Packed("most_s8", params, Entry(Call.FLAT, units_of(view.output.shape, inner)))
 
@@ -238,7 +238,8 @@ def _most_add(view: View) -> Packed | Refusal:
 
 
 def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """What one result of a row is of, how many of them lie side by side, and how many lines of these there are."""
+    """How many elements are reduced to one result of a row, how many results lie side by side, and in how many
+    lines."""
     axes = [(n, i in op.axes) for i, n in enumerate(shape) if i >= outer_axes(shape)]
     (pixels, pixels_reduced), (channels, channels_reduced) = [(1, False)] * (2 - len(axes)) + axes
     if channels_reduced:
@@ -248,7 +249,7 @@ def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 def _kernels(op: type[Reduction], types: tuple[DType, ...]) -> tuple[Kernel, ...]:
     """Of one operator, for these types."""
-    found: list[Kernel] = []
+    kernels: list[Kernel] = []
     forms: tuple[tuple[str, Callable[[View], Packed | Refusal], Call | None], ...] = (
         ("reduce", _flat, None),
         ("reduce_loops", _loops, None),
@@ -259,8 +260,8 @@ def _kernels(op: type[Reduction], types: tuple[DType, ...]) -> tuple[Kernel, ...
     for some, suffix, costs in ((whole, "", OTHER), (real, "_f32", OTHER_F32)):
         between = Signature(frozenset(some), frozenset(some))
         for name, pack, call in forms if some else ():
-            found.append(Kernel(f"{name}{suffix}", (op,), between, pack, header="reduce", costs=costs, call=call))
-    return tuple(found)
+            kernels.append(Kernel(f"{name}{suffix}", (op,), between, pack, header="reduce", costs=costs, call=call))
+    return tuple(kernels)
 
 
 KERNELS = (

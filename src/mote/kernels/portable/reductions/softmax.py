@@ -70,8 +70,8 @@ def _steps(scaling: tuple[int, int, int]) -> Params:
 
 
 def _softmax_wide(view: View) -> Packed:
-    found = _packed(view, "softmax_s8_s16", _steps(view.the(Softmax).scaling(view.graph)))
-    return replace(found, needs=replace(found.needs, in_place=()))
+    packed = _packed(view, "softmax_s8_s16", _steps(view.the(Softmax).scaling(view.graph)))
+    return replace(packed, needs=replace(packed.needs, in_place=()))
 
 
 def _softmax_s16(view: View) -> Packed:
