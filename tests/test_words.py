@@ -37,16 +37,16 @@ LEFT: dict[str, dict[str, int]] = {
         "emit": 1,
         "execute": 1,
     },
-    "returned found": {
-        "plan": 29,
-    },
+    "returned found": {},
 }
 """How often each room still breaks each rule; rooms without a number break it nowhere."""
 SHARED_NAMES = 0
 """How many public classes still have the name of a class of another room."""
 NAMED = (
+    "api",
     "cli",
     "compiler",
+    "compress",
     "cores",
     "data",
     "deploy",
@@ -56,10 +56,14 @@ NAMED = (
     "frontends",
     "graph",
     "kernels",
+    "lower",
     "measure",
     "metrics",
     "ops",
     "passes",
+    "plan",
+    "report",
+    "search",
     "targets",
 )
 """Rooms where no variable, parameter, function or file is called `found`, and no docstring begins with "What"."""

@@ -1,4 +1,4 @@
-"""What Mote reads of each format, by the format's own names."""
+"""The operators that Mote reads of each model format, by the format's own names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WHAT = {
     Format.XGBOOST: "objectives",
     Format.LIGHTGBM: "objectives",
 }
-"""What the names denote, where they are not operators."""
+"""The kind of things that a format's names denote, where they are not operators."""
 
 
 def known(format: Format) -> list[str]:

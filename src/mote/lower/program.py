@@ -112,8 +112,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Operand:
-    """What an instruction reads: the rows start + y * step + k * spread of a place for `taps` values of k, or those
-    that are listed; all of it where there are no taps."""
+    """An input of an instruction: the rows start + y * step + k * spread of a place for `taps` values of k, or the
+    listed ones; the whole place without taps."""
 
     place: Place
     taps: int = 0
@@ -183,7 +183,7 @@ class Instruction:
 
     @property
     def target(self) -> Place:
-        """What an instruction writes to that does not jump."""
+        """The output of an instruction that is not a jump."""
         assert self.out is not None
         return self.out
 
@@ -274,7 +274,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Initial:
-    """What a state is before the first inference."""
+    """The initial value of a state."""
 
     at: int
     data: Array
@@ -290,7 +290,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Program:
-    """What a plan does: an instruction for each of `Plan.works`, and the order in which they have their turns."""
+    """A plan lowered to instructions, one for each of `Plan.works`, and the order in which they take turns."""
 
     instructions: tuple[Instruction, ...]
     schedule: tuple[int, ...]
@@ -349,13 +349,13 @@ class Program:
 
 
 def program(plan: Plan) -> Program:
-    """What a plan does, as instructions."""
+    """Lowers a plan to a program."""
     return _Lowered(plan, {}).program()
 
 
 @dataclass
 class _Lowered:
-    """What is made of a plan, or of that of a body."""
+    """Lowers a plan, or the plan of a body."""
 
     plan: Plan
     constants: dict[int, Constant]

@@ -19,7 +19,7 @@ from mote.plan.plan import KEPT, LENT, Bodied, Copy, Plan, Step
 from mote.plan.scheduling.rows import Arrival
 
 FREE, SCRATCH, SUMS = -1, -2, -3
-"""What a byte holds that belongs to no tensor. Sums of tensor t hold SUMS - t."""
+"""Contents of a byte that belongs to no tensor. The accumulators of tensor t are SUMS - t."""
 
 Span = tuple[int, int, int]
 """Offset (counted through all memories), bytes, and what they hold."""
@@ -83,7 +83,8 @@ class _Checker:
                 self._read(span, "the caller")
 
     def _check_lent(self) -> None:
-        """What a caller lends lies there and nowhere else, and only outputs and states are written."""
+        """Checks that every lent tensor is at offset 0 of the caller's memory, and that only outputs and states are
+        written there."""
         for k, t in enumerate(self.plan.goal.lent):
             buffer = self.plan.place[t]
             if (buffer.memory, buffer.offset) != (LENT - k, 0):
@@ -131,15 +132,15 @@ class _Checker:
             self._write_all(op.outputs[position])
 
     def _check_wanted(self, step: Step, op: Op, where: str) -> None:
-        """What a kernel asks of the memory of its tensors: an alignment, and which memory it is."""
+        """Checks the alignment and the memory that a kernel requires for its tensors and its scratch buffer."""
         alignment, reached = step.kernel.needs.tensor_alignment, step.kernel.needs.memories
         if not step.whole or (alignment <= ALIGNMENT and not reached):
             return
         places = [self.plan.place[t] for t in (*op.inputs, *op.outputs) if t in self.plan.place]
-        found = [(place.memory, place.offset) for place in places]
-        found += [(step.scratch_memory, step.scratch)] if step.scratch is not None else []
+        addresses = [(place.memory, place.offset) for place in places]
+        addresses += [(step.scratch_memory, step.scratch)] if step.scratch is not None else []
         names = dict(enumerate(m.name for m in self.plan.memories))
-        for memory, offset in found:
+        for memory, offset in addresses:
             if alignment > ALIGNMENT and offset % alignment:
                 raise PlanError(f"{where}: a tensor at {offset} is not aligned to {alignment} bytes")
             if reached and (memory < 0 or (names and names[memory] not in reached)):
@@ -172,7 +173,7 @@ class _Checker:
 
     def _reads(self, step: Step, op: Op) -> Spans:
         graph = self.graph
-        found: Spans = {}
+        spans: Spans = {}
         for position, t in op.computed(graph):
             count = row_count(graph.tensors[t].shape)
             if step.tap is not None:
@@ -182,17 +183,17 @@ class _Checker:
                 rows = list(range(count))
             else:
                 rows = [r for y in range(step.rows.lo, step.rows.hi) for r in op.reads(graph, position, y) or ()]
-            found |= self._spans(t, dict.fromkeys(r for r in rows if r != OUTSIDE))
-        return found
+            spans |= self._spans(t, dict.fromkeys(r for r in rows if r != OUTSIDE))
+        return spans
 
     def _writes(self, step: Step, op: Op) -> Spans:
         if step.tap is not None and not self._last_tap(step):
             return {}
-        found = self._spans(op.outputs[0], range(step.rows.lo, step.rows.hi))
+        spans = self._spans(op.outputs[0], range(step.rows.lo, step.rows.hi))
         for position, t in enumerate(op.outputs):
             if position and position not in op.updates:
-                found |= self._spans(t, range(row_count(self.graph.tensors[t].shape)))
-        return found
+                spans |= self._spans(t, range(row_count(self.graph.tensors[t].shape)))
+        return spans
 
     def _check_bodies(self, kernel: Bodied, op: Op, where: str) -> None:
         """The plans of bodies are right, and leave every output in its place."""
@@ -227,11 +228,11 @@ class _Checker:
         return self.start[memory] + offset, nbytes, meaning
 
     def _nbytes(self, tensor: int) -> int:
-        """What a tensor takes in its layout."""
-        found = self.graph.tensors[tensor]
+        """Size of a tensor in its layout, in bytes."""
+        value = self.graph.tensors[tensor]
         layout = self.plan.place[tensor].layout if tensor in self.plan.place else NHWC
-        rows = row_count(found.shape)
-        return rows * layout.row_bytes(found, rows)
+        rows = row_count(value.shape)
+        return rows * layout.row_bytes(value, rows)
 
     def _spans(self, tensor: int, rows: range | dict[int, None]) -> Spans:
         """Where rows of a tensor lie; rows of a view of another shape are found in the memory it is a view of."""
@@ -280,8 +281,8 @@ class _Checker:
     def _check_apart(
         self, step: Step, op: Op, reads: Spans, writes: Spans, work: list[Span], sums: Span | None, where: str
     ) -> None:
-        """What a step writes lies over what it reads only at the same place, and only if the kernel allows it and makes
-        nothing else of what is lost."""
+        """Checks in-place writes: a step overwrites an input row only at the same address, only if the kernel allows
+        it, and only if no other output row of the step depends on that input row."""
         updated = {op.inputs[position] for position in op.updates.values()}
         ranked = sorted(reads.items(), key=lambda item: item[1][0])
         starts = [span[0] for _, span in ranked]
@@ -318,13 +319,13 @@ class _Checker:
         """Which rows of those that a step computes need each row of an input."""
         places = [p for p, t in enumerate(op.inputs) if t == tensor]
         every = range(row_count(self.graph.tensors[tensor].shape))
-        found: dict[int, set[int]] = {}
+        dependents: dict[int, set[int]] = {}
         for y in range(step.rows.lo, step.rows.hi):
             for p in places:
                 rows = op.reads(self.graph, p, y)
                 for r in every if rows is None else rows:
-                    found.setdefault(r, set()).add(y)
-        return found
+                    dependents.setdefault(r, set()).add(y)
+        return dependents
 
 
 def _check_outputs(plan: Plan, copies: tuple[Copy, ...], where: str, *, loop: bool) -> None:

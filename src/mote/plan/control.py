@@ -58,8 +58,8 @@ class Bodies(Offers):
         if how.reads != NHWC or how.writes != NHWC:
             return []
         if (ops, how) not in self._bodied:
-            found = [self._kernel(op, how, least) for least in ([True] if self.goal.least else [False, True])]
-            sizes = {kernel.needs.scratch: kernel for kernel in reversed(found)}
+            kernels = [self._kernel(op, how, least) for least in ([True] if self.goal.least else [False, True])]
+            sizes = {kernel.needs.scratch: kernel for kernel in reversed(kernels)}
             self._bodied[ops, how] = list(sizes.values())
         return self._bodied[ops, how]
 
@@ -69,7 +69,7 @@ class Bodies(Offers):
         plans = tuple(self.make(body, plain, self._goal(op, body, least)) for body in op.bodies)
         results = plans[-1:] if isinstance(op, While) else plans
         copies = tuple(_copies(op, plan) if any(plan is one for one in results) else () for plan in plans)
-        scratch = max(_end(plan, found) for plan, found in zip(plans, copies, strict=True))
+        scratch = max(_end(plan, moved) for plan, moved in zip(plans, copies, strict=True))
         taken = [estimate(self.goal.costs, plan) + CALL for plan in plans]
         turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
         return Bodied(
@@ -97,14 +97,14 @@ def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:
     """Tensors of a body that are stored outside of it, and the outer tensors that they alias."""
     graph = plan.graph
     first = 1 if isinstance(op, If) else 0
-    found = dict(zip(graph.inputs, op.given[first:], strict=True))
+    aliases = dict(zip(graph.inputs, op.given[first:], strict=True))
     own = op.kept[number] if op.kept else ()
     states = op.inputs[len(op.given) :]
-    found |= {s.before: states[i] for s, i in zip(graph.states, own, strict=True)}
+    aliases |= {s.before: states[i] for s, i in zip(graph.states, own, strict=True)}
     if isinstance(op, While):
-        return found | dict(zip(graph.inputs, op.made, strict=False))
+        return aliases | dict(zip(graph.inputs, op.made, strict=False))
     made = dict(zip(reversed(graph.outputs), reversed(op.made), strict=True))
-    return found | {t: made[t] for t in plan.goal.lent if t not in found}
+    return aliases | {t: made[t] for t in plan.goal.lent if t not in aliases}
 
 
 def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
@@ -113,15 +113,15 @@ def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
     if isinstance(op, If):
         own = set(_own_outputs(body))
         return tuple(Copy(i, t) for i, t in enumerate(body.outputs) if t not in own or t in body.outputs[:i])
-    root, step, found = roots(body), _alignment(plan), []
+    root, step, copies = roots(body), _alignment(plan), []
     at = aligned(plan.arena, step)
     for i, t in enumerate(body.outputs):
         if root[t] == body.inputs[i]:
             continue
         given = root[t] in body.inputs
-        found.append(Copy(i, t, at if given else None))
+        copies.append(Copy(i, t, at if given else None))
         at += aligned(body.tensors[t].nbytes, step) if given else 0
-    return tuple(found)
+    return tuple(copies)
 
 
 def _alignment(plan: Plan) -> int:
@@ -141,8 +141,8 @@ def _own_outputs(body: Graph) -> list[int]:
     """Outputs that can be written directly to the caller's memory: neither inputs nor duplicates."""
     root = roots(body)
     taken = {*body.inputs, *(s.before for s in body.states), *(s.after for s in body.states)}
-    found: dict[int, int] = {}
+    outputs: dict[int, int] = {}
     for t in body.outputs:
         if root[t] not in taken:
-            found.setdefault(root[t], t)
-    return list(found.values())
+            outputs.setdefault(root[t], t)
+    return list(outputs.values())

@@ -35,8 +35,8 @@ def dump(value: object) -> str:
 def load(text: str) -> object:
     """Deserializes JSON."""
     try:
-        found = json.loads(text)
-        return _Reader(found["objects"]).decode(found["root"])
+        document = json.loads(text)
+        return _Reader(document["objects"]).decode(document["root"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ImportError) as error:
         raise SerialError(f"this was not written by Mote ({error})") from error
 
@@ -83,21 +83,21 @@ class _Writer:
         """Arrays and dataclasses, each written once."""
         if id(value) not in self.places:
             if isinstance(value, np.ndarray):
-                found = {TYPE: "array", **_bytes(value)}
+                entry = {TYPE: "array", **_bytes(value)}
             elif is_dataclass(value):
-                found = {TYPE: _name(value)} | {f.name: self.encode(getattr(value, f.name)) for f in fields(value)}
+                entry = {TYPE: _name(value)} | {f.name: self.encode(getattr(value, f.name)) for f in fields(value)}
             else:
                 raise TypeError(f"{type(value).__name__} is no plain data")
             self.places[id(value)] = len(self.table)
-            self.table.append(found)
+            self.table.append(entry)
         return {REFERENCE: self.places[id(value)]}
 
 
 class _Reader:
     def __init__(self, table: list[Any]) -> None:
-        self.found: list[object] = []
+        self.objects: list[object] = []
         for entry in table:
-            self.found.append(self.decode(entry))
+            self.objects.append(self.decode(entry))
 
     def decode(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -105,7 +105,7 @@ class _Reader:
         if not isinstance(value, dict):
             return value
         if REFERENCE in value:
-            return self.found[value[REFERENCE]]
+            return self.objects[value[REFERENCE]]
         kind = value[TYPE]
         if kind == "frozenset":
             return frozenset(self.decode(x) for x in value["items"])
@@ -144,7 +144,7 @@ def _class(name: str) -> type[Any]:
     module, _, cls = name.partition(":")
     if not module.startswith(PACKAGE):
         raise ValueError(f"'{name}' is no type of Mote")
-    found = getattr(import_module(module), cls)
-    if not (isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum))):
+    named = getattr(import_module(module), cls)
+    if not (isinstance(named, type) and (is_dataclass(named) or issubclass(named, Enum))):
         raise ValueError(f"'{name}' is no plain data")
-    return found
+    return named

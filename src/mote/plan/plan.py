@@ -28,7 +28,7 @@ from mote.targets import Memory
 __all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]
 
 ARENA_ALIGNMENT = 8
-"""What the address of an arena is a multiple of, whatever lies in it."""
+"""Minimum alignment of an arena, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Buffer:
     @cached_property
     def base(self) -> int | None:
         """The offset of row 0, if all rows lie one after another from there."""
-        found = {o - i * self.row_bytes for i, o in enumerate(self.offsets) if o is not None}
-        return found.pop() if len(found) == 1 and min(found) >= 0 else None
+        bases = {o - i * self.row_bytes for i, o in enumerate(self.offsets) if o is not None}
+        return bases.pop() if len(bases) == 1 and min(bases) >= 0 else None
 
     @property
     def offset(self) -> int:
@@ -69,7 +69,8 @@ class Step:
     """One kernel call: `rows` of the output of its operators, or one more row added to their sums."""
 
     ops: Numbers
-    """What the kernel computes (see `Plan.op`): one operator, or several whose tensors in between have no buffer."""
+    """The operators that the kernel computes (see `Plan.op`): one, or several whose intermediate tensors have no
+    buffer."""
     kernel: Packed
     rows: Rows
     whole: bool = True
@@ -90,7 +91,7 @@ class Step:
 
 
 class Role(StrEnum):
-    """What bytes of the arena are for."""
+    """The purpose of a cell in the arena."""
 
     ROW = "row"
     SUMS = "sums"
@@ -151,7 +152,7 @@ class Plan:
     """The operators in the order in which they run."""
     how: Lowering
     goal: Goal
-    """What was asked for."""
+    """The goal that the plan was made for."""
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     cells: tuple[Cell, ...]
@@ -177,9 +178,9 @@ class Plan:
 
     @staticmethod
     def from_json(text: str) -> Plan:
-        found = load(text)
-        assert isinstance(found, Plan), "this is no plan"
-        return found
+        decoded = load(text)
+        assert isinstance(decoded, Plan), "this is no plan"
+        return decoded
 
     @property
     def zone(self) -> int:
@@ -193,7 +194,7 @@ class Plan:
 
     @property
     def alignment(self) -> int:
-        """What the addresses of the arenas must be multiples of."""
+        """Alignment that the arenas need, in bytes."""
         kernels = [step.kernel for step in self.steps]
         return max([ARENA_ALIGNMENT, *(max(k.needs.alignment, k.needs.tensor_alignment) for k in kernels)])
 
@@ -217,12 +218,12 @@ class Plan:
     @cached_property
     def works(self) -> tuple[tuple[Op, tuple[Step, ...]], ...]:
         """The operators in order, those that a kernel computes together as one, with their steps."""
-        found: dict[Numbers, list[Step]] = {}
+        steps: dict[Numbers, list[Step]] = {}
         for step in self.steps:
-            found.setdefault(step.ops, []).append(step)
-        order = in_order(self.graph, found)
+            steps.setdefault(step.ops, []).append(step)
+        order = in_order(self.graph, steps)
         assert order is not None, "steps that need one another"
-        return tuple((operator(self.graph, ops), tuple(found[ops])) for ops in order)
+        return tuple((operator(self.graph, ops), tuple(steps[ops])) for ops in order)
 
     @cached_property
     def numbers(self) -> dict[Numbers, int]:
@@ -230,7 +231,7 @@ class Plan:
         return {steps[0].ops: i for i, (_, steps) in enumerate(self.works)}
 
     def op(self, step: Step) -> Op:
-        """What a step computes, seen as one operator."""
+        """The operators of a step, as one operator."""
         return self.works[self.numbers[step.ops]][0]
 
     def shown(self, op: Op) -> list[int]:
@@ -283,7 +284,7 @@ class Plan:
 
     @property
     def state_alignment(self) -> int:
-        """What the address of the states must be a multiple of."""
+        """Alignment of the states' memory, in bytes."""
         return alignment_of(self.graph.tensors[s.before] for s in self.graph.states)
 
     @property
@@ -353,7 +354,7 @@ class Copy:
     output: int
     """Its position."""
     tensor: int
-    """What is copied, a tensor of the body."""
+    """The source, a tensor of the body."""
     by_way: int | None = None
     """The offset in the working memory to which it is moved before anything is copied: where it lies, something else
     is copied to."""
@@ -361,7 +362,7 @@ class Copy:
 
 @dataclass(frozen=True, eq=False)
 class Bodied(Packed):
-    """What computes an operator with bodies: their plans, whose arenas begin where the step's working memory does."""
+    """The kernel of an operator with bodies: their plans, whose arenas start at the step's scratch buffer."""
 
     plans: tuple[Plan, ...] = ()
     copies: tuple[tuple[Copy, ...], ...] = ()

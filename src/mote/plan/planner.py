@@ -1,4 +1,4 @@
-"""Graph -> Plan: strategies are tried in turn, until one is good enough, and the best is kept."""
+"""Graph -> Plan: searches the Pareto front of RAM, flash and latency for the plan that meets the goal."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from mote.progress import Say, silent
 from mote.targets import Memory
 
 KNEE = 1.03
-"""How much slower than the fastest plan one with less RAM may be (the knee)."""
+"""Maximum slowdown of the knee against the fastest plan of equal flash."""
 SLOWER = 1.10
-"""How much slower than the fastest plan one may be that also saves flash."""
+"""Maximum slowdown of a plan that also saves flash, against the fastest plan."""
 WORTH = 1.05
-"""How much slower a plan may be where flash is weighed as well."""
+"""Maximum increase of the weighted sum of latency and flash, against the best plan."""
 DEAR = 4
 """RAM-for-time exchange rate: a plan with less flash that is 1% slower must save 4% RAM."""
 KNEE_TRIES = 8
-"""How many of the plans that do not are given places, to see which one takes least."""
+"""Number of candidates for the knee that are placed in the arena, to compare their RAM with fragmentation."""
 FUSED = (Way(fused=True), Way(layouts=False, fused=True))
-"""Ways that take less memory where they differ from others."""
+"""Selections with forced fusion, which take less RAM where they differ from the others."""
 BOTH_WAYS = 1_500
-"""Plans with rows from the bottom up are looked for among all kernels where there are at most so many pieces of work;
-in larger models among lean ones only."""
+"""Maximum number of nodes by rows for which bottom-up plans are searched with all kernels; in larger models only with
+lean ones."""
 FLASH_STEP, FLASH_STEPS = 1.1, 16
 """Price increase of flash from one plan to the next on the flash curve, and the number of plans."""
 RATE_STEP = 2.0
@@ -59,8 +59,8 @@ def plan(
     say: Say = silent,
     offload: Offload | None = None,
 ) -> Plan:
-    """The plan of a graph: see Goal. Where there are several memories it is spread over them; generators are asked for
-    what they offer beside the kernels of the core."""
+    """The plan of a graph for a goal (see Goal), checked. With several memories it is spread over them; `offload` adds
+    the kernels of external generators."""
     wanted = goal or Goal()
     known = with_external(offers(ordered(graph)), offload)
     known = pinned(with_bodies(known, wanted, plan), wanted.pins, how)
@@ -68,22 +68,23 @@ def plan(
     def make(goal: Goal) -> Draft:
         return draft(known, how, goal, say)
 
-    found = plan_over(memories, wanted, make) if memories else make(wanted).plan
-    check(found)
-    return replace(found, goal=wanted)
+    result = plan_over(memories, wanted, make) if memories else make(wanted).plan
+    check(result)
+    return replace(result, goal=wanted)
 
 
 def draft(known: Offers, how: Lowering, goal: Goal, say: Say = silent) -> Draft:
-    """The plan for one memory. For --optimize size weights are coded, if that is worth the code that it takes."""
-    found = _draft(_planner(known, how, goal, say))
+    """The plan for one memory. With --optimize size it has compressed weights, if these save more flash than their
+    decoders take."""
+    best = _draft(_planner(known, how, goal, say))
     if how.optimize is Policy.SIZE:
         coded = _draft(_planner(known, replace(how, coded=True), goal, say))
-        found = coded if _flash(coded.plan) < _flash(found.plan) else found
-    return found
+        best = coded if _flash(coded.plan) < _flash(best.plan) else best
+    return best
 
 
 def _planner(known: Offers, how: Lowering, goal: Goal, say: Say) -> Planner:
-    """The planner for a goal. What the limits of a goal do not change is prepared once for all of them."""
+    """The planner for a goal; selections and fronts that do not depend on the budgets are shared with other goals."""
     if goal.recompute:
         return Planner(known, how, goal, say)
     unlimited = replace(goal, ram=None, spend=True, most_cost=None, least=False)
@@ -97,14 +98,14 @@ def _draft(planner: Planner) -> Draft:
     return _with_recomputation(planner) if goal.recompute > 0 and limited else planner.draft()
 
 
-def _flash(found: Plan) -> float:
-    """About how many bytes of flash a plan takes."""
-    return flash(steps[0].kernel for _, steps in found.works)
+def _flash(candidate: Plan) -> float:
+    """Estimated flash of a plan, in bytes."""
+    return flash(steps[0].kernel for _, steps in candidate.works)
 
 
 @dataclass(frozen=True)
 class Planner:
-    """The plans of a graph for one goal. What several of them need is made once."""
+    """Searches the plans of a graph for one goal; selections, sides and fronts are memoized."""
 
     offers: Offers
     how: Lowering
@@ -113,13 +114,12 @@ class Planner:
     _selections: dict[Way, Selection] = field(default_factory=dict, compare=False)
     _sides: dict[tuple[Way, bool], Side] = field(default_factory=dict, compare=False)
     _prepared: dict[tuple[bool, bool], PlanFront] = field(default_factory=dict, compare=False)
-    """Fronts for all goals."""
+    """Pareto fronts, by (bottom_up, searched), shared by all goals."""
     _fronts: dict[tuple[bool, bool], PlanFront] = field(default_factory=dict, compare=False)
-    """And for this one, with plans of its own."""
+    """Copies of the fronts with the placed plans of this goal."""
 
     def selection(self, way: Way) -> Selection:
-        """The kernels that are chosen in a way. Without planar tensors and regions lean ones are the same as roomy
-        ones."""
+        """The selection of a way. LEAN equals ROOMY if no tensor is planar and no operators are fused."""
         if self.how.optimize is Policy.SIZE:
             way = LEAN
         elif way == LEAN and self.selection(ROOMY).simple:
@@ -129,7 +129,7 @@ class Planner:
         return self._selections[way]
 
     def side(self, way: Way, bottom_up: bool = False) -> Side:
-        """Lean rows in one direction."""
+        """The plans of a way with rows in one direction."""
         selection = self.selection(way)
         key = selection.way, bottom_up
         if key not in self._sides:
@@ -138,16 +138,16 @@ class Planner:
 
     @property
     def directions(self) -> tuple[bool, ...]:
-        """Whether rows may be computed from the bottom up: rows that the caller hands over come from the top only."""
+        """Possible values of `bottom_up`: input rows that the caller hands over arrive top-down only."""
         return (False,) if self.goal.pushed else (False, True)
 
     @cached_property
     def fronts(self) -> tuple[bool, ...]:
-        """The directions of which there are fronts."""
+        """Values of `bottom_up` for which Pareto fronts are computed."""
         return self.directions if self.side(LEAN).scheduler.nodes_by_rows <= BOTH_WAYS else (False,)
 
     def front(self, bottom_up: bool = False, searched: bool = True) -> PlanFront:
-        """The cheapest plans with rows in one direction; `searched`: also with orders that a search has found."""
+        """The Pareto front of plans with rows in one direction; `searched`: including orders of the exact search."""
         key = bottom_up, searched
         if key not in self._prepared:
             lean = self.side(LEAN, bottom_up)
@@ -160,7 +160,7 @@ class Planner:
 
     @cached_property
     def _ways(self) -> list[Way]:
-        """The ways that differ."""
+        """The ways with distinct selections, one lane each."""
         selection = self.selection(ROOMY)
         if self.how.optimize is Policy.SIZE:
             return [LEAN]
@@ -179,10 +179,10 @@ class Planner:
         return Lane(self.selection(way), scheduler.lane(searched if lean else None))
 
     def draft(self) -> Draft:
-        """The plan that the goal asks for, and why it has its kernels."""
-        found = self._draft()
-        choices = [self.selection(way).choices(found.plan) for way in (LEAN, ROOMY)]
-        return replace(found, plan=replace(found.plan, choices={**choices[0], **choices[1]}))
+        """The plan for the goal, with the reasons for its kernels."""
+        draft = self._draft()
+        choices = [self.selection(way).choices(draft.plan) for way in (LEAN, ROOMY)]
+        return replace(draft, plan=replace(draft.plan, choices={**choices[0], **choices[1]}))
 
     def _draft(self) -> Draft:
         ram = self.goal.ram
@@ -192,11 +192,11 @@ class Planner:
             return self.smallest
         if ram is not None and self.goal.spend:
             return self.within(ram)
-        found = self._unlimited()
-        return found if ram is None or found.plan.ram <= ram else self.within(ram)
+        draft = self._unlimited()
+        return draft if ram is None or draft.plan.ram <= ram else self.within(ram)
 
     def _unlimited(self) -> Draft:
-        """What is wanted where RAM has no price but the one that --optimize gives it."""
+        """The plan without a RAM budget, by the policy of --optimize."""
         if self.goal.pushed:
             return self.smallest
         if self.how.optimize is Policy.BALANCED:
@@ -205,12 +205,13 @@ class Planner:
 
     @property
     def _policies(self) -> int:
-        """How many of the rates are those of policies that a plan must be no slower than."""
+        """Number of rates that belong to policies whose plans must not be faster than the result."""
         return sum(rate <= RATES[Policy.BALANCED] for rate in self.rates)
 
     @cached_property
     def rates(self) -> list[float]:
-        """How much a byte of constants has to save: what the policy says first, then more and more."""
+        """Exchange rates of flash in cycles per byte: those of the policies, then increasing ones for tight flash
+        budgets."""
         least = min(RATES.values()) if self.goal.most_cost is not None else RATES[self.how.optimize]
         rates = sorted(rate for rate in RATES.values() if rate >= least)
         while rates[-1] < MOST_RATE:
@@ -218,22 +219,24 @@ class Planner:
         return rates
 
     def knee(self) -> Draft:
-        """The least RAM among plans that cost hardly more than the fastest with the same flash, and are worth hardly
-        less than the one that is worth most."""
+        """The knee of the Pareto front: least RAM among plans whose latency is close to the fastest of equal flash, and
+        whose weighted sum of latency and flash is close to the best."""
         fronts = [self.front(bottom_up, searched=False) for bottom_up in self.fronts]
-        found = [(front, sketch) for front in fronts for sketch in self._valuable(front) if self._hardly_costs(sketch)]
-        if not found:
+        sketches = [
+            (front, sketch) for front in fronts for sketch in self._valuable(front) if self._hardly_costs(sketch)
+        ]
+        if not sketches:
             return self.within(None)
-        found.sort(key=lambda candidate: (candidate[1].peak, candidate[1].cost))
-        drafts = [found[0][0].placed(found[0][1])]
-        for front, sketch in found[:KNEE_TRIES]:
+        sketches.sort(key=lambda candidate: (candidate[1].peak, candidate[1].cost))
+        drafts = [sketches[0][0].placed(sketches[0][1])]
+        for front, sketch in sketches[:KNEE_TRIES]:
             if sketch.peak < min(d.plan.arena for d in drafts):
                 drafts += self._placed(front, sketch)
         return min(drafts, key=self._dear)
 
     def _valuable(self, front: PlanFront) -> Iterator[Sketch]:
-        """Plans with less and less memory, as long as they are worth hardly less than the one that is worth most:
-        with less memory no plan is worth more. Where flash is short that is not what plans are chosen by."""
+        """Plans with decreasing peak memory, until the weighted sum of latency and flash is too far from the best: it
+        only grows from there. If flash is over budget at the policy's rate, that sum does not count."""
         for limit in front.rungs(self._rate, UNLIMITED):
             sketch = front.within(limit, self._rate)
             if sketch is None or (self._rate == self.rates[0] and not self._is_worth(sketch)):
@@ -241,7 +244,7 @@ class Planner:
             yield sketch
 
     def _dear(self, draft: Draft) -> float:
-        """Bytes of RAM; where a plan takes longer than another with more flash, as many more as make up for that."""
+        """RAM in bytes, with a penalty if the plan is slower than one with more flash (see DEAR)."""
         fastest = self._fastest[0][0]
         if not fastest:  # a branch or a loop whose body does nothing
             return draft.plan.ram
@@ -249,7 +252,7 @@ class Planner:
         return draft.plan.ram * max(longer, 1.0) ** DEAR
 
     def _placed(self, front: PlanFront, sketch: Sketch) -> Iterator[Draft]:
-        """The plan of a sketch; where its rows fit together badly, others that hardly cost more as well."""
+        """The plan of a sketch; if its arena is fragmented, also alternatives of about the same cost."""
         draft = front.placed(sketch)
         yield draft
         for limit in front.looser(sketch) if draft.plan.arena > NEAR * sketch.peak else ():
@@ -259,48 +262,49 @@ class Planner:
                 yield draft
 
     def _hardly_costs(self, sketch: Sketch) -> bool:
-        """Whether a plan costs hardly more than the fastest with the same flash, and is worth hardly less."""
+        """Whether latency is close to the fastest plan of equal flash, and the weighted sum of latency and flash close
+        to the best."""
         (cost, _), *_ = self._fastest
         same_flash = [cost for cost, nbytes in self._fastest if nbytes <= sketch.constants]
         hardly_slower = sketch.cost <= min(KNEE * min(same_flash, default=cost), SLOWER * cost)
         return hardly_slower and self._is_worth(sketch)
 
     def _is_worth(self, sketch: Sketch) -> bool:
-        """Whether a plan is worth hardly less than the one that is worth most."""
+        """Whether the weighted sum of latency and flash is close to the best."""
         (cost, constants), *_ = self._fastest
         worth, most = (c + self._rate * n for c, n in ((sketch.cost, sketch.constants), (cost, constants)))
         return worth <= WORTH * most
 
     @cached_property
     def _fastest(self) -> list[tuple[float, int]]:
-        """Cost and bytes of constants of the fastest kernels: those that are worth most, then some that take less and
-        less flash."""
+        """Latency and bytes of constants of the fastest kernels without a RAM budget, at the current and at increasing
+        exchange rates of flash."""
         lane = self.front(searched=False).lanes[0]
         return [lane.fastest(self._rate * FLASH_STEP**k) for k in range(FLASH_STEPS)]
 
     @cached_property
     def _rate(self) -> float:
-        """How much a byte of constants has to save so that flash is enough, with all memory there is."""
+        """The lowest exchange rate of flash at which the plan without a RAM budget meets the flash budget."""
         front = self.front(searched=False)
         return next((r for r in self.rates if self._flashes(front.within(Limit(UNLIMITED), r))), self.rates[-1])
 
     def _flashes(self, sketch: Sketch | None) -> bool:
-        """Whether a plan does not take too much flash."""
+        """Whether a plan meets the flash budget."""
         return sketch is not None and (self.goal.flash is None or sketch.flash <= self.goal.flash)
 
     def meeting(self, cost: float) -> Draft:
-        """The least RAM, and then the least flash, of plans that take no longer."""
+        """The plan with least RAM, then least flash, within a latency budget."""
         ram = UNLIMITED if self.goal.ram is None else self.goal.ram
         if self._lean.plan.ram <= ram and estimate(self.goal.costs, self.smallest.plan) <= cost:
             return self.smallest
-        found = [
+        sketches = [
             (front, sketch, limit)
             for front in (self.front(bottom_up) for bottom_up in self.fronts)
             for limit in (*front.rungs(self.rates[0], ram), *front.last_rungs())
             if (sketch := self._within_flash(front, limit)) is not None and sketch.cost <= cost
         ]
         best: tuple[int, PlanFront, Limit] | None = None
-        for front, sketch, limit in sorted(found, key=lambda candidate: candidate[1].peak):
+        for front, sketch, limit in sorted(sketches, key=lambda candidate: candidate[1].peak):
             if self._may_fit(limit, sketch, ram if best is None else best[0] - 1):
                 taken = front.ram(sketch)
                 if taken <= ram and (best is None or taken < best[0]):
@@ -310,12 +314,12 @@ class Planner:
         return self._leaner(cost, *best)
 
     def _within_flash(self, front: PlanFront, limit: Limit) -> Sketch | None:
-        """The fastest plan within a limit whose flash is not too much."""
+        """The fastest plan within a limit that meets the flash budget."""
         sketches = (front.within(limit, rate) for rate in self.rates)
         return next((sketch for sketch in sketches if self._flashes(sketch)), None)
 
     def _leaner(self, cost: float, ram: int, front: PlanFront, limit: Limit) -> Draft:
-        """The least flash within as much RAM, and no longer."""
+        """The plan with least flash within this RAM and latency."""
         for rate in reversed(self.rates):
             sketch = front.within(limit, rate)
             if sketch is not None and sketch.cost <= cost and self._flashes(sketch) and front.ram(sketch) <= ram:
@@ -323,39 +327,39 @@ class Planner:
         raise AssertionError("one of them has been found")
 
     def within(self, ram: int | None) -> Draft:
-        """The fastest plan that takes at most `ram` bytes. All plans of the ladder that cost less do not fit: what fits
-        a smaller budget has been among them, or is the plan."""
-        found = self._cheapest(ram)
+        """The fastest plan within a RAM budget. It never gets slower with a larger budget: every plan for a smaller one
+        is among the candidates, and all cheaper candidates do not fit."""
+        cheapest = self._cheapest(ram)
         if ram is None:
-            return found[1] if found is not None else self._least_flash()
-        if found is not None and found[0] <= self._least_lean_cost(ram):
-            return found[1]
+            return cheapest[1] if cheapest is not None else self._least_flash()
+        if cheapest is not None and cheapest[0] <= self._least_lean_cost(ram):
+            return cheapest[1]
         smallest = self._lean
         if smallest.plan.ram <= ram:
-            faster = found is None or estimate(self.goal.costs, smallest.plan) < found[0]
-            enough = found is None or self.goal.flash is None or _flash(smallest.plan) <= self.goal.flash
-            return smallest if (faster and enough) or found is None else found[1]
-        if found is None:
+            faster = cheapest is None or estimate(self.goal.costs, smallest.plan) < cheapest[0]
+            enough = cheapest is None or self.goal.flash is None or _flash(smallest.plan) <= self.goal.flash
+            return smallest if (faster and enough) or cheapest is None else cheapest[1]
+        if cheapest is None:
             raise DoesNotFitError(self.smallest.plan.ram)
-        return found[1]
+        return cheapest[1]
 
     def _least_flash(self) -> Draft:
-        """The plan where flash is not enough whatever is done."""
+        """The plan with the least flash, where no plan meets the flash budget."""
         front = self.front(searched=False)
         sketch = front.within(Limit(UNLIMITED), self.rates[-1])
         assert sketch is not None
         return front.placed(sketch)
 
     def _least_lean_cost(self, ram: int) -> float:
-        """What no plan of lean kernels within so many bytes takes less than."""
+        """A lower bound for the cost of plans of lean kernels within `ram` bytes."""
         sides = {b: self.side(LEAN, b) for b in self.directions}
         orders = (side.scheduler if b in self.fronts else side.unsearched for b, side in sides.items())
         lanes = [Lane(self.selection(LEAN), scheduler) for scheduler in orders]
-        found = [PlanFront([lane], False, 0).within(Limit(rung_above(ram)), 0.0) for lane in lanes]
-        return min((sketch.cost for sketch in found if sketch is not None), default=0.0)
+        sketches = [PlanFront([lane], False, 0).within(Limit(rung_above(ram)), 0.0) for lane in lanes]
+        return min((sketch.cost for sketch in sketches if sketch is not None), default=0.0)
 
     def _cheapest(self, ram: int | None) -> tuple[float, Draft] | None:
-        """The plan of the ladders that costs least of those that fit, and its cost."""
+        """The cheapest plan on the Pareto fronts that fits the budgets, and its cost; best-first search."""
         queue: list[tuple[float, int, Candidate]] = []
         known: set[tuple[object, ...]] = set()
 
@@ -372,15 +376,15 @@ class Planner:
             push(front, front.rungs(self.rates[0], most), 0)
             push(front, front.last_rungs() if ram is not None else (), 0)
         while queue:
-            cost, _, found = heappop(queue)
-            front, sketch = found.front, found.sketch
-            if self._flashes(sketch) and self._may_fit(found.limit, sketch, most) and sketch.memory not in known:
+            cost, _, candidate = heappop(queue)
+            front, sketch = candidate.front, candidate.sketch
+            if self._flashes(sketch) and self._may_fit(candidate.limit, sketch, most) and sketch.memory not in known:
                 if front.ram(sketch) <= most:
                     return cost, front.placed(sketch)
                 known.add(sketch.memory)
             others = self._policies if self._flashes(sketch) else len(self.rates)
-            if found.rate + 1 < others:
-                rate, limit = found.rate + 1, found.limit
+            if candidate.rate + 1 < others:
+                rate, limit = candidate.rate + 1, candidate.limit
                 below = rung_below(sketch.peak)
                 limits = (
                     [limit]
@@ -396,20 +400,20 @@ class Planner:
 
     @cached_property
     def smallest(self) -> Draft:
-        """The fastest of the plans with the least RAM that was found."""
+        """The fastest of the plans with the least known RAM."""
         least, costs = self._lean, self.goal.costs
-        found = [(least.plan.ram, estimate(costs, least.plan), least)]
+        drafts = [(least.plan.ram, estimate(costs, least.plan), least)]
         for front in (self.front(bottom_up) for bottom_up in self.fronts):
             for limit in (*front.last_rungs(), *front.rungs(self._rate, least.plan.ram)):
                 sketch = front.within(limit, self._rate)
-                if sketch is not None and self._may_fit(limit, sketch, min(found, key=_ram_first)[0] - 1):
-                    found.append((front.ram(sketch), sketch.cost, front.placed(sketch)))
-        return min(found, key=_ram_first)[2]
+                if sketch is not None and self._may_fit(limit, sketch, min(drafts, key=_ram_first)[0] - 1):
+                    drafts.append((front.ram(sketch), sketch.cost, front.placed(sketch)))
+        return min(drafts, key=_ram_first)[2]
 
     @cached_property
     def _lean(self) -> Draft:
-        """The least RAM that was found with lean kernels only: top-down and bottom-up, whole operators where they cost
-        nothing."""
+        """The plan with the least known RAM of lean kernels: top-down or bottom-up, with whole operators where they do
+        not increase RAM."""
         sides = sorted((self.side(LEAN, bottom_up) for bottom_up in self.directions), key=lambda side: side.least)
         best = sides[0].smallest
         for side in sides[1:]:
@@ -422,28 +426,28 @@ class Planner:
 
     @cached_property
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
-        """The least peak and how often it is reached; the tensors of which something is live then."""
-        return min((self.side(ROOMY, bottom_up).peaks() for bottom_up in self.directions), key=lambda found: found[0])
+        """The least peak and how often it is reached; the tensors that are partly live at that point."""
+        return min((self.side(ROOMY, bottom_up).peaks() for bottom_up in self.directions), key=lambda peak: peak[0])
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plan that may be taken."""
+    """A sketch in the queue of the best-first search."""
 
     front: PlanFront
     sketch: Sketch
     limit: Limit
     rate: int
-    """The number of the rate."""
+    """Index in `Planner.rates`."""
 
 
-def _ram_first(found: tuple[int, float, Draft]) -> tuple[int, float]:
-    return found[:2]
+def _ram_first(ranked: tuple[int, float, Draft]) -> tuple[int, float]:
+    return ranked[:2]
 
 
 def _with_recomputation(planner: Planner) -> Draft:
-    """Compute more and more twice, as long as it makes the model smaller, until the plan fits or the allowance is
-    spent."""
+    """Recomputes more and more layers instead of keeping their outputs, as long as that lowers the peak, until the plan
+    fits or the allowance of MACs is spent."""
     goal, graph = planner.goal, planner.offers.graph
     allowed = goal.recompute / 100 * sum(op.macs(graph) for op in graph.ops)
     while True:
@@ -458,8 +462,8 @@ def _with_recomputation(planner: Planner) -> Draft:
 
 
 def _recomputing(planner: Planner, allowed: float) -> tuple[Planner, int] | None:
-    """The planner of the same model with more layers computed twice, and what that costs: what lowers the peak
-    most. Only what is live at the peak is worth it; where several blocks reach the peak, all of them together."""
+    """The planner after the recomputation that lowers the peak most, and its MACs; None if none lowers it. Candidates
+    are tensors that are live at the peak; where several blocks reach the peak, also all of them together."""
     graph = planner.offers.graph
     best: tuple[Planner, int] | None = None
     least, live = planner.peaks
@@ -467,8 +471,8 @@ def _recomputing(planner: Planner, allowed: float) -> tuple[Planner, int] | None
     for twice in candidates(graph):
         if twice.tensor in live:
             chains.setdefault(twice.tensor, []).append(twice)
-    together = [[found[0] for found in chains.values()], [found[-1] for found in chains.values()]]
-    for choice in [*together, *([twice] for found in chains.values() for twice in found)]:
+    together = [[chain[0] for chain in chains.values()], [chain[-1] for chain in chains.values()]]
+    for choice in [*together, *([twice] for chain in chains.values() for twice in chain)]:
         macs = sum(twice.macs(graph) for twice in choice)
         if choice and macs <= allowed:
             rewritten = planner.offers.of(reduce(rewrite, choice, graph))

@@ -13,7 +13,7 @@ from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 
 
 class HoldingKind(StrEnum):
-    """What a holding contains."""
+    """The kind of contents of a holding."""
 
     TENSOR = "tensor"
     SUMS = "sums"

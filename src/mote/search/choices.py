@@ -15,7 +15,7 @@ Choice = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PricedOption:
-    """What an option adds to the total price and harm."""
+    """An option with its contribution to the total price and harm."""
 
     price: float
     harm: float

@@ -80,7 +80,7 @@ class Pruned:
     """The `.tflite` file."""
     graph: Graph
     counts: str
-    """What was removed: channels, blocks or distinct values."""
+    """The unit of the counts: channels, blocks or distinct values."""
     layers: tuple[Change, ...]
     before: PrunedPoint
     after: PrunedPoint

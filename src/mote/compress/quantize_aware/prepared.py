@@ -20,7 +20,7 @@ class Prepared(nn.Module):
         super().__init__()
         self.aware = aware
         self.origin = origin
-        """What `convert` needs."""
+        """The origin of the model, for `convert`."""
 
     def forward(self, *inputs: Value) -> Value | tuple[Value, ...]:
         """The dequantized outputs, one or a tuple of several."""

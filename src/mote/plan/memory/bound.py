@@ -133,28 +133,28 @@ class Bound:
     @cached_property
     def before(self) -> list[list[int]]:
         """Direct predecessors of each node: the writers of its inputs, and the node before it in its operator."""
-        found = []
+        predecessors = []
         for i, node in enumerate(self.nodes):
             makers = {self.maker[r] for r in node.reads if r in self.maker} - {i}
-            found.append(sorted(makers if i in self.starts else makers | {i - 1}))
-        return found
+            predecessors.append(sorted(makers if i in self.starts else makers | {i - 1}))
+        return predecessors
 
     @cached_property
     def after(self) -> list[list[int]]:
         """Direct successors of each node."""
-        found: list[list[int]] = [[] for _ in self.nodes]
+        successors: list[list[int]] = [[] for _ in self.nodes]
         for i, nodes in enumerate(self.before):
             for j in nodes:
-                found[j].append(i)
-        return found
+                successors[j].append(i)
+        return successors
 
 
-def _reached(found: set[int], following: list[list[int]]) -> set[int]:
+def _reached(nodes: set[int], following: list[list[int]]) -> set[int]:
     """A set of nodes, and all that are reachable from it."""
-    queue = list(found)
+    queue = list(nodes)
     for i in queue:
         for j in following[i]:
-            if j not in found:
-                found.add(j)
+            if j not in nodes:
+                nodes.add(j)
                 queue.append(j)
-    return found
+    return nodes

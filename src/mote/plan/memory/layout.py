@@ -1,4 +1,4 @@
-"""Schedule -> Plan: lifetimes of rows, and a place for each."""
+"""Schedule -> Plan: live ranges of rows, and their allocation in the tensor arena."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mote.plan.scheduling.schedule import Run, Schedule
 from mote.plan.selection.request import Lowering
 
 KernelOf = Callable[[Numbers, bool], Packed]
-"""The kernel of operators, run whole or by rows."""
+"""Callback: the kernel of operators, whether they run whole or by rows."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A plan, and the rows and the schedule that it was made from."""
+    """A complete plan, with the row graph and the schedule that it was made from."""
 
     rows: RowGraph
     schedule: Schedule
@@ -37,23 +37,24 @@ def arrange(
     *,
     bottom_up: bool = False,
 ) -> Draft:
-    """A place for every row of a schedule, with the goal's red zone around each."""
+    """Allocates the rows and scratch buffers of a schedule in the tensor arena, with the goal's red zone around
+    each."""
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
-    found = Arrangement(rows, schedule, kernels)
+    arrangement = Arrangement(rows, schedule, kernels)
     if not goal.zone:
-        enough = schedule.peak + padding(found.items)
-        offsets = place(found.items, found.overlays(), schedule.peak, enough=enough)
+        enough = schedule.peak + padding(arrangement.items)
+        offsets = place(arrangement.items, arrangement.overlays(), schedule.peak, enough=enough)
     else:
-        zone = aligned(goal.zone, max((item.alignment for item in found.items), default=1))
-        zoned = [_zoned(item, zone) for item in found.items]
+        zone = aligned(goal.zone, max((item.alignment for item in arrangement.items), default=1))
+        zoned = [_zoned(item, zone) for item in arrangement.items]
         offsets = [at + zone for at in place(zoned, {}, schedule.peak)]
-    buffers, steps, cells = found.placed(offsets, [0] * len(offsets))
+    buffers, steps, cells = arrangement.placed(offsets, [0] * len(offsets))
     plan = Plan(rows.graph, how, goal, steps, buffers, cells, schedule.peak, bottom_up)
     return Draft(rows, schedule, plan)
 
 
 def _zoned(item: Item, zone: int) -> Item:
-    """The item with zones at both ends, `zone` bytes further up."""
+    """The item with `zone` guard bytes at both ends; its data starts after the first of them."""
     first, last = min(p.at for p in item.pieces), max(_end(p) for p in item.pieces)
     return Item(
         tuple(
@@ -70,7 +71,8 @@ def _zoned(item: Item, zone: int) -> Item:
 
 
 class Arrangement:
-    """What has to be placed for a schedule, and what a placement makes of it."""
+    """The memory items of a schedule (strips of rows and scratch buffers, with their live ranges), and the plan's
+    buffers, steps and cells for given offsets of the items."""
 
     def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Packed]) -> None:
         self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
@@ -82,17 +84,17 @@ class Arrangement:
         self.last.update(dict.fromkeys(rows.kept, len(self.runs)))
         self.items: list[Item] = []
         self.home: dict[int, tuple[int, int, int]] = {}
-        """The item, the piece and the place in the item of each row."""
+        """The item, its piece and the offset in the item of each row."""
         whole = [rows.works[run.node.op].op for run in self.runs if run.whole]
         self.touched = {rows.place[t] for op in whole for t in (*op.inputs, *op.outputs) if t in rows.place}
-        """Stores that whole operators are given, also where they read no row of them: their rows lie one after
-        another."""
+        """Stores that operators read or write as a whole, even if they use no row of them: their rows are
+        contiguous."""
         self.scratch: dict[int, int] = {}
-        """The item of an operator's working memory."""
+        """The item of each operator's scratch buffer."""
         windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.entry.call is Call.RING]
         stores = [rows.stores[rows.store_of[r]] for r in windows]
         self.rings = {(store.memory, store.kept): n for n, store in enumerate(stores)}
-        """The numbers of the ring buffers, by where they lie."""
+        """Numbers of the ring buffers, by memory and offset."""
         for i in range(len(rows.stores)):
             self._add_store(i)
         self._add_scratch()
@@ -100,7 +102,8 @@ class Arrangement:
     def placed(
         self, offsets: Sequence[int], memory: Sequence[int]
     ) -> tuple[tuple[Buffer, ...], tuple[Step, ...], tuple[Cell, ...]]:
-        """Where each item lies at an offset of a memory; all items of a store in the same one."""
+        """The buffers, steps and cells if each item is at this offset of this memory; all items of a store are in one
+        memory."""
         buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.stores)))
         steps = tuple(self._step(i, run, buffers, offsets, memory) for i, run in enumerate(self.runs))
         cells = (*self._cells(buffers), *self._scratch_cells(offsets, memory))
@@ -124,7 +127,7 @@ class Arrangement:
             self._add_strip(store, together, together[0], nbytes)
 
     def _add_strip(self, store: Store, existing: Sequence[int], origin: int, nbytes: int) -> None:
-        """Rows that lie one after another, each `nbytes` long, with row `origin` at the front."""
+        """Adds a strip as one item: contiguous rows of `nbytes` each, row `origin` first."""
         pieces: list[Piece] = []
         for r in existing:
             at, (first, last) = (r - origin) * nbytes, self._lives(r)
@@ -136,21 +139,21 @@ class Arrangement:
         self.items.append(Item(tuple(pieces), store.alignment))
 
     def _add_scratch(self) -> None:
-        """One place for each operator's working memory, taken only while the operator runs."""
+        """Adds one scratch buffer per operator, live only during the steps of the operator."""
         steps: dict[int, list[int]] = {}
         for step, kernel in enumerate(self.kernels):
             if kernel.needs.scratch:
                 steps.setdefault(self.runs[step].node.op, []).append(step)
-        for op, found in steps.items():
-            nbytes = self.kernels[found[0]].needs.scratch or 0
+        for op, own_steps in steps.items():
+            nbytes = self.kernels[own_steps[0]].needs.scratch or 0
             self.scratch[op] = len(self.items)
-            pieces = tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(found))
-            self.items.append(Item(pieces, self.kernels[found[0]].needs.alignment))
+            pieces = tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(own_steps))
+            self.items.append(Item(pieces, self.kernels[own_steps[0]].needs.alignment))
 
     def overlays(self) -> Overlays:
-        """What each step may write over: rows that it reads last, each under the row that is made from it; sums that it
-        finishes."""
-        found: Overlays = {}
+        """Pieces that may share addresses though their lifetimes meet: an input row at its last read and the output row
+        that replaces it, and the accumulators that a step finishes."""
+        overlays: Overlays = {}
         for step, run in enumerate(self.runs):
             groups = [group for group in run.node.over if len(group) == len(run.node.writes)]
             matched = [pair for group in groups for pair in zip(run.node.writes, group, strict=True)]
@@ -159,9 +162,9 @@ class Arrangement:
                 p, q = self.items[a].pieces[i], self.items[b].pieces[j]
                 sums = self.kernels[step].entry.call is Call.ADDS
                 if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
-                    found.setdefault((a, b), set()).add((i, j))
-                    found.setdefault((b, a), set()).add((j, i))
-        return found
+                    overlays.setdefault((a, b), set()).add((i, j))
+                    overlays.setdefault((b, a), set()).add((j, i))
+        return overlays
 
     def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:
         store = self.rows.stores[i]
@@ -170,9 +173,9 @@ class Arrangement:
             ring = self.rings.get((store.memory, store.kept))
             return Buffer(store.tensors, store.row_bytes, places, store.layout, store.memory, ring)
         homes = [self.home.get(r) for r in store.ids]
-        found = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
+        row_offsets = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
         where = next((memory[home[0]] for home in homes if home is not None), 0)
-        return Buffer(store.tensors, store.row_bytes, found, store.layout, where)
+        return Buffer(store.tensors, store.row_bytes, row_offsets, store.layout, where)
 
     def _step(
         self, i: int, run: Run, buffers: tuple[Buffer, ...], offsets: Sequence[int], memory: Sequence[int]
@@ -219,7 +222,7 @@ def _end(piece: Piece) -> int:
 
 
 def _spans(steps: list[int]) -> list[tuple[int, int]]:
-    """Ascending numbers as runs of neighbours."""
+    """Merges ascending step numbers into intervals of consecutive steps."""
     spans: list[tuple[int, int]] = []
     for step in steps:
         if spans and spans[-1][1] == step - 1:

@@ -14,9 +14,9 @@ def bound(plan: Plan) -> int:
     """A lower bound for the arena of any plan of the same work: without recomputation, with each operator's rows in one
     direction, and the least scratch of the kernels."""
     planner = Planner(with_bodies(offers(plan.graph), plan.goal, plan_of), plan.how, plan.goal)
-    found = []
+    bounds = []
     for side in (planner.side(LEAN, bottom_up) for bottom_up in planner.directions):
         schedule = side.scheduler.cheapest(side.least)
         assert schedule is not None
-        found.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
-    return min(found)
+        bounds.append(lower_bound(side.rows.unaligned(), schedule.nodes(side.rows)))
+    return min(bounds)

@@ -59,21 +59,21 @@ ORDERS: tuple[Callable[[Unit], float], ...] = (lambda u: -u.heat, lambda u: -u.n
 
 def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], Draft]) -> Plan:
     """A plan over the memories: the one that is asked for, or one that takes less, until its parts fit."""
-    found = make(goal)
+    draft = make(goal)
     for attempt in range(SMALLER):
         try:
-            return _within(goal.ram, spread(found, memories))
+            return _within(goal.ram, spread(draft, memories))
         except TooSmallError as error:
             if goal.least:
                 raise
-            ram = found.plan.ram
+            ram = draft.plan.ram
             less = min(ram - (error.need - error.memory.size), ram * 7 // 8)
             try:
-                found = make(replace(goal, ram=less, least=attempt == SMALLER - 2))
+                draft = make(replace(goal, ram=less, least=attempt == SMALLER - 2))
             except DoesNotFitError:
                 goal = replace(goal, least=True)
-                found = make(goal)
-    return _within(goal.ram, spread(found, memories))
+                draft = make(goal)
+    return _within(goal.ram, spread(draft, memories))
 
 
 def _within(ram: int | None, plan: Plan) -> Plan:
@@ -90,14 +90,14 @@ def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
     restricted = any(step.kernel.needs.memories for step in plan.steps)
     if plan.arena <= room(memories[0]) and not restricted:
         return replace(plan, memories=(memories[0],))
-    found = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps])
-    overlays = found.overlays()
-    units = _units(draft, found)
+    arrangement = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps])
+    overlays = arrangement.overlays()
+    units = _units(draft, arrangement)
     _check_reachable(units, memories)
     failed: TooSmallError | None = None
     for order in ORDERS:
         try:
-            return _filled(plan, found, overlays, sorted(units, key=order), memories)
+            return _filled(plan, arrangement, overlays, sorted(units, key=order), memories)
         except TooSmallError as error:
             failed = failed or error
     assert failed is not None
@@ -105,32 +105,34 @@ def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
 
 
 def room(memory: Memory) -> int:
-    """What an arena may take of a memory: arenas are made of words of eight bytes."""
+    """The largest arena in a memory: its size rounded down to words of eight bytes."""
     return memory.size // 8 * 8
 
 
-def _filled(plan: Plan, found: Arrangement, overlays: Overlays, units: list[Unit], memories: Sequence[Memory]) -> Plan:
+def _filled(
+    plan: Plan, arrangement: Arrangement, overlays: Overlays, units: list[Unit], memories: Sequence[Memory]
+) -> Plan:
     """Every memory in turn takes what it holds of the units, the first of them first; the last one all that is left."""
-    offsets, memory = [0] * len(found.items), [0] * len(found.items)
+    offsets, memory = [0] * len(arrangement.items), [0] * len(arrangement.items)
     used: list[Memory] = []
     for candidate in memories:
         last = candidate is memories[-1]
         late = memories[memories.index(candidate) + 1 :]
         here = [u for u in units if u.may_lie_in(candidate)]
         here.sort(key=lambda u: any(u.may_lie_in(m) for m in late))
-        at = (_placed if last else _fill)(found.items, overlays, here, room(candidate))
+        at = (_placed if last else _fill)(arrangement.items, overlays, here, room(candidate))
         lost = [u for u in here if u.items[0] not in at and not any(u.may_lie_in(m) for m in late)]
         if lost:
             raise TooSmallError(candidate, room(candidate) + sum(u.nbytes for u in lost))
-        at = _tightened(found.items, overlays, [u for u in units if u.items[0] in at], at, plan.peak)
-        end = _end(found.items, at)
+        at = _tightened(arrangement.items, overlays, [u for u in units if u.items[0] in at], at, plan.peak)
+        end = _end(arrangement.items, at)
         if end > room(candidate):
             raise TooSmallError(candidate, end)
         for i, offset in at.items():
             offsets[i], memory[i] = offset, len(used)
         used += [candidate] if at else []
         units = [u for u in units if u.items[0] not in at]
-    buffers, steps, cells = found.placed(offsets, memory)
+    buffers, steps, cells = arrangement.placed(offsets, memory)
     return replace(plan, buffers=buffers, steps=steps, cells=cells, memories=tuple(used))
 
 
@@ -164,7 +166,7 @@ def _tightened(
 ) -> dict[int, int]:
     """Units placed in as little memory as possible, not just in what there is."""
     goal = min(peak, live_peak([items[i] for u in units for i in u.items]))
-    return min(at, _placed(items, overlays, units, goal), key=lambda found: _end(items, found)) if at else at
+    return min(at, _placed(items, overlays, units, goal), key=lambda offsets: _end(items, offsets)) if at else at
 
 
 def _end(items: Sequence[Item], at: dict[int, int]) -> int:
@@ -176,13 +178,13 @@ def _meet(items: Sequence[Item], a: Unit, b: Unit) -> bool:
     return any(items[i].first <= items[j].last and items[j].first <= items[i].last for i in a.items for j in b.items)
 
 
-def _units(draft: Draft, found: Arrangement) -> list[Unit]:
-    rows, items = draft.rows, found.items
+def _units(draft: Draft, arrangement: Arrangement) -> list[Unit]:
+    rows, items = draft.rows, arrangement.items
     stores: dict[int, dict[int, None]] = {}
-    for row, (item, _, _) in found.home.items():
+    for row, (item, _, _) in arrangement.home.items():
         stores.setdefault(rows.store_of[row], {})[item] = None
-    groups = [*stores.values(), *({item: None} for item in found.scratch.values())]
-    accesses, allowed = _accesses(draft, found), _allowed(draft, found)
+    groups = [*stores.values(), *({item: None} for item in arrangement.scratch.values())]
+    accesses, allowed = _accesses(draft, arrangement), _allowed(draft, arrangement)
     return [
         Unit(
             tuple(group),
@@ -194,15 +196,15 @@ def _units(draft: Draft, found: Arrangement) -> list[Unit]:
     ]
 
 
-def _allowed(draft: Draft, found: Arrangement) -> dict[int, frozenset[str]]:
+def _allowed(draft: Draft, arrangement: Arrangement) -> dict[int, frozenset[str]]:
     """The memories that items may lie in, where a kernel reaches some only."""
     rows, allowed = draft.rows, dict[int, frozenset[str]]()
     for run, step in zip(draft.schedule.runs, draft.plan.steps, strict=True):
         if step.kernel.needs.memories:
             op = rows.works[run.node.op].op
             stores = {rows.place[t] for t in (*op.inputs, *op.outputs) if t in rows.place}
-            touched = {found.home[r][0] for s in stores for r in rows.stores[s].ids if r in found.home}
-            touched |= {found.scratch[run.node.op]} if step.kernel.needs.scratch else set()
+            touched = {arrangement.home[r][0] for s in stores for r in rows.stores[s].ids if r in arrangement.home}
+            touched |= {arrangement.scratch[run.node.op]} if step.kernel.needs.scratch else set()
             for item in touched:
                 allowed[item] = frozenset(step.kernel.needs.memories) & allowed.get(
                     item, frozenset(step.kernel.needs.memories)
@@ -219,22 +221,22 @@ def _check_reachable(units: Sequence[Unit], memories: Sequence[Memory]) -> None:
         )
 
 
-def _accesses(draft: Draft, found: Arrangement) -> Counter[int]:
+def _accesses(draft: Draft, arrangement: Arrangement) -> Counter[int]:
     """How many bytes of each item an inference reads and writes: rows as often as steps read them, and what the inner
     loop of a kernel reads (its working memory, or its first operand) once for each multiplication."""
     rows, plan, total = draft.rows, draft.plan, Counter[int]()
     pieces = Counter(run.node.op for run in draft.schedule.runs)
     for run, step in zip(draft.schedule.runs, plan.steps, strict=True):
         times = run.node.times or {}
-        reads = [r for r in run.node.reads if r in found.home]
+        reads = [r for r in run.node.reads if r in arrangement.home]
         for r in run.node.writes:
-            if r in found.home:
-                total[found.home[r][0]] += rows.size[r]
+            if r in arrangement.home:
+                total[arrangement.home[r][0]] += rows.size[r]
         for r in reads:
-            total[found.home[r][0]] += rows.size[r] * times.get(r, 1)
-        inner = found.scratch.get(run.node.op) if step.kernel.needs.scratch else None
+            total[arrangement.home[r][0]] += rows.size[r] * times.get(r, 1)
+        inner = arrangement.scratch.get(run.node.op) if step.kernel.needs.scratch else None
         if inner is None and reads:
-            inner = found.home[reads[0]][0]
+            inner = arrangement.home[reads[0]][0]
         op = rows.works[run.node.op].op
         if inner is not None and not isinstance(op, Arrival):
             total[inner] += op.macs(plan.graph) // pieces[run.node.op]

@@ -1,12 +1,12 @@
-"""The cheapest plans within limits of memory.
+"""The Pareto front of plans: the cheapest plan within each limit of peak memory.
 
-A lane is one way to choose kernels and layouts, with the segments that its rows can be cut into. Lanes meet wherever
-the same work is done and the same rows lie in memory, and a plan may go from one to another there: planar rows and fast
-kernels where they fit, lean ones where the peak is. Within a limit, each operator has the best kernel whose working
-memory fits beside what is live while it runs. The cheapest plan within a limit is then a shortest path.
+A lane is one selection of kernels and layouts, with the segments that its schedule can be cut into. Lanes meet where
+the same operators have run and the same rows are live, and a plan may change lanes there: planar rows and fast kernels
+where they fit, lean ones at the peak. Within a limit, each operator has the best kernel whose scratch fits beside the
+live rows. The cheapest plan within a limit is then a shortest path.
 
-A plan that is found within a limit is found again within every smaller limit that it keeps. The limits that are tried
-are rungs of one ladder, whatever the budget is, so that a larger budget has all plans of a smaller one to choose from.
+The plan of a limit is also the plan of every smaller limit that its peak keeps. The limits to try are rungs of one
+ladder, independent of the budget, so that a larger budget chooses among all plans of a smaller one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from mote.plan.selection.request import Policy
 from mote.plan.selection.select import RATES, SURE, Selection
 
 UNLIMITED = 1 << 60
-"""More bytes than any memory has."""
+"""A limit larger than any memory."""
 RUNGS = 64
-"""Limits to try per power of two."""
+"""Number of limits to try per power of two."""
 SCATTERED, SOLID = 0, 1
 """Whether the live rows between two segments are scattered, or contiguous per tensor, as operators that run whole need
 them."""
 ENDS = tuple(product((SCATTERED, SOLID), repeat=2))
-"""Combinations of both before and after a segment."""
+"""All combinations of SCATTERED and SOLID before and after a segment."""
 LAST = ((0.0, 1.0, True), (0.0, 1.0, False), (1 / 32, 1.0, False), (1 / 8, 3 / 4, False))
 """Variants at the least peak: share to leave free, share up to which operators run whole, and whether to minimize the
 number of operators by rows."""
@@ -46,9 +46,9 @@ TIGHT = 10**15
 """Penalty per operator that is too close to the limit, where slack should be left."""
 
 Live = tuple[tuple[int, tuple[int, ...]], ...]
-"""The operators of a segment, and the most bytes of rows that are live while each of them runs, for each of ENDS."""
+"""For each operator of a segment, the peak of live row bytes while it runs, one for each of ENDS."""
 Place = tuple[int, frozenset[tuple[object, ...]]]
-"""Which operators have been run, as a set of bits, and which rows are live."""
+"""Progress of a schedule: the set of operators that have run, as a bit mask, and the keys of the live rows."""
 
 
 def rung_above(nbytes: int) -> int:
@@ -100,14 +100,14 @@ class Ends:
         self.begun: set[int] = set()
 
     def during(self, node: RowNode, state: Liveness) -> tuple[int, int, int]:
-        """While a node runs, in the state after it: bytes of holes, bytes of tensors that have been begun and are not
-        there yet, and bytes that are there still and that these may lie over."""
+        """Extra bytes while a node runs, given the liveness after it: holes in contiguous tensors, rows not yet written
+        of tensors that have been started, and dying rows that these may overlay."""
         left, size, store_of = state.left, self.rows.size, self.rows.store_of
         over = bool(node.over) and any(not any(left[r] for r in group) for group in node.over)
         for r in node.writes:
             if store_of[r] in self.made:
                 self._write(r, over)
-        found = self.holes, self.lacking, self.dying
+        during = self.holes, self.lacking, self.dying
         for r in node.reads:
             if not left[r]:
                 if r in self.inner:
@@ -116,10 +116,10 @@ class Ends:
                 elif r in self.outer:
                     self.outer.discard(r)
                     self.dying -= size[r]
-        return found
+        return during
 
     def _write(self, row: int, over: bool) -> None:
-        """A row is made, `over` another one that nobody needs any more."""
+        """Records that a row is written; `over`: in place of a dead row."""
         store, size = self.rows.store_of[row], self.rows.size[row]
         live = self.made[store]
         if over:
@@ -138,8 +138,8 @@ class Choice:
     kernel: Packed
     scratch: int
     price: int
-    """What plans are chosen by: the cost, and what constants have to save. A whole number: sums do not depend on their
-    order, and what is equal is."""
+    """The objective to minimize: the cost plus the exchange rate of flash times the constants. An integer, so that sums
+    are exact and independent of their order."""
     cost: float
 
 
@@ -172,35 +172,35 @@ class Lane:
         rows = self.rows
         bits = [sum(1 << (n + len(rows.graph.inputs)) for n in work.ops) for work in rows.works]
         done = accumulate(bits, lambda a, b: a | b, initial=0)
-        live = (frozenset(self._described[r] for rs in found.values() for r in rs) for found in rows.crossing)
+        live = (frozenset(self._described[r] for rs in stores.values() for r in rs) for stores in rows.crossing)
         return list(zip(done, live, strict=True))
 
     @cached_property
     def _described(self) -> list[tuple[object, ...]]:
-        """What must be the same of each row where lanes meet."""
-        found: list[tuple[object, ...]] = []
+        """Key of each row: lanes can meet where the keys of the live rows are equal."""
+        keys: list[tuple[object, ...]] = []
         size = self.rows.size
         for store in self.rows.stores:
             ring = any(t in self.selection.rings for t in store.tensors)
             first, layout = store.tensors[:1], store.layout
-            found += [(*first, r - store.first, size[r], layout, ring) for r in store.ids]
-        return found
+            keys += [(*first, r - store.first, size[r], layout, ring) for r in store.ids]
+        return keys
 
     def outline(self, work: int) -> tuple[object, ...]:
-        """What must be equal of an operator for two lanes to treat it alike."""
-        found = self.rows.works[work]
+        """Key of an operator: segments of two lanes are interchangeable if the keys of their operators are equal."""
+        piece = self.rows.works[work]
         kernels = tuple(tuple(self._known(work, whole)) for whole in (False, True))
-        return found.ops, found.splits, kernels, *map(self._sketched, (found.whole, *found.by_rows))
+        return piece.ops, piece.splits, kernels, *map(self._sketched, (piece.whole, *piece.by_rows))
 
     def _known(self, work: int, whole: bool) -> Iterator[tuple[object, ...]]:
-        """What is to be known of the kernels of an operator."""
+        """Keys of the candidate kernels of an operator: call, tile, scratch, flash and cost."""
         ops = self.rows.works[work].ops
         for k in self._offered(work, whole):
             cost = 0.0 if ops[0] < 0 else self.selection.cost(ops, k, whole)
             yield k.name, k.entry.call, k.entry.group, k.price.tile, k.needs.scratch, k.own_flash, cost
 
     def _sketched(self, node: RowNode | None) -> tuple[object, ...] | None:
-        """What a node does, whatever the numbers of rows and operators are."""
+        """Key of a node, independent of the numbering of rows and operators."""
         if node is None:
             return None
         rows, works = self._described, self.rows.works
@@ -220,8 +220,8 @@ class Lane:
             best: list[Choice] = []
             offered = list(self._priced_kernels(work, whole, rate))
             for room in sorted({c.scratch for c in offered}):
-                found = [c for c in offered if c.scratch <= room]
-                choice = min(found, key=lambda c: (c.price, c.scratch)) if rate else surely(found)
+                fitting = [c for c in offered if c.scratch <= room]
+                choice = min(fitting, key=lambda c: (c.price, c.scratch)) if rate else surely(fitting)
                 if not best or choice.price < best[-1].price:
                     best.append(choice)
             self._choices[key] = [c.scratch for c in best], best
@@ -240,9 +240,9 @@ class Lane:
         """The candidate kernels of an operator."""
         key = work, whole
         if key not in self._offers:
-            found = self.rows.works[work]
-            arrives = isinstance(found.op, Arrival)
-            self._offers[key] = [found.kernel] if arrives else self.selection.able(found.ops, whole)
+            piece = self.rows.works[work]
+            arrives = isinstance(piece.op, Arrival)
+            self._offers[key] = [piece.kernel] if arrives else self.selection.able(piece.ops, whole)
         return self._offers[key]
 
     def fastest(self, rate: float) -> tuple[float, int]:
@@ -340,7 +340,7 @@ class Sketch:
 
     @cached_property
     def flash(self) -> float:
-        """Bytes of constants, and estimated code."""
+        """Estimated flash in bytes: constants and code."""
         return flash(choice.kernel for choice in self.chosen.values())
 
     @cached_property
@@ -351,13 +351,13 @@ class Sketch:
 
 @dataclass(frozen=True, eq=False)
 class PlanFront:
-    """The cheapest plans with rows in one direction."""
+    """The Pareto front of plans in peak memory and price, with rows in one direction."""
 
     lanes: Sequence[Lane]
     bottom_up: bool
     least: int
     """The least known peak."""
-    _found: dict[tuple[Limit, float], Sketch | None] = field(default_factory=dict)
+    _sketches: dict[tuple[Limit, float], Sketch | None] = field(default_factory=dict)
     _drafts: dict[tuple[object, ...], Draft] = field(default_factory=dict)
     _lows: dict[tuple[float, bool], dict[int, list[tuple[int, int]]]] = field(default_factory=dict)
 
@@ -378,12 +378,12 @@ class PlanFront:
     @cached_property
     def _legs(self) -> dict[int, list[Leg]]:
         """The segments that end at a state."""
-        found: dict[int, list[Leg]] = {mark: [] for mark in self._order}
+        legs: dict[int, list[Leg]] = {mark: [] for mark in self._order}
         for lane, marks, segment in self._segments():
             for i, (start, end) in enumerate(ENDS):
                 if segment.pace is not Pace.WHOLE or start == end == SOLID:
-                    found[marks[segment.hi] + end].append(Leg(marks[segment.lo] + start, lane, segment, i))
-        return found
+                    legs[marks[segment.hi] + end].append(Leg(marks[segment.lo] + start, lane, segment, i))
+        return legs
 
     def _segments(self) -> Iterator[tuple[Lane, list[int], Segment]]:
         """The segments of all lanes, with the states of their lane, deduplicated."""
@@ -419,28 +419,28 @@ class PlanFront:
 
     def within(self, limit: Limit, rate: float) -> Sketch | None:
         """The plan with the least price whose peak is within a limit, if any."""
-        if (limit, rate) not in self._found:
-            self._found[limit, rate] = self._within(limit, rate)
-        return self._found[limit, rate]
+        if (limit, rate) not in self._sketches:
+            self._sketches[limit, rate] = self._within(limit, rate)
+        return self._sketches[limit, rate]
 
     def _within(self, limit: Limit, rate: float) -> Sketch | None:
         first, last = ({marks[i] + SOLID for marks in self._marks} for i in (0, -1))
         best: dict[int, tuple[int, int, Leg | None]] = {}
         for mark in self._order:
-            found: tuple[int, int, Leg | None] | None = (0, 0, None) if mark in first else None
+            cheapest: tuple[int, int, Leg | None] | None = (0, 0, None) if mark in first else None
             legs = self._legs[mark]
             starts = enumerate(self._lowest(rate, limit.few)[mark])
             for lowest, i in sorted((best[start][0] + low, i) for i, (start, low) in starts if start in best):
-                if found is not None and lowest > found[0]:
+                if cheapest is not None and lowest > cheapest[0]:
                     break
                 priced = self._priced(legs[i], limit, rate)
                 if priced is not None:
                     so_far, peak, _ = best[legs[i].start]
                     new = so_far + priced[0], max(peak, priced[1])
-                    if found is None or new < found[:2]:
-                        found = (*new, legs[i])
-            if found is not None:
-                best[mark] = found
+                    if cheapest is None or new < cheapest[:2]:
+                        cheapest = (*new, legs[i])
+            if cheapest is not None:
+                best[mark] = cheapest
         return self._followed(best, last, limit, rate)
 
     def _lowest(self, rate: float, few: bool) -> dict[int, list[tuple[int, int]]]:
@@ -458,14 +458,14 @@ class PlanFront:
         """The price and peak of a leg within a limit."""
         lane, segment = leg.lane, leg.segment
         whole, works = segment.pace is Pace.WHOLE, segment.hi - segment.lo
-        found = lane.priced(segment, leg.ends, limit.nbytes - limit.slack, rate)
+        priced = lane.priced(segment, leg.ends, limit.nbytes - limit.slack, rate)
         more = _counters(segment, limit.few)
-        if found is None and limit.slack:
-            found = lane.priced(segment, leg.ends, limit.nbytes, rate)
+        if priced is None and limit.slack:
+            priced = lane.priced(segment, leg.ends, limit.nbytes, rate)
             more += TIGHT * works
-        if found is None or (whole and lane.rows.works[segment.lo].splits and found[1] > limit.whole):
+        if priced is None or (whole and lane.rows.works[segment.lo].splits and priced[1] > limit.whole):
             return None
-        return found[0] + more, found[1]
+        return priced[0] + more, priced[1]
 
     def _followed(
         self, best: dict[int, tuple[int, int, Leg | None]], last: set[int], limit: Limit, rate: float
@@ -518,13 +518,13 @@ class Placing:
 
     @cached_property
     def works(self) -> dict[Numbers, tuple[Lane, Work, bool]]:
-        """What computes each operator, in order, and whether whole."""
-        found = {}
+        """The lane and the work of each operator in topological order, and whether it runs whole."""
+        works = {}
         for leg in self.sketch.legs:
             for i in range(leg.segment.lo, leg.segment.hi):
                 work = leg.lane.rows.works[i]
-                found[work.ops] = leg.lane, work, leg.lane.whole(leg.segment, i)
-        return {ops: found[ops] for ops in in_order(self.front.lanes[0].rows.graph, found) or found}
+                works[work.ops] = leg.lane, work, leg.lane.whole(leg.segment, i)
+        return {ops: works[ops] for ops in in_order(self.front.lanes[0].rows.graph, works) or works}
 
     def kernel(self, ops: Numbers, whole: bool) -> Packed:
         """The chosen kernel; the leanest one for operators that do not run in this way."""

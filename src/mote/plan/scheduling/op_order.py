@@ -58,12 +58,12 @@ class _Operators:
             needs[i].update(*(readers[op.inputs[k]] - {i} for k in op.updates.values()))
         kept = {t for s in graph.states for t in (s.before, s.after)}
         size = {i: t.nbytes for i, t in graph.tensors.items() if t.data is None and i not in kept}
-        self.needs = [_bits(found) for found in needs]
+        self.needs = [_bits(members) for members in needs]
         self.made = [sum(size.get(t, 0) for t in op.outputs) for op in graph.ops]
         """Bytes that each operator writes."""
         dying = {t: _bits(readers.get(t, set())) for t in size if t not in graph.outputs}
         touched = [dict.fromkeys((*op.inputs, *op.outputs)) for op in graph.ops]
-        self.frees = [[(dying[t], size[t]) for t in found if t in dying] for found in touched]
+        self.frees = [[(dying[t], size[t]) for t in members if t in dying] for members in touched]
         """Candidates to die after each operator: the set of their readers, and their bytes."""
         unread = sum(size[t] for t in dying if t not in writer and not dying[t])
         self.start = sum(nbytes for t, nbytes in size.items() if t not in writer) - unread

@@ -1,8 +1,8 @@
-"""The graph of rows: what each row of each tensor is made from, and the pieces of work that make them.
+"""The data flow graph of rows: dependencies between the rows of tensors, and the nodes that compute them.
 
-A tensor's rows lie in a store; tensors that are views of one another share it. Every operator can be run whole, as one
-node, or by rows: one node for each output row that is needed, in one direction, or for each input row where it keeps
-running sums. A schedule is an order of nodes.
+The rows of a tensor are in a store, which views share. Every operator can run whole, as one node, or by rows: one node
+per needed output row, top-down or bottom-up, or per input row where the kernel keeps accumulators. A schedule is a
+topological order of nodes.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from mote.graph.tensor import Shape, Tensor
 from mote.kernels.contract import ALIGNMENT, NHWC, Call, Entry, Layout, Packed, aligned
 
 KEPT = -1
-"""The memory of what is kept from one inference to the next, which is no arena."""
+"""Memory number of the states, which persist between inferences, outside of the arena."""
 LENT = -2
-"""The memory of the first tensor that the caller lends; that of each further one has the next lower number."""
+"""Memory number of the first tensor in memory that the caller lends; further ones count down from it."""
 
 TALL = 256
-"""Tensors with more rows than this are computed in groups of rows: more freedom would not make plans smaller by
-much."""
+"""Maximum number of nodes per operator: taller tensors are computed in groups of rows, as finer schedules hardly reduce
+the peak."""
 
 
 def alignment_of(tensors: Iterable[Tensor]) -> int:
-    """What the first byte of these tensors must be a multiple of."""
+    """The alignment of these tensors, in bytes."""
     return max([ALIGNMENT, *(t.dtype.itemsize for t in tensors)])
 
 
@@ -45,8 +45,8 @@ class Arrival(Op):
 
 
 def operator(graph: Graph, numbers: Numbers) -> Op:
-    """The operators of a graph that have these numbers, seen as one. The arrival of an input has the number that counts
-    from the end of the inputs: -1 is the last one's."""
+    """The operators of a graph with these numbers, as one operator. Negative numbers denote inputs that arrive by rows,
+    counted from the end: -1 is the last input."""
     if numbers[0] < 0:
         tensor = graph.inputs[numbers[0]]
         return Arrival(inputs=(), outputs=(tensor,), name=graph.tensors[tensor].name)
@@ -64,14 +64,13 @@ class Store:
     count: int
     layout: Layout = NHWC
     linear: bool = False
-    """Rows must lie one after another, whatever the plan."""
+    """Whether rows must be contiguous in every plan."""
     kept: int | None = None
-    """Where it begins in memory outside of the arena: in what is kept from one inference to the next, or in what the
-    caller lends."""
+    """Offset outside of the arena, among the states or in memory that the caller lends; None in the arena."""
     memory: int = KEPT
-    """Which memory that is."""
+    """Memory number for `kept`: KEPT, or LENT and below."""
     alignment: int = ALIGNMENT
-    """What its first byte must be a multiple of."""
+    """Alignment of the first row, in bytes."""
 
     @property
     def ids(self) -> range:
@@ -80,41 +79,42 @@ class Store:
 
 @dataclass(frozen=True)
 class RowNode:
-    """A piece of work: a step of a schedule."""
+    """The smallest schedulable work: a whole operator, some of its output rows, or one input row added to its sums."""
 
     op: int
     rows: Rows
-    """Of the output."""
+    """Output rows that the node computes."""
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     scratch: int = 0
     over: tuple[tuple[int, ...], ...] = ()
-    """Groups of rows that it reads and may write over, if nobody needs them afterwards."""
+    """Groups of input rows that the outputs may overwrite in place, if this node is their last reader."""
     tap: int | None = None
-    """ADDS kernels: the row of the window that is added."""
+    """For ADDS kernels, the row of the window that the node accumulates."""
     needs: tuple[tuple[int, int], ...] = ()
-    """How many nodes of which operators must have run before, where those run by rows."""
+    """Dependencies: operators that run by rows, and how many nodes of each must have run before."""
     times: Mapping[int, int] | None = field(default=None, compare=False)
-    """Where it stands for all nodes by rows of its operator: how many of these read each row."""
+    """For a whole operator that could run by rows: the number of its nodes by rows that read each row."""
     pairs: tuple[tuple[int, int], ...] = ()
-    """Rows that it writes, and of each the one that it may lie over; of several outputs, not all may have one."""
+    """Pairs of an output row and the input row that it may overwrite; an operator with several outputs may have pairs
+    for some of them only."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One operator, or several that one kernel computes: the node as a whole, and the nodes by rows (the same one where
-    rows are not possible)."""
+    """One operator, or several fused in one kernel: its node as a whole and its nodes by rows (the whole one where it
+    cannot be split)."""
 
     ops: Numbers
     op: Op
-    """What has these numbers, seen as one operator."""
+    """The operators `ops` as one operator."""
     whole: RowNode | None
-    """None where rows between those that are needed would be computed for nobody."""
+    """None where running whole would compute rows that nothing reads, or read a ring buffer."""
     by_rows: tuple[RowNode, ...]
     kernel: Packed
     row_kernel: Packed
     splits: bool = True
-    """It can run by rows (where it has one output row only, from rows that may lie anywhere)."""
+    """Whether it can run by rows; also true for a single output row whose input rows may be scattered."""
 
 
 KernelChoice = Callable[[Numbers], Packed]
@@ -122,7 +122,7 @@ KernelChoice = Callable[[Numbers], Packed]
 
 @dataclass(frozen=True)
 class RowGraph:
-    """All work of a graph over rows, numbered through all stores."""
+    """The work of a graph at the granularity of rows, which are numbered across all stores."""
 
     graph: Graph
     works: tuple[Work, ...]
@@ -133,44 +133,44 @@ class RowGraph:
     place: dict[int, int]
     """The store of each tensor that has one."""
     resident: frozenset[int]
-    """Rows that are there before the run."""
+    """Rows that are live before the first node: inputs and states."""
     kept: frozenset[int]
-    """Rows that must be there after the run."""
+    """Rows that must be live after the last node: outputs and states."""
     reader_nodes: tuple[int, ...]
-    """How many nodes, by rows, read each row."""
+    """Number of nodes that read each row, if all operators run by rows."""
     sums: dict[int, int] = field(default_factory=dict)
     """The store of the running sums of an operator."""
 
     def unaligned(self) -> RowGraph:
-        """The rows without the bytes that alignment adds."""
+        """The row graph with row sizes before alignment, for lower bounds."""
         stores = (self.stores[s] for s in self.store_of)
         return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in stores))
 
     @cached_property
     def last_reader(self) -> list[int]:
-        """The last operator that needs something of each operator, or is that itself."""
-        found = list(range(len(self.works)))
+        """The last consumer of each operator; the operator itself where it has none."""
+        last = list(range(len(self.works)))
         for i, work in enumerate(self.works):
             for node in work.by_rows:
                 for p, _ in node.needs:
-                    found[p] = max(found[p], i)
-        return found
+                    last[p] = max(last[p], i)
+        return last
 
     @cached_property
     def prefixes(self) -> list[Liveness]:
-        """What is live after the first i operators, for every i."""
+        """Liveness after the first i operators, for every i."""
         state = Liveness.start(self)
-        found = [state.copy()]
+        states = [state.copy()]
         for i in range(len(self.works)):
             for node in self.works[i].by_rows:
                 state.run(self, node)
-            found.append(state.copy())
-        return found
+            states.append(state.copy())
+        return states
 
     @cached_property
     def crossing(self) -> list[dict[int, list[int]]]:
-        """The rows that are live after the first i operators by store, for every i."""
-        found, made = [], set(self.resident)
+        """Live rows after the first i operators, grouped by store, for every i."""
+        live, made = [], set(self.resident)
         for i, prefix in enumerate(self.prefixes):
             if i:
                 made.update(r for node in self.works[i - 1].by_rows for r in node.writes)
@@ -178,13 +178,13 @@ class RowGraph:
             stores: dict[int, list[int]] = {}
             for r in sorted(made):
                 stores.setdefault(self.store_of[r], []).append(r)
-            found.append(stores)
-        return found
+            live.append(stores)
+        return live
 
 
 @dataclass
 class Liveness:
-    """Which rows are live at a moment: for each row how many nodes are still to read it."""
+    """Liveness of rows at a point of a schedule: the remaining readers of each row, and the live bytes."""
 
     left: list[int]
     live: int
@@ -200,7 +200,7 @@ class Liveness:
         return Liveness(self.left.copy(), self.live)
 
     def run(self, rows: RowGraph, node: RowNode) -> int:
-        """Run a node; the bytes that are live while it runs."""
+        """Runs a node and returns the bytes that are live while it runs, scratch included."""
         size, left, before, times = rows.size, self.left, self.live, node.times
         new = freed = 0
         for r in node.writes:
@@ -218,7 +218,7 @@ class Liveness:
         return before + new + node.scratch
 
     def undo(self, nodes: Iterable[RowNode], live: int) -> None:
-        """Take back the nodes that have run since `live` bytes were live."""
+        """Undoes nodes that have run since `live` bytes were live."""
         left = self.left
         for node in nodes:
             for r in node.reads:
@@ -239,9 +239,9 @@ def build(
     most: int = TALL,
     lent: tuple[int, ...] = (),
 ) -> RowGraph:
-    """The rows of `graph`, whose operators run in the order `ops` (views left out), by rows in at most `most`
-    pieces. Those that stand together are computed by one kernel, and what is between them has no rows. `rings` are the
-    tensors whose rows lie in ring buffers: nobody reads them whole; `lent` those that lie outside of the arena."""
+    """The row graph of `graph`, whose operators run in the order `ops` (without views), each as at most `most` nodes by
+    rows. Operators of one entry are fused in one kernel, and the tensors between them have no rows. `rings`: tensors
+    stored in ring buffers, which no operator reads whole; `lent`: tensors outside of the arena."""
     arrivals: list[Numbers] = [(k,) for k in range(-len(graph.inputs), 0) if pushed]
     step = -1 if bottom_up else 1
     pieces = {numbers: operator(graph, numbers) for numbers in (*arrivals, *ops)}
@@ -266,7 +266,7 @@ class _Builder:
     size: list[int] = field(default_factory=list)
     needed: set[int] = field(default_factory=set)
     read: dict[tuple[int, int | None], list[int]] = field(default_factory=dict)
-    """What rows of tensors are made from, as far as it was asked for."""
+    """Memoized input rows of each output row (tensor, row); of the whole tensor where the row is None."""
 
     @cached_property
     def root(self) -> dict[int, int]:
@@ -279,16 +279,16 @@ class _Builder:
 
     @cached_property
     def together(self) -> frozenset[int]:
-        """The tensors whose rows lie one after another because a kernel wants them so that is called for rows."""
-        found = set()
+        """Tensors that must be contiguous because a kernel that runs by rows reads them as one block."""
+        contiguous = set()
         for ops, op in self.pieces.items():
             wanted = () if isinstance(op, Arrival) else self.row_kernels(ops).entry.together
-            found |= {self.root[op.inputs[p]] for p in wanted if op.inputs[p] in self.root}
-        return frozenset(found)
+            contiguous |= {self.root[op.inputs[p]] for p in wanted if op.inputs[p] in self.root}
+        return frozenset(contiguous)
 
     @cached_property
     def alignments(self) -> dict[int, int]:
-        """What kernels want the addresses of tensors to be multiples of, where that is more than usual."""
+        """The alignment of tensors in bytes, where a kernel requires more than ALIGNMENT."""
         alignments: dict[int, int] = {}
         for ops, op in self.pieces.items():
             wanted = ALIGNMENT if isinstance(op, Arrival) else self.kernels(ops).needs.tensor_alignment
@@ -334,9 +334,9 @@ class _Builder:
     def _with_needs(self, works: list[Work]) -> list[Work]:
         maker = {r: (w, n) for w, work in enumerate(works) for n, node in enumerate(work.by_rows) for r in node.writes}
 
-        found = list(self.pieces.values())
-        before = {op.inputs[i]: w for w, op in enumerate(found) for i in op.updates.values()}
-        readers = {(before[t], w) for w, op in enumerate(found) for _, t in op.computed(self.graph) if t in before}
+        operators = list(self.pieces.values())
+        before = {op.inputs[i]: w for w, op in enumerate(operators) for i in op.updates.values()}
+        readers = {(before[t], w) for w, op in enumerate(operators) for _, t in op.computed(self.graph) if t in before}
         late = {w: {r: len(works[r].by_rows) for u, r in readers if u == w != r} for w in before.values()}
 
         def needs(node: RowNode) -> RowNode:
@@ -362,7 +362,7 @@ class _Builder:
         return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
 
     def _add_tensor(self, root: int, views: Sequence[int]) -> None:
-        """A store for a tensor and its views."""
+        """Adds the store of a tensor and its views."""
         graph = self.graph
         members = (root, *(t for t in views if t != root))
         counts = {t: row_count(graph.tensors[t].shape) for t in members}
@@ -396,7 +396,7 @@ class _Builder:
         return len(self.stores) - 1
 
     def _rows_of(self, tensor: int, row: int | None = None) -> Iterable[int]:
-        """The rows of the store under a tensor, or under one of its rows."""
+        """The stored rows of a tensor, or of one of its rows."""
         store = self.stores[self.place[tensor]]
         if row is None:
             return store.ids
@@ -405,24 +405,24 @@ class _Builder:
         return store.ids[lo:hi]
 
     def _reads(self, op: Op, y: int | None) -> list[int]:
-        """The rows that row `y` of the output is made from, or all of them."""
+        """The input rows of output row `y`; of all output rows where it is None."""
         key = op.outputs[0], y
         if key not in self.read:
-            self.read[key] = self._found_reads(op, y)
+            self.read[key] = self._computed_reads(op, y)
         return self.read[key]
 
-    def _found_reads(self, op: Op, y: int | None) -> list[int]:
-        found: dict[int, None] = {}
+    def _computed_reads(self, op: Op, y: int | None) -> list[int]:
+        ids: dict[int, None] = {}
         for position, t in op.computed(self.graph):
             if y is None:
-                found.update(dict.fromkeys(self._rows_of(t)))
+                ids.update(dict.fromkeys(self._rows_of(t)))
                 continue
             rows = op.reads(self.graph, position, y)
             assert rows is not None
             for row in rows:
                 if row != OUTSIDE:
-                    found.update(dict.fromkeys(self._rows_of(t, row)))
-        return list(found)
+                    ids.update(dict.fromkeys(self._rows_of(t, row)))
+        return list(ids)
 
     def _by_rows(self, op: Op, kernel: Packed) -> bool:
         """Whether the kernel can be called for one output row."""
@@ -433,7 +433,8 @@ class _Builder:
         return own_rows and takes_rows(self.graph, op, kernel)
 
     def _find_needed(self) -> None:
-        """Rows that an output depends on; of operators that run whole, all."""
+        """Marks the rows that the outputs depend on (dead row elimination); operators that cannot run by rows need all
+        their inputs."""
         states = (s.after for s in self.graph.states)
         for t in (*self.graph.outputs, *states, *(self.graph.inputs if self.pushed else ())):
             self.needed.update(self._rows_of(t))
@@ -489,10 +490,10 @@ class _Builder:
         return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
     def _pairs(self, op: Op, kernel: Packed) -> tuple[tuple[int, int], ...]:
-        """The rows of outputs that may lie over those of the inputs at the same positions, which are read as nothing
-        else."""
+        """Pairs of an output row and the row of the input at the same position that it may overwrite, if the operator
+        reads that input at no other position."""
         stores = [self.place[t] for _, t in op.computed(self.graph)]
-        found: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
         for p in kernel.needs.in_place:
             if self.graph.tensors[op.inputs[p]].data is not None:
                 continue
@@ -500,12 +501,12 @@ class _Builder:
             a, b = self.stores[number], self.stores[self.place[op.outputs[p]]]
             alike = (a.row_bytes, a.count, a.layout, a.kept) == (b.row_bytes, b.count, b.layout, b.kept)
             if alike and a.kept is None and stores.count(number) == 1:
-                found += zip(b.ids, a.ids, strict=True)
-        return tuple(found)
+                pairs += zip(b.ids, a.ids, strict=True)
+        return tuple(pairs)
 
     def _groups(self, op: Op, kernel: Packed, out: Store) -> list[list[int]]:
-        """The rows that are needed, in groups that are computed at once: as many as the kernel wants, and more where
-        there are very many rows."""
+        """The needed output rows in groups, one per node: as many as the kernel computes at once, more in very tall
+        tensors."""
         wanted = [r - out.first for r in out.ids if r in self.needed]
         size = max(kernel.entry.group, -(-len(wanted) // self.most))
         if isinstance(op, Arrival) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
@@ -523,9 +524,9 @@ class _Builder:
         return RowNode(i, rows, tuple(reads), writes, kernel.needs.scratch or 0, over)
 
     def _over(self, op: Op, y: int, nbytes: int, positions: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        """The rows as large as the output's that row y of the output is made from, element by element: those of inputs
-        that are read at these positions only, and of views whose rows are those that are stored."""
-        found = []
+        """Input rows that row y of the output may overwrite in place: of the same size, read elementwise, of inputs
+        that are read at these positions only, and in views only where their rows are the stored ones."""
+        groups = []
         computed = op.computed(self.graph) if positions else []
         others = {t for position, t in computed if position not in positions}
         for position, t in computed:
@@ -536,11 +537,11 @@ class _Builder:
             store = self.stores[self.place[t]]
             own_rows = row_count(self.graph.tensors[t].shape) == store.count
             if len(ids) == 1 and own_rows and store.row_bytes == nbytes and store.kept is None:
-                found.append((ids[0],))
-        return tuple(found)
+                groups.append((ids[0],))
+        return tuple(groups)
 
     def _adding(self, i: int, op: Op, kernel: Packed, out: Store) -> list[RowNode]:
-        """A node for each row of the window; the sums live from the first to the last."""
+        """One node per row of the window; the accumulators are live from the first node to the last."""
         taps = op.reads(self.graph, 0, 0) or tuple(range(row_count(op.input(self.graph).shape)))
         inside = [(k, r) for k, r in enumerate(taps) if r != OUTSIDE][:: self.step]
         sums = self._add_store((), kernel.needs.sums, 1, NHWC, linear=False)
@@ -557,17 +558,17 @@ class _Builder:
 
 
 def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tuple[int, ...], ...]:
-    """Groups of several pieces of work, one of each: the `count` rows that all of them may write over, each its own."""
-    found = []
+    """Combines the in-place groups of several nodes: groups of `count` distinct rows, one part from each node."""
+    common = []
     for parts in zip(*groups, strict=False):
         rows = tuple(r for part in parts for r in part)
         if len(rows) == len(set(rows)) == count:
-            found.append(rows)
-    return tuple(found)
+            common.append(rows)
+    return tuple(common)
 
 
 def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
-    """Whether a kernel computes one output row from rows wherever they lie."""
+    """Whether a kernel can compute a single output row from input rows at arbitrary addresses."""
     if kernel.entry.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op):
         return False
     if kernel.entry.call is Call.FLAT and kernel.entry.units % row_count(op.output(graph).shape):
@@ -576,30 +577,31 @@ def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
 
 
 def lacks_rows(kernel: Packed) -> bool:
-    """Whether a kernel computes several rows at once and has no function for the single ones that are asked for."""
+    """Whether a kernel only computes tiles of several rows, and has no entry point for a single row."""
     return kernel.price.tile[0] > 1 and kernel.entry.group == 1
 
 
 def further_outputs(op: Op) -> list[int]:
-    """What an operator computes beside its first output; such a one only runs whole."""
+    """The outputs of an operator after its first one, without updated inputs; an operator that has any only runs
+    whole."""
     return [t for position, t in enumerate(op.outputs) if position and position not in op.updates]
 
 
 def outside_places(graph: Graph, lent: Sequence[int] = ()) -> dict[int, tuple[int, int]]:
-    """Memory and offset of what lies outside of the arena: tensors that the caller lends each in a memory of its own,
-    the other states one after another. What a state is before and after is in the same place."""
-    found, at = {t: (LENT - k, 0) for k, t in enumerate(lent)}, 0
+    """Memory number and offset of tensors outside of the arena: each lent tensor in a memory of its own, the other
+    states contiguous. The old and the new value of a state share an address."""
+    places, at = {t: (LENT - k, 0) for k, t in enumerate(lent)}, 0
     for state in graph.states:
-        if state.before not in found:
+        if state.before not in places:
             at = aligned(at, alignment_of([graph.tensors[state.before]]))
-            found[state.before] = KEPT, at
+            places[state.before] = KEPT, at
             at += aligned(state.initial.nbytes)
-        found[state.after] = found[state.before]
-    return found
+        places[state.after] = places[state.before]
+    return places
 
 
 def roots(graph: Graph) -> dict[int, int]:
-    """The tensor whose memory each computed tensor shares: itself, or what it is a view of."""
+    """The tensor that owns the memory of each computed tensor: itself, or the one that it is a view of."""
     root = {t: t for t, x in graph.tensors.items() if x.data is None}
     for op in graph.ops:
         if is_alias(graph, op):
@@ -608,5 +610,6 @@ def roots(graph: Graph) -> dict[int, int]:
 
 
 def is_alias(graph: Graph, op: Op) -> bool:
-    """A view of a computed tensor shares its memory; a view of a constant is copied into the arena."""
+    """Whether an operator is a view of a computed tensor, which shares its memory; a view of a constant is copied into
+    the arena."""
     return op.is_view and op.input(graph).data is None

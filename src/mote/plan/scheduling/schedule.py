@@ -159,11 +159,11 @@ class Scheduler:
         segments: list[Segment] = []
         at = n
         while at:
-            found = best[at]
-            if found is None or found[1] is None:
+            step = best[at]
+            if step is None or step[1] is None:
                 return None
-            segments.append(found[1])
-            at = found[1].lo
+            segments.append(step[1])
+            at = step[1].lo
         return segments[::-1]
 
     def improve(self, effort: Effort) -> int:
@@ -186,9 +186,9 @@ class Scheduler:
         """A scheduler for the same rows with shorter segments the more nodes there are, and the orders that another
         scheduler has found."""
         longest = min(max(isqrt(2 * IN_LANES // max(self.nodes_by_rows, 1)), LENGTHS[0]), LENGTHS[1])
-        found = Scheduler(self.rows, self.costs, longest, whole=self.whole)
-        found._searched.update(searched._searched if searched else {})
-        return found
+        scheduler = Scheduler(self.rows, self.costs, longest, whole=self.whole)
+        scheduler._searched.update(searched._searched if searched else {})
+        return scheduler
 
     @property
     def nodes_by_rows(self) -> int:
@@ -228,11 +228,11 @@ class Scheduler:
             outside = max([bound, *peaks[:lo], *peaks[hi:]])
             window = Segment(segments[lo].lo, segments[hi - 1].hi, Pace.SEARCHED)
             for limit in dict.fromkeys((min(outside, least - 1), least - 1)):
-                found = Search(self.rows, window.lo, window.hi, limit, effort).run()
-                if found.order is not None:
-                    self._take(window, found.order)
+                result = Search(self.rows, window.lo, window.hi, limit, effort).run()
+                if result.order is not None:
+                    self._take(window, result.order)
                     return True
-                if not found.exhausted:
+                if not result.exhausted:
                     return False
             if (lo, hi) == (0, len(segments)):
                 break
@@ -271,21 +271,21 @@ class Scheduler:
 
     @cached_property
     def _touched(self) -> list[frozenset[int]]:
-        """What operators may have in common: the stores that each reads or writes, and, as numbers below zero, itself
-        and those that it waits for."""
-        found = []
+        """Resources by which operators depend on each other: the stores that each reads or writes and, as negative
+        numbers, itself and the operators that it waits for."""
+        touched = []
         for w, work in enumerate(self.rows.works):
             stores = {self.rows.store_of[r] for node in work.by_rows for r in (*node.reads, *node.writes)}
             waits = {~before for node in work.by_rows for before, _ in node.needs}
-            found.append(frozenset(stores | waits | {~w}))
-        return found
+            touched.append(frozenset(stores | waits | {~w}))
+        return touched
 
     @cached_property
     def _others(self) -> list[int]:
         """The last operator that each waits for, but for the one right before it. Where there is none in a segment, the
         lazy order is the eager one: whatever can run farthest downstream is what the last operator waits for."""
         waits = ({p for node in work.by_rows for p, _ in node.needs} for work in self.rows.works)
-        return [max(found - {w - 1}, default=-1) for w, found in enumerate(waits)]
+        return [max(waited - {w - 1}, default=-1) for w, waited in enumerate(waits)]
 
     def _extra(self, segment: Segment) -> float:
         if segment.pace is Pace.WHOLE:
@@ -342,15 +342,15 @@ def _lazy(rows: RowGraph, segment: Segment) -> Iterator[RowNode]:
     works = rows.works
     done = [0] * segment.hi
 
-    def demand(w: int, count: int, found: list[RowNode]) -> list[RowNode]:
+    def demand(w: int, count: int, nodes: list[RowNode]) -> list[RowNode]:
         while done[w] < count:
             node = works[w].by_rows[done[w]]
             for p, needed in node.needs:
                 if p >= segment.lo and done[p] < needed:
-                    demand(p, needed, found)
+                    demand(p, needed, nodes)
             done[w] += 1
-            found.append(node)
-        return found
+            nodes.append(node)
+        return nodes
 
     for w in range(segment.hi - 1, segment.lo - 1, -1):
         for count in range(done[w] + 1, len(works[w].by_rows) + 1):

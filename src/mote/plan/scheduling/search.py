@@ -190,7 +190,7 @@ def least_between(rows: RowGraph, state: Liveness, nodes: Sequence[RowNode]) -> 
             readers.setdefault(r, []).append(i)
     n = len(nodes)
     latest: dict[int, int] = {}
-    dying = [r for r, found in readers.items() if state.left[r] == len(found)]
+    dying = [r for r, own_readers in readers.items() if state.left[r] == len(own_readers)]
     source, sink = n + len(dying), n + len(dying) + 1
     flow = Flow(sink + 1)
     for i, node in enumerate(nodes):

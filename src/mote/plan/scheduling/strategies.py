@@ -84,13 +84,13 @@ class Side:
         during = schedule.during(self.rows)
         state = Liveness.start(self.rows)
         made = set(self.rows.resident)
-        found: set[int] = set()
+        tensors: set[int] = set()
         for run, nbytes in zip(schedule.runs, during, strict=True):
             made.update(run.node.writes)
             if nbytes == schedule.peak:
-                found |= {t for r in made if state.left[r] for t in self.rows.stores[self.rows.store_of[r]].tensors}
+                tensors |= {t for r in made if state.left[r] for t in self.rows.stores[self.rows.store_of[r]].tensors}
             state.run(self.rows, run.node)
-        return (schedule.peak, during.count(schedule.peak)), found
+        return (schedule.peak, during.count(schedule.peak)), tensors
 
     @cached_property
     def smallest(self) -> Draft:
@@ -120,15 +120,15 @@ class Side:
         return None
 
     def _schedule(self, limit: int) -> Schedule:
-        found = self.scheduler.cheapest(limit)
-        assert found is not None
-        return found
+        schedule = self.scheduler.cheapest(limit)
+        assert schedule is not None
+        return schedule
 
     def _arrange(self, schedule: Schedule) -> Draft:
         selection, goal = self.selection, self.goal
         if schedule.runs not in self._arranged:
-            found = arrange(self.rows, schedule, selection.kernel, selection.how, goal, bottom_up=self.bottom_up)
-            self._arranged[schedule.runs] = found
+            draft = arrange(self.rows, schedule, selection.kernel, selection.how, goal, bottom_up=self.bottom_up)
+            self._arranged[schedule.runs] = draft
         return self._arranged[schedule.runs]
 
 
@@ -143,10 +143,10 @@ def with_room(selection: Selection, lean: Draft) -> Draft:
             break
         kernel_of = _kernels(selection, chosen)
         scheduled = _peaking(rows, schedule, live, kernel_of)
-        found = arrange(rows, scheduled, kernel_of, plan.how, plan.goal, bottom_up=plan.bottom_up)
-        if found.plan.arena <= limit:
-            return found
-        above = {s.ops for s in found.plan.steps if (s.scratch or 0) + (s.kernel.needs.scratch or 0) > limit}
+        candidate = arrange(rows, scheduled, kernel_of, plan.how, plan.goal, bottom_up=plan.bottom_up)
+        if candidate.plan.arena <= limit:
+            return candidate
+        above = {s.ops for s in candidate.plan.steps if (s.scratch or 0) + (s.kernel.needs.scratch or 0) > limit}
         chosen = {ops: k for ops, k in chosen.items() if above & set(chosen) and ops not in above}
     return lean
 
@@ -172,12 +172,12 @@ def _choose(
     for run, nbytes in zip(schedule.runs, live, strict=True):
         most[run.node.op] = max(most.get(run.node.op, 0), nbytes)
         ways[run.node.op] = run.whole
-    found = {}
+    kernels = {}
     for i, nbytes in most.items():
         ops = rows.works[i].ops
         if ops in selection.ops and selection.kernel(ops, ways[i]).entry.call is not Call.ADDS:
-            found[ops] = selection.best(ops, ways[i], limit - nbytes)
-    return found
+            kernels[ops] = selection.best(ops, ways[i], limit - nbytes)
+    return kernels
 
 
 def _bare(rows: RowGraph, schedule: Schedule) -> list[int]:

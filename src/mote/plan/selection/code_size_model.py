@@ -54,7 +54,7 @@ def smallest(offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, Packe
     while improved:
         improved = False
         for name in sorted({name for kernel in best.values() for name in code(kernel)}):
-            without = {ops: [k for k in found if name not in code(k)] or found for ops, found in offered.items()}
+            without = {ops: [k for k in kernels if name not in code(k)] or kernels for ops, kernels in offered.items()}
             other = {ops: k if k in without[ops] else _least(without[ops], set()) for ops, k in best.items()}
             other = _settled(without, other)
             if flash(other.values()) < flash(best.values()):
@@ -64,19 +64,19 @@ def smallest(offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, Packe
 
 def _settled(offered: Mapping[Numbers, Sequence[Packed]], chosen: Mapping[Numbers, Packed]) -> dict[Numbers, Packed]:
     """Iterates until each operator has the kernel that adds the least flash beside the others'."""
-    found = dict(chosen)
-    needed = Counter(name for kernel in found.values() for name in code(kernel))
+    settled = dict(chosen)
+    needed = Counter(name for kernel in settled.values() for name in code(kernel))
     changed = True
     while changed:
         changed = False
         for ops, kernels in offered.items():
-            needed.subtract(code(found[ops]).keys())
+            needed.subtract(code(settled[ops]).keys())
             shared = {name for name, times in needed.items() if times}
             best = _least(kernels, shared)
-            if _more(best, shared) < _more(found[ops], shared):
-                found[ops], changed = best, True
-            needed.update(code(found[ops]).keys())
-    return found
+            if _more(best, shared) < _more(settled[ops], shared):
+                settled[ops], changed = best, True
+            needed.update(code(settled[ops]).keys())
+    return settled
 
 
 def _least(kernels: Sequence[Packed], shared: set[str]) -> Packed:

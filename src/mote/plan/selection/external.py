@@ -1,4 +1,4 @@
-"""What external generators offer for the operators of a graph, beside the kernels of the core."""
+"""Kernels of external generators for the operators of a graph, in addition to those of the core."""
 
 from __future__ import annotations
 

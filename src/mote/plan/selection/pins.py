@@ -24,26 +24,26 @@ def pinned(known: Offers, pins: Mapping[str, str], how: Lowering) -> Offers:
     ops = known.graph.ops
     layers = {str(n): op.name for n, op in enumerate(ops) if not is_alias(known.graph, op)}
     chosen = {layer: ops[int(one_layer(layers, layer, WHERE))] for layer in pins}
-    found = Pinned(known, {_key(chosen[layer]): kernel for layer, kernel in pins.items()})
+    offers = Pinned(known, {_key(chosen[layer]): kernel for layer, kernel in pins.items()})
     for n, op in enumerate(ops):
-        if _key(op) in found.pins:
-            found.check((n,), how)
-    return found
+        if _key(op) in offers.pins:
+            offers.check((n,), how)
+    return offers
 
 
 def one_layer(layers: Mapping[str, str], layer: str, where: str) -> str:
     """The number of the layer with a name or number."""
     if layer in layers:
         return layer
-    found = [number for number, name in layers.items() if name == layer]
-    if len(found) > 1:
+    numbers = [number for number, name in layers.items() if name == layer]
+    if len(numbers) > 1:
         raise MoteError(
-            f"the layers {', '.join(found)} are all called '{layer}'", where=where, remedy="give the number"
+            f"the layers {', '.join(numbers)} are all called '{layer}'", where=where, remedy="give the number"
         )
-    if not found:
+    if not numbers:
         remedy = f"{did_you_mean(layer, layers.values())}`mote plan` lists layers with their numbers"
         raise MoteError(f"there is no layer '{layer}'", where=where, remedy=remedy)
-    return found[0]
+    return numbers[0]
 
 
 Key = tuple[int, str, str]

@@ -1,4 +1,4 @@
-"""What the planner requests from kernels: core, optimization policy, layouts."""
+"""The planner's request to the kernels: core, optimization policy, layouts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True)
 class Lowering:
-    """What kernels may rely on: the core's features, the policy, and the layouts of the operator's first input and
-    output."""
+    """The conditions that kernels are chosen for: the core's features, the policy, and the layouts of the operator's
+    first input and output."""
 
     features: frozenset[str] = frozenset()
     optimize: Policy = Policy.BALANCED

@@ -1,7 +1,7 @@
-"""Which kernel computes which operator, and why.
+"""Kernel and layout selection for the operators of a graph.
 
-`Offers` is all that the planner asks of kernels. A `Selection` is what it makes of the answers: layouts of tensors, the
-kernels that each operator could have, the leanest and the best of them.
+`Offers` is the planner's only interface to kernels: the candidates of each operator. A `Selection` decides among them:
+fusion, layouts of tensors, ring buffers, and for each operator the cheapest kernel and the one with the least scratch.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from mote.plan.selection.code_size_model import code, flash, smallest
 from mote.plan.selection.request import Lowering, Policy
 
 RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
-"""How many cycles of an inference a byte of constants has to save to be worth it."""
+"""Exchange rate of flash by policy: cycles per inference that a byte of constants must save."""
 SURE = 0.99
-"""For speed an operator has another kernel than it would have otherwise where that takes at most so much of the cycles:
-less of a gain than that is not sure to be one, since costs are estimates."""
+"""With --optimize speed, an operator only departs from its balanced kernel if it takes at most this share of the
+cycles: smaller gains are within the error of the cost model."""
 MOST_RATE = 1e6
-"""Flash is then all that counts."""
+"""The exchange rate at which only flash counts, in cycles per byte."""
 MOST_DECODING = 2.0
-"""How many times as long an operator may take for the sake of coded weights, unless flash is short."""
+"""Maximum slowdown of an operator by compressed weights, unless flash is over budget."""
 
 
 P = TypeVar("P")
 PLANNERS = 4
-"""How many planners of a graph are remembered."""
+"""Number of planners to memoize per graph."""
 
 
 class Offers:
-    """The kernels that there are for the operators of a graph, found once: packing weights and proving constants takes
-    time. `ops` are the numbers of operators that one kernel is to compute."""
+    """The candidate kernels of a graph's operators, memoized, since packing weights and proving constants is slow.
+    `ops` are the numbers of the operators that one kernel computes."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -57,27 +57,29 @@ class Offers:
         return operator(self.graph, ops)
 
     def prepared(self, planner: P) -> P:
-        """A planner of these offers that is equal, if there is one: it has made what plans for all goals need."""
-        found = next((other for other in self._planners if other == planner), planner)
-        self._planners = [found, *(other for other in self._planners if other is not found)][:PLANNERS]
-        return found
+        """The memoized planner that equals `planner`, with its prepared selections and fronts; else `planner`, which is
+        memoized."""
+        equal = next((other for other in self._planners if other == planner), planner)
+        self._planners = [equal, *(other for other in self._planners if other is not equal)][:PLANNERS]
+        return equal
 
     def of(self, graph: Graph) -> Offers:
         """Offers for another graph of the same layers."""
         return Offers(graph)
 
     def pinned(self, ops: Numbers) -> set[str]:
-        """The names of the kernels that operators must have, if they must."""
+        """Names of the kernels that the user has pinned for operators; empty without pins."""
         return set()
 
     def regions(self, how: Lowering) -> list[Numbers]:
-        """Operators that a kernel could compute together."""
+        """Candidate regions for fusion: operators that one kernel could compute together."""
         kinds = [kernel.computes for kernel in catalogue.fused(how.features)]
-        found = (self._behind(n, computes) for computes in kinds for n in range(len(self.graph.ops)))
-        return [ops for ops in dict.fromkeys(found) if ops and can_fuse(self.graph, [self.graph.ops[n] for n in ops])]
+        regions = (self._behind(n, computes) for computes in kinds for n in range(len(self.graph.ops)))
+        return [ops for ops in dict.fromkeys(regions) if ops and can_fuse(self.graph, [self.graph.ops[n] for n in ops])]
 
     def _behind(self, first: int, kinds: tuple[type[Op], ...]) -> Numbers:
-        """Operators of these kinds from `first` on, each of which is all that reads the one before it; or none."""
+        """The chain of operators of these kinds that starts at `first`, each the only consumer of the one before; empty
+        if there is none."""
         ops: Numbers = (first,)
         while isinstance(self.graph.ops[ops[-1]], kinds[len(ops) - 1]):
             if len(ops) == len(kinds):
@@ -89,11 +91,11 @@ class Offers:
         return ()
 
     def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
-        """All that may compute operators, whole or by rows."""
+        """Candidate kernels of operators, whole or by rows, restricted to pinned ones."""
         return self.everything(ops, how)
 
     def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
-        """All that can compute operators, pinned or not."""
+        """Candidate kernels of operators, regardless of pins."""
         if (ops, how) not in self._kernels:
             view = self._view(ops, how)
             self._kernels[ops, how] = catalogue.candidates(view, how.features, coded=how.coded, fixed=how.fixed)
@@ -107,16 +109,16 @@ class Offers:
         return self._views[key]
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        """The one that takes a row of the input at a time and keeps running sums, if there is one."""
+        """The kernel that consumes one input row at a time and keeps accumulators, if there is one."""
         return catalogue.called(self._view(ops, how), Call.ADDS, how.fixed)
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
-        """The one that keeps a window's rows in a ring buffer, if there is one."""
+        """The kernel that keeps the rows of a window in a ring buffer, if there is one."""
         return catalogue.called(self._view(ops, how), Call.RING, how.fixed)
 
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
-        """The layout other than NHWC in which a kernel would rather have its first input, if there is one: where there
-        is no choice of kernels that take it as it is."""
+        """The layout other than NHWC that the kernels of operators prefer for their first input; None if several
+        kernels read it as it is, or no kernel could then write the output."""
         layout = catalogue.wanted_layout(self._view(ops, how), how.features)
         if layout is None or len(self.kernels(ops, how)) > 1:
             return None
@@ -124,9 +126,8 @@ class Offers:
         return layout if any(able) else None
 
     def writable(self, ops: Numbers, how: Lowering) -> list[Layout]:
-        """The layouts in which a kernel may have to write the output. Where any kernel can be chosen there is always
-        one that writes what is asked for; a firmware may have just the one that writes what a reader would rather
-        have."""
+        """Candidate layouts of the output. With all kernels available, one always writes the requested layout; a
+        firmware may only have a kernel that writes the layout which a consumer prefers."""
         if how.fixed is None:
             return [how.writes]
         out = self.op(ops).outputs[0]
@@ -139,7 +140,7 @@ class Offers:
         return any(self.kernels(ops, replace(how, reads=reads, writes=layout)) for reads in self.readable(ops, how))
 
     def readable(self, ops: Numbers, how: Lowering) -> list[Layout]:
-        """The layouts in which a kernel could have its first input: as it is, and as it would rather have it."""
+        """Candidate layouts of the first input: the current one, and the one that the kernels prefer."""
         layout = self.preferred(ops, how)
         return [how.reads, *([layout] if layout else [])]
 
@@ -152,7 +153,7 @@ def offers(graph: Graph) -> Offers:
 
 @lru_cache(maxsize=2)
 def ordered(graph: Graph) -> Graph:
-    """The graph with its operators in the order in which they run."""
+    """The graph with its operators in execution order."""
     ops = order(graph)
     unchanged = all(a is b for a, b in zip(ops, graph.ops, strict=True))
     return graph if unchanged else graph.with_ops(ops).verify()
@@ -160,15 +161,15 @@ def ordered(graph: Graph) -> Graph:
 
 @dataclass(frozen=True)
 class Way:
-    """Which kernels and layouts plans are made of."""
+    """Options of a selection of kernels and layouts."""
 
     layouts: bool = True
-    """Tensors may lie in other layouts than NHWC, which take more memory."""
+    """Whether tensors may have other layouts than NHWC, which take more RAM."""
     group: int = 1
-    """The most rows that kernels compute at once, where they would rather have several."""
+    """Maximum number of rows per call, for kernels that prefer several."""
     fused: bool = False
-    """Operators are computed together wherever a kernel can, also if that takes longer: what is between them takes no
-    memory then."""
+    """Whether to fuse operators wherever a kernel can, even if that is slower: intermediate tensors then take no
+    RAM."""
 
 
 ROOMY = Way()
@@ -177,8 +178,8 @@ LEAN = Way(layouts=False)
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The kernels of a graph's operators, chosen in one way. Dictionaries are by the numbers of what one kernel
-    computes."""
+    """The kernels and layouts of a graph for one `Way`. Keys of dictionaries are the numbers of the operators that one
+    kernel computes."""
 
     offers: Offers
     how: Lowering
@@ -196,9 +197,9 @@ class Selection:
 
     @cached_property
     def _pieces(self) -> dict[Numbers, Op]:
-        """What is computed together, in order; views included. Where flash counts most only generators do that: the
-        code of one more kernel takes more than it saves. A region whose input does not lie as its kernels read it is
-        given up."""
+        """Operators grouped by fusion, in topological order, views included. With --optimize size only external
+        generators fuse: one more kernel takes more code than it saves. A region is split again if no kernel reads its
+        input in the chosen layout."""
         regions = self.offers.regions(self.how)
         if self.how.optimize is Policy.SIZE:
             regions = [ops for ops in regions if any(isinstance(k, Offloaded) for k in self._somehow(ops))]
@@ -214,22 +215,23 @@ class Selection:
             wanted = [ops for ops in wanted if ops not in lost]
 
     def _joined(self, regions: Sequence[Numbers]) -> dict[Numbers, Op]:
-        """Pieces with these regions among them, unless one before has an operator of theirs, or they would need one
-        another."""
-        found: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
+        """Operators grouped by these regions; a region is skipped if an earlier one has an operator of it, or if fusing
+        it would make a cycle."""
+        piece_of: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
         for region in regions:
-            if all(found[n] == (n,) for n in region):
-                more = found | dict.fromkeys(region, region)
+            if all(piece_of[n] == (n,) for n in region):
+                more = piece_of | dict.fromkeys(region, region)
                 fuses = can_fuse(self.graph, [self.graph.ops[n] for n in region])
                 if fuses or in_order(self.graph, set(more.values())) is not None:
-                    found = more
-        order = in_order(self.graph, set(found.values()))
+                    piece_of = more
+        order = in_order(self.graph, set(piece_of.values()))
         assert order is not None
         return {ops: self.offers.op(ops) for ops in order}
 
     def _gain(self, region: Numbers) -> float:
-        """How much less one kernel for all of them takes than one for each; where memory is short, by rows too, and
-        with no more working memory, but for those of generators."""
+        """Cycles that fusing a region saves, constants included; -inf where no kernel qualifies. In lean selections the
+        fused kernel must also run by rows without more scratch than the separate ones, unless an external generator
+        offers it."""
         together, op = self._somehow(region), self.offers.op(region)
         parts = [(n,) for n in region if not is_alias(self.graph, self.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
@@ -239,21 +241,21 @@ class Selection:
             together = lean + [k for k in together if isinstance(k, Offloaded)]
         if not together:
             return -math.inf
-        return sum(self._cheapest(*found) for found in apart.items()) - self._cheapest(region, together)
+        return sum(self._cheapest(*part) for part in apart.items()) - self._cheapest(region, together)
 
     def _somehow(self, ops: Numbers) -> list[Packed]:
-        """The kernels of operators, whatever layout their first input then has."""
+        """Candidate kernels of operators in any layout of their first input."""
         layouts = self.offers.readable(ops, self.how) if self.way.layouts else [self.how.reads]
         ways = [replace(self.how, reads=r, writes=w) for r in layouts for w in self.offers.writable(ops, self.how)]
         return [kernel for how in ways for kernel in self.offers.kernels(ops, how)]
 
     def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
-        """The least that kernels cost, constants included; infinite without any."""
+        """The minimum cost of kernels, constants included; infinite if there are none."""
         rate = RATES[self.how.optimize]
         return min((self.cost(ops, k, True) + rate * k.own_flash for k in kernels), default=math.inf)
 
     def cost(self, ops: Numbers, kernel: Packed, whole: bool) -> float:
-        """What operators take with a kernel of theirs, whole or by rows: found once, since many ask for it."""
+        """Latency of operators with one of their kernels, whole or by rows; memoized."""
         key = kernel, whole
         if key not in self._costs:
             self._costs[key] = self.costs.of(self.graph, self.offers.op(ops), kernel, whole)
@@ -261,40 +263,40 @@ class Selection:
 
     @cached_property
     def ops(self) -> dict[Numbers, Op]:
-        """What has to be computed, in order: several operators seen as one where a kernel computes them together."""
+        """The operators to run in topological order, without views; operators of a fused region are joined into one."""
         return {ops: op for ops, op in self._pieces.items() if not is_alias(self.graph, op)}
 
     @property
     def simple(self) -> bool:
-        """Whether each operator has a kernel of its own, and all tensors are kept in NHWC."""
+        """Whether no operators are fused and all tensors are NHWC."""
         return not self.layouts and all(len(ops) == 1 for ops in self.ops)
 
     @cached_property
     def layouts(self) -> dict[int, Layout]:
-        """The tensors that are not kept in NHWC."""
+        """Layouts of the tensors that are not NHWC."""
         return self._layouts(self._pieces)
 
     def _layouts(self, pieces: Mapping[Numbers, Op]) -> dict[int, Layout]:
-        """Every reader would rather have another layout, and the writer can write it. The model's inputs and outputs
-        stay as they are."""
+        """Layouts other than NHWC: of tensors whose consumers all prefer the same one, and whose producer can write it.
+        Inputs and outputs of the model stay NHWC."""
         readers: dict[int, list[Numbers]] = {}
         for ops, op in pieces.items():
             for t in dict.fromkeys(op.inputs):
                 readers.setdefault(t, []).append(ops)
-        found = {}
+        layouts = {}
         for ops, op in pieces.items():
             out = op.outputs[0]
             wanted = {self._preferred(pieces[reader], reader, out) for reader in readers.get(out, [])}
             if len(wanted) == 1 and out not in self.graph.outputs:
                 (layout,) = wanted
                 if layout is not None and self.offers.writes(ops, self.how, layout):
-                    found[out] = layout
+                    layouts[out] = layout
         if self.way.layouts:
-            return found
-        return {t: layout for t, layout in found.items() if self._only_others(readers[t])}
+            return layouts
+        return {t: layout for t, layout in layouts.items() if self._only_others(readers[t])}
 
     def _only_others(self, readers: Sequence[Numbers]) -> bool:
-        """Whether readers are pinned to kernels that do not read NHWC."""
+        """Whether a consumer is pinned to a kernel that cannot read NHWC."""
         return any(self.offers.pinned(ops) and not self.offers.kernels(ops, self.how) for ops in readers)
 
     def _preferred(self, op: Op, ops: Numbers, tensor: int) -> Layout | None:
@@ -311,19 +313,19 @@ class Selection:
         return self.offers.kernels(ops, self._between(op, layouts))
 
     def offered(self, ops: Numbers) -> list[Packed]:
-        """All kernels of operators, between tensors that lie as they do here."""
+        """Candidate kernels of operators in the chosen layouts."""
         return self._kernels(self.ops[ops], ops, self.layouts)
 
     @cached_property
     def rings(self) -> dict[int, Packed]:
-        """The windows (by tensor) that become ring buffers, and how: all who read them take rows wherever they lie, and
-        that is less work than moving them."""
-        found = {}
+        """The sliding windows (by tensor) to keep in ring buffers, and their kernels: all consumers can read scattered
+        rows, and do so in less time than moving the window takes."""
+        rings = {}
         for ops, op in self.ops.items():
             ring = self.offers.ring(ops, self.how)
             if ring is not None and self._prefers_ring(op.output(self.graph)):
-                found[op.outputs[0]] = ring
-        return found
+                rings[op.outputs[0]] = ring
+        return rings
 
     def _prefers_ring(self, window: Tensor) -> bool:
         readers = [ops for ops, op in self._pieces.items() if window.id in op.inputs]
@@ -336,7 +338,7 @@ class Selection:
         return min((self.cost(ops, k, True) for k in self.offered(ops)), default=math.inf)
 
     def _least_by_rows(self, ops: Numbers) -> float:
-        """What a reader takes that finds the rows by pointers; infinite where it cannot."""
+        """Latency of a consumer that reads rows through pointers; infinite where no kernel can."""
         op = self.ops[ops]
         able = [k for k in self.offered(ops) if _one_row(self.graph, op, k)]
         return min((self.cost(ops, k, False) for k in able), default=math.inf)
@@ -346,26 +348,26 @@ class Selection:
 
     @cached_property
     def variants(self) -> dict[Numbers, list[Packed]]:
-        """The kernels to choose from."""
-        found = {ops: self.offered(ops) for ops in self.ops}
-        self._check_pins(found)
+        """Candidate kernels of each operator, after pins, ring buffers and the policy."""
+        variants = {ops: self.offered(ops) for ops in self.ops}
+        self._check_pins(variants)
         for ops, op in self.ops.items():
             if op.outputs[0] in self.rings:
-                found[ops] = [self.rings[op.outputs[0]]]
+                variants[ops] = [self.rings[op.outputs[0]]]
             elif self._reads_ring(op):
-                found[ops] = [k for k in found[ops] if _one_row(self.graph, op, k)]
+                variants[ops] = [k for k in variants[ops] if _one_row(self.graph, op, k)]
         if self.how.optimize is Policy.SIZE:
-            return self._smallest(found)
+            return self._smallest(variants)
         most = self.way.group
         return {
             ops: [k if k.entry.group <= most else replace(k, entry=replace(k.entry, group=1)) for k in kernels]
-            for ops, kernels in found.items()
+            for ops, kernels in variants.items()
         }
 
-    def _smallest(self, found: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
-        """Of each operator's kernels the one with which all take least flash. Where that is enough, none takes much
-        longer for the sake of coded weights; where steps are to be small, none runs whole for that."""
-        able = {ops: sorted(self._in_steps(ops, ks), key=lambda k: self._taken(ops, k)) for ops, ks in found.items()}
+    def _smallest(self, offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
+        """The kernel of each operator for least total flash. Within the flash budget, no operator is slowed down much
+        by compressed weights; with small steps, none gives up running by rows."""
+        able = {ops: sorted(self._in_steps(ops, ks), key=lambda k: self._taken(ops, k)) for ops, ks in offered.items()}
         plain = {
             ops: min((self._taken(ops, k) for k in ks if k.price.coding is None), default=math.inf)
             for ops, ks in able.items()
@@ -381,7 +383,8 @@ class Selection:
         }
 
     def _in_steps(self, ops: Numbers, kernels: Sequence[Packed]) -> Sequence[Packed]:
-        """The kernels that compute rows, where steps are to be small and there are several rows and such kernels."""
+        """The kernels that can run by rows, if the goal is small steps, the output has several rows and there are such
+        kernels; else all."""
         op = self.ops[ops]
         if not self.goal.small_steps or row_count(op.output(self.graph).shape) == 1:
             return kernels
@@ -390,9 +393,9 @@ class Selection:
     def _taken(self, ops: Numbers, kernel: Packed) -> float:
         return self.cost(ops, kernel, True)
 
-    def _check_pins(self, found: Mapping[Numbers, Sequence[Packed]]) -> None:
+    def _check_pins(self, offered: Mapping[Numbers, Sequence[Packed]]) -> None:
         for ops, op in self.ops.items():
-            if not found[ops] and op.outputs[0] not in self.rings:
+            if not offered[ops] and op.outputs[0] not in self.rings:
                 self._check_fixed(ops, op)
                 raise MoteError(
                     f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
@@ -401,7 +404,8 @@ class Selection:
                 )
 
     def _check_fixed(self, ops: Numbers, op: Op) -> None:
-        """Say which kernels could compute an operator, where the firmware has none of them."""
+        """Raises an error that names the kernel which the firmware lacks for an operator, if kernels are fixed by a
+        firmware."""
         if self.how.fixed is not None:
             free = self.offers.everything(ops, replace(self._lowering(op), fixed=None))
             raise MoteError(
@@ -412,54 +416,56 @@ class Selection:
 
     @property
     def rate(self) -> float:
-        """How much a byte of constants has to save."""
+        """Exchange rate of flash: cycles that a byte of constants must save."""
         return RATES[self.how.optimize]
 
     def price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
-        """What a kernel takes, with what a byte of constants has to save; where that is more than the policy says, code
-        counts as well."""
+        """Latency of a kernel plus its constants at an exchange rate of `rate` cycles per byte; above the policy's
+        rate, code size counts as well."""
         more = rate - self.rate
         taken = self.cost(ops, kernel, whole) + rate * kernel.own_flash
         return taken + more * sum(code(kernel).values()) if more > 0 else taken
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
-        """The best kernel with at most `room` bytes of working memory."""
-        found = [k for k in self.variants[ops] if room is None or aligned(k.needs.scratch or 0) <= room]
+        """The cheapest kernel with at most `room` bytes of scratch."""
+        fitting = [k for k in self.variants[ops] if room is None or aligned(k.needs.scratch or 0) <= room]
         able = [
             k
-            for k in found
+            for k in fitting
             if whole or (k.entry.call is not Call.WHOLE and (k.entry.group > 1 or k.price.tile[0] == 1))
         ]
-        kernels = able or found or self.variants[ops]
+        kernels = able or fitting or self.variants[ops]
         best = min(kernels, key=lambda k: self.price(ops, k, whole, self.rate))
         return best if self.rate else self._surely(ops, best, kernels, whole)
 
     def _surely(self, ops: Numbers, best: Packed, kernels: Sequence[Packed], whole: bool) -> Packed:
-        """The fastest of kernels, where that is surely faster than the one that is taken where flash counts as well."""
+        """The fastest kernel, if it beats the kernel of the balanced policy by more than the error of the cost model;
+        else the latter."""
         rate = RATES[Policy.BALANCED]
         usual = min(kernels, key=lambda k: self.price(ops, k, whole, rate))
         fast, slow = (self.cost(ops, k, whole) for k in (best, usual))
         return best if fast <= SURE * slow else usual
 
     def able(self, ops: Numbers, whole: bool) -> list[Packed]:
-        """The kernels that can compute operators whole, or by as many rows at a time as their leanest one."""
+        """Candidate kernels of operators that run whole; or by rows, with as many rows per call as their kernel in
+        `by_rows`."""
         rows = self.by_rows[ops]
         if whole:
             return self.variants[ops]
         if rows.entry.call is Call.ADDS:
             return [rows]
         op = self.ops[ops]
-        found = [k for k in self.variants[ops] if k.entry.group == rows.entry.group and takes_rows(self.graph, op, k)]
-        return [k for k in found if rows.entry.group > 1 or k.price.tile[0] == 1] or [rows]
+        able = [k for k in self.variants[ops] if k.entry.group == rows.entry.group and takes_rows(self.graph, op, k)]
+        return [k for k in able if rows.entry.group > 1 or k.price.tile[0] == 1] or [rows]
 
     @cached_property
     def fastest(self) -> float:
-        """What all operators take with the best kernels, whole."""
+        """Total latency if all operators run whole with their best kernels."""
         return sum(self.cost(ops, self.best(ops, True), True) for ops in self.ops)
 
     @cached_property
     def lean(self) -> dict[Numbers, Packed]:
-        """The kernels with the least working memory, and of those the best."""
+        """The kernel of each operator with the least scratch, and the cheapest of those."""
         return {ops: self._leanest(ops, self.variants[ops]) for ops in self.ops}
 
     def _leanest(self, ops: Numbers, kernels: Sequence[Packed]) -> Packed:
@@ -467,30 +473,31 @@ class Selection:
 
     @cached_property
     def by_rows(self) -> dict[Numbers, Packed]:
-        """The kernels for rows: running sums where an operator has one output row of several."""
-        found = {}
+        """The kernel of each operator when it runs by rows: one with accumulators where several input rows give a
+        single output row."""
+        kernels = {}
         for ops, op in self.ops.items():
             single = [k for k in self.variants[ops] if not lacks_rows(k)]
-            found[ops] = self._leanest(ops, single or self.variants[ops])
+            kernels[ops] = self._leanest(ops, single or self.variants[ops])
             best = self.best(ops, False)
             if best.entry.group > 1 and takes_rows(self.graph, op, best):
-                found[ops] = best
+                kernels[ops] = best
             inputs = op.activations(self.graph)
             if self._reads_ring(op) or not inputs:
                 continue
             if row_count(op.output(self.graph).shape) == 1 < row_count(inputs[0].shape):
                 adding = self.offers.adding(ops, self._lowering(op))
-                found[ops] = adding or found[ops]
-        return found
+                kernels[ops] = adding or kernels[ops]
+        return kernels
 
     def kernel(self, ops: Numbers, whole: bool) -> Packed:
-        """The leanest kernel of operators that run whole or by rows."""
+        """The kernel with the least scratch for operators that run whole or by rows."""
         if ops not in self.ops:
             return Arrival.kernel
         return (self.lean if whole else self.by_rows)[ops]
 
     def choices(self, plan: Plan) -> Mapping[Numbers, tuple[Option, ...]]:
-        """Why the operators of a plan have the kernels that they have."""
+        """The kernel options of each operator of a plan, with the reasons for the choice."""
         steps = [(op, steps[0]) for op, steps in plan.works if steps[0].ops in self.ops]
         pinned = {step.ops for _, step in steps if self.offers.pinned(step.ops)}
         return {
@@ -499,39 +506,40 @@ class Selection:
         }
 
     def _choice(self, ops: Numbers) -> list[Packed]:
-        """The kernels that operators have been chosen from, or could have been without a pin."""
+        """The kernels that were considered for operators; with a pin, all that could be without it."""
         if not self.offers.pinned(ops):
             return self.variants[ops]
         return self.offers.everything(ops, self._lowering(self.ops[ops]))
 
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
-    """Whether a kernel computes just one output row from rows wherever they lie."""
+    """Whether a kernel can compute a single output row from scattered input rows."""
     return kernel.price.tile[0] == 1 and not kernel.entry.together and takes_rows(graph, op, kernel)
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A kernel of the core that does not fit an operator."""
+    """A kernel of the core that does not fit an operator, and the reason."""
 
     kernel: str
     why: str
 
 
 def refusals(plan: Plan, step: Step) -> list[Refused]:
-    """The kernels that do not fit what a step computes, between tensors that lie as they do."""
+    """The kernels that do not fit the operators of a step in its layouts, with reasons."""
     if any(n < 0 for n in step.ops):
         return []
     ops = tuple(plan.graph.ops[n] for n in step.ops)
     view = View(plan.graph, ops, step.kernel.needs.reads, step.kernel.needs.writes)
     asked = catalogue.asked(view, plan.how.features, plan.how.fixed)
-    return [Refused(kernel.name, found.why) for kernel, found in asked if isinstance(found, Refusal)]
+    return [Refused(kernel.name, answer.why) for kernel, answer in asked if isinstance(answer, Refusal)]
 
 
 def options(
     costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Packed], rate: float, *, pinned: bool
 ) -> tuple[Option, ...]:
-    """The kernels of an operator that `step` is of, the chosen one first; `rate`: what a byte of flash has to save."""
+    """The kernel options of the operator of `step`, the chosen one first; `rate`: cycles that a byte of flash must
+    save."""
     chosen = step.kernel
     others = [k for k in kernels if k.name != chosen.name]
 
