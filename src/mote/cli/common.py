@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from itertools import takewhile
 from typing import Any
 
@@ -323,19 +324,13 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"shapes": arguments.shape, "signature": arguments.signature, "constants": arguments.set}
 
 
-SETTINGS = (
-    *("target", "trust_target", "name", "io", "numerics", "optimize", "single_file", "caller_arena", "check_flash"),
-    *("aligned", "place_code", "input", "red_zones", "step", "recompute", "stream", "hop", "causal", "flash", "ram"),
-    *("latency", "cycles", "point", "offload", "edges", "features", "outputs"),
-)
-"""Options that have the names of settings."""
-
-
 def settings(arguments: argparse.Namespace) -> Settings:
+    """The options that have the names of settings, and those that are called otherwise."""
     given = vars(arguments)
-    options = {name: given[name] for name in SETTINGS if name in given}
-    kernels, shrink = given.get("kernel", []), not arguments.no_shrink
-    return make_settings(**options, kernels=kernels, shrink=shrink, **reading(arguments))
+    names = {"trust_target", "point", *(field.name for field in fields(Settings))}
+    options = {name: value for name, value in given.items() if name in names}
+    options |= {"kernels": given.get("kernel", []), "shrink": not arguments.no_shrink, **reading(arguments)}
+    return make_settings(**options)
 
 
 def write_svg(path: str | None, draw: Callable[[], str]) -> None:
