@@ -345,19 +345,7 @@ class _Builder:
                 if r in maker and maker[r][0] != node.op:
                     w, n = maker[r]
                     counts[w] = max(counts.get(w, 0), n + 1)
-            waits = tuple(counts.items())
-            return RowNode(
-                node.op,
-                node.rows,
-                node.reads,
-                node.writes,
-                node.scratch,
-                node.over,
-                node.tap,
-                waits,
-                node.times,
-                node.pairs,
-            )
+            return replace(node, needs=tuple(counts.items()))
 
         return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
 
