@@ -69,8 +69,7 @@ def _allowed(packed: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
 def _available(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[Kernel]:
     for kernel in KERNELS:
         if (
-            isinstance(view.op, kernel.computes[0])
-            and kernel.call is None
+            kernel.call is None
             and (coded or not kernel.coded)
             and kernel.computed(view)
             and _runs(kernel, view, features)
