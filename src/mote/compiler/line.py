@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -145,6 +146,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
         model=zlib.crc32(source.data if source else b""),
+        digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         check_flash=settings.check_flash,
         flashes=settings.target.choice("flash"),
         code_in_ram=settings.place_code == "ram",

@@ -16,8 +16,10 @@ from mote.emit.image.kernels import ANY, merged, record
 from mote.emit.image.manifest import Manifest, manifest
 from mote.emit.image.sources import runtime_files
 from mote.emit.image.stock_kernels import limits_of, minimal, stock
+from mote.emit.licence import licensed
 from mote.errors import MoteError
 from mote.files import write_folder
+from mote.kernels import library
 from mote.kernels.catalogue import candidates
 from mote.kernels.contract import Packed, View
 from mote.package.runtime_project import build_files
@@ -72,6 +74,7 @@ def runtime(
 def library_files(own: Manifest, settings: Settings, more: Mapping[str, str]) -> dict[str, str]:
     """All files of a runtime with the kernels of a manifest, and `more` files."""
     files = {**runtime_files(), **entry_files(own.kernels, own.limits), **more}
+    files = {name: text if name in library.added() else licensed(text) for name, text in files.items()}
     sources = sorted(name for name in files if name.endswith(".c"))
     how = optimization(settings.optimize, settings.target.cpu)
     return {**files, **build_files(sources, settings.target, how), manifests.FILE: own.to_json()}

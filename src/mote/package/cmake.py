@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mote.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.emit.c.project import Project
+from mote.emit.licence import SPDX
 
 MATH = """\
 # A kernel of yours calls the math library, which is one of its own but for compilers that have it in their C library.
@@ -21,6 +22,7 @@ def files(project: Project) -> dict[str, str]:
     flags = " ".join(f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in options.only_gcc)
     only_gcc = f"\n  target_compile_options({name} PRIVATE {flags})" if flags else ""
     text = f"""\
+# {SPDX}
 # add_subdirectory() this folder and link your firmware with `{name}`.
 # {options.measured}
 cmake_minimum_required(VERSION 3.13)

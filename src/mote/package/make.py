@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mote.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.emit.c.project import Project
+from mote.emit.licence import SPDX
 
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 
@@ -19,6 +20,7 @@ def files(project: Project) -> dict[str, str]:
     told = " ".join(options.only_gcc)
     only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{told}) " if told else ""
     text = f"""\
+# {SPDX}
 # Builds the example and the self-test with the host's compiler; for a microcontroller, add {sources} to your
 # own build: no other source file and {needed} is needed.
 # {options.measured}

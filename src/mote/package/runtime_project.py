@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mote.emit.licence import SPDX
 from mote.targets import Target
 from mote.targets.flags import Optimization
 from mote.text import printable
@@ -89,7 +90,7 @@ def build_files(sources: Sequence[str], target: Target, how: Optimization) -> di
     return {
         "Makefile": _makefile(sources, how, said, told),
         "CMakeLists.txt": _cmake(sources, how, said, told),
-        "main.c": f"/* Written by `mote runtime` of Mote {__version__}. */\n{_EXAMPLE}",
+        "main.c": f"/* {SPDX} */\n/* Written by `mote runtime` of Mote {__version__}. */\n{_EXAMPLE}",
     }
 
 
@@ -97,6 +98,7 @@ def _makefile(sources: Sequence[str], how: Optimization, said: str, told: Sequen
     only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{' '.join(told)}) " if told else ""
     listed = " \\\n    ".join(sources)
     return f"""\
+# {SPDX}
 # Builds libmote.a, for the core that your flags choose, and an example for this computer:
 #     make CC=arm-none-eabi-gcc CFLAGS="-mcpu=cortex-m4 -mthumb -Os {WRAPPING}" libmote.a
 # {said}
@@ -129,6 +131,7 @@ def _cmake(sources: Sequence[str], how: Optimization, said: str, told: Sequence[
     only_gcc = "".join(f"\n    $<$<C_COMPILER_ID:GNU>:{flag}>" for flag in told)
     listed = "\n  ".join(sources)
     return f"""\
+# {SPDX}
 # add_subdirectory() this folder and link your firmware with `mote_runtime`.
 # {said}
 cmake_minimum_required(VERSION 3.13)

@@ -18,6 +18,7 @@ from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs import example, selftest
 from mote.emit.c.programs.golden import GoldenRun
 from mote.emit.c.values import ConstantArray, ConstantPool
+from mote.emit.licence import licensed
 from mote.errors import MoteError
 from mote.kernels import library
 from mote.kernels.contract import aligned
@@ -163,7 +164,7 @@ def _project(job: Job, made: Program, constants: ConstantPool, body: list[Defini
     else:
         project[f"{name}.c"] = printed(body)
         project[f"{name}_constants.h"] = printed(source.constants(options, constants))
-        project |= kernels
+        project |= {file: licensed(text) if library.is_own(file) else text for file, text in kernels.items()}
     if options.code_in_ram:
         project[f"{name}.c"] = ramcode.in_ram(project[f"{name}.c"], f"{name}_")
     project[example.EXAMPLE] = example.text(plan, options)

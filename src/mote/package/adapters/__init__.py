@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from mote.emit.licence import licensed
 from mote.errors import MoteError
 from mote.text import did_you_mean
 
@@ -39,4 +40,5 @@ def adapter_files(name: str) -> dict[str, str]:
         raise MoteError(f"there is no adapter '{name}'", remedy=f"{guess}use one of: {', '.join(NAMES)}")
     folders = [name] if name in _WITHOUT_THREADS else [_COMMON, name]
     paths = [path for folder in folders for path in sorted((_HERE / folder).iterdir()) if path.is_file()]
-    return {f"{_ZEPHYR}/{p.name}" if p.name in _BUILD else p.name: p.read_text(encoding="utf-8") for p in paths}
+    texts = {f"{_ZEPHYR}/{p.name}" if p.name in _BUILD else p.name: p.read_text(encoding="utf-8") for p in paths}
+    return {name: licensed(text) if name.endswith((".c", ".h")) else text for name, text in texts.items()}

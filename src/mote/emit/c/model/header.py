@@ -6,6 +6,7 @@ from textwrap import fill
 
 from mote.emit.c.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
 from mote.emit.c.model.arenas import arenas, size_macro
+from mote.emit.c.model.conversions import dequantizing, is_quantized, is_ranked, quantizing, ranking
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
 from mote.emit.c.model.states import saved_bytes
 from mote.emit.c.options import RAMFUNC_SECTION, ProjectOptions, banner
@@ -18,6 +19,7 @@ from mote.ops.control.control_flow import unbounded
 from mote.plan.plan import Plan
 from mote.targets import ALIGNED
 from mote.text import printable
+from mote.version import __version__
 
 STATUS = Text("""\
 #ifndef MOTE_STATUS_DEFINED
@@ -63,6 +65,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
     body: list[Definition] = [
         Text('#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'),
         STATUS,
+        *_identity(options),
         *_sizes(plan, options),
         *(d for port in (*reads, *writes) for d in _macros(port)),
         *_init(plan, options),
@@ -71,6 +74,9 @@ def text(plan: Plan, options: ProjectOptions) -> str:
         *(_pushing(reads[0], options) if plan.pushed else _running(options)),
         *(_keeping(plan, options) if plan.graph.states else []),
         *_checking(options),
+        *(d for port in reads if is_quantized(port) for d in quantizing(port, whole=not plan.pushed)),
+        *(d for port in writes if is_quantized(port) for d in dequantizing(port)),
+        *(d for port in writes if is_ranked(port) for d in ranking(port)),
         Text("#ifdef __cplusplus\n}\n#endif\n"),
     ]
     head = banner(options, f"{options.name}.h: how to use the model.\n\n{_usage(plan, options)}")
@@ -79,8 +85,9 @@ def text(plan: Plan, options: ProjectOptions) -> str:
 
 def _usage(plan: Plan, options: ProjectOptions) -> str:
     """The example and the rules at the top."""
-    name = options.name
-    results = ", ".join(f"{port.function}()" for port in outputs(plan, options))
+    name, writes = options.name, outputs(plan, options)
+    best = (f"{port.named('top1')}()" for port in writes if is_ranked(port))
+    results = ", ".join([*(port.call for port in writes), *best])
     lines = [*caller_arenas(plan, options), f"if ({init_call(plan, options)} != MOTE_OK) {{ handle_the_error(); }}"]
     if plan.pushed:
         lines += [
@@ -90,7 +97,7 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         note = "The input is never held whole: rows come from the top. Outputs stay valid until the next row."
     else:
         lines += [
-            *(f"memcpy({port.function}(), my_data, {port.macro}_BYTES);" for port in inputs(plan, options)),
+            *(_fill(port) for port in inputs(plan, options)),
             f"if ({name}_run() == MOTE_OK) {{ use({results}); }}",
         ]
         note = "Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
@@ -117,6 +124,12 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         f"interrupt or another thread. Before init, and after one that failed, functions return MOTE_NOT_READY and\n"
         f"pointers are NULL.\n{note}"
     )
+
+
+def _fill(port: CPort) -> str:
+    """The line that writes an input: also from floats, where they are quantized."""
+    copy = f"memcpy({port.call}, my_data, {port.macro}_BYTES);"
+    return f"{port.named('quantize_input')}(my_floats);   or   {copy}" if is_quantized(port) else copy
 
 
 def _running(options: ProjectOptions) -> list[Definition]:
@@ -260,6 +273,19 @@ def _lying(t: Tensor) -> str:
     there = "".join(f"[{name}]" for name in names)
     shape = ", ".join(map(str, model_shape(t)))
     return f"\nwith channels last: the model has [{shape}], whose element {there} is {here} here"
+
+
+def _identity(options: ProjectOptions) -> list[Definition]:
+    """Macros that tell which model it is, and which Mote compiled it."""
+    macro = options.name.upper()
+    own: list[Definition] = []
+    if options.digest:
+        own = [
+            Comment("The SHA-256 of the model file, and the first 32 bits of it as a number."),
+            Define(f"{macro}_MODEL_SHA256", f'"{options.digest}"'),
+            Define(f"{macro}_MODEL_HASH", f"0x{options.digest[:8]}u"),
+        ]
+    return [*own, Define(f"{macro}_MOTE_VERSION", f'"{quoted(__version__)}"'), BLANK]
 
 
 def _sizes(plan: Plan, options: ProjectOptions) -> list[Definition]:

@@ -15,30 +15,51 @@ from mote.plan.plan import Plan
 class CPort:
     """An input or output: the accessor `function`, which returns a `ctype *`, and the prefix of its macros."""
 
-    function: str
+    model: str
+    """The prefix of the model's functions."""
+    suffix: str
+    """The port's number, where there are several."""
     ctype: str
     tensor: Tensor
     is_input: bool
 
     @property
+    def function(self) -> str:
+        return self.named("input" if self.is_input else "output")
+
+    @property
     def macro(self) -> str:
         return self.function.upper()
 
+    @property
+    def call(self) -> str:
+        """The call of the accessor."""
+        return f"{self.function}()"
+
+    @property
+    def element(self) -> str:
+        """The type of an element."""
+        return self.ctype.removeprefix("const ")
+
+    def named(self, what: str) -> str:
+        """The name of a function of this port."""
+        return f"{self.model}_{what}{self.suffix}"
+
 
 def inputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
-    return _ports(plan, plan.graph.inputs, f"{options.name}_input", "", is_input=True)
+    return _ports(plan, plan.graph.inputs, options.name, "", is_input=True)
 
 
 def outputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
-    return _ports(plan, plan.graph.outputs, f"{options.name}_output", "const ", is_input=False)
+    return _ports(plan, plan.graph.outputs, options.name, "const ", is_input=False)
 
 
-def _ports(plan: Plan, ids: tuple[int, ...], function: str, const: str, *, is_input: bool) -> list[CPort]:
+def _ports(plan: Plan, ids: tuple[int, ...], model: str, const: str, *, is_input: bool) -> list[CPort]:
     """Ports with numbered names, where there are several."""
     ports = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        ports.append(CPort(f"{function}{suffix}", f"{const}{CTYPES[t.dtype].name}", t, is_input))
+        ports.append(CPort(model, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input))
     return ports
 
 
