@@ -13,16 +13,21 @@ import pytest
 import mlperf_tiny
 from mote import toolchain
 from mote.compiler.budgets import check_budgets
+from mote.compiler.code_size import code_size
 from mote.compiler.firmware import bench
 from mote.compiler.line import compile
-from mote.errors import BudgetError
+from mote.errors import BudgetError, MoteError
 from mote.evaluation.verify import verify
 from mote.plan.check import PlanError, check
 from mote.plan.memory.several_memories import spread
+from mote.plan.memory.traffic import in_one, traffic
 from mote.plan.planner import draft
+from mote.plan.selection.estimate import estimate
 from mote.plan.selection.select import offers
+from mote.report.memory import traffic_lines
 from mote.targets import Memory
 from mote.toolchain import Mode
+from mote.toolchain.elf import extents
 from tests.helpers.support import emulated, needs_litert, soaked
 
 DIGITS, KEYWORDS = (Path(__file__).parents[2] / "models" / f"{name}.tflite" for name in ("digits", "keywords"))
@@ -118,6 +123,89 @@ def test_too_small_memories_are_named(model: str, sizes: dict[str, str], says: s
     """The second one has room for everything, but nowhere for the 27 KB of the input."""
     with pytest.raises(BudgetError, match=says):
         compile(generated(model), target=board(tmp_path, **sizes))
+
+
+PSRAM = 'wait_states = {}\nread_bytes = 32\ndata_lines = 512\nholds = ["data"]\nsection = ".ext_ram.bss"\nwait = 1\n'
+
+
+def with_psram(folder: Path, sram: str, waits: int = 100) -> str:
+    """A Cortex-M7 with external RAM."""
+    path = folder / "external.toml"
+    memories = [("sram", sram, ""), ("psram", "8M", PSRAM.format(waits))]
+    path.write_text(
+        'extends = "cortex-m7"\n'
+        + "".join(f'[[memory]]\nname = "{n}"\nkind = "ram"\nsize = "{s}"\n{more}' for n, s, more in memories)
+    )
+    return str(path)
+
+
+@needs_litert
+def test_a_model_larger_than_fast_ram_is_exact_in_both(tmp_path: Path) -> None:
+    """The slow part is at another address of the emulated board, and is less than with everything there."""
+    emulated("cortex-m7")
+    compiled = compile(KEYWORDS, target=with_psram(tmp_path, "8K"), optimize="speed")
+    plan, target = compiled.plan, compiled.settings.target
+    assert [m.name for m in plan.memories] == ["sram", "psram"] and all(plan.arenas)
+    assert verify(compiled, 1).passed
+    with TemporaryDirectory() as folder:
+        places = extents(bench(compiled, Path(folder)).elf(Mode.MEASURE))
+    slow = target.core.boards["mps2-an500"].slow_ram
+    assert slow is not None and places[".memory_psram"][0] == slow[0] > places[".memory_sram"][1]
+    fast, late = traffic(plan)
+    assert fast.waits == 0 < late.waits < in_one((fast, late), late.memory).waits
+    assert any(f"{late.waits:,} cycles" in text for text in traffic_lines(plan))
+
+
+def test_traffic_of_layers_that_run_whole(tmp_path: Path) -> None:
+    """Every layer reads its inputs and writes its output once; working memory is written and read."""
+    plan = compile(KEYWORDS, target=with_psram(tmp_path, "8K"), optimize="speed").plan
+    steps = [step for step in plan.steps if step.whole]
+    ports = [
+        t for step in steps for t in (*(t for _, t in plan.op(step).computed(plan.graph)), plan.op(step).outputs[0])
+    ]
+    work = sum(2 * (step.kernel.needs.scratch or 0) for step in steps if step.scratch is not None)
+    by_rows = sum(t.accessed for t in traffic(replace(plan, steps=tuple(s for s in plan.steps if not s.whole))))
+    expected = sum(plan.graph.tensors[t].nbytes for t in ports) + work
+    assert sum(t.accessed for t in traffic(plan)) - by_rows == expected
+
+
+def test_waits_decide_between_the_memories(tmp_path: Path) -> None:
+    """Where slow RAM is dear, a plan of more work that fits the fast one is taken."""
+    cheap, dear = (compile(KEYWORDS, target=with_psram(tmp_path, "9K", waits)).plan for waits in (10, 10_000))
+    assert [m.name for m in cheap.memories] == ["sram", "psram"] and [m.name for m in dear.memories] == ["sram"]
+    assert estimate(dear.goal.costs, dear) > estimate(cheap.goal.costs, cheap)
+
+
+def test_ram_of_each_memory() -> None:
+    plan = compile(KEYWORDS, target="esp32p4", ram="sram=9K,psram=64K").plan
+    assert {m.name: m.size for m in plan.memories} == {"sram": 9 << 10, "psram": 64 << 10}
+    assert compile(DIGITS, target="esp32p4", ram={"sram": 0}).plan.memories[0].name == "psram"
+    for ram, says in (
+        ("sram=", "is not NAME=BYTES"),
+        ("sram=1K,sram=2K", "is not NAME=BYTES"),
+        ("sram=x", "not a size"),
+    ):
+        with pytest.raises(MoteError, match=says):
+            compile(DIGITS, target="esp32p4", ram=ram)
+
+
+@needs_litert
+def test_exact_on_an_esp32p4() -> None:
+    """Also float32, in the registers of its FPU."""
+    emulated("esp32p4")
+    compiled = compile(KEYWORDS, target="esp32p4", ram="sram=9K")
+    assert len(compiled.plan.memories) == 2 and verify(compiled, 1).passed
+    assert 'MOTE_SECTION(".ext_ram.bss")' in compiled.project.files["keywords.c"]
+    assert verify(compile(DIGITS.with_name("digits_float.tflite"), target="esp32p4"), 1).passed
+
+
+def test_a_core_without_compiler_and_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code size is an estimate, with the reason; running says where the compiler comes from."""
+    compiled = compile(KEYWORDS, target="esp32s3", ram="sram=9K")
+    assert code_size(compiled).estimated and len(compiled.plan.memories) == 2
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(MoteError, match="ESP-IDF"):
+        toolchain.find_compiler(compiled.settings.target)
 
 
 def test_code_is_in_the_fastest_flash(tmp_path: Path) -> None:

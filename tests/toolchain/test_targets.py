@@ -19,7 +19,9 @@ CORES = [
     "cortex-m7",
     "cortex-m85",
     "host",
+    "rv32imafc",
     "rv32imc",
+    "xtensa-lx7",
 ]
 
 
@@ -31,6 +33,8 @@ def test_names_are_the_cores_and_then_the_parts() -> None:
     assert targets.names()[: len(CORES)] == CORES
     assert set(targets.names()[len(CORES) :]) == {
         "esp32c3",
+        "esp32p4",
+        "esp32s3",
         "imxrt1062",
         "nrf52840",
         "nrf5340",
@@ -65,6 +69,8 @@ def test_cores_have_no_limit(name: str) -> None:
         ("nrf52840", "cortex-m4", 1024, 256, 64),
         ("rp2040", "cortex-m0plus", 2048, 264, 133),
         ("esp32c3", "rv32imc", 4096, 400, 160),
+        ("esp32p4", "rv32imafc", 16384, 640 + 32768, 400),
+        ("esp32s3", "xtensa-lx7", 8192, 416 + 8192, 240),
         ("stm32g0b1", "cortex-m0plus", 512, 144, 64),
         ("stm32u575", "cortex-m33", 2048, 784, 160),
         ("stm32h750", "cortex-m7", 128 + 8192, 928, 480),
@@ -107,6 +113,30 @@ def test_several_memories_are_a_choice() -> None:
     assert [m.section for m in part.choice("flash")] == [".rodata.mote_flash", ".rodata.mote_qspi"]
     assert [m.name for m in targets.load("stm32u575").choice("ram")] == ["sram", "sram4"]
     assert targets.load("stm32f746").choice("flash") == targets.load("cortex-m4").choice("ram") == ()
+
+
+def test_slow_ram_is_the_last_choice_and_waits() -> None:
+    """External RAM has a section of ESP-IDF's and a source for its numbers; other RAM answers at once."""
+    for name in ("esp32p4", "esp32s3"):
+        sram, psram = targets.load(name).choice("ram")
+        assert (sram.name, psram.name, psram.section) == ("sram", "psram", ".ext_ram.bss")
+        assert psram.data_reads.waits and "assumption" in psram.data_reads.source and not sram.data_reads.waits
+    assert not any(m.data_reads.waits for m in targets.load("stm32h743").choice("ram"))
+    assert not any(m.data_reads.waits for m in targets.load("stm32l4r5").memories if m.kind == "ram")
+
+
+def test_limited_memories() -> None:
+    part = targets.limited(targets.load("esp32p4"), {"sram": 0, "psram": 1 << 20})
+    assert [m.size for m in part.choice("ram")] == [0, 1 << 20] and part.ram == 1 << 20
+    for name, sizes, says in (
+        ("esp32p4", {"srm": 1}, "no RAM called 'srm'\n.*did you mean: sram"),
+        ("esp32p4", {"flash": 1}, "no RAM called 'flash'"),
+        ("cortex-m4", {"sram": 1}, "names no RAM"),
+        ("esp32s3", {"sram": 1 << 20}, "sram has 425,984 bytes, fewer than 1,048,576"),
+        ("esp32s3", {"sram": 0, "psram": 0}, "no RAM is left"),
+    ):
+        with pytest.raises(MoteError, match=says):
+            targets.limited(targets.load(name), sizes)
 
 
 def test_what_reading_costs(tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ def add_compile_options(
             "--ram",
             type=str,
             metavar="BYTES",
-            help="RAM budget (K and M suffixes): the fastest plan within it; min: the least RAM",
+            help="RAM budget (K and M suffixes): the fastest plan within it; min: the least RAM; NAME=BYTES,...: what"
+            " the model may take of each of the part's memories",
         )
         time = parser.add_mutually_exclusive_group()
         time.add_argument(

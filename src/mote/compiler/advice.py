@@ -19,7 +19,7 @@ def advice(plan: Plan, target: Target) -> tuple[str, ...]:
 
 def _slow_floats(plan: Plan, target: Target) -> list[str]:
     """Warns of float32 layers on a core without an FPU."""
-    if target.is_host or "fpu" in target.features:
+    if target.is_host or {"fpu", "float32"} & target.features:
         return []
     graph = plan.graph
     layers = {step.ops: step for step in plan.steps}

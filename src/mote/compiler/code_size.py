@@ -15,6 +15,7 @@ from mote.emit.c.ramcode import hot_files
 from mote.errors import BudgetError, MoteError
 from mote.files import temporary_folder
 from mote.toolchain import Emulator, Mode
+from mote.toolchain.builder import board_of
 
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
@@ -45,6 +46,7 @@ def code_size(compiled: Compiled) -> CodeSize:
     in_ram = compiled.project.options.code_in_ram
     try:
         compiler = toolchain.find_compiler(target)
+        board_of(target)
     except MoteError as error:
         hot = len(hot_files(compiled.plan)) if in_ram else 0
         return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)

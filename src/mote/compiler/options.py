@@ -74,6 +74,18 @@ def point_settings(name: str) -> dict[str, Any]:
     )
 
 
+def ram_by_memory(ram: Any) -> dict[str, int]:
+    """The sizes in "sram=200K,psram=2M", by the names of memories; none where the RAM is one number."""
+    if isinstance(ram, Mapping):
+        return {str(name): _size("ram", size) for name, size in ram.items()}
+    if not isinstance(ram, str) or "=" not in ram:
+        return {}
+    pairs = [part.strip().rpartition("=") for part in ram.split(",")]
+    if not all(name and size for name, _, size in pairs) or len({name for name, *_ in pairs}) < len(pairs):
+        raise MoteError(f"'{ram}' is not NAME=BYTES,...", where="option ram", remedy="write it like sram=200K,psram=2M")
+    return {name: _size("ram", size) for name, _, size in pairs}
+
+
 def _size(option: str, value: Any) -> int:
     try:
         return parse_size(value)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mote import targets
-from mote.compiler.options import check_names, check_types, parsed
+from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
 from mote.errors import MoteError
 from mote.frontends import EDGES, FEATURES
 from mote.kernels import cost
@@ -255,6 +255,9 @@ def make_settings(target: str | Path | Target = "host", *, trust_target: bool = 
     if not isinstance(target, str | Path | Target):
         raise MoteError(f"{target!r} is not a target", where="option target", remedy="`mote targets` lists names")
     chosen = target if isinstance(target, Target) else targets.load(str(target), trusted=trust_target)
+    sizes = ram_by_memory(options.get("ram"))
+    if sizes:
+        chosen, options = targets.limited(chosen, sizes), {**options, "ram": None}
     return Settings(chosen, **parsed(options))
 
 

@@ -29,6 +29,8 @@ class Board:
     counter_high: int
     counter_hz: int
     icount_shift: int
+    slow_ram: tuple[int, int] | None = None
+    """A second RAM, which stands for the external one of parts that have one."""
 
     @property
     def ticks_per_instruction(self) -> Fraction:

@@ -57,6 +57,8 @@ class Architecture:
     """The name of its cores for people."""
     gcc: str = ""
     gcc_packages: str = ""
+    gcc_remedy: str = ""
+    """How to get the compiler where no package of Debian has it."""
     library: str = ""
     """The file that gcc finds where its C library is installed."""
     gcc_flags: tuple[str, ...] = ()
@@ -82,3 +84,8 @@ class Architecture:
     """The optional features of its cores, as targets name them and kernels require them."""
     cycles: Mapping[str, CycleModel] = field(default_factory=dict)
     """The cycle models, by `cpu` of targets."""
+
+    @property
+    def gcc_install(self) -> str:
+        """How to get the compiler."""
+        return self.gcc_remedy or f"apt install {self.gcc_packages}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -15,7 +15,8 @@ from mote.plan.check import check
 from mote.plan.control import with_bodies
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.memory.layout import Draft
-from mote.plan.memory.several_memories import plan_over
+from mote.plan.memory.several_memories import plan_over, room, spread
+from mote.plan.memory.traffic import waits
 from mote.plan.plan import Plan
 from mote.plan.scheduling.frontier import UNLIMITED, Lane, Limit, PlanFront, Sketch, rung_above, rung_below
 from mote.plan.scheduling.recompute import Twice, candidates, rewrite
@@ -69,8 +70,23 @@ def plan(
         return draft(known, how, goal, say)
 
     result = plan_over(memories, wanted, make) if memories else make(wanted).plan
+    if memories and not wanted.least and waits(result):
+        result = min([result, *_in_fast_memory(memories, wanted, make)], key=_with_waits)
     check(result)
     return replace(result, goal=wanted)
+
+
+def _in_fast_memory(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], Draft]) -> list[Plan]:
+    """The plan that leaves the memories behind the first one alone, if there is one."""
+    limit = room(memories[0]) if goal.ram is None else min(room(memories[0]), goal.ram)
+    with suppress(DoesNotFitError, TooSlowError):
+        return [spread(make(replace(goal, ram=limit, spend=True)), memories)]
+    return []
+
+
+def _with_waits(plan: Plan) -> float:
+    """The estimated cost of a plan, with the waits for RAM."""
+    return estimate(plan.goal.costs, plan) + waits(plan)
 
 
 def draft(known: Offers, how: Lowering, goal: Goal, say: Say = silent) -> Draft:

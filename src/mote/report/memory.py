@@ -9,6 +9,7 @@ from functools import cached_property
 
 from mote.plan.memory.arena import most_live
 from mote.plan.memory.plan_bound import bound
+from mote.plan.memory.traffic import in_one, traffic
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
 
 
@@ -160,6 +161,23 @@ class MemoryMap:
     def name(self, memory: int) -> str:
         """The name of a memory; empty where there is only one."""
         return self.plan.memories[memory].name if self.plan.memories else ""
+
+
+def traffic_lines(plan: Plan) -> list[str]:
+    """The traffic of each memory, and about how long the core waits for it, where the arena is in several."""
+    parts = traffic(plan)
+    if len(parts) < 2:
+        return []
+    lines = [f"{t.accessed:,} bytes of {t.memory.name}" for t in parts]
+    said = [f"traffic: an inference reads and writes {', '.join(lines)}"]
+    slowest = in_one(parts, parts[-1].memory)
+    if slowest.waits:
+        waits = sum(t.waits for t in parts)
+        said.append(
+            f"waits for RAM: about {waits:,} cycles beside the estimate, by the {slowest.memory.name} of the target;"
+            f" {slowest.waits:,} with all of the arena there"
+        )
+    return said
 
 
 def ring(offsets: tuple[int | None, ...]) -> int | None:

@@ -8,7 +8,7 @@ have no limit; parts name theirs. The keys are the fields of `Target`, `extends`
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ __all__ = [
     "aligned",
     "declare",
     "features",
+    "limited",
     "load",
     "names",
     "parse_size",
@@ -324,6 +325,22 @@ def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Mem
         )
     if name and what not in known[name].holds:
         raise bad(path, f"'{key}' names '{name}', which cannot hold {what}", "see its 'holds'")
+
+
+def limited(target: Target, sizes: Mapping[str, int]) -> Target:
+    """The target with no more of each named RAM than these bytes, which may be none."""
+    rams = {m.name: m for m in target.memories if m.kind == "ram" and "data" in m.holds}
+    for name, size in sizes.items():
+        where = f"option ram on {target.name}"
+        if name not in rams:
+            guess = did_you_mean(name, list(rams))
+            there = f"{guess}there are: {', '.join(rams)}" if rams else "give one number of bytes: it names no RAM"
+            raise MoteError(f"has no RAM called '{printable(name)}'", where=where, remedy=there)
+        if size > rams[name].size:
+            raise MoteError(f"{name} has {rams[name].size:,} bytes, fewer than {size:,}", where=where)
+    if rams and not any(sizes.get(name, m.size) for name, m in rams.items()):
+        raise MoteError("no RAM is left", where=f"option ram on {target.name}", remedy="leave some of one memory")
+    return replace(target, memories=tuple(replace(m, size=sizes.get(m.name, m.size)) for m in target.memories))
 
 
 def aligned(target: Target) -> Target:

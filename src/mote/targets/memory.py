@@ -110,9 +110,14 @@ class Memory:
     section: str = ""
     """The linker section of what Mote puts there."""
     reads: Reads = field(default_factory=Reads)
-    """Flash: reading code and constants. RAM: fetching code from it; its data is taken to answer at once."""
+    """Flash: reading code and constants. RAM: fetching code from it, and data where it has lines for data."""
     holds: tuple[str, ...] = HOLDS
     """`code` where it can be executed; `data`: constants in flash, arenas in RAM."""
+
+    @property
+    def data_reads(self) -> Reads:
+        """The cost of reading and writing data; that of RAM without lines for data answers at once."""
+        return self.reads if self.kind == "flash" or self.reads.keeps_data else Reads()
 
     @property
     def symbol(self) -> str:

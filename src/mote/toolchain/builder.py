@@ -111,6 +111,7 @@ def _overflow(said: str, target: Target) -> BudgetError | None:
         return None
     board = board_of(target)
     sizes = {"ROM": ("flash", board.rom[1]), "RAM": ("RAM", board.ram[1])}
+    sizes |= {"SLOW_RAM": ("slow RAM", board.slow_ram[1])} if board.slow_ram else {}
     parts = [(*sizes[region], over) for region, over in overflows.items() if region in sizes]
     reason = " and ".join(
         f"{size + over:,} bytes of {what}, {over:,} more than its {size:,}" for what, size, over in parts
@@ -186,7 +187,9 @@ def _libraries(compiler: Compiler) -> tuple[str, ...]:
 
 def _linker_script(board: Board, target: Target) -> str:
     template = Template((HARNESS / "device.ld").read_text(encoding="utf-8"))
-    (rom, rom_size), (ram, ram_size) = board.rom, board.ram
+    (rom, rom_size), (ram, ram_size), slow = board.rom, board.ram, board.slow_ram
+    late = [m for m in target.choice("ram") if slow is not None and m.data_reads.waits]
+    fast = [m for m in target.choice("ram") if m not in late]
     return template.substitute(
         vectors=hex(board.vectors),
         rom_origin=hex(rom),
@@ -194,7 +197,8 @@ def _linker_script(board: Board, target: Target) -> str:
         ram_origin=hex(ram),
         ram_size=hex(ram_size),
         flashes=_memories(target.choice("flash"), ":", "ROM"),
-        rams=_memories(target.choice("ram"), "(NOLOAD) : ALIGN(16)", "RAM"),
+        slow_ram="" if slow is None else f"    SLOW_RAM (rw) : ORIGIN = {slow[0]:#x}, LENGTH = {slow[1]:#x}\n",
+        rams=_memories(fast, "(NOLOAD) : ALIGN(16)", "RAM") + _memories(late, "(NOLOAD) : ALIGN(16)", "SLOW_RAM"),
     )
 
 

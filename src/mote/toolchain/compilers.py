@@ -38,10 +38,11 @@ def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
     core = target.core
     if prefer != "zig" and _gcc_is_complete(core):
         return Compiler("gcc", (core.gcc,), version_of((core.gcc, "--version")))
-    if prefer != "gcc" and (zig := zig_command()):
+    if prefer != "gcc" and target.zig_flags and (zig := zig_command()):
         return Compiler("zig", zig, version_of((*zig[:-1], "version")))
-    gcc = f"apt install {core.gcc_packages}"
-    remedy = {"gcc": gcc, "zig": ZIG_REMEDY, None: f"{gcc}, or {ZIG_REMEDY}"}[prefer]
+    gcc = core.gcc_install
+    both = f"{gcc}, or {ZIG_REMEDY}" if target.zig_flags else gcc
+    remedy = {"gcc": gcc, "zig": ZIG_REMEDY if target.zig_flags else "use --compiler gcc", None: both}[prefer]
     raise MoteError(f"no C compiler for target '{target.name}' was found", remedy=remedy)
 
 

@@ -25,11 +25,11 @@ class Finding:
 
 _PROGRAMS = (
     *(
-        (program, f"{what} {core.title}", f"apt install {packages}")
+        (program, f"{what} {core.title}", remedy)
         for core in ARCHITECTURES.values()
-        for program, what, packages in (
-            (core.gcc, "compile for", core.gcc_packages),
-            (core.qemu, "emulate", core.qemu_packages),
+        for program, what, remedy in (
+            (core.gcc, "compile for", core.gcc_install),
+            (core.qemu, "emulate", f"apt install {core.qemu_packages}"),
         )
         if program
     ),

@@ -94,6 +94,7 @@ class _Machine:
         """The board's memories and its counter, and the system's registers as plain memory."""
         (rom, rom_size), (ram, ram_size) = self.board.rom, self.board.ram
         pages = {self.board.vectors // _PAGE * _PAGE: _PAGE, ram: ram_size}
+        pages |= dict([self.board.slow_ram] if self.board.slow_ram else [])
         rom_start = rom // _PAGE * _PAGE
         pages[rom_start] = rom + rom_size - rom_start
         pages |= dict.fromkeys(self.names.system, _PAGE)

@@ -12,7 +12,9 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.shared import Shared, check_shared_code, compile_shared
 from mote.errors import MoteError
 from mote.measure.run import with_step_bound
+from mote.plan.memory.traffic import traffic
 from mote.plan.plan import Plan
+from mote.report.memory import traffic_lines
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -115,6 +117,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
             "kept": compiled.plan.kept_bytes,
             "code": code.ram,
             "memories": memories(compiled),
+            "traffic": {t.memory.name: {"accessed": t.accessed, "waits": t.waits} for t in traffic(compiled.plan)},
         },
         "flash": {
             "constants": compiled.project.constants,
@@ -151,6 +154,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
         print(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
     in_ram = f", code {code.ram:,} bytes" if code.ram else ""
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,}){in_ram}")
+    for text in traffic_lines(plan):
+        print(f"  {text}")
     if plan.graph.states:
         print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:

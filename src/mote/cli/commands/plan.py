@@ -33,7 +33,7 @@ from mote.plan.selection.estimate import estimate
 from mote.plan.selection.pins import one_layer
 from mote.plan.selection.select import refusals
 from mote.report import pictures
-from mote.report.memory import Holding, MemoryMap, direction
+from mote.report.memory import Holding, MemoryMap, direction, traffic_lines
 from mote.report.text import arena_maps, letters
 
 WIDTH = 100
@@ -213,6 +213,8 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     costs = compiled.settings.costs
     waits = ", waits for constants in flash included" if costs.memory.waits else ""
     print(f"  cost:  about {estimate(costs, plan):,.0f} modelled {costs.unit}, by the table of {costs.core}{waits}")
+    for text in traffic_lines(plan):
+        print(f"  {text}")
     print()
     print(_operators(compiled))
     for op, (step, *_) in plan.works:

@@ -11,11 +11,12 @@ from mote.cores.record import Architecture, MachineCode, Unicorn
 _MEGA = 1 << 20
 
 
-def _mps2(rom: int, ram: int, timer: int, hz: int) -> Board:
-    return Board(rom, (rom + 0x400, 4 * _MEGA - 0x400), (ram, 4 * _MEGA), "cmsdk", timer + 4, timer + 0xC, hz, 7)
+def _mps2(rom: int, ram: int, timer: int, hz: int, slow: int) -> Board:
+    memories = (rom + 0x400, 4 * _MEGA - 0x400), (ram, 4 * _MEGA)
+    return Board(rom, *memories, "cmsdk", timer + 4, timer + 0xC, hz, 7, slow_ram=(slow, 16 * _MEGA))
 
 
-_MPS2 = _mps2(0x00000000, 0x20000000, 0x40000000, 25_000_000)
+_PSRAM = {"mps2-an385": 0x21000000, "mps2-an386": 0x21000000, "mps2-an500": 0x60000000}
 
 ARM = Architecture(
     name="arm",
@@ -34,9 +35,9 @@ ARM = Architecture(
     qemu="qemu-system-arm",
     qemu_packages="qemu-system-arm",
     boards={
-        **dict.fromkeys(("mps2-an385", "mps2-an386", "mps2-an500"), _MPS2),
+        **{name: _mps2(0x00000000, 0x20000000, 0x40000000, 25_000_000, slow) for name, slow in _PSRAM.items()},
         # The secure side of the memory map: the core starts there.
-        "mps2-an505": _mps2(0x10000000, 0x38000000, 0x50000000, 20_000_000),
+        "mps2-an505": _mps2(0x10000000, 0x38000000, 0x50000000, 20_000_000, 0x80000000),
         "mps3-an547": Board(
             vectors=0x10000000,
             rom=(0x11000000, 2 * _MEGA),

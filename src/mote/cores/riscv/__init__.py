@@ -1,4 +1,4 @@
-"""RISC-V: RV32IMC."""
+"""RISC-V: RV32IMC, with the F extension or without it."""
 
 from pathlib import Path
 
@@ -13,6 +13,9 @@ _MEGA = 1 << 20
 _CAUSES = (
     *("instruction address misaligned", "instruction access fault", "illegal instruction", "breakpoint"),
     *("load address misaligned", "load access fault", "store address misaligned", "store access fault"),
+)
+_TABLE = CycleTable(
+    {Task.LOAD: 2, Task.MULL: 2, Task.DIV: 34, Task.SYSTEM: 2}, words=1, taken={Task.BRANCH: 2}, taken_else=1
 )
 
 RISCV = Architecture(
@@ -40,6 +43,7 @@ RISCV = Architecture(
             counter_high=0x0200BFFC,
             counter_hz=10_000_000,
             icount_shift=8,
+            slow_ram=(0x82000000, 64 * _MEGA),
         ),
     },
     exceptions=dict(enumerate(_CAUSES)),
@@ -58,9 +62,11 @@ RISCV = Architecture(
         disassembler=("CS_ARCH_RISCV", "CS_MODE_RISCV32", "CS_MODE_RISCVC"),
         timed=timed,
     ),
+    features=("float32",),
     cycles={
-        "rv32imc": CycleTable(
-            {Task.LOAD: 2, Task.MULL: 2, Task.DIV: 34, Task.SYSTEM: 2}, words=1, taken={Task.BRANCH: 2}, taken_else=1
-        ).model("RV32IMC", "a plain single-issue pipeline; no part's manual states its timing", estimate=True)
+        name.lower(): _TABLE.model(
+            name, "a plain single-issue pipeline; no part's manual states its timing", estimate=True
+        )
+        for name in ("RV32IMC", "RV32IMAFC")
     },
 )

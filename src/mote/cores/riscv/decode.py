@@ -1,14 +1,18 @@
-"""The length of an instruction of RV32IMC, and what it does to the stack pointer and to the flow of control."""
+"""The length of an instruction of RV32IMAFC, and what it does to the stack pointer and to the flow of control."""
 
 from __future__ import annotations
 
 from mote.cores.instructions import ControlKind, Decoded, Known, Read, bits, constant, signed, without
 
 _RA, _SP = 1, 2
+_FLOAT = (0x07, 0x43, 0x47, 0x4B, 0x4F, 0x53)
+"""The F extension: flw, the four that multiply and add, and the rest."""
+_TO_INTEGER = (0x50, 0x60, 0x70)
+"""Of the rest, the upper bits of those that write an integer register: comparisons, conversions, moves."""
 
 
 def decode(read: Read, at: int, known: Known) -> Decoded:
-    """RV32IMC."""
+    """RV32IMAFC."""
     word = read(at)
     return _rv32(word, at, known) if word & 3 == 3 else _rv16(word & 0xFFFF, at, known)
 
@@ -35,6 +39,8 @@ def _rv32(i: int, at: int, known: Known) -> Decoded:
     if i in (0x00100073, 0xC0001073):  # ebreak, unimp
         return Decoded(4, ControlKind.STOP)
     if operation in (0x23, 0x27):  # stores
+        return Decoded(4, known=known)
+    if operation in _FLOAT and not (operation == 0x53 and i >> 25 in _TO_INTEGER):
         return Decoded(4, known=known)
     return _forget(4, to, known)
 
@@ -67,6 +73,8 @@ def _rv16(i: int, at: int, known: Known) -> Decoded:
         if amount is not None:
             return Decoded(2, grows=-signed(amount, 32), known=known)
     if operation in (0b00_101, 0b00_110, 0b00_111, 0b10_101, 0b10_110, 0b10_111):  # stores
+        return Decoded(2, known=known)
+    if operation in (0b00_011, 0b10_011):  # c.flw, c.flwsp
         return Decoded(2, known=known)
     if operation >> 3 == 0:
         to = 8 + (i >> 2 & 7)

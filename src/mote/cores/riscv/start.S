@@ -12,6 +12,8 @@ mote_start:
     la tp, mote_tls             /* picolibc keeps errno in thread-local storage */
     la t0, mote_trap
     csrw mtvec, t0
+    li t0, 0x2000               /* the FPU on, where there is one */
+    csrs mstatus, t0
     call mote_boot
 
     .macro function name

@@ -1,4 +1,4 @@
-"""Instructions of RV32IMC for the cycle models, from Capstone's disassembly."""
+"""Instructions of RV32IMAFC for the cycle models, from Capstone's disassembly."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from mote.cores.instructions import Decoded, Task, Timed, task_of
 
-_LOADS = ("lb", "lh", "lw", "lbu", "lhu", "lwsp")
-_STORES = ("sb", "sh", "sw", "swsp")
+_LOADS = ("lb", "lh", "lw", "lbu", "lhu", "lwsp", "flw", "flwsp")
+_STORES = ("sb", "sh", "sw", "swsp", "fsw", "fswsp")
 
 
 def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
