@@ -12,13 +12,16 @@ import os
 import re
 import shutil
 import sys
+import tarfile
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from glob import escape
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from tempfile import mkdtemp
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from mote.errors import MoteError
 from mote.stopping import undisturbed
@@ -28,6 +31,8 @@ if sys.platform != "win32":
 
 MANIFEST = "mote.sha256"
 """The manifest of a folder, in the form that `sha256sum -c` reads."""
+ZIPPED, TAR = (".zip", ".pack"), ".tar"
+"""Suffixes of archives; a .pack of CMSIS is a zip."""
 NEW, MOVED, SPENT = "new", "moved", "spent"
 """What is in the hidden folder beside a project that is being written: the new project, the old one while there is none
 in its place, and the old one that was replaced."""
@@ -67,12 +72,15 @@ def temporary_folder() -> Iterator[Path]:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def fill(folder: Path, texts: Mapping[str, str]) -> None:
+def fill(folder: Path, texts: Mapping[str, str | bytes]) -> None:
     """Write files into a folder that nobody else knows of."""
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        if isinstance(text, bytes):
+            (folder / name).write_bytes(text)
+        else:
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_file(path: str | Path, most: int = -1) -> bytes:
@@ -143,12 +151,39 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
         aside.unlink(missing_ok=True)
 
 
-def write_folder(folder: str, texts: Mapping[str, str], *, force: bool = False) -> list[str]:
+def is_archive(path: str) -> bool:
+    """Whether a path names an archive, by its suffix, and no folder."""
+    return Path(path).suffix.lower() in (*ZIPPED, TAR) and not Path(path).is_dir()
+
+
+def write_archive(path: str, files: Mapping[str, str | bytes]) -> None:
+    """Writes files as an archive of the kind that its suffix names, in place of one that is there. Equal files give
+    equal bytes."""
+    data = BytesIO()
+    contents = sorted((name, _data(text)) for name, text in files.items())
+    if Path(path).suffix.lower() == TAR:
+        with tarfile.open(fileobj=data, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            for name, content in contents:
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                tar.addfile(entry, BytesIO(content))
+        write_file(path, data.getvalue(), b"ustar", 257)
+        return
+    with ZipFile(data, "w", ZIP_DEFLATED) as archive:
+        for name, content in contents:
+            archive.writestr(ZipInfo(name), content, ZIP_DEFLATED)
+    write_file(path, data.getvalue(), b"PK\x03\x04")
+
+
+def write_folder(
+    folder: str, texts: Mapping[str, str | bytes], *, force: bool = False, once: Set[str] = frozenset()
+) -> list[str]:
     """Write generated files into a folder, in place of those that an earlier run generated. Files of the user's stay.
 
     Where one of them has a name that is wanted, or the user has changed a generated file, nothing is written, unless
-    by `force`: then the names of what was lost are returned. The new folder is made beside the old one, with links to
-    the user's files, and then takes its place in one step.
+    by `force`: then the names of what was lost are returned. Files in `once` are for users to edit: one that was edited
+    is kept. The new folder is made beside the old one, with links to the user's files, and then takes its place in one
+    step.
     """
     if not folder:
         raise MoteError(
@@ -161,7 +196,8 @@ def write_folder(folder: str, texts: Mapping[str, str], *, force: bool = False) 
         made = [parent for parent in place.parents if not parent.exists()]
         place.parent.mkdir(parents=True, exist_ok=True)
         _tidy(place)
-        own, lost = _compare(place, texts, folder, force)
+        own, lost, kept = _compare(place, texts, folder, force, once)
+        texts = {name: text for name, text in texts.items() if name not in kept}
         _swap(place, {**texts, MANIFEST: _manifest(texts)}, own)
         return lost
     except OSError as error:
@@ -186,10 +222,13 @@ def _check_place(place: Path, folder: str) -> None:
         raise MoteError("is a file", where=folder, remedy="name a folder for the project")
 
 
-def _compare(place: Path, texts: Mapping[str, str], folder: str, force: bool) -> tuple[set[str], list[str]]:
-    """What there is of an earlier run, and what of the user's stands in the way; unless by `force`, nothing may."""
+def _compare(
+    place: Path, texts: Mapping[str, str | bytes], folder: str, force: bool, once: Set[str]
+) -> tuple[set[str], list[str], set[str]]:
+    """The files of an earlier run, those of the user's that stand in the way, and those of `once` that were edited;
+    unless by `force`, nothing may stand in the way."""
     known = _read_manifest(place, force)
-    own, lost = {MANIFEST}, []
+    own, lost, kept = {MANIFEST}, [], set()
     for name in sorted({*known, *texts}):
         path = place / name
         for parent in Path(name).parents[:-1]:
@@ -203,7 +242,10 @@ def _compare(place: Path, texts: Mapping[str, str], folder: str, force: bool) ->
                 "is a folder, and Mote would write a file there", where=f"{folder}: {name}", remedy="move it"
             )
         digest = "" if path.is_symlink() else _hash(path.read_bytes())
-        wanted = _hash(texts[name].encode()) if name in texts else None
+        wanted = _hash(_data(texts[name])) if name in texts else None
+        if digest not in (known.get(name), wanted) and name in once and not force:
+            kept.add(name)
+            continue
         if digest not in (known.get(name), wanted):
             lost.append((name, "was changed since Mote generated it" if name in known else "is not Mote's"))
         own.add(name)
@@ -213,11 +255,15 @@ def _compare(place: Path, texts: Mapping[str, str], folder: str, force: bool) ->
             where=folder,
             remedy="move what you want to keep, write to another folder, or overwrite it with --force",
         )
-    return own, [name for name, _ in lost]
+    return own, [name for name, _ in lost], kept
 
 
-def _manifest(texts: Mapping[str, str]) -> str:
-    return "\n".join([_HEAD, *(f"{_hash(text.encode())}  {name}" for name, text in sorted(texts.items())), ""])
+def _data(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def _manifest(texts: Mapping[str, str | bytes]) -> str:
+    return "\n".join([_HEAD, *(f"{_hash(_data(text))}  {name}" for name, text in sorted(texts.items())), ""])
 
 
 def _read_manifest(place: Path, force: bool) -> dict[str, str]:
@@ -236,7 +282,7 @@ def _read_manifest(place: Path, force: bool) -> dict[str, str]:
     return {match[2]: match[1] for match in matches if match}
 
 
-def _swap(place: Path, texts: Mapping[str, str], own: Set[str]) -> None:
+def _swap(place: Path, texts: Mapping[str, str | bytes], own: Set[str]) -> None:
     """Make the new folder, and let it take the place of the old one, of which all is carried over that is not `own`."""
     own = {*own, *texts}
     with _hidden(place) as aside:

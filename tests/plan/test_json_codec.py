@@ -42,7 +42,7 @@ def test_every_mode(mode: str) -> None:
     again = Plan.from_json(written)
     assert again == compiled.plan and again.to_json() == written
     check(again)
-    project = packaged(generate(Job(again, compiled.project.options, golden(again.graph))))
+    project = packaged(generate(Job(again, compiled.project.options, golden(again.graph))), compiled.settings.target)
     assert project.files == compiled.project.files
 
 

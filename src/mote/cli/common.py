@@ -17,6 +17,7 @@ from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
+from mote.package.packagers import PACKAGERS
 from mote.plan.plan import Plan
 from mote.report.svg import SVG
 from mote.text import printable
@@ -235,6 +236,25 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         "--red-zones",
         action="store_true",
         help="debug build that detects kernels writing outside of their buffers",
+    )
+
+
+def add_package(parser: argparse.ArgumentParser) -> None:
+    """Add the options for packages of ecosystems."""
+    parser.add_argument(
+        "--package",
+        type=lambda text: [name.strip() for name in text.split(",")],
+        default=[],
+        metavar="NAME[,NAME]",
+        help=f"package the library for ecosystems, each in a folder of its own where there are several:"
+        f" {', '.join(PACKAGERS)} (default: a folder of C for make and CMake)",
+    )
+    parser.add_argument(
+        "--metadata",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="metadata of packages: version, author, email, url, license, summary; repeatable",
     )
 
 

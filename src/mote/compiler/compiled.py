@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +11,12 @@ from mote.compiler.settings import Settings
 from mote.emit.c.model import header
 from mote.emit.c.project import Job, Project, generate
 from mote.errors import MoteError
-from mote.files import write_folder
 from mote.frontends import Source
 from mote.graph import Graph
 from mote.kernels.catalogue import label
 from mote.ops.control.control_flow import unbounded
-from mote.package.packagers import packaged
+from mote.package.description import Package, model_package
+from mote.package.packagers import chosen_packagers, packaged, write_packages
 from mote.passes import Saving
 from mote.plan.plan import Plan
 from mote.plan.selection.estimate import estimate
@@ -77,7 +78,8 @@ class Compiled:
 
     def in_flash(self) -> Compiled:
         """The plan with all code in flash, without a self-test, for comparison with code in RAM."""
-        project = packaged(generate(Job(self.plan, replace(self.project.options, code_in_ram=False))))
+        options = replace(self.project.options, code_in_ram=False)
+        project = packaged(generate(Job(self.plan, options)), self.settings.target)
         return replace(self, project=project, settings=replace(self.settings, place_code="flash", ram_code=0))
 
     def with_step_bound(self, instructions: int) -> Compiled:
@@ -86,10 +88,21 @@ class Compiled:
         files = {**self.project.files, f"{self.name}.h": header.text(self.plan, options)}
         return replace(self, project=replace(self.project, options=options, files=files))
 
-    def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
-        """Writes the C project atomically, replaces an earlier one of Mote and keeps other files. Refuses to overwrite
-        user files, unless `force` is set; returns those that were overwritten."""
-        return write_folder(str(folder), self.project.files, force=force)
+    @property
+    def package(self) -> Package:
+        """The description of its C library for packagers."""
+        return model_package(self.project, self.settings.target)
+
+    def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:
+        """Writes the C project, or packages of it for the ecosystems `package`, to a folder or an archive (.zip).
+        Replaces atomically what an earlier run wrote and keeps other files. Refuses to overwrite user files, unless
+        `force` is set; returns those that were overwritten."""
+        for name, packager in chosen_packagers(package).items():
+            for setting, value in packager.settings.items():
+                if getattr(self.settings, setting) != value:
+                    reason = f"a package for {name} needs {setting}={value}"
+                    raise MoteError(reason, where=self.path, remedy="compile the model with it")
+        return write_packages(str(output), dict.fromkeys(package, self.package), self.package, force=force)
 
 
 def kernel_label(compiled: Compiled, step: int) -> str:

@@ -152,7 +152,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         code_in_ram=settings.place_code == "ram",
     )
     same = chosen.graph.tensors.keys() == ready.tensors.keys()
-    project = packaged(generate(Job(chosen, options, golden(ready if same else chosen.graph))))
+    project = packaged(generate(Job(chosen, options, golden(ready if same else chosen.graph))), settings.target)
     settings = replace(settings, name=name)
     warnings = (*subject.warnings, *advice(chosen, settings.target))
     compiled = Compiled(graph, chosen, savings, project, settings, where, source, renamed, warnings)

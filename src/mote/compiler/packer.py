@@ -104,14 +104,14 @@ def pack(
     product: int = 0,
     strip: bool = False,
     labels: Sequence[str] = (),
-    runtime: str | Path | None = None,
+    runtime: str | Path | Manifest | None = None,
     say: Say = silent,
     **options: Any,
 ) -> Image:
     """Packs a model, given as to `compile`, into an image. Options are those of `compile` except the ones about C.
     `version` never goes down in updates; updates check that `product` is equal; `strip` omits the names of layers and
-    what only tools read; `labels` name the values of the first output; `runtime` is the folder of the runtime whose
-    kernels are used instead of the stock one's."""
+    what only tools read; `labels` name the values of the first output; `runtime` is the folder or the manifest of the
+    runtime whose kernels are used instead of the stock one's."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings, known = _for_images(chosen_settings(settings, options), runtime)
     _check_number("version", version)
@@ -143,7 +143,7 @@ def pack(
         return Image(image, planned, flat, settings, where, model, graph, savings, warned)
 
 
-def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Settings, Manifest | None]:
+def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tuple[Settings, Manifest | None]:
     """Settings for an image, and its fixed set of kernels: the stock runtime's, unless they name another one."""
     for option, why in ONLY_C.items():
         if getattr(settings, option):
@@ -156,7 +156,10 @@ def _for_images(settings: Settings, runtime: str | Path | None) -> tuple[Setting
         )
     if settings.fixed is not None:
         return settings, None
-    known = stock(settings.target) if runtime is None else read_manifest(runtime)
+    if isinstance(runtime, Manifest):
+        known = runtime
+    else:
+        known = stock(settings.target) if runtime is None else read_manifest(runtime)
     return replace(settings, fixed=known.fixed), known
 
 

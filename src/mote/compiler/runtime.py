@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import mote.package
+from mote.compiler.line import golden
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, chosen_settings
 from mote.deploy.update.sources import update_files
@@ -18,17 +20,20 @@ from mote.emit.image.sources import runtime_files
 from mote.emit.image.stock_kernels import limits_of, minimal, stock
 from mote.emit.licence import licensed
 from mote.errors import MoteError
-from mote.files import write_folder
 from mote.kernels import library
 from mote.kernels.catalogue import candidates
 from mote.kernels.contract import Packed, View
-from mote.package.runtime_project import build_files
+from mote.package.description import Metadata, Package
+from mote.package.packagers import default_files, write_packages
+from mote.package.runtime_project import image_example, runtime_package
 from mote.plan.plan import Plan
 from mote.progress import Say, silent
 from mote.targets import ALIGNED
 from mote.targets.flags import optimization
 
 ALL, MINIMAL = "all", "minimal"
+EXAMPLE_MODEL = Path(mote.package.__file__).with_name("digits.tflite")
+"""The model of the example of a runtime for any model: models/digits.tflite."""
 LEAST_TAPS = 8
 """Window rows that every runtime supports."""
 FURTHER = 2
@@ -39,20 +44,34 @@ OPERANDS = 16
 
 @dataclass(frozen=True)
 class Runtime:
-    """The C files of a runtime, and its manifest."""
+    """The C library of a runtime, and its manifest."""
 
     manifest: Manifest
     settings: Settings
-    files: dict[str, str]
+    package: Package
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files of a folder of C."""
+        return default_files(self.package)
 
     @property
     def sources(self) -> list[str]:
         """The C files to link."""
-        return [name for name in self.files if name.endswith(".c") and name != "main.c"]
+        return list(self.package.sources)
 
-    def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
-        """Writes the files atomically, in place of those that Mote wrote there."""
-        return write_folder(str(folder), self.files, force=force)
+    def with_files(self, files: Mapping[str, str]) -> Runtime:
+        """Adds files that are not compiled with the library: adapters."""
+        return replace(self, package=replace(self.package, files={**self.package.files, **files}))
+
+    def described(self, metadata: Metadata) -> Runtime:
+        """The runtime with metadata for packages."""
+        return replace(self, package=self.package.described(metadata))
+
+    def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:
+        """Writes the library atomically, for the ecosystems in `package` or as a folder of C, in place of what Mote
+        wrote there."""
+        return write_packages(str(output), dict.fromkeys(package, self.package), self.package, force=force)
 
 
 def runtime(
@@ -68,23 +87,25 @@ def runtime(
     over-the-air update module. Options are those of `pack`, which plan the models."""
     settings = chosen_settings(settings, options)
     own = _manifest(kernels, settings, say)
-    return Runtime(own, settings, library_files(own, settings, update_files() if update else {}))
-
-
-def library_files(own: Manifest, settings: Settings, more: Mapping[str, str]) -> dict[str, str]:
-    """All files of a runtime with the kernels of a manifest, and `more` files."""
-    files = {**runtime_files(), **entry_files(own.kernels, own.limits), **more}
+    files = {**runtime_files(), **entry_files(own.kernels, own.limits), **(update_files() if update else {})}
     files = {name: text if name in library.added() else licensed(text) for name, text in files.items()}
-    sources = sorted(name for name in files if name.endswith(".c"))
     how = optimization(settings.optimize, settings.target.cpu)
-    return {**files, **build_files(sources, settings.target, how), manifests.FILE: own.to_json()}
+    model = EXAMPLE_MODEL if isinstance(kernels, str) and kernels in (ALL, MINIMAL) else _models(kernels)[0]
+    image = pack(model, settings, runtime=own, say=say)
+    example = image_example(image.data, image.name, image.plan, golden(image.plan.graph))
+    package = runtime_package({**files, manifests.FILE: own.to_json()}, settings.target, how, *example)
+    return Runtime(own, settings, package)
+
+
+def _models(kernels: str | Path | bytes | Sequence[str | Path | bytes]) -> list[str | Path | bytes]:
+    return [kernels] if isinstance(kernels, str | Path | bytes) else list(kernels)
 
 
 def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, say: Say) -> Manifest:
     target = settings.target
     if isinstance(kernels, str) and kernels in (ALL, MINIMAL):
         return stock(target) if kernels == ALL else minimal(target)
-    models = [kernels] if isinstance(kernels, str | Path | bytes) else list(kernels)
+    models = _models(kernels)
     if not models:
         raise MoteError("names no kernels", where="option kernels", remedy=f"give {ALL}, {MINIMAL} or models")
     images = [pack(model, replace(settings, fixed=ANY), say=say) for model in models]

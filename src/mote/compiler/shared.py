@@ -16,8 +16,8 @@ from mote.emit.c.model.arenas import shared
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, Project, generate_shared
 from mote.errors import MoteError
-from mote.files import write_folder
-from mote.package.packagers import packaged
+from mote.package.description import Package, model_package
+from mote.package.packagers import packaged, write_packages
 
 FOLDER = "mote_models"
 """The name of the library; no model can have it."""
@@ -49,9 +49,14 @@ class Shared:
     def path(self) -> str:
         return ", ".join(m.path for m in self.models)
 
-    def write(self, folder: str | Path, *, force: bool = False) -> list[str]:
-        """Writes the C project, as `Compiled.write` does."""
-        return write_folder(str(folder), self.project.files, force=force)
+    @property
+    def package(self) -> Package:
+        """The description of its C library for packagers."""
+        return model_package(self.project, self.settings.target)
+
+    def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:
+        """Writes the C project or packages of it, as `Compiled.write` does."""
+        return write_packages(str(output), dict.fromkeys(package, self.package), self.package, force=force)
 
 
 def compile_shared(models: Sequence[Any], settings: Settings | None = None, **options: Any) -> Shared:
@@ -78,8 +83,9 @@ def compile_shared(models: Sequence[Any], settings: Settings | None = None, **op
         fused="fma" in settings.target.features,
     )
     alone, project = generate_shared(parts, folder)
-    members = tuple(replace(c, project=packaged(p)) for c, p in zip(compiled, alone, strict=True))
-    shared = Shared(members, packaged(project), settings)
+    target = settings.target
+    members = tuple(replace(c, project=packaged(p, target)) for c, p in zip(compiled, alone, strict=True))
+    shared = Shared(members, packaged(project, target), settings)
     check_shared_budgets(shared, code=0)
     if settings.flash is not None:
         check_shared_code(shared)

@@ -1,17 +1,79 @@
-"""The packagers by name, and the default ones."""
+"""The packagers by name: one module for each ecosystem, over one description of the library."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from mote.emit.c.programs.example import EXAMPLE
 from mote.emit.c.project import Project
+from mote.errors import MoteError
+from mote.files import is_archive, write_archive, write_folder
 from mote.package import cmake, make
+from mote.package.description import LICENCE, LICENCE_FILE, Files, Package, model_package
+from mote.targets import Target
+from mote.text import did_you_mean
 
-PACKAGERS: Mapping[str, Callable[[Project], dict[str, str]]] = {"make": make.files, "cmake": cmake.files}
+DEFAULT = ("make", "cmake")
+"""The packagers of a folder of C."""
 
 
-def packaged(project: Project) -> Project:
-    """Adds build files to a C project."""
-    files = {name: text for packager in PACKAGERS.values() for name, text in packager(project).items()}
-    return replace(project, files=project.files | files)
+@dataclass(frozen=True)
+class Packager:
+    """How an ecosystem wants a library."""
+
+    title: str
+    files: Callable[[Package], Files]
+    """All files of the package but the licence."""
+    edited: tuple[str, ...] = (EXAMPLE,)
+    """Files for users to edit, with `{name}` for that of the library: written once, then kept if they were edited."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the compilation that the ecosystem needs."""
+
+
+PACKAGERS: Mapping[str, Packager] = {
+    "make": Packager("a Makefile", make.files),
+    "cmake": Packager("a CMake library", cmake.files),
+}
+
+
+def chosen_packagers(names: Sequence[str]) -> dict[str, Packager]:
+    """The packagers of the option `package`."""
+    for name in names:
+        if name not in PACKAGERS:
+            remedy = f"{did_you_mean(name, PACKAGERS)}use some of: {', '.join(PACKAGERS)}"
+            raise MoteError(f"there is no packager '{name}'", where="option package", remedy=remedy)
+    return {name: PACKAGERS[name] for name in dict.fromkeys(names)}
+
+
+def write_packages(output: str, packages: Mapping[str, Package], alone: Package, *, force: bool = False) -> list[str]:
+    """Writes a library for ecosystems, by name of the packager, to a folder or an archive: each in a folder of its own
+    where there are several; a folder of C of the library `alone` where there is none."""
+    chosen_packagers(list(packages))
+    made = {name: {LICENCE_FILE: LICENCE, **PACKAGERS[name].files(package)} for name, package in packages.items()}
+    edited = {name: {path.format(name=p.name) for path in PACKAGERS[name].edited} for name, p in packages.items()}
+    files: Files
+    if not packages:
+        files, once = {**default_files(alone)}, {EXAMPLE}
+    elif len(packages) == 1:
+        ((name, files),) = made.items()
+        once = edited[name]
+    else:
+        files = {f"{name}/{path}": text for name, texts in made.items() for path, text in texts.items()}
+        once = {f"{name}/{path}" for name, paths in edited.items() for path in paths}
+    if is_archive(output):
+        write_archive(output, files)
+        return []
+    return write_folder(output, files, force=force, once=once)
+
+
+def default_files(package: Package) -> dict[str, str]:
+    """A folder of C with the build files of the default packagers."""
+    texts = (item for name in DEFAULT for item in PACKAGERS[name].files(package).items())
+    return {path: text for path, text in texts if isinstance(text, str)}
+
+
+def packaged(project: Project, target: Target) -> Project:
+    """Adds the build files of the default packagers to a C project."""
+    return replace(project, files=project.files | default_files(model_package(project, target)))

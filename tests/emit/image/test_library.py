@@ -13,6 +13,7 @@ import pytest
 
 from mote import MoteError, targets
 from mote.cli import main
+from mote.compiler.line import compile
 from mote.compiler.packer import pack
 from mote.compiler.runtime import runtime
 from mote.emit.image.entries import Limits, entry_files
@@ -163,11 +164,8 @@ def test_a_runtime_is_written_and_builds(tmp_path: Path, capsys: pytest.CaptureF
     found = json.loads(capsys.readouterr().out)
     assert found["limits"]["taps"] >= 3 and "manifest.json" in found["files"]
     assert main(["pack", DIGITS, "-o", image, "--runtime", str(place)]) == 0
-    built = subprocess.run(["make", "-s", "CFLAGS=-O0 -fwrapv", "example"], cwd=place, capture_output=True, check=False)
+    built = subprocess.run(["make", "-s", "CFLAGS=-O0 -fwrapv"], cwd=place, capture_output=True, check=False)
     assert built.returncode == 0, built.stderr
-    done = subprocess.run([str(place / "example"), image], capture_output=True, text=True, check=False)
-    ours = Interpreter(image, runtime=place)
-    ours.invoke()
-    wanted = " ".join(f"{byte:02x}" for byte in ours.get_tensor(1).tobytes())
-    assert done.returncode == 0 and done.stdout.split(": ")[1].strip() == wanted
+    done = subprocess.run([str(place / "example/example")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.splitlines() == list(compile(DIGITS).package.example.lines)
     assert main(["runtime", "-o", str(place), "--kernels", str(tmp_path / "none.tflite")]) == 1

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
-from mote.cli.common import add_compile_options, bold, print_json, progress, settings
+from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
 from mote.compiler import line
 from mote.compiler.code_size import CodeSize, checked_code
 from mote.compiler.compiled import Compiled
+from mote.compiler.settings import Settings
 from mote.compiler.shared import Shared, check_shared_code, compile_shared
 from mote.errors import MoteError
 from mote.measure.run import with_step_bound
+from mote.package.description import metadata
+from mote.package.packagers import chosen_packagers, write_packages
 from mote.plan.memory.traffic import traffic
 from mote.plan.plan import Plan
+from mote.progress import Say
 from mote.report.memory import traffic_lines
 
 
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, several=True, calibrated=True)
-    p.add_argument("--output", "-o", required=True, metavar="DIR", help="folder for the C project")
+    p.add_argument(
+        "--output", "-o", required=True, metavar="DIR_OR_ZIP", help="folder or .zip archive for the C project"
+    )
+    add_package(p)
     p.add_argument(
         "--force",
         action="store_true",
@@ -41,20 +49,34 @@ def run(arguments: argparse.Namespace) -> int:
             remedy="add --shared-arena if they never run at the same time; else compile them one by one into folders of"
             " their own, which link into one firmware",
         )
+    wanted, packagers = settings(arguments), chosen_packagers(arguments.package)
+    about = metadata(arguments.metadata)
     with progress("compiling") as say:
-        compiled = line.compile(arguments.model[0], settings(arguments), say=say)
+        needs = {name: tuple(packager.settings.items()) for name, packager in packagers.items()}
+        variants = {
+            changed: _compiled(arguments.model[0], replace(wanted, **dict(changed)), say)
+            for changed in dict.fromkeys(needs.values() or [()])
+        }
+        compiled = next(iter(variants.values()))
         code = checked_code(compiled)
-        if compiled.settings.step:
-            compiled = with_step_bound(compiled)
     folder = arguments.output
-    lost = compiled.write(folder, force=arguments.force)
+    packages = {name: variants[changed].package.described(about) for name, changed in needs.items()}
+    lost = write_packages(folder, packages, compiled.package.described(about), force=arguments.force)
     if arguments.json:
         print_json(describe(compiled, folder, code) | {"overwritten": lost})
         return 0
     print_model(compiled, code)
-    print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
+    if packagers:
+        print(f"  package for {', '.join(packagers)} in {folder}: docs/deploy/packages.md")
+    else:
+        print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
     _print_lost(lost)
     return 0
+
+
+def _compiled(model: str, chosen: Settings, say: Say) -> Compiled:
+    compiled = line.compile(model, chosen, say=say)
+    return with_step_bound(compiled) if compiled.settings.step else compiled
 
 
 def _run_shared(arguments: argparse.Namespace) -> int:
@@ -62,7 +84,9 @@ def _run_shared(arguments: argparse.Namespace) -> int:
         shared = compile_shared(arguments.model, settings(arguments))
         codes = check_shared_code(shared)
     folder = arguments.output
-    lost = shared.write(folder, force=arguments.force)
+    package = shared.package.described(metadata(arguments.metadata))
+    packages = dict.fromkeys(chosen_packagers(arguments.package), package)
+    lost = write_packages(folder, packages, package, force=arguments.force)
     if arguments.json:
         print_json(describe_shared(shared, folder, codes) | {"overwritten": lost})
         return 0

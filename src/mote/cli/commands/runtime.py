@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
-from mote.cli.common import add_json, print_json, progress
+from mote.cli.common import add_json, add_package, print_json, progress
 from mote.compiler.runtime import ALL, MINIMAL, runtime
 from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.package.adapters import NAMES, adapters_files
+from mote.package.description import metadata
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--output", "-o", required=True, metavar="DIR", help="folder for the library")
+    p.add_argument("--output", "-o", required=True, metavar="DIR_OR_ZIP", help="folder or .zip archive for the library")
+    add_package(p)
     p.add_argument("--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)")
     p.add_argument(
         "--trust-target",
@@ -58,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
         kernels = given[0] if given in ([ALL], [MINIMAL]) else given
         made = runtime(kernels, settings, update=arguments.update, say=say)
-    made = replace(made, files={**made.files, **adapters})
-    overwritten = made.write(arguments.output, force=arguments.force)
+    made = made.with_files(adapters).described(metadata(arguments.metadata))
+    overwritten = made.write(arguments.output, arguments.package, force=arguments.force)
     manifest = made.manifest
     if arguments.json:
         print_json(

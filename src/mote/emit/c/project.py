@@ -16,6 +16,7 @@ from mote.emit.c.model import header, source
 from mote.emit.c.model.arenas import arenas, shared, shared_files
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs import example, selftest
+from mote.emit.c.programs.example import Example
 from mote.emit.c.programs.golden import GoldenRun
 from mote.emit.c.values import ConstantArray, ConstantPool
 from mote.emit.licence import licensed
@@ -43,6 +44,9 @@ UNUSED = """\
 """
 
 
+NO_EXAMPLE = Example((), "", ())
+
+
 @dataclass(frozen=True)
 class Project:
     """A generated C project: file name -> text."""
@@ -63,6 +67,8 @@ class Project:
     """C files outside of the project that are compiled with it, by path: of external generators."""
     includes: tuple[str, ...] = ()
     """Folders outside of the project with headers of external generators."""
+    example: Example = NO_EXAMPLE
+    """The program `example/main.c`, for any ecosystem."""
 
     def __repr__(self) -> str:
         return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
@@ -102,7 +108,8 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
         for p in _projects(jobs)
     ]
     files = {file: text for p in alone for file, text in p.files.items()}
-    files[example.EXAMPLE] = example.shared_text([(j.plan, j.options) for j in jobs], folder)
+    program = example.shared_example([(j.plan, j.options) for j in jobs], [p.example for p in alone])
+    files[example.EXAMPLE] = program.program()
     tests = [(j.plan, j.options, j.golden) for j in jobs]
     files[example.SELFTEST] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
     sources = tuple(dict.fromkeys(s for p in alone for s in p.sources if s != "mote_arena.c"))
@@ -116,6 +123,7 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
         flash,
         external=tuple(dict.fromkeys(path for p in alone for path in p.external)),
         includes=tuple(dict.fromkeys(path for p in alone for path in p.includes)),
+        example=program,
     )
     return alone, together
 
@@ -167,7 +175,10 @@ def _project(job: Job, made: Program, constants: ConstantPool, body: list[Defini
         project |= {file: licensed(text) if library.is_own(file) else text for file, text in kernels.items()}
     if options.code_in_ram:
         project[f"{name}.c"] = ramcode.in_ram(project[f"{name}.c"], f"{name}_")
-    project[example.EXAMPLE] = example.text(plan, options)
+    samples = example.samples(plan, job.golden)
+    program = example.example(plan, options, samples)
+    project[example.EXAMPLE] = program.program()
+    project[example.inputs_file(name)] = example.inputs_text(plan, options, samples)
     if job.golden:
         project[example.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
     arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
@@ -183,6 +194,7 @@ def _project(job: Job, made: Program, constants: ConstantPool, body: list[Defini
         constants.tables,
         tuple(dict.fromkeys(path for artifact in made.artifacts for path in artifact.sources)),
         tuple(dict.fromkeys(path for artifact in made.artifacts for path in artifact.includes)),
+        program,
     )
 
 

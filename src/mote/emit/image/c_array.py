@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,12 @@ def c_array(image: bytes, name: str) -> dict[str, str]:
     """`NAME_image.h` and `NAME_image.c`."""
     header = format.HEADER.unpack(image)
     return {f"{name}_image.h": _header(header, name, len(image)), f"{name}_image.c": _source(image, name)}
+
+
+def state_bytes(header: Mapping[str, Any]) -> int:
+    """Bytes of the state block that the runtime needs, as `mote_needs` computes them."""
+    counts = 1 + header["rings"] + header["counters"] + header["kernels_count"]
+    return format.aligned(header["states"] + 2 * counts)
 
 
 def _header(header: dict[str, Any], name: str, nbytes: int) -> str:
@@ -36,8 +43,9 @@ def _header(header: dict[str, Any], name: str, nbytes: int) -> str:
 
 #define {upper}_IMAGE_BYTES {nbytes}
 #define {upper}_IMAGE_VERSION {header["version"]}u
-/* Working memory; mote_needs tells it too, and what states take beside it. */
+/* Working memory, and memory for the state; mote_needs tells both, too. */
 {arenas}
+#define {upper}_IMAGE_STATE_BYTES {state_bytes(header)}
 
 extern const uint64_t {name}_image[{upper}_IMAGE_BYTES / 8];
 

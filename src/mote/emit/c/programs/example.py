@@ -1,82 +1,324 @@
-"""`example/main.c`: a program that runs the model once.
+"""`example/main.c`: a program that runs the model on a few inputs and prints the classes.
 
-The example and the self-test have a `main` each. They lie in folders of their own, so that all C files beside the model
-can be compiled together."""
+The program is one text for every ecosystem but for its `Console`. The example and the self-test have a `main` each.
+They lie in folders of their own, so that all C files beside the model can be compiled together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from mote.emit.c.c import (
-    BLANK,
-    Accessor,
-    CFunction,
-    Comment,
-    Compound,
-    Definition,
-    Include,
-    Noted,
-    Statement,
-    Text,
-    loop,
-    printed,
-    when,
-)
+import numpy as np
+
+from mote.emit.c.c import BLANK, CFunction, Definition, Noted, Statement, Text, loop, printed, when
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.emit.c.options import ProjectOptions, banner
+from mote.emit.c.programs.golden import GoldenRun
+from mote.emit.c.values import CTYPES, quoted, wrap
+from mote.emit.c.values import number as literal
+from mote.emit.licence import SPDX
+from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.plan.plan import Plan
 
 EXAMPLE = "example/main.c"
 SELFTEST = "selftest/selftest.c"
+MOST_RUNS = 3
+MOST_BYTES = 12 << 10
+"""Bytes of inputs beyond the first one, which is always there."""
+THOUSANDTHS = 1000
+MOST_FLOAT = 2e6
+"""Largest float that the example prints with its digits."""
+
+PRINTING = Text("""\
+static void print_number(long value) {
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    unsigned long rest = value < 0 ? 0ul - (unsigned long)value : (unsigned long)value;
+    digits[at] = '\\0';
+    do {
+        digits[--at] = (char)('0' + (int)(rest % 10));
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0) {
+        digits[--at] = '-';
+    }
+    print(digits + at);
+}
+""")
+
+PRINTING_FLOATS = Text(f"""\
+static void print_float(float value) {{
+    if (!(value > -{MOST_FLOAT:.0f}.0f && value < {MOST_FLOAT:.0f}.0f)) {{
+        print("out of range");
+        return;
+    }}
+    const long thousandths = (long)(value * {THOUSANDTHS}.0f + (value < 0.0f ? -0.5f : 0.5f));
+    const long rest = thousandths < 0 ? -thousandths : thousandths;
+    print(thousandths < 0 ? "-" : "");
+    print_number(rest / {THOUSANDTHS});
+    print(".");
+    print_number(rest / 100 % 10);
+    print_number(rest / 10 % 10);
+    print_number(rest % 10);
+}}
+""")
 
 
-def text(plan: Plan, options: ProjectOptions) -> str:
-    """The example of a model."""
-    arena = [Text(line) for line in caller_arenas(plan, options)]
-    main = CFunction("int main(void)", _inference(plan, options))
-    return _example(options, [options.name], [*arena, *([BLANK] if arena else []), main])
+@dataclass(frozen=True)
+class Console:
+    """Where an example prints and begins: the part of it that differs between ecosystems."""
+
+    head: str
+    """The includes of the ecosystem."""
+    print: str
+    """The statement that prints the string `text`."""
+    entry: str
+    """The function that calls `int example(void)`."""
 
 
-def shared_text(models: Sequence[tuple[Plan, ProjectOptions]], options: ProjectOptions) -> str:
+HOSTED = Console("#include <stdio.h>", "fputs(text, stdout);", "int main(void) { return example(); }")
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example program, and the lines that it prints."""
+
+    includes: tuple[str, ...]
+    """The headers of the project that it includes."""
+    body: str
+    """C that defines `static int example(void)`, which prints with `static void print(const char *text)`."""
+    lines: tuple[str, ...]
+    """The lines that it prints, by the reference."""
+
+    def program(self, console: Console = HOSTED) -> str:
+        """The program in an ecosystem, for users to edit."""
+        headers = "\n".join(f'#include "{file}"' for file in self.includes)
+        return f"""\
+/* {SPDX} */
+/* Runs the model on a few inputs and prints the classes. Yours to edit: an edited file is kept when the project is
+ * generated again. */
+{console.head}
+#include <stddef.h>
+#include <string.h>
+
+{headers}
+
+static void print(const char *text) {{ {console.print} }}
+
+{self.body}
+{console.entry}
+"""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """How a program calls a model, by expressions of C: the functions of generated C, or those of the runtime."""
+
+    name: str
+    init: str
+    run: str
+    push: Callable[[CPort], str]
+    """Passes all rows of `_array(port)[run]`."""
+    data: Callable[[CPort], str]
+    """The address of an input or output."""
+    storage: tuple[str, ...] = ()
+    """Definitions before the function."""
+
+
+def compiled_calls(plan: Plan, options: ProjectOptions) -> Calls:
+    """The calls of a compiled model."""
+    name = options.name
+    return Calls(
+        name,
+        init_call(plan, options),
+        f"{name}_run()",
+        lambda port: f"{name}_push({_array(port)}[run], {port.macro}_ROWS)",
+        lambda port: f"{port.function}()",
+        tuple(caller_arenas(plan, options)),
+    )
+
+
+@dataclass(frozen=True)
+class ExampleRun:
+    """Inputs of one run of the example, and the reference's outputs; None while a stream has no outputs yet."""
+
+    inputs: Sequence[Array]
+    outputs: Sequence[Array] | None
+
+
+def inputs_file(name: str) -> str:
+    """The header with the example's inputs."""
+    return f"example/{name}_inputs.h"
+
+
+def samples(plan: Plan, golden: Sequence[GoldenRun]) -> list[ExampleRun]:
+    """Inferences of the self-test as those of the example, as many as are small; all of a stream's warm-up."""
+    graph = plan.graph
+    waiting = max(graph.warm_up - 1, 0)
+    nbytes = sum(graph.tensors[t].nbytes for t in graph.inputs)
+    count = max(1, min(MOST_RUNS + waiting, waiting + 1 + MOST_BYTES // max(nbytes, 1)))
+    runs = [
+        ExampleRun(
+            [run.values[t] for t in graph.inputs], None if i < waiting else [run.values[t] for t in graph.outputs]
+        )
+        for i, run in enumerate(golden[:count])
+    ]
+    zeros = [np.zeros(graph.tensors[t].shape, graph.tensors[t].dtype.numpy) for t in graph.inputs]
+    return runs or [ExampleRun(zeros, None)]
+
+
+def example(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]) -> Example:
+    """The example of a compiled model, with inputs in `inputs_file`."""
+    return calling_example(plan, options, given, compiled_calls(plan, options), (f"{options.name}.h",))
+
+
+def calling_example(
+    plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun], calls: Calls, headers: Sequence[str]
+) -> Example:
+    """The example of a model, by the calls that run it."""
+    body = [*map(Text, calls.storage), *([BLANK] if calls.storage else []), *_printing([(plan, options)])]
+    main = CFunction("static int example(void)", _inferences(plan, options, calls))
+    includes = (*headers, f"{options.name}_inputs.h")
+    return Example(includes, printed([*body, main]), tuple(_lines(plan, options, given)))
+
+
+def shared_example(models: Sequence[tuple[Plan, ProjectOptions]], examples: Sequence[Example]) -> Example:
     """The example of several models in one project."""
-    functions = [CFunction(f"static int run_{own.name}(void)", _inference(plan, own)) for plan, own in models]
-    names = [own.name for _, own in models]
-    calls = " || ".join(f"run_{name}() != 0" for name in names)
-    return _example(options, names, [*functions, Accessor("int main(void)", f"return {calls}")])
+    functions = [
+        CFunction(f"static int run_{own.name}(void)", _inferences(plan, own, compiled_calls(plan, own)))
+        for plan, own in models
+    ]
+    calls = " || ".join(f"run_{own.name}() != 0" for _, own in models)
+    main = CFunction("static int example(void)", [f"return {calls}"])
+    return Example(
+        tuple(file for e in examples for file in e.includes),
+        printed([*_printing(models), *functions, main]),
+        tuple(line for e in examples for line in e.lines),
+    )
 
 
-def _example(options: ProjectOptions, names: Sequence[str], body: Sequence[Definition]) -> str:
-    system = Text("#include <stdio.h>\n#include <string.h>\n")
-    headers = [Include(f"{name}.h") for name in names]
-    return printed([banner(options, f"{EXAMPLE}: an example to start from."), system, *headers, BLANK, *body])
+def _printing(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Definition]:
+    """The functions that print numbers, of floats where a model has such outputs."""
+    real = any(port.tensor.dtype.real for model in models for port in outputs(*model))
+    return [PRINTING, *([PRINTING_FLOATS] if real else [])]
 
 
-def _inference(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """The body of a function that runs a model once."""
-    show = [_print(port) for port in outputs(plan, options)]
-    return [_failed(init_call(plan, options)), *_feed(plan, options), *show, "return 0"]
+def inputs_text(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]) -> str:
+    """The header with the inputs of the example."""
+    about = banner(options, f"{options.name}_inputs.h: the inputs of the example.")
+    arrays: list[Definition] = []
+    for i, port in enumerate(inputs(plan, options)):
+        values = np.stack([s.inputs[i].reshape(-1) for s in given])
+        values = values.view(np.float32) if values.dtype == np.complex64 else values
+        declared = f"static const {CTYPES[port.tensor.dtype].name} {_array(port)}[{len(given)}][{values.shape[1]}]"
+        rows = "".join(f"    {{\n{wrap(list(map(literal, row)))}\n    }},\n" for row in values)
+        arrays.append(Text(f"{declared} = {{\n{rows}}};\n"))
+    runs = f"#define {options.name.upper()}_EXAMPLE_RUNS {len(given)}\n"
+    guard = f"{options.name.upper()}_INPUTS_H"
+    opening = Text(f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n{runs}")
+    return printed([about, BLANK, opening, *arrays, Text("#endif")])
 
 
-def _failed(status: str) -> Statement:
-    return when(f"{status} != MOTE_OK", "return 1")
+def _array(port: CPort) -> str:
+    """The array of an input's values."""
+    return port.function.replace("_input", "_inputs")
 
 
-def _feed(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """Fills the inputs and runs, or pushes row by row."""
-    name, ports = options.name, inputs(plan, options)
+def _inferences(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement]:
+    """The body of a function that runs a model on all inputs."""
+    name = calls.name
+    return [
+        when(f"{calls.init} != MOTE_OK", f'print("{name}: init failed\\n")', "return 1"),
+        loop("long", "run", f"{name.upper()}_EXAMPLE_RUNS", *_inference(plan, options, calls)),
+        "return 0",
+    ]
+
+
+def _inference(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement]:
+    """The statements that run a model once and print its outputs."""
+    name, ports = calls.name, inputs(plan, options)
+    body: list[Statement]
     if plan.pushed:
-        row = f"static {ports[0].ctype} row[{ports[0].macro}_ROW_SIZE]"
-        push = Compound(f"while ({name}_push(row, 1) == MOTE_WAITING)", [Comment("put the next row of your data here")])
-        return [row, push]
-    what = "put the next of your stream here" if plan.graph.warm_up else "put your data here"
-    fill = [Noted(f"memset({port.function}(), 0, {port.macro}_BYTES)", what) for port in ports]
-    if not plan.graph.warm_up:
-        return [*fill, _failed(f"{name}_run()")]
-    again = Compound("do", [*fill, f"status = {name}_run()"], " while (status == MOTE_WAITING);")
-    return ["mote_status status", again, _failed("status")]
+        (port,) = ports
+        body = [Noted(f"const mote_status status = {calls.push(port)}", "your rows here")]
+    else:
+        copies = (f"memcpy({calls.data(p)}, {_array(p)}[run], sizeof {_array(p)}[run])" for p in ports)
+        body = [*(Noted(copy, "your data here") for copy in copies), f"const mote_status status = {calls.run}"]
+    if plan.graph.warm_up:
+        wait = [f'print("{name} ")', "print_number(run)", 'print(": waiting\\n")', "continue"]
+        body.append(when("status == MOTE_WAITING", *wait))
+    body.append(when("status != MOTE_OK", f'print("{name}: run failed\\n")', "return 1"))
+    writes = outputs(plan, options)
+    for i, port in enumerate(writes):
+        which = f" output {i}" if len(writes) > 1 else ""
+        head = [f'print("{name} ")', "print_number(run)", f'print("{which}: ")']
+        body += [*head, *_shown(port, calls.data(port)), 'print("\\n")']
+    return body
 
 
-def _print(port: CPort) -> Statement:
-    form, cast = ("%g", "(double)") if port.tensor.dtype == DType.FLOAT32 else ("%ld", "(long)")
-    return loop("size_t", "i", f"{port.macro}_SIZE", f'printf("{form}\\n", {cast}{port.function}()[i])')
+def _is_class(port: CPort) -> bool:
+    """Whether an output has a score for each class, as far as its shape tells."""
+    tensor = port.tensor
+    return tensor.dtype != DType.COMPLEX64 and (bool(tensor.labels) or sum(n > 1 for n in tensor.shape) == 1)
+
+
+def _shown(port: CPort, data: str) -> list[Statement]:
+    """The statements that print an output: its largest element, or its value."""
+    value = "print_float({})" if port.tensor.dtype.real else "print_number((long){})"
+    if port.tensor.size == 0:
+        return ['print("empty")']
+    if port.tensor.size == 1 or not _is_class(port):
+        return ['print("value ")', value.format(f"{data}[0]")]
+    best = "best" if port.function.endswith("output") else f"best{port.function.rpartition('_output')[2]}"
+    label: list[Statement] = []
+    if port.tensor.labels:
+        names = ", ".join(f'"{quoted(label)}"' for label in port.tensor.labels)
+        label = [f"static const char *const names_{best}[] = {{{names}}}"]
+        shown: list[Statement] = ['print(" (")', f"print(names_{best}[{best}])", 'print(")")']
+    else:
+        shown = []
+    return [
+        *label,
+        f"size_t {best} = 0",
+        loop("size_t", "i", port.tensor.size, when(f"{data}[i] > {data}[{best}]", f"{best} = i")),
+        'print("class ")',
+        f"print_number((long){best})",
+        *shown,
+        'print(", score ")',
+        value.format(f"{data}[{best}]"),
+    ]
+
+
+def _lines(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]) -> list[str]:
+    """The lines that the example prints, by the reference."""
+    lines = []
+    writes = outputs(plan, options)
+    for run, sample in enumerate(given):
+        if sample.outputs is None:
+            lines.append(f"{options.name} {run}: waiting")
+            continue
+        for i, (port, values) in enumerate(zip(writes, sample.outputs, strict=True)):
+            which = f" output {i}" if len(writes) > 1 else ""
+            lines.append(f"{options.name} {run}{which}: {_line(port, values.reshape(-1))}")
+    return lines
+
+
+def _line(port: CPort, values: Array) -> str:
+    form = _float if port.tensor.dtype.real else lambda x: str(int(x))
+    if port.tensor.size == 0:
+        return "empty"
+    if port.tensor.size == 1 or not _is_class(port):
+        return f"value {form(values[0])}"
+    best = int(np.argmax(values))
+    label = f" ({port.tensor.labels[best]})" if port.tensor.labels else ""
+    return f"class {best}{label}, score {form(values[best])}"
+
+
+def _float(value: np.generic) -> str:
+    """A float as `print_float` prints it."""
+    x = np.float32(value.real)
+    if not -MOST_FLOAT < x < MOST_FLOAT:
+        return "out of range"
+    scaled = int(x * np.float32(THOUSANDTHS) + np.float32(-0.5 if x < 0 else 0.5))
+    return f"{'-' if scaled < 0 else ''}{abs(scaled) // THOUSANDTHS}.{abs(scaled) % THOUSANDTHS:03d}"

@@ -1,0 +1,139 @@
+"""The description of a C library that every packager reads: a compiled model, several of them, or the runtime."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mote.emit.c.programs.example import EXAMPLE, SELFTEST, Example
+from mote.emit.c.project import Project
+from mote.errors import MoteError
+from mote.targets import Target
+from mote.targets.flags import Optimization
+from mote.text import did_you_mean, printable
+
+LICENCE_FILE = "LICENSE"
+LICENCE = (Path(__file__).parent / "LICENSE.txt").read_text(encoding="utf-8")
+"""The licence of generated code."""
+_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
+
+BUILD_FILES = ("Makefile", "CMakeLists.txt")
+"""The build files of a folder of C."""
+Files = dict[str, str | bytes]
+"""The files of a package, by path."""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What the registry of an ecosystem wants to know of a package, beside its code."""
+
+    version: str = "1.0.0"
+    author: str = "unknown"
+    email: str = ""
+    url: str = ""
+    licence: str = "Apache-2.0"
+    """SPDX identifier."""
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Package:
+    """A C library to package."""
+
+    name: str
+    """The name of the library; a C identifier."""
+    summary: str
+    """One line on it."""
+    target: Target
+    files: Mapping[str, str]
+    """Sources, headers and data of the library, by name; all in one folder."""
+    sources: tuple[str, ...]
+    """The files that are compiled."""
+    headers: tuple[str, ...]
+    """The headers that users include."""
+    example: Example
+    example_files: Mapping[str, str]
+    """Headers beside the example's program."""
+    selftest: str
+    """The program that compares the model with the reference; empty where there is none."""
+    optimization: Optimization
+    measured: str
+    """A sentence on the flags of measured builds."""
+    only_gcc: tuple[str, ...] = ()
+    """Flags for gcc alone."""
+    needed: tuple[str, ...] = ()
+    """Flags without which the code is wrong."""
+    math: bool = False
+    """Whether it needs C's math library."""
+    external: tuple[str, ...] = ()
+    """C files outside of the package that are compiled with it, by path."""
+    includes: tuple[str, ...] = ()
+    """Folders of headers outside of the package."""
+    metadata: Metadata = field(default_factory=Metadata)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The compiler flags of the library for gcc, without the core's."""
+        return (self.optimization.level, *self.only_gcc, *self.needed)
+
+    def described(self, metadata: Metadata) -> Package:
+        """The package with a user's metadata."""
+        return replace(self, metadata=metadata, summary=metadata.summary or self.summary)
+
+
+def model_package(project: Project, target: Target) -> Package:
+    """The package of a C project."""
+    options = project.options
+    programs = tuple(f"{Path(program).parent}/" for program in (EXAMPLE, SELFTEST))
+    own = {p: text for p, text in project.files.items() if not p.startswith(programs) and p not in BUILD_FILES}
+    return Package(
+        name=options.name,
+        summary=printable(f"{options.source} compiled to C for {options.target} by Mote"),
+        target=target,
+        files=own,
+        sources=project.sources,
+        headers=tuple(file for file in project.example.includes if file in own),
+        example=project.example,
+        example_files={
+            Path(path).name: text
+            for path, text in project.files.items()
+            if path.startswith(programs[0]) and path != EXAMPLE
+        },
+        selftest=project.files.get(SELFTEST, ""),
+        optimization=options.optimization,
+        measured=options.measured,
+        only_gcc=options.only_gcc,
+        math=project.math,
+        external=project.external,
+        includes=project.includes,
+    )
+
+
+def metadata(given: Iterable[str]) -> Metadata:
+    """Metadata from KEY=VALUE texts."""
+    spelled = {"license": "licence"}
+    keys = [spelled.get(key, key) for key in ("version", "author", "email", "url", "license", "summary")]
+    values = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        key = spelled.get(key, key)
+        if not equals or key not in keys:
+            names = ", ".join(sorted({"license", *keys} - {"licence"}))
+            remedy = f"{did_you_mean(key, keys)}use KEY=VALUE with one of: {names}"
+            raise MoteError(f"'{printable(text)}' is not understood", where="option metadata", remedy=remedy)
+        if not value or not value.isprintable() or any(c in value for c in "\"'\\<>&"):
+            raise MoteError(
+                f"the {key} '{printable(value)}' is empty or has characters that package files cannot hold",
+                where="option metadata",
+                remedy="leave out quotes, backslashes and < > &",
+            )
+        values[key] = value
+    if not _VERSION.fullmatch(values.get("version", Metadata.version)):
+        raise MoteError(
+            f"the version '{printable(values['version'])}' is not three numbers",
+            where="option metadata",
+            remedy="use version=1.2.3",
+        )
+    return Metadata(**values)
