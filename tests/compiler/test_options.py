@@ -49,6 +49,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "optimize": ("fast", None),
     "single_file": ("yes", 1),
     "caller_arena": (None,),
+    "instances": (1, "yes"),
     "check_flash": (None,),
     "ram": ("lots", -5, 2.5, True, "24X", []),
     "flash": ("lots", -5, 1e6),

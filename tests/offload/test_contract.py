@@ -229,6 +229,13 @@ def test_judged_by_tolerance(folder: Path) -> None:
     assert not mote.verify(compiled(Diamond(folder, off=3, **near)), inputs=1).passed
 
 
+def test_instances_have_the_alignment_that_it_wants(folder: Path) -> None:
+    """An instance is aligned wherever it lies, since a member of it is."""
+    made = compiled(Diamond(folder), instances=True)
+    assert "memory MOTE_ALIGN(16);" in made.project.files[f"{made.name}.h"]
+    assert mote.verify(made, inputs=2).passed
+
+
 def test_judged_by_its_own_reference(folder: Path) -> None:
     """Nothing is run: the files need not even exist."""
     own = {"judgement": Judgement.REFERENCE, "sources": (), "includes": ()}

@@ -224,6 +224,11 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--caller-arena", action="store_true", help="the application passes the tensor arena to init()")
     parser.add_argument(
+        "--instances",
+        action="store_true",
+        help="no static variables: functions take a pointer to an instance, of which there may be any number",
+    )
+    parser.add_argument(
         "--check-flash", action="store_true", help="init() fails if a constant in flash is corrupted (CRC-32)"
     )
     parser.add_argument(

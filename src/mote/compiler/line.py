@@ -145,6 +145,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         fused="fma" in settings.target.features,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
+        instances=settings.instances,
         model=zlib.crc32(source.data if source else b""),
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         check_flash=settings.check_flash,
@@ -292,7 +293,7 @@ def c_name(settings: EmitOptions, graph: Graph) -> tuple[str, str]:
     """The prefix of C symbols and files, and the reason if it differs from the model's name; an invalid explicit name
     is an error."""
     given = settings.name or graph.name
-    usable, why = c_prefix(given)
+    usable, why = c_prefix(given, settings.instances)
     said = f"'{printable(given)}' {why}" if why else ""
     if settings.name and said:
         raise MoteError(said, where="option name", remedy=f"use '{usable}'")

@@ -159,6 +159,8 @@ class EmitOptions(PlanOptions):
     name: str = ""
     single_file: bool = False
     caller_arena: bool = False
+    instances: bool = False
+    """Every function takes a pointer to an instance, a struct with all of the model's variables."""
     check_flash: bool = False
     """Init verifies the CRC-32 of the constants in flash."""
 

@@ -126,6 +126,13 @@ def _check_settings(settings: Settings) -> None:
             where="option step",
             remedy="compile the models one by one with --step to see it; the step functions are there without it",
         )
+    if settings.instances:
+        raise MoteError(
+            "the shared arena is a variable, and a model with instances has none",
+            where="option instances",
+            remedy="compile the models one by one with --instances --caller-arena, and pass the same memory to"
+            " every init()",
+        )
     if settings.caller_arena:
         raise MoteError(
             "an arena of the caller's is not the shared one",

@@ -143,6 +143,7 @@ def run(
         plan.arena,
         compiled.project.arena,
         compiled.project.constants,
+        held=plan.static if compiled.settings.instances else 0,
     )
     result = measured(subject, stimulus(graph, inputs), compiler=compiler, emulator=emulator, layers=layers)
     check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0)
@@ -165,6 +166,8 @@ class MeasuredSubject:
     """Bytes of the arena that the firmware defines."""
     constants: int
     """Bytes of constants, where the linked file does not show them."""
+    held: int = 0
+    """Bytes of the model's other variables that the firmware does not define, as the caller holds them."""
     pointers: bool = False
     """Whether functions are called through pointers, so that the stack has no known bound."""
 
@@ -192,7 +195,7 @@ def measured(
         Output(t.name, list(model_shape(t)), t.dtype, sha256(data).hexdigest())
         for t, data in zip(given, plain.outputs[-1], strict=True)
     ]
-    static = None if sizes is None else sizes.static - subject.defined
+    static = None if sizes is None else sizes.static - subject.defined + subject.held
     code = None if sizes is None else sizes.code
     in_ram = 0 if sizes is None else sizes.ram_code
     constants = subject.constants if sizes is None else sizes.constants

@@ -118,7 +118,7 @@ def test_it_is_executed_from_ram(slow: str) -> None:
 
 
 def test_one_file_and_the_manual(slow: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    placed = mote.compile(DIGITS, target=slow, place_code="ram", single_file=True)
+    placed = mote.compile(DIGITS, target=slow, place_code="ram", single_file=True, instances=True)
     alone = mote.run(placed, layers=False)
     assert alone.ram.code > 2048
     assert ".mote_ramfunc" in placed.project.files["digits.h"] and "RamFunc" in placed.project.files["digits.h"]

@@ -42,8 +42,19 @@ TAKEN = {word: why for why, words in _WORDS.items() for word in words.split()}
 """Reserved names, and why; case-insensitive, as some file systems are."""
 
 
-def c_prefix(name: str) -> tuple[str, str]:
-    """The prefix for a model's name, and the reason if it differs; empty if it does not."""
+_TYPES = (
+    "blkcnt blksize clock clockid dev div double fd float fpos fsblkcnt fsfilcnt gid id imaxdiv ino intmax intptr jmp"
+    " key ldiv lldiv locale max_align mbstate mode nlink off pid ptrdiff register rsize sig_atomic sigset size ssize"
+    " stack suseconds time timer uid uintmax uintptr useconds wchar wctrans wctype wint"
+)
+_WIDTHS = {f"{u}int{kind}{bits}" for u in ("", "u") for kind in ("", "_least", "_fast") for bits in (8, 16, 32, 64)}
+TYPES = {*_TYPES.split()} | _WIDTHS
+"""Names that are a type of a C library with `_t` behind them."""
+
+
+def c_prefix(name: str, typed: bool = False) -> tuple[str, str]:
+    """The prefix for a model's name, and the reason if it differs; empty if it does not. `typed`: there is a type
+    called NAME_t, too."""
     usable = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "model"
     why = "" if usable == name else "has other characters than letters, digits and underscores between them"
     taken = TAKEN.get(usable.lower())
@@ -51,6 +62,8 @@ def c_prefix(name: str) -> tuple[str, str]:
         taken = "begins as names of Mote's own do"
     elif usable[0].isdigit():
         taken = "begins with a digit"
+    elif typed and usable.lower() in TYPES:
+        taken = f"would name a type {usable}_t, which C libraries have"
     if taken is not None:
         usable, why = PREFIX + usable, taken
     if len(usable) > LONGEST:

@@ -35,6 +35,8 @@ class ProjectOptions:
     """Float32 products are accumulated with fused multiply-add."""
     single_file: bool = False
     caller_arena: bool = False
+    instances: bool = False
+    """All variables are members of a struct that the caller makes and every function takes a pointer to."""
     step_bound: int | None = None
     """Measured bound of a step's instructions."""
     model: int = 0

@@ -131,7 +131,7 @@ def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[P
 def _projects(jobs: Sequence[Job]) -> list[Project]:
     """A project per model; their constants share the flash."""
     for job in jobs:
-        _check_alignment(job)
+        _check_arena(job)
     constants = [ConstantPool(j.options.name) for j in jobs]
     programs = [program(j.plan) for j in jobs]
     parts = list(zip(jobs, programs, constants, strict=True))
@@ -140,8 +140,16 @@ def _projects(jobs: Sequence[Job]) -> list[Project]:
     return [_project(*part, body) for part, body in zip(parts, bodies, strict=True)]
 
 
-def _check_alignment(job: Job) -> None:
-    """Refuse an arena of the caller's where tensors need more alignment than callers know of."""
+def _check_arena(job: Job) -> None:
+    """Refuses an arena of the caller's where tensors need more alignment than callers know of, and one struct where
+    tensors lie in several memories."""
+    if job.options.instances and not job.options.caller_arena and len(arenas(job.plan)) > 1:
+        names = " and ".join(memory.name for memory in job.plan.memories)
+        raise MoteError(
+            f"the tensors lie in {names}, and a struct lies in one memory",
+            where="option instances",
+            remedy="use --caller-arena too: init is then given an arena in each memory",
+        )
     if job.plan.alignment > ARENA_ALIGNMENT and (job.options.caller_arena or job.options.shared_arena):
         raise MoteError(
             f"an external generator wants tensors at multiples of {job.plan.alignment} bytes, which only an arena of"
@@ -181,7 +189,7 @@ def _project(job: Job, made: Program, constants: ConstantPool, body: list[Defini
     project[example.inputs_file(name)] = example.inputs_text(plan, options, samples)
     if job.golden:
         project[example.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
-    arena = 0 if options.caller_arena else sum(a.nbytes for a in arenas(plan))
+    arena = 0 if options.caller_arena or options.instances else sum(a.nbytes for a in arenas(plan))
     flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
     own = _own_files(made.artifacts, project)
     return Project(

@@ -22,6 +22,7 @@ from mote.emit.c.c import (
     plus,
     printed,
 )
+from mote.emit.c.model.handle import variable
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import brief, section
 from mote.kernels.contract import ALIGNMENT
@@ -86,12 +87,12 @@ class Arena:
     def storage(self, options: ProjectOptions) -> str:
         """Its storage."""
         if self.suffix == KEPT_SUFFIX:
-            return f"{options.name}_kept.states.bytes"
+            return f"{variable(options, 'kept')}.states.bytes"
         if options.caller_arena:
-            return f"{options.name}_arena{self.suffix}"
+            return variable(options, f"arena{self.suffix}")
         if options.shared_arena:
             return f"{shared_name(self.memory)}.bytes"
-        return f"{options.name}_memory{self.suffix}.bytes"
+        return f"{variable(options, f'memory{self.suffix}')}.bytes"
 
 
 @dataclass(frozen=True)

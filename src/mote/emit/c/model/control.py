@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from mote.emit.c.c import Compound, Expression, Statement, Template, call, loop, when
 from mote.emit.c.model.arenas import Given
+from mote.emit.c.model.handle import HANDLE, instance_type
+from mote.emit.c.options import ProjectOptions
 from mote.lower.program import Body, Branches, Instruction, Loop, Place
 from mote.plan.plan import LENT
 
@@ -22,6 +24,8 @@ class BodyFunction:
     name: str
     asks: bool
     """It returns whether a loop goes on."""
+    instance: str = ""
+    """The type of the instance that it takes a pointer to, if any."""
 
     @property
     def memories(self) -> dict[int, Given]:
@@ -33,7 +37,8 @@ class BodyFunction:
 
     @property
     def signature(self) -> str:
-        taken = ",\n    ".join(given.declaration for given in self.memories.values())
+        handle = [f"{self.instance} *{HANDLE}"] if self.instance else []
+        taken = ",\n    ".join((*handle, *(given.declaration for given in self.memories.values())))
         return f"static {'int' if self.asks else 'void'} {self.name}(\n    {taken})"
 
     @property
@@ -43,7 +48,8 @@ class BodyFunction:
         asked = (self.body.program.outputs[0].place,) if self.asks else ()
         instructions = [part for i in self.body.program.instructions for part in i.memory]
         used = {part.memory for part in (*instructions, *copied, *asked) if part is not None}
-        return [f"(void){given.pointer}" for memory, given in self.memories.items() if memory not in used]
+        pointers = [given.pointer for memory, given in self.memories.items() if memory not in used]
+        return [f"(void){pointer}" for pointer in (*([HANDLE] if self.instance else []), *pointers)]
 
     @property
     def end(self) -> list[Statement]:
@@ -65,14 +71,17 @@ class BodyFunction:
 
     def call(self, address: Address, scratch: Expression) -> Expression:
         """The call of its function, between tensors of the program around it."""
-        return call(self.name, scratch, *(address(lent.place) for lent in self.body.lent))
+        handle = [HANDLE] if self.instance else []
+        return call(self.name, *handle, scratch, *(address(lent.place) for lent in self.body.lent))
 
 
-def functions(i: Instruction, prefix: str) -> list[BodyFunction]:
-    """The functions of an instruction's bodies."""
+def functions(i: Instruction, prefix: str, reporting: ProjectOptions | None) -> list[BodyFunction]:
+    """The functions of an instruction's bodies. `reporting`: options of the model whose variables they write to."""
+    instance = instance_type(reporting) if reporting and reporting.instances else ""
     names = ("then", "else") if isinstance(i.control, Branches) else ("condition", "body")[-len(i.bodies) :]
     return [
-        BodyFunction(body, f"{prefix}_{name}", name == "condition") for body, name in zip(i.bodies, names, strict=True)
+        BodyFunction(body, f"{prefix}_{name}", name == "condition", instance)
+        for body, name in zip(i.bodies, names, strict=True)
     ]
 
 

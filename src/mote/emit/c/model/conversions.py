@@ -4,6 +4,7 @@ static inline, so that they take no memory where nobody calls them."""
 from __future__ import annotations
 
 from mote.emit.c.c import CFunction, Comment, Compound, Definition, Statement, loop, when
+from mote.emit.c.model.handle import taken
 from mote.emit.c.model.ports import CPort
 from mote.graph.types import DType
 from mote.ops.elementwise.quantize import QUANTIZED
@@ -51,9 +52,9 @@ def _quantizing_all(port: CPort, one: str) -> list[Definition]:
     return [
         Comment(f"Quantize {port.tensor.size} floats, in the order of the input, into it."),
         CFunction(
-            f"static inline mote_status {port.named('quantize_input')}(const float *values)",
+            f"static inline mote_status {port.named('quantize_input')}({taken(port.options, 'const float *values')})",
             [
-                f"{port.ctype} *input = {port.call}",
+                f"{port.ctype} *input = {port.inner_call}",
                 when("input == NULL", "return MOTE_NOT_READY"),
                 fill,
                 "return MOTE_OK",
@@ -73,7 +74,7 @@ def dequantizing(port: CPort) -> list[Definition]:
 
 def ranking(port: CPort) -> list[Definition]:
     """The functions that find the best classes of an output."""
-    size, scores = f"{port.macro}_SIZE", f"{port.ctype} *scores = {port.call}"
+    size, scores = f"{port.macro}_SIZE", f"{port.ctype} *scores = {port.inner_call}"
     better = when(_above(port, "scores[i]", "scores[best]"), "best = i")
     top1: list[Statement] = [
         scores,
@@ -87,15 +88,16 @@ def ranking(port: CPort) -> list[Definition]:
         [when("at < k", "classes[at] = classes[at - 1]")],
     )
     insert = loop("size_t", "i", size, "size_t at = count < k ? count++ : k", shift, when("at < k", "classes[at] = i"))
+    given = taken(port.options, "size_t *classes", "size_t k", const=True)
     top_k: list[Statement] = [scores, "size_t count = 0", when("scores == NULL", "return 0"), insert, "return count"]
     return [
         Comment(f"The index of the greatest element of the output, the lowest of equals; {size} before init."),
-        CFunction(f"static inline size_t {port.named('top1')}(void)", top1),
+        CFunction(f"static inline size_t {port.named('top1')}({taken(port.options, const=True)})", top1),
         Comment(
             "The indices of the k greatest elements, best first, the lower of equals first, into classes[0 .. k - 1].\n"
             f"Returns how many these are: k, or {size} where k is more; 0 before init."
         ),
-        CFunction(f"static inline size_t {port.named('top_k')}(size_t *classes, size_t k)", top_k),
+        CFunction(f"static inline size_t {port.named('top_k')}({given})", top_k),
     ]
 
 

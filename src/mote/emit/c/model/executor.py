@@ -31,6 +31,8 @@ from mote.emit.c.c import (
 from mote.emit.c.model import control
 from mote.emit.c.model.arenas import Arena
 from mote.emit.c.model.control import BodyFunction
+from mote.emit.c.model.handle import HANDLE, variable
+from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -128,6 +130,7 @@ class Executor:
     prefix: str
     arenas: Mapping[int, Arena]
     """By the number of their memory."""
+    options: ProjectOptions
     caller: Executor | None = None
     """The executor that calls this body of control flow, or None."""
     body: BodyFunction | None = None
@@ -219,8 +222,10 @@ class Executor:
 
     def _control(self, number: int, i: Instruction) -> list[Statement]:
         """An instruction with bodies, each of which becomes a function."""
-        functions = control.functions(i, f"{self.prefix}_{number}")
-        self.bodies += [Executor(f.body.program, self.constants, f.name, f.memories, self, f) for f in functions]
+        functions = control.functions(i, f"{self.prefix}_{number}", self.options if self.program.zone else None)
+        self.bodies += [
+            Executor(f.body.program, self.constants, f.name, f.memories, self.options, self, f) for f in functions
+        ]
         inputs = [o.place for o in i.operands]
 
         def address(place: Place) -> Expression:
@@ -303,8 +308,9 @@ class Executor:
             return list(calls)
         spans = list(written) if 0 <= i.target.memory < STATES else []
         spans += [(self._at(room), room.nbytes) for room in (i.scratch, i.sums) if room is not None]
+        handle = [HANDLE] if self.options.instances else []
         note, look = (
-            [call(f"{self.outermost.prefix}_{what}", at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
+            [call(f"{self.outermost.prefix}_{what}", *handle, at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
             for what in ("note", "look")
         )
         return [*note, *calls, *look]
@@ -320,7 +326,7 @@ class Executor:
         if i.counter is None:
             return _Count(0, i.first)
         y = index(self._list(f"y_{number}", i.listed), N) if i.listed else plus(times(N, i.step), i.first)
-        counters = "next" if self.caller else f"{self.prefix}_state.next"
+        counters = "next" if self.caller else f"{variable(self.options, 'state')}.next"
         return _Count(Template("{}++", (index(counters, i.counter),)), y)
 
     def _whole(self, number: int, i: Instruction) -> list[Statement]:
@@ -349,7 +355,7 @@ class Executor:
 
     def _oldest(self, place: Place) -> str:
         """The variable that says which row of a ring buffer is the oldest."""
-        return f"{self.prefix}_kept.oldest[{place.ring}]"
+        return f"{variable(self.options, 'kept')}.oldest[{place.ring}]"
 
     def _params(self, number: int) -> Expression:
         """The parameters of the kernel of an instruction."""

@@ -7,16 +7,18 @@ from textwrap import fill
 from mote.emit.c.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
 from mote.emit.c.model.arenas import arenas, size_macro
 from mote.emit.c.model.conversions import dequantizing, is_quantized, is_ranked, quantizing, ranking
+from mote.emit.c.model.handle import called, taken
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
-from mote.emit.c.model.states import saved_bytes
+from mote.emit.c.model.states import resetting, restoring, saved_bytes, saving
+from mote.emit.c.model.variables import instance
 from mote.emit.c.options import RAMFUNC_SECTION, ProjectOptions, banner
-from mote.emit.c.values import brief, quoted
+from mote.emit.c.values import ALIGN, brief, quoted
 from mote.graph import Tensor
 from mote.graph.io_order import model_shape
 from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.ops.control.control_flow import unbounded
-from mote.plan.plan import Plan
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import ALIGNED
 from mote.text import printable
 from mote.version import __version__
@@ -67,6 +69,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
         STATUS,
         *_identity(options),
         *_sizes(plan, options),
+        *_instance(plan, options),
         *(d for port in (*reads, *writes) for d in _macros(port)),
         *_init(plan, options),
         *(d for port in ([] if plan.pushed else reads) for d in _accessor(port, "Write the input")),
@@ -85,20 +88,20 @@ def text(plan: Plan, options: ProjectOptions) -> str:
 
 def _usage(plan: Plan, options: ProjectOptions) -> str:
     """The example and the rules at the top."""
-    name, writes = options.name, outputs(plan, options)
-    best = (f"{port.named('top1')}()" for port in writes if is_ranked(port))
+    writes = outputs(plan, options)
+    best = (called(options, f"top1{port.suffix}") for port in writes if is_ranked(port))
     results = ", ".join([*(port.call for port in writes), *best])
     lines = [*caller_arenas(plan, options), f"if ({init_call(plan, options)} != MOTE_OK) {{ handle_the_error(); }}"]
     if plan.pushed:
         lines += [
-            f"while ({name}_push(next_row(), 1) == MOTE_WAITING) {{ }}",
+            f"while ({called(options, 'push', 'next_row()', '1')} == MOTE_WAITING) {{ }}",
             f"use({results});",
         ]
         note = "The input is never held whole: rows come from the top. Outputs stay valid until the next row."
     else:
         lines += [
             *(_fill(port) for port in inputs(plan, options)),
-            f"if ({name}_run() == MOTE_OK) {{ use({results}); }}",
+            f"if ({called(options, 'run')} == MOTE_OK) {{ use({results}); }}",
         ]
         note = "Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
     if loops := unbounded(plan.graph):
@@ -115,21 +118,41 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         note += f"\n{UNALIGNED}"
     if options.code_in_ram:
         note += f"\n{IN_RAM}"
-    kept = ", what the model remembers" if plan.graph.states else ""
     shown = "\n".join(f"    {line}" for line in lines)
+    return f"{shown}\n\n{_rules(plan, options)}\n{note}"
+
+
+def _rules(plan: Plan, options: ProjectOptions) -> str:
+    """Rules on memory, threads and the order of calls."""
+    if options.instances:
+        arena = " and the arena that init was given" if options.caller_arena else ""
+        return (
+            f"No heap, no recursion, no variables but those of the instance{arena}. Reentrant: calls for\n"
+            "different instances may come from any threads and interrupts at once; those for one instance come one\n"
+            "after another. Before init, and after one that failed, functions return MOTE_NOT_READY and pointers are\n"
+            "NULL."
+        )
+    kept = ", what the model remembers" if plan.graph.states else ""
     return (
-        f"{shown}\n\n"
         f"No heap, no recursion, no other state than the arena{kept} and a few counters. Not reentrant: one\n"
-        f"inference at a time, and no call of a function here while another one has not returned, be it from an\n"
-        f"interrupt or another thread. Before init, and after one that failed, functions return MOTE_NOT_READY and\n"
-        f"pointers are NULL.\n{note}"
+        "inference at a time, and no call of a function here while another one has not returned, be it from an\n"
+        "interrupt or another thread. Before init, and after one that failed, functions return MOTE_NOT_READY and\n"
+        "pointers are NULL."
     )
 
 
 def _fill(port: CPort) -> str:
     """The line that writes an input: also from floats, where they are quantized."""
     copy = f"memcpy({port.call}, my_data, {port.macro}_BYTES);"
-    return f"{port.named('quantize_input')}(my_floats);   or   {copy}" if is_quantized(port) else copy
+    quantize = called(port.options, f"quantize_input{port.suffix}", "my_floats")
+    return f"{quantize};   or   {copy}" if is_quantized(port) else copy
+
+
+def _instance(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The struct that callers make an instance of, where the model has no variables of its own."""
+    if not options.instances:
+        return []
+    return [*([ALIGN] if plan.alignment > ARENA_ALIGNMENT else []), *instance(plan, options)]
 
 
 def _running(options: ProjectOptions) -> list[Definition]:
@@ -138,7 +161,7 @@ def _running(options: ProjectOptions) -> list[Definition]:
             "One inference: reads the inputs, writes the outputs. What the inputs held is lost. An inference that was\n"
             "begun with step is finished."
         ),
-        f"mote_status {options.name}_run(void)",
+        f"mote_status {options.name}_run({taken(options)})",
         BLANK,
         Comment(
             "The same in pieces, for a core that has other things to do as well: one piece of work, then\n"
@@ -162,20 +185,20 @@ def _pushing(port: CPort, options: ProjectOptions) -> list[Definition]:
             "inference. With more rows than this inference needs, the next one begins at once, and the outputs are\n"
             "those of the last inference that has ended."
         ),
-        f"mote_status {name}_push(const {port.ctype} *rows, size_t count)",
+        f"mote_status {name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
         BLANK,
         Comment(
             "The same in pieces, for a core that has other things to do as well: hand over one row, then call step\n"
             "while it is MOTE_BUSY. A row is taken only when nothing else is left to do (MOTE_BUSY: it was not)."
         ),
-        f"mote_status {name}_push_row(const {port.ctype} *row)",
+        f"mote_status {name}_push_row({taken(options, f'const {port.ctype} *row')})",
         *_step(options),
     ]
 
 
 def _step(options: ProjectOptions) -> list[Definition]:
     """The step function, and its bound where known."""
-    step: list[Definition] = [f"mote_status {options.name}_step(void)", BLANK]
+    step: list[Definition] = [f"mote_status {options.name}_step({taken(options)})", BLANK]
     if options.step_bound is None:
         return step
     return [
@@ -203,15 +226,15 @@ def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
         Define(f"{name.upper()}_STATE_BYTES", saved_bytes(plan)),
         BLANK,
         Comment("Forget everything, as after init."),
-        f"mote_status {name}_reset(void)",
+        resetting(options),
         BLANK,
         Comment(
             "Copy what is remembered to memory of yours, and back: the model goes on from there. MOTE_BUSY in the\n"
             "middle of an inference. MOTE_BAD_STATE: there are fewer bytes than a state has, or they are not what\n"
             "this model has saved (a version, the size, the model and a CRC-32 are compared); nothing has changed."
         ),
-        f"mote_status {name}_save(void *state, size_t bytes)",
-        f"mote_status {name}_restore(const void *state, size_t bytes)",
+        saving(options),
+        restoring(options),
         BLANK,
     ]
 
@@ -312,4 +335,4 @@ def _init(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def _accessor(port: CPort, what: str) -> list[Definition]:
-    return [Comment(f"{what} ({port.tensor.size} elements) here."), f"{port.ctype} *{port.function}(void)", BLANK]
+    return [Comment(f"{what} ({port.tensor.size} elements) here."), port.signature, BLANK]

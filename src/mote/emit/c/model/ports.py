@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.emit.c.model.arenas import arenas
+from mote.emit.c.model.handle import HANDLE, called, handed, instance_type, taken
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES
 from mote.graph import Tensor
@@ -15,8 +16,7 @@ from mote.plan.plan import Plan
 class CPort:
     """An input or output: the accessor `function`, which returns a `ctype *`, and the prefix of its macros."""
 
-    model: str
-    """The prefix of the model's functions."""
+    options: ProjectOptions
     suffix: str
     """The port's number, where there are several."""
     ctype: str
@@ -32,9 +32,19 @@ class CPort:
         return self.function.upper()
 
     @property
+    def signature(self) -> str:
+        """The declaration of the accessor."""
+        return f"{self.ctype} *{self.function}({taken(self.options, const=not self.is_input)})"
+
+    @property
     def call(self) -> str:
-        """The call of the accessor."""
-        return f"{self.function}()"
+        """A program's call of the accessor."""
+        return called(self.options, f"{'input' if self.is_input else 'output'}{self.suffix}")
+
+    @property
+    def inner_call(self) -> str:
+        """A call of the accessor from another function of the model."""
+        return f"{self.function}({handed(self.options)})"
 
     @property
     def element(self) -> str:
@@ -43,39 +53,39 @@ class CPort:
 
     def named(self, what: str) -> str:
         """The name of a function of this port."""
-        return f"{self.model}_{what}{self.suffix}"
+        return f"{self.options.name}_{what}{self.suffix}"
 
 
 def inputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
-    return _ports(plan, plan.graph.inputs, options.name, "", is_input=True)
+    return _ports(plan, options, plan.graph.inputs, "", is_input=True)
 
 
 def outputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
-    return _ports(plan, plan.graph.outputs, options.name, "const ", is_input=False)
+    return _ports(plan, options, plan.graph.outputs, "const ", is_input=False)
 
 
-def _ports(plan: Plan, ids: tuple[int, ...], model: str, const: str, *, is_input: bool) -> list[CPort]:
+def _ports(plan: Plan, options: ProjectOptions, ids: tuple[int, ...], const: str, *, is_input: bool) -> list[CPort]:
     """Ports with numbered names, where there are several."""
     ports = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        ports.append(CPort(model, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input))
+        ports.append(CPort(options, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input))
     return ports
 
 
 def caller_arenas(plan: Plan, options: ProjectOptions) -> list[str]:
-    """Definitions of the arenas that the caller supplies; empty where the model has its own."""
-    if not options.caller_arena:
-        return []
-    return [f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8];" for a in arenas(plan)]
+    """Definitions of the memory that the caller supplies: an instance, arenas. Empty where the model has its own."""
+    instance = [f"static {instance_type(options)} {HANDLE};"] if options.instances else []
+    own = arenas(plan) if options.caller_arena else []
+    return [*instance, *(f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8];" for a in own)]
 
 
 def init_call(plan: Plan, options: ProjectOptions) -> str:
     given = [f"{a.pointer}, sizeof {a.pointer}" for a in arenas(plan)] if options.caller_arena else []
-    return f"{options.name}_init({', '.join(given)})"
+    return called(options, "init", *given)
 
 
 def parameters(plan: Plan, options: ProjectOptions) -> str:
     """The parameters of init."""
     given = [f"void *{a.pointer}, size_t {a.size}" for a in arenas(plan)] if options.caller_arena else []
-    return ", ".join(given) or "void"
+    return taken(options, *given)

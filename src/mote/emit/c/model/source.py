@@ -14,7 +14,6 @@ from mote.emit.c.c import (
     Define,
     Definition,
     Include,
-    Noted,
     Statement,
     Switch,
     Text,
@@ -24,10 +23,12 @@ from mote.emit.c.c import (
     when,
 )
 from mote.emit.c.model import checks, states
-from mote.emit.c.model.arenas import SECTION, arenas, definition, places
+from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
 from mote.emit.c.model.executor import Executor, other_elements
+from mote.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.emit.c.model.ports import inputs, outputs, parameters
+from mote.emit.c.model.variables import noted, static_variables
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import ALIGN, ConstantPool
 from mote.graph.tolerance import computes_floats
@@ -50,7 +51,7 @@ def constants(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
 def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
     """The C file. Fills `pool` with the constants that the steps need."""
     name = options.name
-    executor = Executor(made, pool, name, places(plan))
+    executor = Executor(made, pool, name, places(plan), options)
     work = _work(executor, options)
     structs = list(_structs(executor))
     parameters_ = _parameters(structs, pool)
@@ -83,7 +84,7 @@ def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool
         *([NEXT] if made.mixed else []),
         *parameters_,
         *(part for e in executor.all for part in e.tables),
-        *_memory(plan, options),
+        *static_variables(plan, options),
         *keeping,
         *checks.check(name, _checked(pool, executor, structs)),
         *_accessors(plan, made, options),
@@ -150,22 +151,22 @@ def _checked(pool: ConstantPool, executor: Executor, structs: Iterable[_Struct])
 def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """Functions of a debug build that check red zones."""
     name, zone = options.name, plan.zone
-    most = max((len(op.outputs) for op, _ in plan.works if not op.bodies and not op.updates), default=1)
+    zones, state = variable(options, "noted"), variable(options, "state")
     before, after = f"(const uint8_t *)buffer - {zone}, {zone}", f"(const uint8_t *)buffer + bytes, {zone}"
-    noted = f"{name}_noted[slot]", f"{name}_noted[slot] + {zone}"
-    arguments = "(const void *buffer, size_t bytes, size_t slot)"
-    changed = f"memcmp({noted[0]}, {before}) != 0 ||\n        memcmp({noted[1]}, {after}) != 0"
+    slots = f"{zones}[slot]", f"{zones}[slot] + {zone}"
+    arguments = f"({taken(options, 'const void *buffer', 'size_t bytes', 'size_t slot')})"
+    changed = f"memcmp({slots[0]}, {before}) != 0 ||\n        memcmp({slots[1]}, {after}) != 0"
+    own: list[Definition] = [] if options.instances else [noted(plan, options), BLANK]
     return [
         Comment(
             f"A debug build: the {zone} bytes before and after what a step writes are nobody's, or of rows that it must"
             " not\ntouch. What they hold is noted before the step and looked at after it."
         ),
-        f"static uint8_t {name}_noted[{2 + most}][2 * {zone}]",
-        BLANK,
+        *own,
         CFunction(
-            f"static void {name}_note{arguments}", [f"memcpy({noted[0]}, {before})", f"memcpy({noted[1]}, {after})"]
+            f"static void {name}_note{arguments}", [f"memcpy({slots[0]}, {before})", f"memcpy({slots[1]}, {after})"]
         ),
-        CFunction(f"static void {name}_look{arguments}", [when(changed, assign(f"{name}_state.broken", 1))]),
+        CFunction(f"static void {name}_look{arguments}", [when(changed, assign(f"{state}.broken", 1))]),
     ]
 
 
@@ -193,46 +194,11 @@ void {options.name}_traced(uint32_t step, const void *data, size_t bytes);
 """)
 
 
-def _memory(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The model's variables."""
-    position = f"uint{8 * plan.position_bytes}_t position"
-    fields: list[Statement] = [Noted(position, "in the schedule, from 1 on; 0 before init")]
-    if plan.counters:
-        counters = f"uint{8 * plan.counter_bytes}_t next[{plan.counters}]"
-        fields.append(Noted(counters, "of each operator that runs by rows"))
-    if plan.zone:
-        fields.append(Noted("uint8_t broken", "a red zone was written to"))
-    return [
-        *_storage(plan, options),
-        Comment("How far the inference has got."),
-        Compound("static struct", fields, f" {options.name}_state;"),
-        BLANK,
-        *(states.kept(plan, options) if plan.graph.states else []),
-    ]
-
-
-def _storage(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The arenas, or pointers to them."""
-    name = options.name
-    if options.shared_arena:
-        return []
-    if options.caller_arena:
-        why = f"what the caller gave to {name}_init"
-        return [*(Noted(f"static uint8_t *{a.storage(options)}", why) for a in arenas(plan)), BLANK]
-    return [
-        Comment("Every tensor lives in here; the places were planned at compile time."),
-        *(
-            definition("static union", f"{name}_memory{a.suffix}", a.nbytes, a.memory, plan.alignment)
-            for a in arenas(plan)
-        ),
-        BLANK,
-    ]
-
-
 def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
     """The functions that begin, and that tell where inputs and outputs are."""
-    name, position = options.name, f"{options.name}_state.position"
-    body: list[Statement] = [assign(position, 0)]
+    name, position = options.name, f"{variable(options, 'state')}.position"
+    body: list[Statement] = [when(f"{HANDLE} == NULL", "return MOTE_BAD_ARENA")] if options.instances else []
+    body.append(assign(position, 0))
     if options.caller_arena:
         for a in arenas(plan):
             bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
@@ -241,7 +207,7 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     if options.check_flash:
         body.append(when(f"{name}_check() != MOTE_OK", "return MOTE_DAMAGED"))
     if plan.graph.states:
-        body.append(f"{name}_forget()")
+        body.append(f"{name}_forget({handed(options)})")
     begins = dict.fromkeys(artifact.init for artifact in made.artifacts if artifact.init)
     body += [when(f"{begin}() != 0", "return MOTE_NOT_READY") for begin in begins]
     body += [assign(position, 1), "return MOTE_OK"]
@@ -249,8 +215,9 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     ports = zip((*inputs(plan, options), *outputs(plan, options)), (*made.inputs, *made.outputs), strict=True)
     for port, place in ((port, p.place) for port, p in ports if p.place is not None):
         address = f"{places(plan)[place.memory].storage(options)} + {place.at}"
-        where = f"return {position} == 0 ? NULL : (mote_any_t)({address})"
-        accessors.append(Accessor(f"{port.ctype} *{port.function}(void)", where))
+        any_type = "mote_any_const_t" if options.instances and not port.is_input else "mote_any_t"
+        where = f"return {position} == 0 ? NULL : ({any_type})({address})"
+        accessors.append(Accessor(port.signature, where))
     return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
 
 
@@ -269,24 +236,24 @@ def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
         *(f"(void){a.pointer}" for a in arenas),
         Switch("step" if made.straight else f"{name}_schedule[step]", cases),
     ]
-    row = ", const void *row" if made.pushed else ""
-    return [*macros, BLANK, *functions, CFunction(f"static void {name}_work(uint32_t step{row})", body)]
+    taking = taken(options, "uint32_t step", *(["const void *row"] if made.pushed else []))
+    return [*macros, BLANK, *functions, CFunction(f"static void {name}_work({taking})", body)]
 
 
 def _ready(options: ProjectOptions) -> Statement:
     """The check that init was called."""
-    return when(f"{options.name}_state.position == 0", "return MOTE_NOT_READY")
+    return when(f"{variable(options, 'state')}.position == 0", "return MOTE_NOT_READY")
 
 
 def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
     """The C statements before a step's work: counters start at zero."""
-    state = f"{options.name}_state"
+    state = variable(options, "state")
     return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if made.counters else []
 
 
 def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
     """The C statements after a step's work, and its return value; `busy` where there is more to do."""
-    state, missing = f"{options.name}_state", f"{options.name}_kept.missing"
+    state, missing = variable(options, "state"), f"{variable(options, 'kept')}.missing"
     body: list[Statement] = []
     if made.zone:
         again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
@@ -299,13 +266,13 @@ def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
 
 def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     """The functions that run the model, at once or step by step."""
-    name = options.name
-    step, run = f"mote_status {name}_step(void)", f"mote_status {name}_run(void)"
+    name, position = options.name, f"{variable(options, 'state')}.position"
+    step, run = (f"mote_status {name}_{what}({taken(options)})" for what in ("step", "run"))
     if not made.schedule:
         nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
-        return [CFunction(step, nothing), Accessor(run, f"return {name}_step()")]
-    work = f"{name}_work((uint32_t){name}_state.position - 1)"
-    again = Compound("do", [f"status = {name}_step()"], " while (status == MOTE_BUSY);")
+        return [CFunction(step, nothing), Accessor(run, f"return {name}_step({handed(options)})")]
+    work = f"{name}_work({handed(options, f'(uint32_t){position} - 1')})"
+    again = Compound("do", [f"status = {name}_step({handed(options)})"], " while (status == MOTE_BUSY);")
     return [
         CFunction(step, [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]),
         CFunction(run, ["mote_status status", again, "return status"]),
@@ -315,39 +282,45 @@ def _run(made: Program, options: ProjectOptions) -> list[Definition]:
 def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
     """The input comes row by row: what can be done with a row is done when it comes."""
     name, (port,) = options.name, inputs(plan, options)
-    state = f"{name}_state"
+    position = f"{variable(options, 'state')}.position"
     arrival = next(n for n, i in enumerate(made.instructions) if i.form is Form.ARRIVAL)
-    waits, status = f"{name}_waits()", f"{name}_waits() ? MOTE_WAITING : MOTE_BUSY"
-    work = f"{name}_work((uint32_t){state}.position - 1, row)"
+    waits = f"{name}_waits({handed(options)})"
+    status = f"{waits} ? MOTE_WAITING : MOTE_BUSY"
+    work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', 'row')})"
+
+    def advance(row: str) -> str:
+        return f"{name}_advance({handed(options, row)})"
+
     return [
         Comment("Whether the next step is the arrival of a row."),
         Accessor(
-            f"static int {name}_waits(void)", f"return {name}_schedule[(uint32_t){state}.position - 1] == {arrival}"
+            f"static int {name}_waits({taken(options, const=True)})",
+            f"return {name}_schedule[(uint32_t){position} - 1] == {arrival}",
         ),
         Comment("One step; what comes after it."),
         CFunction(
-            f"static mote_status {name}_advance(const void *row)",
+            f"static mote_status {name}_advance({taken(options, 'const void *row')})",
             [*_begin(made, options), work, *_end(made, options, status)],
         ),
         CFunction(
-            f"mote_status {name}_step(void)",
-            [_ready(options), f"return {waits} ? MOTE_WAITING : {name}_advance(NULL)"],
+            f"mote_status {name}_step({taken(options)})",
+            [_ready(options), f"return {waits} ? MOTE_WAITING : {advance('NULL')}"],
         ),
         CFunction(
-            f"mote_status {name}_push_row(const {port.ctype} *row)",
-            [_ready(options), f"return {waits} ? {name}_advance(row) : MOTE_BUSY"],
+            f"mote_status {name}_push_row({taken(options, f'const {port.ctype} *row')})",
+            [_ready(options), f"return {waits} ? {advance('row')} : MOTE_BUSY"],
         ),
         CFunction(
-            f"mote_status {name}_push(const {port.ctype} *rows, size_t count)",
+            f"mote_status {name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
             [
                 _ready(options),
                 f"mote_status status = {status}",
                 Compound(
                     f"for (;; count--, rows += {port.macro}_ROW_SIZE)",
                     [
-                        Compound("while (status == MOTE_BUSY)", [f"status = {name}_advance(NULL)"]),
+                        Compound("while (status == MOTE_BUSY)", [f"status = {advance('NULL')}"]),
                         when("count == 0 || (status != MOTE_WAITING && status != MOTE_OK)", "return status"),
-                        f"status = {name}_advance(rows)",
+                        f"status = {advance('rows')}",
                     ],
                 ),
             ],

@@ -7,7 +7,6 @@ import zlib
 import numpy as np
 
 from mote.emit.c.c import (
-    BLANK,
     CFunction,
     Comment,
     Compound,
@@ -18,6 +17,7 @@ from mote.emit.c.c import (
     call,
     when,
 )
+from mote.emit.c.model.handle import declared, handed, instance_type, taken, variable
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import ConstantPool
 from mote.plan.plan import Plan
@@ -30,7 +30,7 @@ def saved_bytes(plan: Plan) -> int:
     return HEAD + plan.kept_bytes
 
 
-def kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
+def kept(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """The variable."""
     states = [f"uint{8 * plan.state_alignment}_t alignment", f"uint8_t bytes[{plan.state_bytes}]"]
     fields: list[Statement] = [Compound("union", states, " states;")]
@@ -38,38 +38,48 @@ def kept(plan: Plan, options: ProjectOptions) -> list[Definition]:
         fields.append(Noted(f"uint16_t oldest[{plan.rings}]", "row of each ring buffer"))
     if plan.graph.warm_up:
         fields.append(Noted("uint16_t missing", "runs until the outputs mean something"))
-    name = f"{options.name}_kept"
+    name = declared(options, "kept")
     what = Comment("What is remembered from one inference to the next.")
-    return [what, Compound(f"static struct {name}", fields, f" {name};"), BLANK]
+    kind = "struct" if options.instances else f"static struct {name}"
+    return [what, Compound(kind, fields, f" {name};")]
+
+
+def resetting(options: ProjectOptions) -> str:
+    return f"mote_status {options.name}_reset({taken(options)})"
+
+
+def saving(options: ProjectOptions) -> str:
+    return f"mote_status {options.name}_save({taken(options, 'void *state', 'size_t bytes', const=True)})"
+
+
+def restoring(options: ProjectOptions) -> str:
+    return f"mote_status {options.name}_restore({taken(options, 'const void *state', 'size_t bytes')})"
 
 
 def keeping(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> list[Definition]:
     """The functions that reset, save and restore the state."""
     name = options.name
-    kept, position = f"{name}_kept", f"{name}_state.position"
+    kept, position = variable(options, "kept"), f"{variable(options, 'state')}.position"
     ready = when(f"{position} == 0", "return MOTE_NOT_READY")
     between = when(f"{position} != 1", "return MOTE_BUSY")
     short = when(f"state == NULL || bytes < {name.upper()}_STATE_BYTES", "return MOTE_BAD_STATE")
     model = f"0x{_identity(plan, options):08x}u, "
     wrong = when(f"!mote_state_fits(state, {model}sizeof {kept})", "return MOTE_BAD_STATE")
     allowed = [ready, between, short]
-    saving = f"mote_state_save(state, {model}&{kept}, sizeof {kept})"
+    save = f"mote_state_save(state, {model}&{kept}, sizeof {kept})"
     begin = "const uint8_t *const from = (const uint8_t *)state + MOTE_STATE_HEAD"
     return [
-        CFunction(f"static void {name}_forget(void)", _forgetting(plan, options, constants)),
+        CFunction(f"static void {name}_forget({taken(options)})", _forgetting(plan, options, constants)),
         CFunction(
-            f"mote_status {name}_reset(void)", [ready, f"{name}_forget()", assign(position, 1), "return MOTE_OK"]
+            resetting(options), [ready, f"{name}_forget({handed(options)})", assign(position, 1), "return MOTE_OK"]
         ),
-        CFunction(f"mote_status {name}_save(void *state, size_t bytes)", [*allowed, saving, "return MOTE_OK"]),
-        CFunction(
-            f"mote_status {name}_restore(const void *state, size_t bytes)",
-            [*allowed, wrong, begin, *_restoring(plan, kept), "return MOTE_OK"],
-        ),
+        CFunction(saving(options), [*allowed, save, "return MOTE_OK"]),
+        CFunction(restoring(options), [*allowed, wrong, begin, *_restoring(plan, options), "return MOTE_OK"]),
     ]
 
 
 def _forgetting(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> list[Statement]:
-    kept = f"{options.name}_kept"
+    kept = variable(options, "kept")
     body: list[Statement] = []
     for i, state in enumerate(plan.graph.states):
         raw = np.frombuffer(np.ascontiguousarray(state.initial).tobytes(), np.uint8)
@@ -85,8 +95,9 @@ def _forgetting(plan: Plan, options: ProjectOptions, constants: ConstantPool) ->
     return body
 
 
-def _restoring(plan: Plan, kept: str) -> list[Statement]:
+def _restoring(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """Restores a saved state; refuses out-of-range indices, as kernels index with them and a CRC is no signature."""
+    kept, instance = variable(options, "kept"), instance_type(options)
     copy = f"memcpy(&{kept}, from, sizeof {kept})"
     limits = [(f"oldest[{ring}]", rows - 1) for ring, rows in _rings(plan)]
     limits += [("missing", plan.graph.warm_up)] * bool(plan.graph.warm_up)
@@ -94,9 +105,12 @@ def _restoring(plan: Plan, kept: str) -> list[Statement]:
         return [copy]
     fields = [f"uint16_t oldest[{plan.rings}]"] * bool(plan.rings) + ["uint16_t missing"] * bool(plan.graph.warm_up)
     begin = limits[0][0].split("[")[0]
+    at = f"offsetof(struct {kept}, {begin})"
+    if options.instances:
+        at = f"(offsetof({instance}, kept.{begin}) - offsetof({instance}, kept))"
     return [
         Compound("struct", fields, " saved;"),
-        f"memcpy(&saved, from + offsetof(struct {kept}, {begin}), sizeof saved)",
+        f"memcpy(&saved, from + {at}, sizeof saved)",
         *(when(f"saved.{field} > {most}", "return MOTE_BAD_STATE") for field, most in limits),
         copy,
         *(assign(f"{kept}.{field}", f"saved.{field}") for field, _ in limits),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.emit.c.c import BLANK, CFunction, Definition, Noted, Statement, Text, loop, printed, when
+from mote.emit.c.model.handle import called
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.programs.golden import GoldenRun
@@ -128,13 +129,12 @@ class Calls:
 
 def compiled_calls(plan: Plan, options: ProjectOptions) -> Calls:
     """The calls of a compiled model."""
-    name = options.name
     return Calls(
-        name,
+        options.name,
         init_call(plan, options),
-        f"{name}_run()",
-        lambda port: f"{name}_push({_array(port)}[run], {port.macro}_ROWS)",
-        lambda port: f"{port.function}()",
+        called(options, "run"),
+        lambda port: called(options, "push", f"{_array(port)}[run]", f"{port.macro}_ROWS"),
+        lambda port: port.call,
         tuple(caller_arenas(plan, options)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mote.emit.c.c import Accessor, CFunction, Include, Text, printed, when
+from mote.emit.c.model.handle import called
 from mote.emit.c.model.ports import caller_arenas, init_call, inputs, outputs
 from mote.emit.c.options import ProjectOptions
 from mote.plan.plan import Plan
@@ -12,8 +13,8 @@ def text(plan: Plan, options: ProjectOptions) -> str:
     name = options.name
     reads, writes = inputs(plan, options), outputs(plan, options)
     frames = [f"static {p.ctype} frame_{i}[{p.macro}_SIZE]" for i, p in enumerate(reads) if plan.pushed]
-    whole = [f"frame_{i}" if plan.pushed else f"{p.function}()" for i, p in enumerate(reads)]
-    run = f"{name}_push(frame_0, {reads[0].macro}_ROWS)" if plan.pushed else f"{name}_run()"
+    whole = [f"frame_{i}" if plan.pushed else p.call for i, p in enumerate(reads)]
+    run = called(options, "push", "frame_0", f"{reads[0].macro}_ROWS") if plan.pushed else called(options, "run")
     waits = "status == MOTE_WAITING ? 0 : " if plan.graph.warm_up else ""
     return printed(
         [
@@ -26,7 +27,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
             *frames,
             _chosen("void *harness_input(uint32_t i)", whole),
             _chosen("size_t harness_input_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in reads]),
-            _chosen("const void *harness_output(uint32_t i)", [f"{p.function}()" for p in writes]),
+            _chosen("const void *harness_output(uint32_t i)", [p.call for p in writes]),
             _chosen("size_t harness_output_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in writes]),
             Accessor("int harness_init(void)", f"return (int){init_call(plan, options)}"),
             Accessor("int harness_check(void)", f"return (int){name}_check()"),

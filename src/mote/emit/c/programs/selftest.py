@@ -29,6 +29,7 @@ from mote.emit.c.c import (
     printed,
     when,
 )
+from mote.emit.c.model.handle import called
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.programs.example import SELFTEST
@@ -267,7 +268,7 @@ def _testing(test: _Test) -> list[Statement]:
     name, plan = test.name, test.plan
     expected = f"{name}_expected[{name}_wrong]"
     reads = [
-        f"{name}_look({test.steps + i}, {port.function}(), {port.macro}_BYTES)"
+        f"{name}_look({test.steps + i}, {port.call}, {port.macro}_BYTES)"
         for i, port in enumerate(outputs(plan, test.options))
     ]
     wanted = f"(run < {test.waiting} ? MOTE_WAITING : MOTE_OK)" if test.waiting else "MOTE_OK"
@@ -307,14 +308,15 @@ def _testing(test: _Test) -> list[Statement]:
 
 def _feed(test: _Test) -> list[Statement]:
     """Writes the inputs and runs, or pushes them row by row."""
-    name, graph, ports = test.name, test.plan.graph, inputs(test.plan, test.options)
+    graph, ports = test.plan.graph, inputs(test.plan, test.options)
     if test.plan.pushed:
         (port,) = ports
         size = f"{port.macro}_ROW_SIZE"
         row = [f"static {port.ctype} row[{size}]", _filled(graph, port, 0, "row", size, f"y * {size} + i")]
-        return [loop("uint32_t", "y", f"{port.macro}_ROWS", *row, assign("status", f"{name}_push(row, 1)"))]
-    fills = [_filled(graph, p, i, f"{p.function}()", f"{p.macro}_SIZE", "i") for i, p in enumerate(ports)]
-    return [*fills, assign("status", f"{name}_run()")]
+        push = assign("status", called(test.options, "push", "row", "1"))
+        return [loop("uint32_t", "y", f"{port.macro}_ROWS", *row, push)]
+    fills = [_filled(graph, p, i, p.call, f"{p.macro}_SIZE", "i") for i, p in enumerate(ports)]
+    return [*fills, assign("status", called(test.options, "run"))]
 
 
 def _filled(graph: Graph, port: CPort, number: int, data: str, size: str, at: str) -> Statement:

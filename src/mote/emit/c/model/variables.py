@@ -1,0 +1,80 @@
+"""The model's variables: arenas, the position in the schedule, counters, persistent state."""
+
+from __future__ import annotations
+
+from mote.emit.c.c import BLANK, Comment, Compound, Definition, Noted, Statement
+from mote.emit.c.model import states
+from mote.emit.c.model.arenas import arenas, definition
+from mote.emit.c.model.handle import declared, instance_type, static
+from mote.emit.c.options import ProjectOptions
+from mote.plan.plan import Plan
+
+
+def static_variables(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """Definitions of static variables, where there is no instance."""
+    groups = [] if options.instances else _groups(plan, options)
+    return [part for group in groups for part in (*group, BLANK)]
+
+
+def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
+    """Declarations of static variables, or of the members of an instance, with comments."""
+    position = f"uint{8 * plan.position_bytes}_t position"
+    fields: list[Statement] = [Noted(position, "in the schedule, from 1 on; 0 before init")]
+    if plan.counters:
+        counters = f"uint{8 * plan.counter_bytes}_t next[{plan.counters}]"
+        fields.append(Noted(counters, "of each operator that runs by rows"))
+    if plan.zone:
+        fields.append(Noted("uint8_t broken", "a red zone was written to"))
+    progress: list[Statement] = [
+        Comment("How far the inference has got."),
+        Compound(static(options, "struct"), fields, f" {declared(options, 'state')};"),
+    ]
+    kept = states.kept(plan, options) if plan.graph.states else []
+    return [group for group in (_storage(plan, options), progress, kept) if group]
+
+
+def noted(plan: Plan, options: ProjectOptions) -> str:
+    """The variable with the contents of red zones before a step."""
+    most = max((len(op.outputs) for op, _ in plan.works if not op.bodies and not op.updates), default=1)
+    return f"{static(options, 'uint8_t')} {declared(options, 'noted')}[{2 + most}][2 * {plan.zone}]"
+
+
+def instance(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The type of an instance."""
+    members = [part for group in _groups(plan, options) for part in group]
+    if plan.zone:
+        members += [Comment("Red zones before a step."), noted(plan, options)]
+    name = instance_type(options)
+    return [
+        Comment(
+            "An instance of the model: all memory that it writes to. Make as many as there are streams or threads, in\n"
+            "memory that is zero before init (static variables are); they share the constants in flash, and nothing\n"
+            "else. The members are the model's own business."
+        ),
+        Compound(f"typedef struct {name}", members, f" {name};"),
+        BLANK,
+    ]
+
+
+def _storage(plan: Plan, options: ProjectOptions) -> list[Statement]:
+    """The arenas, or pointers to them."""
+    if options.shared_arena:
+        return []
+    if options.caller_arena:
+        why = f"what the caller gave to {options.name}_init"
+        pointers = (f"{static(options, 'uint8_t')} *{declared(options, a.pointer)}" for a in arenas(plan))
+        return [Noted(pointer, why) for pointer in pointers]
+    union = static(options, "union")
+    return [
+        Comment("Every tensor lives in here; the places were planned at compile time."),
+        *(
+            definition(
+                union,
+                declared(options, f"memory{a.suffix}"),
+                a.nbytes,
+                None if options.instances else a.memory,
+                plan.alignment,
+            )
+            for a in arenas(plan)
+        ),
+    ]
