@@ -20,7 +20,7 @@ from typing import Any
 import mcunet_v2
 import mlperf_tiny
 from mote.compiler import line as compiler
-from mote.compiler.shared import compile_shared
+from mote.compiler.several import compile_shared
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 

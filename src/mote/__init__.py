@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mote.compiler.packer import Image, pack
     from mote.compiler.runtime import Runtime, runtime
     from mote.compiler.settings import Settings
-    from mote.compiler.shared import Shared, compile_shared
+    from mote.compiler.several import CompiledModels, compile_several, compile_shared
     from mote.compress.prune.pruner import Pruned, prune
     from mote.compress.shrink import ShrinkResult, shrink
     from mote.data.dataset import Dataset, dataset
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Compiled",
+    "CompiledModels",
     "Converted",
     "Dataset",
     "Evaluation",
@@ -54,11 +55,11 @@ __all__ = [
     "RunResult",
     "Runtime",
     "Settings",
-    "Shared",
     "ShrinkResult",
     "VerifyResult",
     "__version__",
     "compile",
+    "compile_several",
     "compile_shared",
     "convert",
     "dataset",
@@ -85,6 +86,7 @@ __all__ = [
 
 _HOMES = {
     "Compiled": "compiler.compiled",
+    "CompiledModels": "compiler.several",
     "Converted": "evaluation.converter",
     "Dataset": "data.dataset",
     "Evaluation": "evaluation.evaluator",
@@ -100,11 +102,11 @@ _HOMES = {
     "RunResult": "measure.run",
     "Runtime": "compiler.runtime",
     "Settings": "compiler.settings",
-    "Shared": "compiler.shared",
     "ShrinkResult": "compress.shrink",
     "VerifyResult": "evaluation.verify",
     "compile": "compiler.line",
-    "compile_shared": "compiler.shared",
+    "compile_several": "compiler.several",
+    "compile_shared": "compiler.several",
     "convert": "evaluation.converter",
     "dataset": "data.dataset",
     "evaluate": "evaluation.evaluator",

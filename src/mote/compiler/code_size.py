@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from mote import toolchain
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import Bench, firmware
+from mote.compiler.firmware import Bench, Firmware, firmware, several_firmware
 from mote.compiler.settings import Settings
+from mote.emit.c.project import Project
 from mote.emit.c.ramcode import hot_files
 from mote.errors import BudgetError, MoteError
 from mote.files import temporary_folder
-from mote.toolchain import Emulator, Mode
+from mote.toolchain import Compiler, Emulator, Mode
 from mote.toolchain.builder import board_of
 
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
+ON_HOST = "the host's code is not a microcontroller's"
 REPLANNED = 3
 """Most replanning rounds for code in RAM, as another plan has other code."""
 
@@ -42,7 +44,7 @@ def code_size(compiled: Compiled) -> CodeSize:
     """The code size of the linked firmware without the harness, or an estimate."""
     target = compiled.settings.target
     if target.is_host:
-        return CodeSize(_estimate(compiled), "the host's code is not a microcontroller's")
+        return CodeSize(_estimate(compiled), ON_HOST)
     in_ram = compiled.project.options.code_in_ram
     try:
         compiler = toolchain.find_compiler(target)
@@ -50,18 +52,37 @@ def code_size(compiled: Compiled) -> CodeSize:
     except MoteError as error:
         hot = len(hot_files(compiled.plan)) if in_ram else 0
         return CodeSize(_estimate(compiled), error.reason, CODE_PER_FILE * hot)
+    return _linked(firmware(compiled), compiler)
+
+
+def several_code_size(models: Sequence[Compiled], *projects: Project) -> CodeSize:
+    """The code size of several models in one firmware, whose C is one project or a project for each: of the linked
+    firmware without the harness, or an estimate with kernels once."""
+    target = models[0].settings.target
+    if target.is_host:
+        return CodeSize(_estimate(*models), ON_HOST)
+    try:
+        compiler = toolchain.find_compiler(target)
+        board_of(target)
+    except MoteError as error:
+        return CodeSize(_estimate(*models), error.reason)
+    return _linked(several_firmware(models, *projects), compiler)
+
+
+def _linked(what: Firmware, compiler: Compiler) -> CodeSize:
     with temporary_folder() as folder:
-        elf = Bench(firmware(compiled), compiler, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
-        sizes = toolchain.sizes(elf, target)
+        elf = Bench(what, compiler, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
+        sizes = toolchain.sizes(elf, what.target)
     assert sizes is not None
     return CodeSize(sizes.code, ram=sizes.ram_code)
 
 
-def _estimate(compiled: Compiled) -> int:
+def _estimate(*models: Compiled) -> int:
     """An upper estimate for any core and optimization."""
-    plans = compiled.plan.all
+    plans = [plan for compiled in models for plan in compiled.plan.all]
     files = {step.kernel.files for plan in plans for step in plan.steps}
-    return CODE + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * sum(len(plan.works) for plan in plans)
+    operators = sum(len(plan.works) for plan in plans)
+    return CODE * len(models) + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * operators
 
 
 def checked_code(compiled: Compiled) -> CodeSize:

@@ -9,6 +9,7 @@ from pathlib import Path
 from mote import toolchain
 from mote.compiler.compiled import Compiled
 from mote.emit.c.programs import glue
+from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import fill
 from mote.offload.contract import Judgement, Offloaded
@@ -46,6 +47,22 @@ def firmware(compiled: Compiled) -> Firmware:
         lambda mode: glue.text(compiled.plan, project.options),
         lambda mode: [f"-I{path}" for path in project.includes],
         not_run(compiled.plan),
+    )
+
+
+def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware:
+    """The firmware of several models, to be built and not run: in one project, or a project for each."""
+    settings = models[0].settings
+    external = dict.fromkeys(path for project in projects for path in project.external)
+    includes = dict.fromkeys(path for project in projects for path in project.includes)
+    return Firmware(
+        {file: text for project in projects for file, text in project.files.items()},
+        (*dict.fromkeys(source for project in projects for source in project.sources), *external),
+        settings.target,
+        settings.optimize,
+        0,
+        lambda mode: glue.several_text([(m.plan, m.project.options) for m in models]),
+        lambda mode: [f"-I{path}" for path in includes],
     )
 
 

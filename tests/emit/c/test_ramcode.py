@@ -167,7 +167,7 @@ def test_refusals(text: str, why: str, tmp_path: Path) -> None:
 
 
 def test_not_with_a_shared_arena(slow: str) -> None:
-    with pytest.raises(MoteError, match="share an arena"):
+    with pytest.raises(MoteError, match="several models"):
         mote.compile_shared([DIGITS], target=slow, place_code="ram")
 
 

@@ -11,8 +11,7 @@ from mote.compiler import line
 from mote.compiler.code_size import CodeSize, checked_code
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
-from mote.compiler.shared import Shared, check_shared_code, compile_shared
-from mote.errors import MoteError
+from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
 from mote.measure.run import with_step_bound
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
@@ -36,19 +35,13 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--shared-arena",
         action="store_true",
-        help="several models that never run at the same time share one folder and one tensor arena",
+        help="several models never run at the same time, and share one tensor arena; without it, each has its own",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.shared_arena:
-        return _run_shared(arguments)
-    if len(arguments.model) > 1:
-        raise MoteError(
-            f"{len(arguments.model)} models were given",
-            remedy="add --shared-arena if they never run at the same time; else compile them one by one into folders of"
-            " their own, which link into one firmware",
-        )
+    if arguments.shared_arena or len(arguments.model) > 1:
+        return _run_several(arguments)
     wanted, packagers = settings(arguments), chosen_packagers(arguments.package)
     about = metadata(arguments.metadata)
     with progress("compiling") as say:
@@ -79,26 +72,41 @@ def _compiled(model: str, chosen: Settings, say: Say) -> Compiled:
     return with_step_bound(compiled) if compiled.settings.step else compiled
 
 
-def _run_shared(arguments: argparse.Namespace) -> int:
+def _run_several(arguments: argparse.Namespace) -> int:
+    running = Running.TURNS if arguments.shared_arena else Running.APART
     with progress("compiling"):
-        shared = compile_shared(arguments.model, settings(arguments))
-        codes = check_shared_code(shared)
+        several = compile_several(arguments.model, settings(arguments), running=running)
+        code = check_several_code(several)
     folder = arguments.output
-    package = shared.package.described(metadata(arguments.metadata))
+    package = several.package.described(metadata(arguments.metadata))
     packages = dict.fromkeys(chosen_packagers(arguments.package), package)
     lost = write_packages(folder, packages, package, force=arguments.force)
     if arguments.json:
-        print_json(describe_shared(shared, folder, codes) | {"overwritten": lost})
+        print_json(describe_several(several, folder, code) | {"overwritten": lost})
         return 0
-    for compiled, code in zip(shared.models, codes, strict=True):
-        print_model(compiled, code)
-    print(bold(f"together for {shared.settings.target.name}"))
-    print(f"  RAM: arena {shared.arena:,} bytes{_split(shared.memories)}, shared")
-    print(f"  flash: constants {shared.project.constants:,} bytes{_split(shared.project.flash)}")
-    sources = ", ".join(shared.project.sources)
-    print(f"  C project in {folder}: add {sources} to your build; mote_arena.h says how the models take turns")
+    for compiled, alone in zip(several.models, code.alone, strict=True):
+        print_model(compiled, alone)
+    print_several(several, code)
+    sources = ", ".join(several.project.sources)
+    print(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
     _print_lost(lost)
     return 0
+
+
+def print_several(several: CompiledModels, code: JointCode) -> None:
+    """Prints the costs of all models together, and what one file saves."""
+    project, settings = several.project, several.settings
+    how = "shared" if several.running != Running.APART else "one for each model"
+    alone = sum(compiled.plan.arena for compiled in several.models)
+    saved = f" instead of {alone:,}" if alone != several.arena else ""
+    print(bold(f"together for {settings.target.name}"))
+    print(f"  RAM: arena {several.arena:,} bytes{_split(several.memories)}{saved}, {how}; counters and states", end="")
+    print(f" {several.static:,} bytes")
+    shared = "" if code.together.estimated else f" instead of {code.apart.nbytes:,} without shared kernels"
+    print(
+        f"  flash: constants {project.constants:,} bytes{_split(project.flash)}"
+        f"{_shown(code.together, settings.flash_limit)}{shared}"
+    )
 
 
 def _print_lost(lost: Sequence[str]) -> None:
@@ -106,14 +114,20 @@ def _print_lost(lost: Sequence[str]) -> None:
         print(f"  overwritten by --force: {', '.join(lost)}")
 
 
-def describe_shared(shared: Shared, folder: str, codes: Sequence[CodeSize]) -> dict[str, object]:
+def describe_several(several: CompiledModels, folder: str, code: JointCode) -> dict[str, object]:
     return {
-        "models": [describe(m, folder, code) for m, code in zip(shared.models, codes, strict=True)],
-        "target": shared.settings.target.name,
+        "models": [describe(m, folder, alone) for m, alone in zip(several.models, code.alone, strict=True)],
+        "target": several.settings.target.name,
+        "running": str(several.running),
         "folder": folder,
-        "files": sorted(shared.project.files),
-        "ram": {"arena": shared.arena, "memories": shared.memories},
-        "flash": {"constants": shared.project.constants, "memories": shared.project.flash},
+        "files": sorted(several.project.files),
+        "ram": {"arena": several.arena, "static": several.static, "memories": several.memories},
+        "flash": {
+            "constants": several.project.constants,
+            "code": None if code.together.estimated else code.together.nbytes,
+            "code_apart": None if code.apart.estimated else code.apart.nbytes,
+            "memories": several.project.flash,
+        },
     }
 
 

@@ -46,7 +46,7 @@ class ProjectOptions:
     check_flash: bool = False
     """Init verifies constants in flash."""
     shared_arena: bool = False
-    """The arena of mote_arena.c, which is shared with other models."""
+    """The arena is that of mote_models.c, which other models use as well."""
     flashes: tuple[Memory, ...] = ()
     """Flash memories for constants, fastest first; empty where there is no choice."""
     code_in_ram: bool = False

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from mote.emit.c import ramcode
 from mote.emit.c.c import Definition, Include, Text, printed
-from mote.emit.c.model import header, source
-from mote.emit.c.model.arenas import arenas, shared, shared_files
+from mote.emit.c.model import header, several, source
+from mote.emit.c.model.arenas import arenas, shared
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs import example, selftest
 from mote.emit.c.programs.example import Example
@@ -33,6 +33,7 @@ MOST_CODE = 16 << 10
 """Bytes of the fastest flash reserved for code, if there is another flash for constants: code in the slower one costs
 far more than constants there."""
 
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 UNUSED = """\
 /* The kernel library in one piece: a model does not call all of it. */
 #if defined(__GNUC__)
@@ -95,49 +96,94 @@ class Job:
 
 def generate(job: Job) -> Project:
     """The C project of a model."""
-    return _projects([job])[0]
+    plan, options = job.plan, job.options
+    (part,) = parts = _parts([job])
+    files = _sources(parts, options, source.model(part.unit, options))
+    if options.code_in_ram:
+        files[f"{options.name}.c"] = ramcode.in_ram(files[f"{options.name}.c"], f"{options.name}_")
+    program = _example(job, files)
+    files[example.EXAMPLE] = program.program()
+    if job.golden:
+        files[example.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
+    return _project(
+        parts, options, files, program, 0 if options.caller_arena or options.instances else _own_arenas([job])
+    )
 
 
-def generate_shared(jobs: Sequence[Job], folder: ProjectOptions) -> tuple[list[Project], Project]:
-    """Projects of models with a shared arena: each alone, and all in one project with the options `folder`."""
-    sizes = shared([j.plan for j in jobs])
-    names = [j.options.name for j in jobs]
-    arena = shared_files(sizes, names, folder)
-    alone = [
-        replace(p, files=p.files | arena, sources=(*p.sources, "mote_arena.c"), arena=sum(sizes.values()))
-        for p in _projects(jobs)
-    ]
-    files = {file: text for p in alone for file, text in p.files.items()}
-    program = example.shared_example([(j.plan, j.options) for j in jobs], [p.example for p in alone])
+def generate_several(jobs: Sequence[Job], folder: ProjectOptions) -> Project:
+    """The C project of several models, with the options `folder`: one file of C, in which they share kernels."""
+    parts = _parts(jobs)
+    _check_names(parts)
+    sizes = shared(j.plan for j in jobs if j.options.shared_arena)
+    files = _sources(parts, folder, source.models([p.unit for p in parts], folder, several.arena(sizes)))
+    files[f"{folder.name}.h"] = several.header([j.options.name for j in jobs], sizes, folder)
+    program = example.shared_example([(j.plan, j.options) for j in jobs], [_example(j, files) for j in jobs])
     files[example.EXAMPLE] = program.program()
     tests = [(j.plan, j.options, j.golden) for j in jobs]
-    files[example.SELFTEST] = selftest.shared_text(tests, folder, _crc(jobs[0].options))
-    sources = tuple(dict.fromkeys(s for p in alone for s in p.sources if s != "mote_arena.c"))
-    flash = {name: sum(p.flash[name] for p in alone) for name in alone[0].flash}
-    together = Project(
-        folder,
-        files,
-        sum(p.constants for p in alone),
-        (*sources, "mote_arena.c"),
-        sum(sizes.values()),
-        flash,
-        external=tuple(dict.fromkeys(path for p in alone for path in p.external)),
-        includes=tuple(dict.fromkeys(path for p in alone for path in p.includes)),
-        example=program,
-    )
-    return alone, together
+    files[example.SELFTEST] = selftest.shared_text(tests, folder, _crc(folder))
+    return _project(parts, folder, files, program, sum(sizes.values()) or _own_arenas(jobs))
 
 
-def _projects(jobs: Sequence[Job]) -> list[Project]:
-    """A project per model; their constants share the flash."""
+def _example(job: Job, files: dict[str, str]) -> Example:
+    """The example of a model, whose inputs become one of the files."""
+    plan, options = job.plan, job.options
+    samples = example.samples(plan, job.golden)
+    files[example.inputs_file(options.name)] = example.inputs_text(plan, options, samples)
+    return example.example(plan, options, samples)
+
+
+def _check_names(parts: Sequence[_Part]) -> None:
+    """Refuses models with a name in common: of a file, also where case does not count, a macro, a function, or anything
+    else in the file that they share."""
+    owner: dict[str, ProjectOptions] = {}
+    for part in parts:
+        options = part.job.options
+        text = printed([*part.unit.body, *part.constants.definitions, Text(header.text(part.job.plan, options))])
+        own = set(re.findall(rf"\b{options.name}_\w+", COMMENT.sub("", text), re.IGNORECASE))
+        for name in (f"{options.name}.h".lower(), f"{options.name}_constants.h".lower(), *sorted(own)):
+            other = owner.setdefault(name, options)
+            if other is not options:
+                raise MoteError(
+                    f"the C of '{other.name}' ({other.source}) and '{options.name}' would have the same names, as"
+                    f" {name}",
+                    where=options.source,
+                    remedy="rename one of the model files",
+                )
+
+
+def _own_arenas(jobs: Iterable[Job]) -> int:
+    """Bytes of arenas that are not shared."""
+    return sum(a.nbytes for job in jobs for a in arenas(job.plan))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A model on its way to C."""
+
+    job: Job
+    made: Program
+    constants: ConstantPool
+    unit: source.ModelSource
+
+    @property
+    def kernels(self) -> dict[str, str]:
+        return kernel_texts(self.job.plan, self.made, self.job.options)
+
+
+def _parts(jobs: Sequence[Job]) -> list[_Part]:
+    """The models in C, with constants that share the flash."""
     for job in jobs:
         _check_arena(job)
-    constants = [ConstantPool(j.options.name) for j in jobs]
-    programs = [program(j.plan) for j in jobs]
-    parts = list(zip(jobs, programs, constants, strict=True))
-    bodies = [source.model(j.plan, made, j.options, c) for j, made, c in parts]
-    _allocate([array for c in constants for array in c.arrays], jobs[0].options.flashes)
-    return [_project(*part, body) for part, body in zip(parts, bodies, strict=True)]
+    parts = [_part(job) for job in jobs]
+    if any(part.unit.wide for part in parts):
+        parts = [part if part.unit.wide else _part(part.job, wide=True) for part in parts]
+    _allocate([array for part in parts for array in part.constants.arrays], jobs[0].options.flashes)
+    return parts
+
+
+def _part(job: Job, *, wide: bool = False) -> _Part:
+    constants, made = ConstantPool(job.options.name), program(job.plan)
+    return _Part(job, made, constants, source.unit(job.plan, made, job.options, constants, wide=wide))
 
 
 def _check_arena(job: Job) -> None:
@@ -170,38 +216,34 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
             return
 
 
-def _project(job: Job, made: Program, constants: ConstantPool, body: list[Definition]) -> Project:
-    plan, options = job.plan, job.options
-    name = options.name
-    kernels = kernel_texts(plan, made, options)
-    project = {f"{name}.h": header.text(plan, options)}
+def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Definition]) -> dict[str, str]:
+    """The file of C with this body, the models' headers, and kernels and constants, inside of it or beside it."""
+    files = {f"{p.unit.name}.h": header.text(p.job.plan, p.job.options) for p in parts}
+    kernels = {file: text for p in parts for file, text in p.kernels.items()}
     if options.single_file:
-        project[f"{name}.c"] = printed(_amalgamated(body, kernels, constants))
-    else:
-        project[f"{name}.c"] = printed(body)
-        project[f"{name}_constants.h"] = printed(source.constants(options, constants))
-        project |= {file: licensed(text) if library.is_own(file) else text for file, text in kernels.items()}
-    if options.code_in_ram:
-        project[f"{name}.c"] = ramcode.in_ram(project[f"{name}.c"], f"{name}_")
-    samples = example.samples(plan, job.golden)
-    program = example.example(plan, options, samples)
-    project[example.EXAMPLE] = program.program()
-    project[example.inputs_file(name)] = example.inputs_text(plan, options, samples)
-    if job.golden:
-        project[example.SELFTEST] = selftest.text(plan, options, job.golden, _crc(options))
-    arena = 0 if options.caller_arena or options.instances else sum(a.nbytes for a in arenas(plan))
-    flash = {m.name: sum(aligned(c.nbytes) for c in constants.arrays if c.memory == m) for m in options.flashes}
-    own = _own_files(made.artifacts, project)
+        return files | {f"{options.name}.c": printed(_amalgamated(body, kernels, [p.constants for p in parts]))}
+    files[f"{options.name}.c"] = printed(body)
+    files |= {f"{p.unit.name}_constants.h": printed(source.constants(p.job.options, p.constants)) for p in parts}
+    return files | {file: licensed(text) if library.is_own(file) else text for file, text in kernels.items()}
+
+
+def _project(
+    parts: Sequence[_Part], options: ProjectOptions, files: Mapping[str, str], program: Example, arena: int
+) -> Project:
+    flashes = parts[0].job.options.flashes
+    arrays = [array for p in parts for array in p.constants.arrays]
+    artifacts = [artifact for p in parts for artifact in p.made.artifacts]
+    own = _own_files(artifacts, files)
     return Project(
         options,
-        project | own,
-        constants.nbytes,
-        (f"{name}.c", *(file for file in own if file.endswith(".c"))),
+        {**files, **own},
+        sum(p.constants.nbytes for p in parts),
+        (f"{options.name}.c", *(file for file in own if file.endswith(".c"))),
         arena,
-        flash,
-        constants.tables,
-        tuple(dict.fromkeys(path for artifact in made.artifacts for path in artifact.sources)),
-        tuple(dict.fromkeys(path for artifact in made.artifacts for path in artifact.includes)),
+        {m.name: sum(aligned(array.nbytes) for array in arrays if array.memory == m) for m in flashes},
+        sum(p.constants.tables for p in parts),
+        tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.sources)),
+        tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.includes)),
         program,
     )
 
@@ -226,12 +268,12 @@ def kernel_texts(plan: Plan, made: Program, options: ProjectOptions) -> dict[str
 
 
 def _amalgamated(
-    body: Sequence[Definition], kernels: Mapping[str, str], constants: ConstantPool
+    body: Sequence[Definition], kernels: Mapping[str, str], constants: Sequence[ConstantPool]
 ) -> Iterator[Definition]:
-    """The model's C with all includes inlined, except headers that callers include too."""
+    """The models' C with all includes inlined, except headers that callers include too."""
     texts = {
         "mote_common.h": [_inlined(kernels, [d.file for d in body if isinstance(d, Include) and d.file in kernels])],
-        f"{constants.prefix}_constants.h": [Text(printed(constants.definitions).rstrip("\n"))],
+        **{f"{c.prefix}_constants.h": [Text(printed(c.definitions).rstrip("\n"))] for c in constants},
         **{k: [] for k in kernels if k != "mote_common.h"},
     }
     for d in body:

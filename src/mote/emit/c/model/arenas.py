@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mote.emit.c.c import (
-    BLANK,
-    Comment,
     Compound,
     Define,
     Definition,
     Expression,
-    Include,
     Noted,
     Template,
     Text,
     call,
-    guarded,
     index,
     plus,
-    printed,
 )
 from mote.emit.c.model.handle import variable
-from mote.emit.c.options import ProjectOptions, banner
+from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import brief, section
 from mote.kernels.contract import ALIGNMENT
 from mote.lower.program import STATES
@@ -155,36 +150,10 @@ def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
     return sizes
 
 
-def shared_files(sizes: dict[Memory | None, int], names: Sequence[str], options: ProjectOptions) -> dict[str, str]:
-    """mote_arena.h and mote_arena.c."""
-    macros: list[Definition] = []
-    externs: list[Definition] = []
-    unions: list[Definition] = []
-    for memory, nbytes in sizes.items():
-        name = shared_name(memory)
-        macros.append(size_macro(f"{name.upper()}_BYTES", nbytes, memory))
-        externs.append(definition(f"extern union {name}", name, f"{name.upper()}_BYTES"))
-        unions.append(f"union {name} {name}{section(memory)}")
-    about = f"mote_arena.h: the working memory that {' and '.join(names)} share."
-    header = guarded("MOTE_ARENA_H", Text("#include <stdint.h>\n"), RULES, *macros, BLANK, *externs, BLANK)
-    source = [Include("mote_arena.h"), BLANK, *([SECTION] if any(sizes) else []), *unions]
-    return {
-        "mote_arena.h": printed([banner(options, about), *header]),
-        "mote_arena.c": printed([banner(options, "mote_arena.c: see mote_arena.h."), *source]),
-    }
-
-
 def size_macro(name: str, nbytes: int, memory: Memory | None) -> Definition:
     """The macro of an arena's size, with its memory."""
     macro = Define(name, nbytes)
     return macro if memory is None else Noted(macro, f"in {brief(memory.name)}")
-
-
-RULES = Comment("""\
-One model runs at a time, in as much memory as the largest needs. Running one destroys the tensors of the others:
-- write a model's inputs when the run before it, of whichever model, has finished;
-- read or copy its outputs before the inputs of another one are written;
-- a model that runs in pieces (NAME_step, NAME_push) has the memory until its last piece is done.""")
 
 
 def _suffix(memory: Memory | None) -> str:

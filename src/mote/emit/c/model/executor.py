@@ -145,6 +145,8 @@ class Executor:
     """Tables for what no formula describes."""
     pointers: dict[_Pointers, int] = field(default_factory=dict)
     """The arrays of row pointers, and how many each needs at most."""
+    wider: bool = False
+    """Places of rows take four bytes, also where two would do."""
 
     @property
     def all(self) -> list[Executor]:
@@ -173,7 +175,8 @@ class Executor:
     @property
     def wide(self) -> bool:
         """Whether the places of rows take four bytes each instead of two, in all tables of the model."""
-        return max((place for e in self.outermost.all for place in e.row_table), default=0) >= 1 << 16
+        most = max((place for e in self.outermost.all for place in e.row_table), default=0)
+        return self.outermost.wider or most >= 1 << 16
 
     @property
     def _rows_name(self) -> str:

@@ -111,7 +111,7 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         )
         note += f"\n({names})."
     if options.shared_arena:
-        note += "\nOther models use the same memory: mote_arena.h says what that means."
+        note += "\nOther models use the same memory: mote_models.h says what that means."
     for told in (*options.notes, options.measured):
         note += f"\n{fill(printable(told[:MOST_NOTE]), WIDTH, break_on_hyphens=False)}"
     if ALIGNED not in plan.how.features and any(step.kernel.isa for step in plan.steps):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mote.emit.c.c import (
@@ -48,50 +49,138 @@ def constants(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
     return [head, *guarded(guard, Include("mote_common.h"), BLANK, *pool.definitions)]
 
 
-def model(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
-    """The C file. Fills `pool` with the constants that the steps need."""
+@dataclass(frozen=True)
+class ModelSource:
+    """The C of a model in parts, so that a file can hold one model or several that share their kernels."""
+
+    name: str
+    settings: Mapping[str, int]
+    """Macros that kernels' headers read."""
+    wide: bool
+    """Places of rows take four bytes instead of two."""
+    sections: bool
+    """Definitions go to linker sections."""
+    alignment: int
+    """Of its tensors, in bytes."""
+    includes: Sequence[str]
+    """The kernels' files, and headers of external generators."""
+    instances: Sequence[str]
+    """The macro calls that instantiate optional functions of the kernels' headers."""
+    mixed: bool
+    """The arena holds elements of several types, one after another in the same place."""
+    trace: Definition
+    macros: Sequence[str]
+    """Macros without the model's name in theirs."""
+    body: Sequence[Definition]
+
+
+MERGED = ("MOTE_MAX_TAPS", "MOTE_WORDS_ALIGNED", "MOTE_SUMS_WRAP", "MOTE_FUSED")
+"""The settings in order. The largest value of each is right for all models that share kernels: arrays of row pointers
+are long enough for each, sums that wrap and aligned loads give the same results where they are not needed, and fused
+products concern the target and models with floats only."""
+
+
+def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool, *, wide: bool = False) -> ModelSource:
+    """The C of a model. Fills `pool` with the constants that the steps need. `wide`: places of rows take four bytes,
+    also where two would do."""
     name = options.name
-    executor = Executor(made, pool, name, places(plan), options)
-    work = _work(executor, options)
+    executor = Executor(made, pool, name, places(plan), options, wider=wide)
+    work, macros = _work(executor, options)
     structs = list(_structs(executor))
     parameters_ = _parameters(structs, pool)
     keeping = states.keeping(plan, options, pool) if plan.graph.states else []
     pool.tables = executor.table_bytes
-    settings = [Define("MOTE_MAX_TAPS", max(plan.taps, 1))]
+    settings = {"MOTE_MAX_TAPS": max(plan.taps, 1)}
     if ALIGNED in plan.how.features:
-        settings.append(Define("MOTE_WORDS_ALIGNED", 1))
+        settings["MOTE_WORDS_ALIGNED"] = 1
     if plan.graph.sums_wrap:
-        settings.append(Define("MOTE_SUMS_WRAP", 1))
+        settings["MOTE_SUMS_WRAP"] = 1
     if options.fused and computes_floats(plan.graph):
-        settings.append(Define("MOTE_FUSED", 1))
-    if executor.wide:
-        settings.append(Define("MOTE_PLACE", "uint32_t"))
+        settings["MOTE_FUSED"] = 1
+    return ModelSource(
+        name,
+        settings,
+        executor.wide,
+        bool(options.flashes or plan.memories),
+        plan.alignment,
+        [*includes(made), *dict.fromkeys(artifact.header for artifact in made.artifacts)],
+        _instances(made),
+        made.mixed,
+        _trace(options),
+        macros,
+        [
+            *parameters_,
+            *(part for e in executor.all for part in e.tables),
+            *static_variables(plan, options),
+            *keeping,
+            *checks.check(name, _checked(pool, executor, structs)),
+            *_accessors(plan, made, options),
+            *(_zones(plan, options) if plan.zone else []),
+            *work,
+            *(_push(plan, made, options) if made.pushed else _run(made, options)),
+        ],
+    )
+
+
+def model(own: ModelSource, options: ProjectOptions) -> list[Definition]:
+    """`<name>.c`."""
+    name = options.name
     return [
         banner(options, f"{name}.c: the model. Call {name}_run; {name}.h is the manual."),
         BLANK,
         Include(f"{name}.h"),
         BLANK,
-        *settings,
-        *([SECTION] if options.flashes or plan.memories else []),
-        *([ALIGN] if plan.alignment > ARENA_ALIGNMENT else []),
-        *map(Include, includes(made)),
-        *map(Include, dict.fromkeys(artifact.header for artifact in made.artifacts)),
-        *map(Text, _instances(made)),
-        *([Include("mote_arena.h")] if options.shared_arena else []),
+        *_kernels([own]),
         Include(f"{name}_constants.h"),
         BLANK,
-        _trace(options),
-        *([NEXT] if made.mixed else []),
-        *parameters_,
-        *(part for e in executor.all for part in e.tables),
-        *static_variables(plan, options),
-        *keeping,
-        *checks.check(name, _checked(pool, executor, structs)),
-        *_accessors(plan, made, options),
-        *(_zones(plan, options) if plan.zone else []),
-        *work,
-        *(_push(plan, made, options) if made.pushed else _run(made, options)),
+        own.trace,
+        *([NEXT] if own.mixed else []),
+        *own.body,
     ]
+
+
+def models(units: Sequence[ModelSource], options: ProjectOptions, arena: Sequence[Definition]) -> list[Definition]:
+    """`mote_models.c`: one translation unit, so that each kernel is linked once. `arena`: the shared one, if any."""
+    assert len({own.wide for own in units}) == 1, "places of rows have one width in all models of a file"
+    file = options.name
+    return [
+        banner(options, f"{file}.c: the models. {file}.h is the manual."),
+        BLANK,
+        Include(f"{file}.h"),
+        BLANK,
+        *_kernels(units),
+        *(Include(f"{own.name}_constants.h") for own in units),
+        BLANK,
+        *([NEXT] if any(own.mixed for own in units) else []),
+        TRACED,
+        *arena,
+        *(part for own in units for part in _section(own)),
+    ]
+
+
+def _kernels(units: Sequence[ModelSource]) -> list[Definition]:
+    """The settings of kernels, their headers, and instances of their macros, for all models of a file."""
+    names = sorted({name for own in units for name in own.settings}, key=MERGED.index)
+    return [
+        *(Define(name, max(own.settings.get(name, 0) for own in units)) for name in names),
+        *([Define("MOTE_PLACE", "uint32_t")] if any(own.wide for own in units) else []),
+        *([SECTION] if any(own.sections for own in units) else []),
+        *([ALIGN] if any(own.alignment > ARENA_ALIGNMENT for own in units) else []),
+        *map(Include, dict.fromkeys(file for own in units for file in own.includes)),
+        *map(Text, dict.fromkeys(instance for own in units for instance in own.instances)),
+    ]
+
+
+def _section(own: ModelSource) -> list[Definition]:
+    """A model among others of its file."""
+    hook = Text(f"""\
+#if defined(MOTE_SELFTEST) && !defined(MOTE_TRACED)
+void {own.name}_traced(uint32_t step, const void *data, size_t bytes);
+#undef MOTE_TRACE
+#define MOTE_TRACE {own.name}_traced
+#endif
+""")
+    return [Comment(f"---- {own.name} ----"), BLANK, hook, *own.body, *(Text(f"#undef {name}") for name in own.macros)]
 
 
 def includes(made: Program) -> list[str]:
@@ -181,6 +270,17 @@ NEXT = Text("""\
 """)
 
 
+TRACED = Text("""\
+/* A debug or profiling build may define this hook; it is called after each step with its output. With MOTE_SELFTEST
+ * defined it is the self-test's, one for each model. */
+#if defined(MOTE_TRACE)
+#define MOTE_TRACED
+#else
+#define MOTE_TRACE(step, data, bytes) ((void)0)
+#endif
+""")
+
+
 def _trace(options: ProjectOptions) -> Definition:
     return Text(f"""\
 /* A debug or profiling build may define this hook; it is called after each step with its output. With MOTE_SELFTEST
@@ -221,8 +321,8 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
 
 
-def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
-    """One step of the schedule, and the macros for addresses in it."""
+def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition], list[str]]:
+    """One step of the schedule behind macros for addresses in it, and the names of these."""
     name, cases, made = options.name, executor.cases, executor.program
     arenas = executor.arenas.values()
     functions = executor.functions
@@ -237,7 +337,8 @@ def _work(executor: Executor, options: ProjectOptions) -> list[Definition]:
         Switch("step" if made.straight else f"{name}_schedule[step]", cases),
     ]
     taking = taken(options, "uint32_t step", *(["const void *row"] if made.pushed else []))
-    return [*macros, BLANK, *functions, CFunction(f"static void {name}_work({taking})", body)]
+    work = CFunction(f"static void {name}_work({taking})", body)
+    return [*macros, BLANK, *functions, work], [macro.name.split("(")[0] for macro in macros]
 
 
 def _ready(options: ProjectOptions) -> Statement:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mote.emit.c.c import Accessor, CFunction, Include, Text, printed, when
 from mote.emit.c.model.handle import called
 from mote.emit.c.model.ports import caller_arenas, init_call, inputs, outputs
@@ -32,6 +34,34 @@ def text(plan: Plan, options: ProjectOptions) -> str:
             Accessor("int harness_init(void)", f"return (int){init_call(plan, options)}"),
             Accessor("int harness_check(void)", f"return (int){name}_check()"),
             CFunction("int harness_run(void)", [f"const mote_status status = {run}", f"return {waits}(int)status"]),
+        ]
+    )
+
+
+def several_text(models: Sequence[tuple[Plan, ProjectOptions]]) -> str:
+    """The glue of several models in one project: enough to link all that a firmware may call, not to run them."""
+    names = [options.name for _, options in models]
+    calls = " + ".join(f"(int){name}_{function}()" for name in names for function in ("check", "step"))
+    runs = [f"{o.name}_push(0, 1)" if plan.pushed else f"{o.name}_run()" for plan, o in models]
+    held = [
+        f"(void){port.function}()"
+        for plan, o in models
+        for port in (*([] if plan.pushed else inputs(plan, o)), *outputs(plan, o))
+    ]
+    return printed(
+        [
+            Include("harness.h"),
+            *(Include(f"{name}.h") for name in names),
+            "const uint32_t harness_input_count = 0",
+            "const uint32_t harness_output_count = 0",
+            "const uint32_t harness_step_count = 0",
+            _chosen("void *harness_input(uint32_t i)", []),
+            _chosen("size_t harness_input_bytes(uint32_t i)", []),
+            _chosen("const void *harness_output(uint32_t i)", []),
+            _chosen("size_t harness_output_bytes(uint32_t i)", []),
+            Accessor("int harness_init(void)", f"return {' + '.join(f'(int){name}_init()' for name in names)}"),
+            Accessor("int harness_check(void)", f"return {calls}"),
+            CFunction("int harness_run(void)", [*held, f"return {' + '.join(f'(int){run}' for run in runs)}"]),
         ]
     )
 

@@ -10,8 +10,8 @@ import pytest
 
 import mote
 from mote.cli import main
-from mote.compiler.code_size import code_size
 from mote.compiler.line import compile
+from mote.compiler.several import check_several_code
 from mote.errors import BudgetError, MoteError
 from mote.evaluation.verify import verify
 from tests.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
@@ -54,9 +54,10 @@ def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> N
         run([cc, *FLAGS, *hook, f"{program}.c", *shared.project.sources, "-o", program, "-lm"], tmp_path)
     run(["example/main"], tmp_path)
     assert run(["selftest/selftest"], tmp_path) == "keywords: ok\ndigits: ok\n" * 2
-    symbols = run(["nm", "-g", "--defined-only", "-S", "selftest/selftest"], tmp_path)
-    arenas = [line.split() for line in symbols.splitlines() if " mote_" in line]
-    assert len(arenas) == 1 and int(arenas[0][1], 16) == -(-shared.arena // 8) * 8
+    symbols = [line.split() for line in run(["nm", "-S", "selftest/selftest"], tmp_path).splitlines()]
+    arenas = [int(symbol[1], 16) for symbol in symbols if symbol[-1].startswith("mote_arena")]
+    assert arenas == [-(-shared.arena // 8) * 8]
+    assert not [symbol for symbol in symbols if symbol[-1].startswith("mote_") and symbol[-2].isupper()]
 
 
 def test_results_survive_interleaved_runs(tiny: Path, tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ int main(void) {
 }
 """
     )
-    run([cc, "-std=c99", "turns.c", "digits.c", "tiny.c", "mote_arena.c", "-o", "turns", "-lm"], tmp_path)
+    run([cc, "-std=c99", "turns.c", "mote_models.c", "-o", "turns", "-lm"], tmp_path)
     run(["./turns"], tmp_path)
 
 
@@ -136,6 +137,15 @@ def test_names_must_differ(tmp_path: Path) -> None:
         assert "rename" in error.value.remedy
 
 
+def test_names_inside_the_c_must_differ(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A macro or function that two models would define, although their files have other names."""
+    longer = Path(shutil.copy(tiny, tiny.with_name("tiny_input.tflite")))
+    mote.compile_several([tiny, longer])
+    monkeypatch.setattr("mote.emit.c.model.header.text", lambda plan, options: "#define TINY_INPUT_SIZE 90\n")
+    with pytest.raises(MoteError, match=r"'tiny' .* and 'tiny_input' would have the same names, as TINY_INPUT_SIZE"):
+        mote.compile_several([tiny, longer])
+
+
 def test_options_that_are_for_one_model() -> None:
     with pytest.raises(MoteError, match="cannot have one name"):
         mote.compile_shared([KEYWORDS, DIGITS], name="x")
@@ -143,22 +153,65 @@ def test_options_that_are_for_one_model() -> None:
         mote.compile_shared([KEYWORDS, DIGITS], caller_arena=True)
 
 
-def test_flash_is_the_sum() -> None:
+def test_flash_counts_the_code_of_all_together() -> None:
     alone = [compile(m).project.constants for m in (KEYWORDS, DIGITS)]
     shared = mote.compile_shared([KEYWORDS, DIGITS])
-    need = sum(alone) + sum(code_size(model).nbytes for model in shared.models)
+    need = sum(alone) + check_several_code(shared).together.nbytes
     assert mote.compile_shared([KEYWORDS, DIGITS], flash=need).project.constants == sum(alone)
     with pytest.raises(BudgetError, match="of flash"):
         mote.compile_shared([KEYWORDS, DIGITS], flash=need - 1)
 
 
+def test_kernels_are_linked_once(tiny: Path, other: Path) -> None:
+    """Twice the same model has more code than once, and less than two copies of the kernels."""
+    compiler_or_skip("arm-none-eabi-gcc")
+    code = check_several_code(mote.compile_several([tiny, other], target="cortex-m4", optimize="size"))
+    assert not code.together.estimated and not code.apart.estimated
+    assert max(c.nbytes for c in code.alone) < code.together.nbytes < code.apart.nbytes
+
+
+def test_models_apart_have_arenas_of_their_own(tiny: Path, other: Path, tmp_path: Path) -> None:
+    """Inputs of one survive a run of the other, in the middle of which it begins."""
+    cc = compiler_or_skip("gcc")
+    several = mote.compile_several([tiny, other])
+    several.write(tmp_path)
+    assert several.arena == sum(m.plan.arena for m in several.models)
+    (tmp_path / "apart.c").write_text(
+        """\
+#include <string.h>
+#include "mote_models.h"
+static void fill(int8_t *p, int n, int seed) { for (int i = 0; i < n; i++) p[i] = (int8_t)(i * seed); }
+int main(void) {
+    int8_t expected[OTHER_OUTPUT_SIZE];
+    if (tiny_init() || other_init()) return 1;
+    fill(other_input(), OTHER_INPUT_SIZE, 7);
+    if (other_run()) return 2;
+    memcpy(expected, other_output(), sizeof expected);
+    fill(other_input(), OTHER_INPUT_SIZE, 7);
+    fill(tiny_input(), TINY_INPUT_SIZE, 3);
+    mote_status a = MOTE_BUSY, b = MOTE_BUSY;
+    while (a == MOTE_BUSY || b == MOTE_BUSY) {
+        if (a == MOTE_BUSY) a = tiny_step();
+        if (b == MOTE_BUSY) b = other_step();
+    }
+    if (a || b || memcmp(expected, other_output(), sizeof expected)) return 3;
+    return memcmp(expected, tiny_output(), sizeof expected) == 0 ? 4 : 0;
+}
+"""
+    )
+    run([cc, *FLAGS, "apart.c", "mote_models.c", "-o", "apart"], tmp_path)
+    run(["./apart"], tmp_path)
+
+
 def test_command(tiny: Path, other: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     models = [str(tiny), str(other)]
-    assert main(["compile", *models, "-o", str(tmp_path)]) != 0
-    assert "--shared-arena" in capsys.readouterr().err
-    assert main(["compile", *models, "--shared-arena", "-o", str(tmp_path), "-t", "stm32f746", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [m["name"] for m in found["models"]] == ["tiny", "other"]
-    assert found["ram"]["memories"] == {"dtcm": found["ram"]["arena"]} and "mote_arena.c" in found["files"]
-    assert main(["compile", *models, "--shared-arena", "-o", str(tmp_path)]) == 0
-    assert "mote_arena.h says how" in capsys.readouterr().out
+    assert main(["compile", *models, "-o", str(tmp_path)]) == 0
+    assert "one for each model" in capsys.readouterr().out
+    command = ["compile", *models, "--shared-arena", "-o", str(tmp_path)]
+    assert main([*command, "-t", "stm32f746", "--json"]) == 0
+    described = json.loads(capsys.readouterr().out)
+    assert [m["name"] for m in described["models"]] == ["tiny", "other"]
+    assert described["ram"]["memories"] == {"dtcm": described["ram"]["arena"]}
+    assert "mote_models.c" in described["files"] and "tiny.c" not in described["files"]
+    assert main(command) == 0
+    assert "mote_models.h is the manual" in capsys.readouterr().out
