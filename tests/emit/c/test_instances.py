@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
-from mote.compiler.shared import compile_shared
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import bench, firmware
 from mote.compiler.line import compile
+from mote.compiler.several import compile_shared
 from mote.emit.c.names import TYPES, c_prefix
 from mote.errors import MoteError
 from mote.evaluation.verify import verify
