@@ -59,6 +59,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "input": ("columns", None),
     "red_zones": (16,),
     "step": (None, "pixel"),
+    "cores": (0, 3, "two", True),
+    "barrier": (-1, "long"),
     "shrink": ("no", 0),
     "recompute": ("12", -1, 101, float("nan"), True),
     "stream": ("1", True, 1.0),

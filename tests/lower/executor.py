@@ -22,6 +22,7 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import Magnitudes, compare
 from mote.graph.types import DType
 from mote.kernels.contract import ALIGNMENT, NHWC, Layout
+from mote.kernels.contract import Call as ContractCall
 from mote.lower.program import (
     STATES,
     Branches,
@@ -37,7 +38,7 @@ from mote.lower.program import (
     program,
 )
 from mote.ops.common import Axis, WindowOp
-from mote.plan.plan import LENT, Plan
+from mote.plan.plan import LENT, Halved, Plan
 
 Bytes = NDArray[np.uint8]
 
@@ -129,7 +130,8 @@ class Machine:
             raw = np.frombuffer(state.data.tobytes(), np.uint8)
             self.memories[STATES][state.at : state.at + raw.size] = raw
         self.oldest = [0] * made.rings
-        self.meaning = {id(steps[0].kernel): (p.graph, op) for p in plan.all for op, steps in p.works}
+        works = [(p.graph, op, steps[0].kernel) for p in plan.all for op, steps in p.works]
+        self.meaning = {id(k.alone if isinstance(k, Halved) else k): (graph, op) for graph, op, k in works}
         """What a kernel computes."""
         self.arrivals = {n: op.outputs[0] for n, (op, _) in enumerate(plan.works)}
         self.carried: dict[int, Array] = {}
@@ -295,6 +297,12 @@ class Machine:
     def _kernel(self, frame: Frame, i: Instruction, n: int) -> None:
         """One call of a kernel, or one for each row of a turn."""
         call = Call(frame, i, *self.meaning[id(i.kernel)])
+        if i.second is not None:
+            shares = [replace(call, i=i.second), call]
+            for share, other in (shares, reversed(shares)):
+                rows = range(share.i.rows.lo, share.i.rows.hi)
+                self._call(share, rows, self._contiguous_reads(share, rows), self._touched(other))
+            return
         if i.form is Form.WHOLE:
             rows = range(i.rows.lo, i.rows.hi)
             self._call(call, rows, self._contiguous_reads(call, rows))
@@ -306,11 +314,21 @@ class Machine:
             rows = range(y, min(y + size, end))
             self._call(call, rows, [r for k in range(len(i.operands)) for r in self._row_reads(call, k, rows, n)])
 
-    def _call(self, call: Call, rows: range, reads: Sequence[Read]) -> None:
+    def _touched(self, call: Call) -> list[Span]:
+        """What another core writes at the same time."""
+        scratch = _room(call.i.scratch, call.i.called.needs.scratch)
+        rows = range(call.i.rows.lo, call.i.rows.hi)
+        return [*(self._span(call.i.target, y) for y in rows), *([scratch] if scratch else [])]
+
+    def _call(self, call: Call, rows: range, reads: Sequence[Read], elsewhere: Sequence[Span] = ()) -> None:
+        """A call of a kernel, while another core writes `elsewhere`."""
         scratch = _room(call.i.scratch, call.i.called.needs.scratch)
         written = {y: self._span(call.i.target, y) for y in rows}
+        if any(own.meets(other) for own in (*written.values(), *([scratch] if scratch else [])) for other in elsewhere):
+            raise CorruptError("two cores write to one place")
         self._spoil(call.frame, scratch)
         others = [Span(place.memory, place.at, place.at + place.nbytes) for place in call.i.others]
+        others += elsewhere
         self._compute(call, self._fetch(call, reads, written, *others), written)
         self._finish(call, scratch, written)
 
@@ -330,8 +348,22 @@ class Machine:
             if op.reads(graph, position, 0) is not None:
                 taken = dict.fromkeys(r for y in rows for r in op.reads(graph, position, y) or () if r != OUTSIDE)
             own = replace(place, row_bytes=place.nbytes // count, rows=count)
+            self._check_start(call, position, rows)
             reads += [Read(position, r, self._span(own, r)) for r in taken]
         return reads
+
+    def _check_start(self, call: Call, position: int, rows: range) -> None:
+        """A kernel for any run of rows is given the first one that it reads; others are given all of the tensor."""
+        entry = call.i.called.entry
+        first = (call.op.reads(call.graph, position, rows[0]) or (0,))[0] if entry.call is ContractCall.FLAT else 0
+        if position not in entry.operands:
+            return
+        operand, out = call.i.operands[entry.operands.index(position)], call.i.target
+        if operand.start != max(first, 0):
+            raise CorruptError(f"input {position} is not given from row {first} on")
+        begins = operand.start * operand.place.row_bytes, rows[0] * out.row_bytes
+        if entry.call is ContractCall.FLAT and any(at % ALIGNMENT for at in begins):
+            raise CorruptError("a kernel begins with a row that is not aligned")
 
     def _row_reads(self, call: Call, k: int, rows: range, n: int) -> list[Read]:
         """What a kernel reads of an operand that is given pointers to rows, or to one of each tensor."""

@@ -20,7 +20,7 @@ from mote.ops.moves.pad_concat_transpose import Concatenation
 from mote.ops.reductions.mean import Mean
 from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
-from mote.plan.plan import Plan
+from mote.plan.plan import Halved, Plan
 from mote.plan.planner import plan
 from mote.plan.selection.request import Lowering
 from tests.lower.executor import CorruptError, execute
@@ -64,6 +64,8 @@ PLANS = {
     "sums": lambda: plan(two_sums(), Lowering(), Goal(pushed=True)),
     "whole": lambda: plan(two_sums(), Lowering(), Goal()),
     "planar": lambda: plan(wide(), Lowering(frozenset({"dsp"})), Goal(pushed=True)),
+    "two cores": lambda: plan(residual(), Lowering(), Goal(cores=2)),
+    "two cores, planar": lambda: plan(wide(), Lowering(frozenset({"dsp"})), Goal(cores=2)),
 }
 
 Mutation = Callable[[Plan, Random], Plan]
@@ -115,6 +117,8 @@ def other_layout(planned: Plan, random: Random) -> Plan:
     chosen = random.choice([s for s in planned.steps if planned.op(s).inputs])
     writes = NHWC if chosen.kernel.needs.writes != NHWC else Planar(256, 1)
     kernel = replace(chosen.kernel, needs=replace(chosen.kernel.needs, writes=writes))
+    if isinstance(kernel, Halved):
+        kernel = replace(kernel, alone=replace(kernel.alone, needs=replace(kernel.alone.needs, writes=writes)))
     steps = (replace(s, kernel=kernel) if s.ops == chosen.ops else s for s in planned.steps)
     return replace(planned, steps=tuple(steps))
 
@@ -154,9 +158,21 @@ def step_done_twice(planned: Plan, random: Random) -> Plan:
     return replace(planned, steps=(*planned.steps[:i], planned.steps[i], *planned.steps[i:]))
 
 
+def other_halves(planned: Plan, random: Random) -> Plan:
+    """A step that is split elsewhere, or whose cores have their scratch elsewhere."""
+    steps = [s for s in planned.steps if isinstance(s.kernel, Halved)]
+    if not steps:
+        return planned
+    chosen = random.choice(steps)
+    assert isinstance(chosen.kernel, Halved)
+    change = random.choice(({"at": random.randrange(-1, chosen.rows.hi + 1)}, {"second": random.randrange(0, 64, 2)}))
+    split = replace(chosen.kernel, **change)
+    return replace(planned, steps=tuple(replace(s, kernel=split) if s is chosen else s for s in planned.steps))
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     moved_row, row_over_another, swapped_rows, moved_tensor, other_layout, moved_work, swapped_steps, dropped_step,
-    step_done_twice,
+    step_done_twice, other_halves,
 )  # fmt: skip
 
 

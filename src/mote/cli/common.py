@@ -12,7 +12,7 @@ from dataclasses import fields
 from itertools import takewhile
 from typing import Any
 
-from mote.compiler.settings import INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
+from mote.compiler.settings import BARRIER, INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
@@ -180,6 +180,20 @@ def add_compile_options(
         choices=STEP[1:],
         default="",
         help="upper bound for the work of one step() call: a layer or a row; the header states its duration",
+    )
+    parser.add_argument(
+        "--cores",
+        type=int,
+        default=1,
+        metavar="N",
+        help="2: split layers between two equal cores, such as those of an RP2350 (default: 1)",
+    )
+    parser.add_argument(
+        "--barrier",
+        type=int,
+        default=BARRIER,
+        metavar="CYCLES",
+        help=f"cycles of a barrier between two cores, for the estimate (default: {BARRIER})",
     )
     parser.add_argument(
         "--no-shrink", action="store_true", help="keep channels, weights and layers that cannot affect the outputs"

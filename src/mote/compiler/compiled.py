@@ -19,6 +19,7 @@ from mote.package.description import Package, model_package
 from mote.package.packagers import chosen_packagers, packaged, write_packages
 from mote.passes import Saving
 from mote.plan.plan import Plan
+from mote.plan.selection.cores import alone
 from mote.plan.selection.estimate import estimate
 
 
@@ -75,6 +76,11 @@ class Compiled:
     def cost(self) -> int:
         """Estimated cost of an inference, in the unit of the target's costs."""
         return round(estimate(self.settings.costs, self.plan))
+
+    @cached_property
+    def one_core_cost(self) -> int:
+        """Estimated cost of an inference if one core computed all of the plan."""
+        return round(alone(self.plan))
 
     def in_flash(self) -> Compiled:
         """The plan with all code in flash, without a self-test, for comparison with code in RAM."""

@@ -241,6 +241,8 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         recompute=settings.recompute,
         pins=settings.kernels,
         costs=settings.costs,
+        cores=settings.cores,
+        barrier=settings.barrier if settings.cores > 1 else 0.0,
     )
     if goal.pushed:
         _check_pushable(graph, where)

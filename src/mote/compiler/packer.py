@@ -149,6 +149,12 @@ def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tu
     for option, why in ONLY_C.items():
         if getattr(settings, option):
             raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="omit it")
+    if settings.cores > 1:
+        raise MoteError(
+            "is for generated C: the runtime runs an image on one core",
+            where="option cores",
+            remedy="omit it, or make C of the model: `mote compile`",
+        )
     if settings.place_code != "flash":
         raise MoteError(
             "is for generated C: an image holds no code",

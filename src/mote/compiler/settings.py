@@ -22,6 +22,9 @@ NUMERICS = ("litert", "tflm")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
+MOST_CORES = 2
+BARRIER = 64
+"""Cycles of a barrier between two cores that spin on RAM, about."""
 PLACES = ("flash", "ram")
 CYCLES = "cycles"
 """The unit of costs in which time limits are checked."""
@@ -97,6 +100,11 @@ class PlanOptions(TargetOptions):
     """Required kernels, by name or family, for layers by name or by number in `mote plan`."""
     offload: tuple[str, ...] = ()
     """External generators, by name, that are asked which parts of the model they compute (`register_generator`)."""
+    cores: int = 1
+    """Cores that compute one inference: 2 splits layers between two equal cores, which wait for each other at barriers
+    of the firmware's."""
+    barrier: int = BARRIER
+    """Cycles of a barrier between two cores, for the estimate."""
     place_code: str = "flash"
     """ram: inner loops are executed from RAM, for parts with slow flash."""
     ram_code: int = 0
@@ -197,12 +205,41 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
         if self.place_code == "ram":
             check_code_ram(self.target)
         self._check_time()
+        self._check_cores()
         if not 0 <= self.recompute <= 100:
             raise MoteError(
                 f"{self.recompute:g} is not a percentage",
                 where="option recompute",
                 remedy="give how much of the model's work may be done twice, from 0 to 100",
             )
+
+    def _check_cores(self) -> None:
+        """Refuses two cores where there are none, or with options that one core's schedule is for."""
+        if not 1 <= self.cores <= MOST_CORES:
+            raise MoteError(f"{self.cores} is not 1 or {MOST_CORES}", where="option cores", remedy="omit it, or give 2")
+        if self.barrier < 0:
+            raise MoteError("is negative", where="option barrier", remedy="give the cycles that a barrier takes")
+        if self.cores == 1:
+            return
+        target = self.target
+        if target.memories and target.cores < self.cores:
+            raise MoteError(
+                f"the part '{target.name}' has one core that could run a model",
+                where="option cores",
+                remedy="omit it, or name a part with two equal cores; in a target of your own state cores = 2",
+            )
+        for option, why, wrong in (
+            ("input", "rows that are handed over are computed one by one, which leaves nothing to share", "rows"),
+            ("step", "a step that is split is the work of two cores, so that there is no bound for one", self.step),
+            ("red_zones", "the cores would look at the zones of each other while these change", True),
+            ("instances", "a barrier is for one inference at a time", True),
+        ):
+            if wrong and getattr(self, option) == wrong:
+                shown = "" if wrong is True else f" {wrong}"
+                flag = f"--{option.replace('_', '-')}{shown}"
+                raise MoteError(
+                    f"two cores cannot share it: {why}", where=f"option {option}", remedy=f"omit {flag} or --cores"
+                )
 
     def _check_time(self) -> None:
         """Refuses an invalid time limit, or one that the target cannot be checked for."""

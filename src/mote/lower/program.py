@@ -20,7 +20,7 @@ from mote.offload.contract import Artifact, Offloaded, Pointer
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.memory.several_memories import constant_reads
-from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Plan, Step
+from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Halved, Plan, Step
 from mote.plan.scheduling.rows import Arrival, further_outputs
 
 STATES = 0x10
@@ -113,7 +113,7 @@ class Place:
 @dataclass(frozen=True)
 class Operand:
     """An input of an instruction: the rows start + y * step + k * spread of a place for `taps` values of k, or the
-    listed ones; the whole place without taps."""
+    listed ones; the whole place from row `start` on without taps."""
 
     place: Place
     taps: int = 0
@@ -174,6 +174,8 @@ class Instruction:
     """About how many bytes of its constants an inference reads."""
     control: Branches | Loop | None = None
     external: ExternalCalls | None = None
+    second: Instruction | None = None
+    """Of WHOLE: the call for the rows that a second core computes; this one is for the others."""
 
     @property
     def called(self) -> Packed:
@@ -208,7 +210,8 @@ class Instruction:
         """All that it reads and writes, its bodies outside of their arenas included."""
         lent = (lent.place for body in self.bodies for lent in body.lent)
         parts = (*(o.place for o in self.operands), self.out, *self.others, self.scratch, self.sums, *lent)
-        return [part for part in parts if part is not None]
+        second = self.second.memory if self.second else []
+        return [*(part for part in parts if part is not None), *second]
 
 
 @dataclass(frozen=True)
@@ -307,6 +310,8 @@ class Program:
     """Bytes around every buffer that nobody else has."""
     mixed: bool = False
     """Memory is used for elements of several types, bytes aside, which C lets nobody confuse."""
+    cores: int = 1
+    """Cores that run it."""
 
     @property
     def pushed(self) -> bool:
@@ -316,6 +321,11 @@ class Program:
     def straight(self) -> bool:
         """One instruction after another, each with one turn."""
         return self.schedule == tuple(range(len(self.instructions)))
+
+    @property
+    def split(self) -> bool:
+        """Whether a second core computes parts of it."""
+        return any(i.second is not None for i in self.instructions)
 
     @property
     def counter_bytes(self) -> int:
@@ -381,6 +391,7 @@ class _Lowered:
             tuple(Port(t, self._tensor(t)) for t in tensors[1]),
             plan.zone,
             _mixed(plan),
+            plan.goal.cores,
         )
 
     def _instruction(self, op: Op, steps: tuple[Step, ...], counter: int) -> Instruction:
@@ -427,7 +438,34 @@ class _Lowered:
         ranges = {Call.FLAT: (0, kernel.entry.units), Call.ROWS: (step.rows.lo, step.rows.hi)}
         lo, hi = ranges.get(kernel.entry.call, (0, 0))
         out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
-        return replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
+        whole = replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
+        return self._halves(op, whole, kernel) if isinstance(kernel, Halved) else whole
+
+    def _halves(self, op: Op, whole: Instruction, kernel: Halved) -> Instruction:
+        """An instruction for the rows of the first core, with that of the second one."""
+        room, nbytes, rows = whole.scratch, kernel.alone.needs.scratch or 0, whole.rows
+        assert rows.lo < kernel.at < rows.hi, "a core has no rows"
+        assert room is None or kernel.second + nbytes <= room.nbytes, "a core has too little scratch"
+        starts = (0, kernel.second)
+        rooms = [None if room is None else replace(room, at=room.at + at, nbytes=nbytes) for at in starts]
+        first, second = (
+            replace(whole, kernel=kernel.alone, rows=Rows(lo, hi), lo=lo, hi=hi, scratch=scratch)
+            for lo, hi, scratch in ((rows.lo, kernel.at, rooms[0]), (kernel.at, rows.hi, rooms[1]))
+        )
+        if kernel.entry.call is Call.FLAT:
+            units = kernel.entry.units // row_count(whole.shape)
+            inputs = zip(kernel.entry.operands, whole.operands, strict=True)
+            operands = (self._behind(op, kernel.at, position, operand) for position, operand in inputs)
+            first = replace(first, lo=0, hi=kernel.at * units)
+            second = replace(second, lo=0, hi=(rows.hi - kernel.at) * units, operands=tuple(operands))
+        return replace(first, second=second)
+
+    def _behind(self, op: Op, at: int, position: int, operand: Operand) -> Operand:
+        """An operand of the second core, from the row on that row `at` of the output needs."""
+        first = (op.reads(self.plan.graph, position, at) or (0,))[0]
+        rows = row_count(op.input(self.plan.graph, position).shape)
+        place = replace(operand.place, rows=rows, row_bytes=operand.place.nbytes // rows)
+        return Operand(place, start=first)
 
     def _rows(self, op: Op, begun: Instruction, steps: tuple[Step, ...]) -> Instruction:
         graph, kernel, group = self.plan.graph, steps[0].kernel, max(s.rows.hi - s.rows.lo for s in steps)

@@ -7,15 +7,16 @@ hold the rows it wants, and may only write where nothing lies that is needed lat
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 
 import numpy as np
 
-from mote.graph import Graph, Op
+from mote.graph import Graph, Op, Rows
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import ALIGNMENT, NHWC, Call
-from mote.plan.plan import KEPT, LENT, Bodied, Copy, Plan, Step
+from mote.plan.plan import KEPT, LENT, Bodied, Copy, Halved, Plan, Step
 from mote.plan.scheduling.rows import Arrival
 
 FREE, SCRATCH, SUMS = -1, -2, -3
@@ -122,6 +123,8 @@ class _Checker:
         if sums and not first:
             self._read_sums(sums, where)
         self._check_apart(step, op, reads, writes, work, sums, where)
+        if isinstance(step.kernel, Halved):
+            self._check_split(step, step.kernel, op, where)
         for span in work:
             self._write(span)
         if sums:
@@ -130,6 +133,44 @@ class _Checker:
             self._write(span)
         for position in op.updates:
             self._write_all(op.outputs[position])
+
+    def _check_split(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
+        """Checks that two cores may compute a step in any order, and at the same time: neither writes what the other
+        reads or writes, and each has scratch of its own."""
+        if self.plan.goal.cores != 2 or not step.whole or op.bodies or op.updates or step.sums is not None:
+            raise PlanError(f"{where} is not for two cores")
+        if kernel.alone.entry.call not in (Call.FLAT, Call.ROWS) or len(op.outputs) > 1:
+            raise PlanError(f"{where}: its kernel does not compute some rows only")
+        ranges = (step.rows.lo, kernel.at), (kernel.at, step.rows.hi)
+        if not step.rows.lo < kernel.at < step.rows.hi:
+            raise PlanError(f"{where}: a core has no rows")
+        size = kernel.alone.needs.scratch or 0
+        if size and (kernel.second < size or kernel.second + size > (kernel.needs.scratch or 0)):
+            raise PlanError(f"{where}: the cores share scratch")
+        if size and kernel.second % max(ALIGNMENT, kernel.alone.needs.alignment):
+            raise PlanError(f"{where}: the scratch of the second core starts at {kernel.second}")
+        if kernel.entry.call is Call.FLAT:
+            self._check_begin(kernel, op, where)
+        halves = [replace(step, rows=Rows(lo, hi)) for lo, hi in ranges]
+        for half, other in (halves, reversed(halves)):
+            written = list(self._writes(half, op).values())
+            touched = [*self._reads(other, op).values(), *self._writes(other, op).values()]
+            if any(_meet(a, b) for a in written for b in touched):
+                raise PlanError(f"{where}: a core writes what the other reads or writes")
+
+    def _check_begin(self, kernel: Halved, op: Op, where: str) -> None:
+        """Checks that the second core can begin in the middle of tensors: an operand has as many rows as the output,
+        each for the row at its position, or the same ones for all; and what it is given is aligned."""
+        count = row_count(self.graph.tensors[op.outputs[0]].shape)
+        begun = [(op.outputs[0], count, kernel.at)]
+        for position in kernel.entry.operands:
+            own = row_count(self.graph.tensors[op.inputs[position]].shape)
+            firsts = [(op.reads(self.graph, position, y) or (0,))[0] for y in range(count)]
+            if firsts != [0] * count and (firsts != list(range(count)) or own != count):
+                raise PlanError(f"{where}: rows of input {position} do not follow those of the output")
+            begun.append((op.inputs[position], own, firsts[kernel.at]))
+        if kernel.entry.units % count or any(y * self._nbytes(t) // n % ALIGNMENT for t, n, y in begun):
+            raise PlanError(f"{where}: the second core does not begin with an aligned row")
 
     def _check_wanted(self, step: Step, op: Op, where: str) -> None:
         """Checks the alignment and the memory that a kernel requires for its tensors and its scratch buffer."""

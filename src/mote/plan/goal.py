@@ -39,6 +39,10 @@ class Goal:
     """Tensors in the caller's memory: inputs and outputs of a control flow body."""
     costs: Costs = field(default_factory=partial(cost.load, cost.USUAL))
     """The cost table of kernels on the core."""
+    cores: int = 1
+    """Cores that compute one inference: with two, layers are split where that pays."""
+    barrier: float = 0.0
+    """Cost of a barrier between two cores."""
 
 
 class DoesNotFitError(Exception):

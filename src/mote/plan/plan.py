@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 
 from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, in_order
-from mote.kernels.contract import NHWC, Call, Layout, Packed, aligned
+from mote.kernels.contract import ALIGNMENT, NHWC, Call, Layout, Packed, aligned
 from mote.ops.control.state import SlidingWindow
 from mote.plan.goal import Goal
 from mote.plan.json_codec import dump, load, same
@@ -25,7 +25,7 @@ from mote.plan.scheduling.rows import (
 from mote.plan.selection.request import Lowering
 from mote.targets import Memory
 
-__all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Option", "Plan", "Role", "Runs", "Step"]
+__all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Halved", "Option", "Plan", "Role", "Runs", "Step"]
 
 ARENA_ALIGNMENT = 8
 """Minimum alignment of an arena, in bytes."""
@@ -371,3 +371,27 @@ class Bodied(Packed):
     @cached_property
     def constants(self) -> int:
         return sum(steps[0].kernel.constants for plan in self.plans for _, steps in plan.works)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Halved(Packed):
+    """The kernel of an operator whose output rows two cores compute at the same time. Its scratch buffer holds that of
+    either core."""
+
+    alone: Packed
+    """The kernel that each core calls, which one core could call for all rows."""
+    at: int
+    """The first row of the second core."""
+    second: int
+    """Where the scratch of the second core begins, in that of both."""
+
+    @staticmethod
+    def of(kernel: Packed, at: int, cost: float) -> Halved:
+        """A kernel split at a row, with the cost of the longer half and its barriers."""
+        needs, second = kernel.needs, 0
+        if needs.scratch:
+            second = aligned(needs.scratch, max(ALIGNMENT, needs.alignment))
+            needs = replace(needs, scratch=second + needs.scratch)
+        known = {f.name: getattr(kernel, f.name) for f in fields(Packed)}
+        known |= {"needs": needs, "price": replace(kernel.price, cost=cost)}
+        return Halved(**known, alone=kernel, at=at, second=second)

@@ -49,6 +49,7 @@ _LISTS = ("features", "gcc_flags", "zig_flags")
 _WHOLE = {
     "clock_hz": (1, 10**11),
     "peak_macs": (1, 10**5),
+    "cores": (1, 2),
 }
 """Whole numbers, and the least and the most that they can be."""
 _REAL = {"ua_per_mhz": 10**6, "volts": 1000}
@@ -89,6 +90,8 @@ class Target:
     """Current while running, by `energy_source` at `volts`."""
     volts: float | None = None
     energy_source: str = ""
+    cores: int = 1
+    """Equal cores that see all RAM alike, for models that two cores compute."""
 
     @property
     def core(self) -> Architecture:
@@ -308,7 +311,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         zig_flags=tuple(keys.get("zig_flags", ())),
         qemu_machine=keys.get("qemu_machine"),
         unicorn_cpu=keys.get("unicorn_cpu"),
-        **{key: keys[key] for key in ("peak_macs", *_REAL, *_PLACES) if key in keys},
+        **{key: keys[key] for key in ("peak_macs", "cores", *_REAL, *_PLACES) if key in keys},
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
     )

@@ -16,7 +16,7 @@ from mote.measure.run import with_step_bound
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
 from mote.plan.memory.traffic import traffic
-from mote.plan.plan import Plan
+from mote.plan.plan import Halved, Plan
 from mote.progress import Say
 from mote.report.memory import traffic_lines
 
@@ -147,6 +147,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
             "unit": compiled.settings.costs.unit,
             "cost": compiled.cost,
             "budget": compiled.settings.cycle_limit,
+            **cores(compiled),
         },
         "ram": {
             "arena": compiled.plan.arena,
@@ -177,6 +178,22 @@ def memories(compiled: Compiled) -> dict[str, int]:
     return {m.name: nbytes for m, nbytes in zip(plan.memories, plan.arenas, strict=False)}
 
 
+def cores(compiled: Compiled) -> dict[str, int]:
+    """The estimate for one core, where two compute the model."""
+    return {"cores": 2, "one_core": compiled.one_core_cost} if compiled.settings.cores > 1 else {}
+
+
+def two_cores_line(compiled: Compiled) -> str:
+    """How much of the model two cores share, and what that gains."""
+    kernels = [steps[0].kernel for _, steps in compiled.plan.works]
+    shared = sum(isinstance(kernel, Halved) for kernel in kernels)
+    one, unit = compiled.one_core_cost, compiled.settings.costs.unit
+    faster = one / max(compiled.cost, 1)
+    return (
+        f"{shared} of {len(kernels)} layers are split, about {faster:.2f} times as fast as {one:,} {unit} on one core"
+    )
+
+
 def print_model(compiled: Compiled, code: CodeSize) -> None:
     plan = compiled.plan
     print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
@@ -199,6 +216,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.project.options.step_bound is not None:
         print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
     print(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}; `mote explore` lists other plans")
+    if compiled.settings.cores > 1:
+        print(f"  two cores: {two_cores_line(compiled)}; `mote plan` says why")
     if compiled.settings.cycle_limit is not None:
         print(f"  {compiled.settings.time_line(compiled.cost)}, by the estimate; `mote profile` measures")
     constants = f"constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}"

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mote.cli.commands.compile import two_cores_line
 from mote.cli.common import (
     add_compile_options,
     add_svg,
@@ -29,6 +30,7 @@ from mote.graph import Op
 from mote.graph.ranges import Peak
 from mote.ops.control.control_flow import While
 from mote.plan.plan import Bodied, Option, Plan, Runs, Step
+from mote.plan.selection.cores import divided
 from mote.plan.selection.estimate import estimate
 from mote.plan.selection.pins import one_layer
 from mote.plan.selection.select import refusals
@@ -122,6 +124,7 @@ def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
                 "bodies": _bodies(op, steps[0]),
                 "choice": [asdict(option) for option in plan.choices.get(steps[0].ops, ())],
                 "refused": [asdict(refused) for refused in refusals(plan, steps[0])],
+                **({"cores": divided(plan, op, steps)} if compiled.settings.cores > 1 else {}),
             }
             for i, (op, steps) in enumerate(plan.works)
         ],
@@ -215,8 +218,13 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     print(f"  cost:  about {estimate(costs, plan):,.0f} modelled {costs.unit}, by the table of {costs.core}{waits}")
     for text in traffic_lines(plan):
         print(f"  {text}")
+    if compiled.settings.cores > 1:
+        print(f"  cores: {two_cores_line(compiled)}")
     print()
     print(_operators(compiled))
+    if compiled.settings.cores > 1:
+        print()
+        print(_on_two_cores(compiled))
     for op, (step, *_) in plan.works:
         for text in _body_lines(_bodies(op, step), f"#{step.number} {op.kind}"):
             print(text)
@@ -279,6 +287,14 @@ def _operators(compiled: Compiled) -> str:
     ]
     head = ("#", "operator", "op", "kernel", "runs", "why this kernel", "steps", "largest sum", "spare bits")
     return table(head, rows, left=6)
+
+
+def _on_two_cores(compiled: Compiled) -> str:
+    """How the cores share each operator."""
+    plan = compiled.plan
+    names = shortened([op.name for op, _ in plan.works])
+    rows = [(s[0].number, name, op.kind, divided(plan, op, s)) for (op, s), name in zip(plan.works, names, strict=True)]
+    return table(("#", "operator", "op", "on two cores"), rows, left=4)
 
 
 def _body_lines(bodies: list[dict[str, Any]], inside: str) -> Iterator[str]:

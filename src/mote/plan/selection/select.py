@@ -21,10 +21,11 @@ from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View, ali
 from mote.kernels.cost import Costs
 from mote.offload.contract import Offloaded
 from mote.plan.goal import Goal
-from mote.plan.plan import Option, Plan, Step
+from mote.plan.plan import Halved, Option, Plan, Step
 from mote.plan.scheduling.op_order import order
 from mote.plan.scheduling.rows import Arrival, is_alias, lacks_rows, operator, takes_rows
 from mote.plan.selection.code_size_model import code, flash, smallest
+from mote.plan.selection.cores import split
 from mote.plan.selection.request import Lowering, Policy
 
 RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
@@ -348,6 +349,19 @@ class Selection:
 
     @cached_property
     def variants(self) -> dict[Numbers, list[Packed]]:
+        """Candidate kernels of each operator as a whole; with two cores those that are split as well."""
+        if self.goal.cores == 1:
+            return self.on_one_core
+        return {ops: [*kernels, *self._split(ops, kernels)] for ops, kernels in self.on_one_core.items()}
+
+    def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Halved]:
+        """The kernels of operators that two cores can share."""
+        op = self.ops[ops]
+        made = [split(self.graph, op, kernel, self.cost(ops, kernel, True), self.goal) for kernel in kernels]
+        return [kernel for kernel in made if isinstance(kernel, Halved)]
+
+    @cached_property
+    def on_one_core(self) -> dict[Numbers, list[Packed]]:
         """Candidate kernels of each operator, after pins, ring buffers and the policy."""
         variants = {ops: self.offered(ops) for ops in self.ops}
         self._check_pins(variants)
@@ -428,13 +442,14 @@ class Selection:
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         """The cheapest kernel with at most `room` bytes of scratch."""
-        fitting = [k for k in self.variants[ops] if room is None or aligned(k.needs.scratch or 0) <= room]
+        offered = self.variants[ops] if whole else self.on_one_core[ops]
+        fitting = [k for k in offered if room is None or aligned(k.needs.scratch or 0) <= room]
         able = [
             k
             for k in fitting
             if whole or (k.entry.call is not Call.WHOLE and (k.entry.group > 1 or k.price.tile[0] == 1))
         ]
-        kernels = able or fitting or self.variants[ops]
+        kernels = able or fitting or offered
         best = min(kernels, key=lambda k: self.price(ops, k, whole, self.rate))
         return best if self.rate else self._surely(ops, best, kernels, whole)
 
@@ -455,7 +470,8 @@ class Selection:
         if rows.entry.call is Call.ADDS:
             return [rows]
         op = self.ops[ops]
-        able = [k for k in self.variants[ops] if k.entry.group == rows.entry.group and takes_rows(self.graph, op, k)]
+        offered = self.on_one_core[ops]
+        able = [k for k in offered if k.entry.group == rows.entry.group and takes_rows(self.graph, op, k)]
         return [k for k in able if rows.entry.group > 1 or k.price.tile[0] == 1] or [rows]
 
     @cached_property
@@ -477,8 +493,8 @@ class Selection:
         single output row."""
         kernels = {}
         for ops, op in self.ops.items():
-            single = [k for k in self.variants[ops] if not lacks_rows(k)]
-            kernels[ops] = self._leanest(ops, single or self.variants[ops])
+            single = [k for k in self.on_one_core[ops] if not lacks_rows(k)]
+            kernels[ops] = self._leanest(ops, single or self.on_one_core[ops])
             best = self.best(ops, False)
             if best.entry.group > 1 and takes_rows(self.graph, op, best):
                 kernels[ops] = best
@@ -501,15 +517,17 @@ class Selection:
         steps = [(op, steps[0]) for op, steps in plan.works if steps[0].ops in self.ops]
         pinned = {step.ops for _, step in steps if self.offers.pinned(step.ops)}
         return {
-            s.ops: options(self.costs, self.graph, op, s, self._choice(s.ops), self.rate, pinned=s.ops in pinned)
+            s.ops: options(self.costs, self.graph, op, s, self._choice(s), self.rate, pinned=s.ops in pinned)
             for op, s in steps
         }
 
-    def _choice(self, ops: Numbers) -> list[Packed]:
-        """The kernels that were considered for operators; with a pin, all that could be without it."""
-        if not self.offers.pinned(ops):
-            return self.variants[ops]
-        return self.offers.everything(ops, self._lowering(self.ops[ops]))
+    def _choice(self, step: Step) -> list[Packed]:
+        """The kernels that were considered for the operators of a step; with a pin, all that could be without it."""
+        if self.offers.pinned(step.ops):
+            return self.offers.everything(step.ops, self._lowering(self.ops[step.ops]))
+        kernels = self.variants[step.ops] if step.whole else self.on_one_core[step.ops]
+        shared = {k.name for k in kernels if isinstance(k, Halved)}
+        return [k for k in kernels if isinstance(k, Halved) or k.name not in shared]
 
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:

@@ -27,6 +27,7 @@ from mote.emit.c.c import (
     plus,
     times,
     uses,
+    when,
 )
 from mote.emit.c.model import control
 from mote.emit.c.model.arenas import Arena
@@ -46,6 +47,10 @@ Y = Name("y")
 """The output row, or the tap of the window, that it is at."""
 K = Name("k")
 ROW = Name("row")
+CORES = Name("cores")
+"""The cores whose share of a step is computed: a bit for each."""
+BOTH = 3
+"""One core computes the shares of both."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,8 @@ class Executor:
             arrays[self._rows_name] = np.array(self.row_table, np.uint32 if self.wide else np.uint16)
         if not self.program.straight:
             arrays[self._order_name] = np.array(self.program.schedule, _integer(self.program.schedule))
+        if self.program.split:
+            arrays[self._split_name] = np.array([i.second is not None for i in self.program.instructions], np.uint8)
         return arrays
 
     @property
@@ -185,6 +192,10 @@ class Executor:
     @property
     def _order_name(self) -> str:
         return f"{self.prefix}_schedule"
+
+    @property
+    def _split_name(self) -> str:
+        return f"{self.prefix}_split"
 
     @property
     def table_bytes(self) -> int:
@@ -245,6 +256,7 @@ class Executor:
         about = {
             self._rows_name: Comment(f"Where rows lie in the arena, in units of {ALIGNMENT} bytes."),
             self._order_name: Comment("Which operator does its next piece of work."),
+            self._split_name: Comment("Which operators two cores share."),
         }
         definitions: list[Definition] = []
         for name, values in self.arrays.items():
@@ -333,20 +345,34 @@ class Executor:
         return _Count(Template("{}++", (index(counters, i.counter),)), y)
 
     def _whole(self, number: int, i: Instruction) -> list[Statement]:
-        """The kernel's own call over contiguous tensors."""
+        """The kernel's own call over contiguous tensors; on two cores, a call for the rows of each."""
+        out, last = i.target, (i.second or i).rows.hi
+        target, nbytes = self._at(out, i.rows.lo * out.row_bytes), (last - i.rows.lo) * out.row_bytes
+        if i.second is None:
+            return self._done(number, i, self._whole_call(number, i), target, nbytes)
+        shares = ((2, i.second), (1, i))
+        calls = [
+            when(Template(f"({{}} & {core}) != 0", (CORES,)), self._whole_call(number, share)) for core, share in shares
+        ]
+        return [*calls, when(Template(f"{{}} == {BOTH}", (CORES,)), *self._trace(number, target, nbytes))]
+
+    def _whole_call(self, number: int, i: Instruction) -> Expression:
         kernel, out = i.called, i.target
-        arguments = [self._params(number)]
-        for s in _sources(number, i):
-            arguments.append(self._at(s.place) if s.place.constant is None else self._constant(s))
-        arguments += map(self._at, (out, *i.others))
+        arguments = [self._params(number), *(self._from(s) for s in _sources(number, i))]
+        begin = i.rows.lo * out.row_bytes if kernel.entry.call is Call.FLAT else 0
+        arguments += [self._at(out, begin), *map(self._at, i.others)]
         if kernel.entry.call is Call.FLAT:
             arguments.append(i.hi)
         elif kernel.entry.call is Call.ROWS:
             arguments += [i.lo, i.hi]
-        arguments += self._scratch(i)
-        target = self._at(out, i.rows.lo * out.row_bytes)
-        kernel_call = call(f"mote_{kernel.name}", *arguments)
-        return self._done(number, i, kernel_call, target, (i.rows.hi - i.rows.lo) * out.row_bytes)
+        return call(f"mote_{kernel.name}", *arguments, *self._scratch(i))
+
+    def _from(self, source: _Source) -> Expression:
+        """The address of the first row of an operand that a kernel takes as a whole."""
+        place, start = source.place, source.operand.start
+        if place.constant is None:
+            return self._at(place, start * place.row_bytes)
+        return plus(self._constant(source), start * place.row_bytes // place.dtype.itemsize)
 
     def _ring(self, number: int, i: Instruction) -> list[Statement]:
         """New rows into a ring buffer; whoever traces sees its rows from the oldest on."""

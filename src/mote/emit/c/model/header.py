@@ -75,6 +75,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
         *(d for port in ([] if plan.pushed else reads) for d in _accessor(port, "Write the input")),
         *(d for port in writes for d in _accessor(port, "Read the output")),
         *(_pushing(reads[0], options) if plan.pushed else _running(options)),
+        *(_on_two_cores(options) if plan.goal.cores == 2 else []),
         *(_keeping(plan, options) if plan.graph.states else []),
         *_checking(options),
         *(d for port in reads if is_quantized(port) for d in quantizing(port, whole=not plan.pushed)),
@@ -133,11 +134,12 @@ def _rules(plan: Plan, options: ProjectOptions) -> str:
             "NULL."
         )
     kept = ", what the model remembers" if plan.graph.states else ""
+    two_cores = f" ({options.name}_run_core on the\nother core excepted)" if plan.goal.cores == 2 else ""
     return (
         f"No heap, no recursion, no other state than the arena{kept} and a few counters. Not reentrant: one\n"
         "inference at a time, and no call of a function here while another one has not returned, be it from an\n"
-        "interrupt or another thread. Before init, and after one that failed, functions return MOTE_NOT_READY and\n"
-        "pointers are NULL."
+        f"interrupt or another thread{two_cores}. Before init, and after one that failed, functions"
+        " return MOTE_NOT_READY and\npointers are NULL."
     )
 
 
@@ -168,6 +170,24 @@ def _running(options: ProjectOptions) -> list[Definition]:
             "MOTE_BUSY while there is more to do, MOTE_OK after the last one."
         ),
         *_step(options),
+    ]
+
+
+def _on_two_cores(options: ProjectOptions) -> list[Definition]:
+    """The function that two cores call."""
+    name = options.name
+    return [
+        Comment(
+            "One inference on two cores: called once with core 0, by the core that writes the inputs, and once with\n"
+            "core 1 by the other one, which computes its share of every layer that is split and returns MOTE_OK. Both\n"
+            "return when the outputs are there. Core 1 may call it earlier, and then waits. If core 0 gets\n"
+            "MOTE_NOT_READY or MOTE_BUSY it has not met core 1, which goes on waiting for the next inference. Both\n"
+            "cores must see the RAM of the model alike. They wait for each other in mote_barrier.h, or in a function\n"
+            f"of the firmware, void my_barrier(uint32_t core): compile {name}.c with -DMOTE_BARRIER=my_barrier.\n"
+            f"{name}_run and {name}_step compute the shares of both on one core, with the same results."
+        ),
+        f"mote_status {name}_run_core(uint32_t core)",
+        BLANK,
     ]
 
 

@@ -21,12 +21,13 @@ from mote.emit.c.c import (
     assign,
     call,
     guarded,
+    loop,
     when,
 )
 from mote.emit.c.model import checks, states
 from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
-from mote.emit.c.model.executor import Executor, other_elements
+from mote.emit.c.model.executor import BOTH, CORES, Executor, other_elements
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.emit.c.model.ports import inputs, outputs, parameters
 from mote.emit.c.model.variables import noted, static_variables
@@ -118,6 +119,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
             *(_zones(plan, options) if plan.zone else []),
             *work,
             *(_push(plan, made, options) if made.pushed else _run(made, options)),
+            *(_run_core(made, options) if made.cores == 2 else []),
         ],
     )
 
@@ -190,7 +192,8 @@ def includes(made: Program) -> list[str]:
     kept = ["mote_state.h"] if made.states else []
     rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
     rows += ["mote_rows_of.h"] if other_elements(made) else []
-    return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *rows, *used]))
+    barrier = ["mote_barrier.h"] if made.cores == 2 else []
+    return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *barrier, *rows, *used]))
 
 
 def _instances(made: Program) -> list[str]:
@@ -336,8 +339,8 @@ def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition]
         *(f"(void){a.pointer}" for a in arenas),
         Switch("step" if made.straight else f"{name}_schedule[step]", cases),
     ]
-    taking = taken(options, "uint32_t step", *(["const void *row"] if made.pushed else []))
-    work = CFunction(f"static void {name}_work({taking})", body)
+    more = ["const void *row"] if made.pushed else [f"uint32_t {CORES.text}"] if made.split else []
+    work = CFunction(f"static void {name}_work({taken(options, 'uint32_t step', *more)})", body)
     return [*macros, BLANK, *functions, work], [macro.name.split("(")[0] for macro in macros]
 
 
@@ -354,15 +357,21 @@ def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
 
 def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
     """The C statements after a step's work, and its return value; `busy` where there is more to do."""
-    state, missing = variable(options, "state"), f"{variable(options, 'kept')}.missing"
+    state = variable(options, "state")
     body: list[Statement] = []
     if made.zone:
         again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
         body.append(when(f"{state}.broken", *again, "return MOTE_BROKEN"))
     body += [when(f"++{state}.position <= {len(made.schedule)}", f"return {busy}"), assign(f"{state}.position", 1)]
+    return [*body, *_done(made, options)]
+
+
+def _done(made: Program, options: ProjectOptions) -> list[Statement]:
+    """The C statements at the end of an inference, and its return value."""
     if not made.warm_up:
-        return [*body, "return MOTE_OK"]
-    return [*body, when(f"{missing} > 0", f"{missing}--"), f"return {missing} > 0 ? MOTE_WAITING : MOTE_OK"]
+        return ["return MOTE_OK"]
+    missing = f"{variable(options, 'kept')}.missing"
+    return [when(f"{missing} > 0", f"{missing}--"), f"return {missing} > 0 ? MOTE_WAITING : MOTE_OK"]
 
 
 def _run(made: Program, options: ProjectOptions) -> list[Definition]:
@@ -372,11 +381,45 @@ def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     if not made.schedule:
         nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
         return [CFunction(step, nothing), Accessor(run, f"return {name}_step({handed(options)})")]
-    work = f"{name}_work({handed(options, f'(uint32_t){position} - 1')})"
+    cores = [str(BOTH)] if made.split else []
+    work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', *cores)})"
     again = Compound("do", [f"status = {name}_step({handed(options)})"], " while (status == MOTE_BUSY);")
     return [
         CFunction(step, [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]),
         CFunction(run, ["mote_status status", again, "return status"]),
+    ]
+
+
+def _run_core(made: Program, options: ProjectOptions) -> list[Definition]:
+    """The function that two cores call to share an inference. They meet before and after every step that is split;
+    both find the same barriers in the same order."""
+    name, state = options.name, variable(options, "state")
+    wait = "MOTE_BARRIER(core)"
+    number = "step" if made.straight else f"{name}_schedule[step]"
+    ready = when(f"{state}.position != 1", f"return {state}.position == 0 ? MOTE_NOT_READY : MOTE_BUSY")
+    steps: list[Statement]
+    if made.split:
+        each: list[Statement] = [
+            assign("const uint32_t before", "split"),
+            assign("split", f"{name}_split[{number}]"),
+            when("before + split != 0", wait),
+            when("core == 0 || split != 0", f"{name}_work(step, core == 0 ? 1 : 2)"),
+        ]
+        steps = [assign("uint32_t split", 1), loop("uint32_t", "step", len(made.schedule), *each)]
+    else:
+        alone = loop("uint32_t", "step", len(made.schedule), f"{name}_work(step)")
+        steps = [wait, *([when("core == 0", alone)] if made.schedule else [])]
+    return [
+        CFunction(
+            f"mote_status {name}_run_core(uint32_t core)",
+            [
+                when("core == 0", ready, *_begin(made, options)),
+                *steps,
+                wait,
+                *([when("core != 0", "return MOTE_OK")] if made.warm_up else []),
+                *_done(made, options),
+            ],
+        )
     ]
 
 
