@@ -51,6 +51,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "caller_arena": (None,),
     "instances": (1, "yes"),
     "check_flash": (None,),
+    "labels": (3, "absent-label.txt"),
     "ram": ("lots", -5, 2.5, True, "24X", []),
     "flash": ("lots", -5, 1e6),
     "latency": ("soon", -0.1, 0, True),

@@ -270,7 +270,7 @@ def test_what_is_in_the_way_is_not_overwritten(tmp_path: Path, capsys: pytest.Ca
     status, _, err = run(capsys, "pack", DIGITS, "-o", str(path))
     assert status == 1 and path.read_text() == "mine" and "notes.txt" in err
     status, _, err = run(capsys, "pack", DIGITS, "-o", str(tmp_path / "x"), "--labels", str(tmp_path / "none"))
-    assert status == 1 and "cannot be read" in err
+    assert status == 1 and "cannot read the file" in err
 
 
 def test_an_image_as_c_holds_its_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

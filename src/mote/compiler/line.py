@@ -31,6 +31,7 @@ from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.frontends import Format, Source
+from mote.frontends.labels import classes
 from mote.graph import Graph
 from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
@@ -108,14 +109,16 @@ class CompilerInput:
     where: str
     source: Source | None = None
     warnings: tuple[str, ...] = ()
+    version: str = ""
+    """The model's version, as the file says."""
 
 
 @contextmanager
 def reading(source: Source) -> Iterator[CompilerInput]:
     """The subject that a source holds; errors inside of the block name the source."""
     with naming(source.where), explaining():
-        graph, warnings = _read(source)
-        yield CompilerInput(graph, source.where, source, warnings)
+        graph, warnings, version = _read(source)
+        yield CompilerInput(graph, source.where, source, warnings, version)
 
 
 def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
@@ -148,6 +151,9 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         instances=settings.instances,
         model=zlib.crc32(source.data if source else b""),
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
+        version=subject.version,
+        labels=output_labels(graph, settings.labels),
+        normalizations=tuple(graph.tensors[t].normalization for t in graph.inputs),
         check_flash=settings.check_flash,
         flashes=settings.target.choice("flash"),
         code_in_ram=settings.place_code == "ram",
@@ -161,9 +167,27 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
     return compiled
 
 
+def output_labels(graph: Graph, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The labels of each output: those of the model, or the given ones for outputs with as many classes. Where no
+    output tells its number of classes, the first one has the given ones."""
+    tensors = [graph.tensors[t] for t in graph.outputs]
+    counts = [classes(t) for t in tensors]
+    if not given:
+        return tuple(t.labels for t in tensors)
+    if any(counts) and len(given) not in counts:
+        name, count = next((t.name, count) for t, count in zip(tensors, counts, strict=True) if count)
+        raise MoteError(
+            f"there are {len(given)} labels, and output '{printable(name)}' has {count} classes",
+            where="option labels",
+            remedy="give a label for each class, in the order of the output",
+        )
+    fits = [count == len(given) if any(counts) else not i for i, count in enumerate(counts)]
+    return tuple(given if fit else t.labels for fit, t in zip(fits, tensors, strict=True))
+
+
 def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
     """The model as read from the file, warnings about it, the optimized graph, and the savings of passes."""
-    graph, warnings = _read(source)
+    graph, warnings, _ = _read(source)
     return graph, warnings, *optimized(graph, settings)
 
 
@@ -182,10 +206,10 @@ def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent
 
 
 @lru_cache(maxsize=4)
-def _read(source: Source) -> tuple[Graph, tuple[str, ...]]:
-    """The model as read from the file, and warnings: cached for all targets and settings."""
+def _read(source: Source) -> tuple[Graph, tuple[str, ...], str]:
+    """The model as read from the file, warnings, and its version: cached for all targets and settings."""
     model = frontends.read(source)
-    return model.graph(), model.warnings
+    return model.graph(), model.warnings, model.version
 
 
 @lru_cache(maxsize=4)

@@ -9,12 +9,14 @@ from dataclasses import fields
 from io import BytesIO
 from math import inf
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mote.errors import MoteError
 from mote.files import read_file
+from mote.frontends.labels import read_labels
 from mote.kernels.contract import Fixed
 from mote.targets import Target, parse_size
 from mote.text import did_you_mean
@@ -54,6 +56,8 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
     for option in ("outputs", "offload"):
         if option in values:
             values[option] = _names(option, values[option])
+    if "labels" in values:
+        values["labels"] = _labels(values["labels"])
     return values if point is None else values | point_settings(point)
 
 
@@ -179,6 +183,11 @@ def _names(option: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, str | Iterable):
         raise _wrong(option, names, "a list of names")
     return (names,) if isinstance(names, str) else tuple(map(str, names))
+
+
+def _labels(labels: Any) -> tuple[str, ...]:
+    """Labels, or those in a file."""
+    return read_labels(str(labels)) if isinstance(labels, str | Path) else _names("labels", labels or ())
 
 
 def _named_shape(text: Any) -> tuple[str, list[str]]:

@@ -131,7 +131,7 @@ def pack(
             version,
             product,
             strip,
-            {0: _checked_labels(planned, labels)} if labels else {},
+            {0: _checked_labels(planned, labels or settings.labels)} if labels or settings.labels else {},
             fused="fma" in settings.target.features and computes_floats(planned.graph),
             aligned=ALIGNED in planned.how.features,
             about=about(planned, _told(settings, where)),

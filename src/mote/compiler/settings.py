@@ -169,6 +169,8 @@ class EmitOptions(PlanOptions):
     caller_arena: bool = False
     instances: bool = False
     """Every function takes a pointer to an instance, a struct with all of the model's variables."""
+    labels: tuple[str, ...] = ()
+    """Names of the classes, in the place of those in the model's file."""
     check_flash: bool = False
     """Init verifies the CRC-32 of the constants in flash."""
 

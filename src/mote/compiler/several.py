@@ -153,6 +153,12 @@ def check_several(several: CompiledModels, code: int, what: str = "code") -> Non
 
 
 def _check_settings(settings: Settings) -> None:
+    if settings.labels:
+        raise MoteError(
+            "several models do not have the same classes",
+            where="option labels",
+            remedy="omit it, or compile the models one by one",
+        )
     if settings.name:
         raise MoteError(
             "several models cannot have one name",

@@ -48,6 +48,8 @@ class Model:
     """Operators that compute outputs and write states, after all others."""
     warnings: tuple[str, ...] = ()
     """Warnings about the file."""
+    version: str = ""
+    """The model's version, as the file says."""
 
     @property
     def problems(self) -> list[Unsupported]:

@@ -14,6 +14,8 @@ from mote.graph.types import DType
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
+Normalization = tuple[tuple[float, float], ...]
+"""Pairs (mean, standard deviation) with which raw data is normalized: one, or one for each channel; empty: unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,10 @@ class Tensor:
     stored: DType | None = None
     """The type in which a file holds a constant, where that is one that Mote does not compute with: fewer bits."""
     labels: tuple[str, ...] = ()
-    """Names: of an input, of the features along its last axis; of an output whose values are classes, of the classes
-    0, 1, .."""
+    """Names: of an input, of the features along its last axis; of an output, of the classes 0, 1, .. that it has scores
+    for, or that its values are."""
+    normalization: Normalization = ()
+    """Of an input: how its values were made of raw data, as the model's file says."""
 
     @property
     def source(self) -> int:

@@ -28,6 +28,11 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     add_package(p)
     p.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="class names, one per line, as a JSON list or a CSV column (default: those in the model's file)",
+    )
+    p.add_argument(
         "--force",
         action="store_true",
         help="overwrite files in the folder that Mote did not write, or that were changed since, and list them",

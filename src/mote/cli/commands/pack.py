@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from mote.cli.common import add_compile_options, bold, print_json, progress, settings
 from mote.compiler.packer import Image, pack
-from mote.errors import MoteError
 from mote.files import write_folder
+from mote.frontends.labels import read_labels
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -35,7 +34,12 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="plan with the kernels of this runtime, written by `mote runtime` (default: the stock runtime)",
     )
-    p.add_argument("--labels", metavar="FILE", help="class names, one per line, for the values of the first output")
+    p.add_argument(
+        "--labels",
+        dest="label_file",
+        metavar="FILE",
+        help="class names, one per line, as a JSON list or a CSV column, for the values of the first output",
+    )
     p.add_argument("--strip", action="store_true", help="omit layer names and other metadata that only tools read")
     p.add_argument("--c-array", action="store_true", help="write NAME_image.h and NAME_image.c instead of a file")
     p.add_argument("--force", action="store_true", help="with --c-array: overwrite files that are not Mote's")
@@ -49,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             version=arguments.model_version,
             product=arguments.product,
             strip=arguments.strip,
-            labels=_labels(arguments.labels),
+            labels=read_labels(arguments.label_file) if arguments.label_file else (),
             runtime=arguments.runtime,
             say=say,
         )
@@ -65,17 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
     if lost:
         print(f"  overwritten by --force: {', '.join(lost)}")
     return 0
-
-
-def _labels(path: str | None) -> list[str]:
-    """The lines of a file of labels."""
-    if path is None:
-        return []
-    try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-        raise MoteError(f"cannot be read ({reason})", where=path, remedy="give a text file, one label a line") from None
 
 
 def describe(image: Image, path: str) -> dict[str, object]:

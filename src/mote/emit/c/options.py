@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mote.emit.c.c import Comment
 from mote.emit.licence import SPDX
+from mote.graph.tensor import Normalization
 from mote.targets import Memory
 from mote.targets.flags import Optimization, optimization
 from mote.text import printable
@@ -43,6 +44,12 @@ class ProjectOptions:
     """CRC-32 of the model file: a state saved by one model is not restored by another."""
     digest: str = ""
     """SHA-256 of the model file in hexadecimal; empty where there is no file."""
+    version: str = ""
+    """The model's version, as its file says."""
+    labels: tuple[tuple[str, ...], ...] = ()
+    """Class names of each output."""
+    normalizations: tuple[Normalization, ...] = ()
+    """Normalization of each input."""
     check_flash: bool = False
     """Init verifies constants in flash."""
     shared_arena: bool = False

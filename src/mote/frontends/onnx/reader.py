@@ -38,6 +38,7 @@ from mote.frontends.onnx.file.tensors import (
     read_tensor,
 )
 from mote.frontends.onnx.inputs import inputs_of, is_image
+from mote.frontends.onnx.metadata import described
 from mote.frontends.onnx.node import LOST, Entry, FileNode, GraphScope, Group, Node, Parser, UnavailableError
 from mote.frontends.onnx.ops import GROUPS, PARSERS
 from mote.frontends.onnx.qonnx import dialect
@@ -105,7 +106,7 @@ class _Reader:
                     )
                 self.b.output(self.value(entry), printable(name), through=quantized.uncoded)
         self._note_types()
-        return with_numbers(_joined(self.b.finish()))
+        return described(with_numbers(_joined(self.b.finish())), self.container.proto)
 
     def _scope(self, graph: Any, versions: Mapping[str, int], around: GraphScope | None = None) -> GraphScope:
         calls = calls_of(graph.node, versions)

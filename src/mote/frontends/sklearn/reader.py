@@ -72,7 +72,9 @@ def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, 
     if outputs.classes:
         b.warnings.append(f"'{LABEL}' is an index of the classes {_listed(outputs.classes)}")
     for name, value in outputs.values.items():
-        b.output(_shaped(b, name, value), name, tuple(map(str, outputs.classes)) if name == LABEL else ())
+        shaped = _shaped(b, name, value)
+        scores = shaped.shape[-1:] == (len(outputs.classes),)
+        b.output(shaped, name, tuple(map(str, outputs.classes)) if name == LABEL or scores else ())
     return b.finish()
 
 

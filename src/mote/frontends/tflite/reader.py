@@ -18,6 +18,7 @@ from mote.frontends.tflite.blockwise import BlockwiseScales, blocks_of, check_bl
 from mote.frontends.tflite.control import BodySubgraph, Caller
 from mote.frontends.tflite.file import schema, storage
 from mote.frontends.tflite.file.flatbuffer import FlatBuffer, MalformedError
+from mote.frontends.tflite.file.metadata import FileMetadata, metadata
 from mote.frontends.tflite.file.record import TableRecord
 from mote.frontends.tflite.file.signatures import chosen
 from mote.frontends.tflite.file.sparsity import densified, sparsity
@@ -58,7 +59,8 @@ def _read(source: Source) -> Model:
     said = [f"the description in the file says: {RANDOM}"] if RANDOM in root.string("description") else []
     number = chosen(root, len(subgraphs), source.signature)
     try:
-        return _File(source, subgraphs, codes, buffers, number, said).model()
+        about = metadata(root, buffers, source.data, number, said)
+        return replace(_File(source, subgraphs, codes, buffers, number, about, said).model(), version=about.version)
     except MalformedError:
         if compiled := [x for code in codes if (x := custom.compiled_by(_custom_name(code))) is not None]:
             raise MoteError(f"the file holds {compiled[0][0]}", remedy=compiled[0][1]) from None
@@ -87,6 +89,7 @@ class _File:
     buffers: list[Storage]
     number: int
     """Index of the subgraph that is the model."""
+    about: FileMetadata
     notes: list[str] = field(default_factory=list)
     """Warnings about the file."""
     open: list[int] = field(default_factory=list)
@@ -105,6 +108,7 @@ class _File:
         inputs, outputs = (tuple(_index(tensors, i) for i in main.integers(name)) for name in ("inputs", "outputs"))
         if not outputs:
             raise MoteError("the model has no outputs")
+        self._describe(inputs, outputs, tensors)
         calls = _calls(main, self.codes, tensors)
         self.source.check_constants(tensors[i].name for i in inputs)
         shaped = Shaped.of(tensors, inputs, calls, dict(self.source.shapes))
@@ -136,6 +140,18 @@ class _File:
         first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
         kept = (*own, *states, *made)
         return checked(Model(self.source.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
+
+    def _describe(self, inputs: Sequence[int], outputs: Sequence[int], tensors: dict[int, Tensor]) -> None:
+        """Take normalization and labels from the metadata."""
+        for i, about in zip(inputs, self.about.inputs, strict=False):
+            if len(about.normalization) in (0, 1, tensors[i].channels):
+                tensors[i] = replace(tensors[i], normalization=about.normalization)
+        for i, about in zip(outputs, self.about.outputs, strict=False):
+            if about.of_values or len(about.labels) in (0, tensors[i].channels):
+                tensors[i] = replace(tensors[i], labels=about.labels)
+            else:
+                said = f"the metadata has {len(about.labels)} labels for output '{tensors[i].name}'"
+                self.notes.append(f"{said}, which has {tensors[i].channels} classes: they are ignored")
 
     def _fix(self, inputs: Sequence[int], tensors: dict[int, Tensor]) -> None:
         """Replace inputs by constants."""

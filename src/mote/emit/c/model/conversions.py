@@ -3,6 +3,8 @@ static inline, so that they take no memory where nobody calls them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mote.emit.c.c import CFunction, Comment, Compound, Definition, Statement, loop, when
 from mote.emit.c.model.handle import taken
 from mote.emit.c.model.ports import CPort
@@ -69,6 +71,34 @@ def dequantizing(port: CPort) -> list[Definition]:
     return [
         Comment("The float that an element of the output stands for."),
         CFunction(f"static inline float {port.named('dequantize')}({port.element} element)", [real]),
+    ]
+
+
+def normalizing(port: CPort) -> list[Definition]:
+    """The function that normalizes raw data for an input, as the model's metadata says."""
+    value = f"return (raw - {port.macro}_MEAN) / {port.macro}_STD"
+    then = f" Then {port.named('quantize')} makes an element of it." if is_quantized(port) else ""
+    return [
+        Comment(f"The input's value for a raw one, a pixel's for example.{then}"),
+        CFunction(f"static inline float {port.named('normalize')}(float raw)", [value]),
+    ]
+
+
+def labelling(outputs: Sequence[CPort]) -> list[Definition]:
+    """The function that names classes: one, or one for each output where their classes differ."""
+    first = {port.labels: port for port in reversed(outputs) if port.labels}
+    return [d for port in reversed(first.values()) for d in _labelling(port, len(first) > 1)]
+
+
+def _labelling(port: CPort, numbered: bool) -> list[Definition]:
+    name = port.named("label") if numbered else f"{port.options.name}_label"
+    names = f"static const char *const names[] = {port.macro}_CLASSES"
+    return [
+        Comment('The name of a class; "" where there is no such class.'),
+        CFunction(
+            f"static inline const char *{name}(size_t i)",
+            [names, 'return i < sizeof names / sizeof names[0] ? names[i] : ""'],
+        ),
     ]
 
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import fill
+
+import numpy as np
 
 from mote.emit.c.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
 from mote.emit.c.model.arenas import arenas, size_macro
-from mote.emit.c.model.conversions import dequantizing, is_quantized, is_ranked, quantizing, ranking
+from mote.emit.c.model.conversions import (
+    dequantizing,
+    is_quantized,
+    is_ranked,
+    labelling,
+    normalizing,
+    quantizing,
+    ranking,
+)
 from mote.emit.c.model.handle import called, taken
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
 from mote.emit.c.model.states import resetting, restoring, saved_bytes, saving
 from mote.emit.c.model.variables import instance
 from mote.emit.c.options import RAMFUNC_SECTION, ProjectOptions, banner
-from mote.emit.c.values import ALIGN, brief, quoted
+from mote.emit.c.values import ALIGN, brief, number, quoted, wrap
 from mote.graph import Tensor
 from mote.graph.io_order import model_shape
 from mote.graph.rows import row_count
@@ -47,8 +59,6 @@ WIDTH = 110
 """Characters per line of the comment at the top."""
 MOST_NOTE = 400
 """Most characters of a note."""
-MOST_CLASSES = 256
-"""Most class names in the header."""
 UNALIGNED = """\
 Kernels load words from any address: on an Arm core CCR.UNALIGN_TRP must be 0, as it is after reset. For a firmware
 that sets it, generate the model with --aligned."""
@@ -70,7 +80,7 @@ def text(plan: Plan, options: ProjectOptions) -> str:
         *_identity(options),
         *_sizes(plan, options),
         *_instance(plan, options),
-        *(d for port in (*reads, *writes) for d in _macros(port)),
+        *(d for port in _named_once((*reads, *writes)) for d in _macros(port)),
         *_init(plan, options),
         *(d for port in ([] if plan.pushed else reads) for d in _accessor(port, "Write the input")),
         *(d for port in writes for d in _accessor(port, "Read the output")),
@@ -80,7 +90,9 @@ def text(plan: Plan, options: ProjectOptions) -> str:
         *_checking(options),
         *(d for port in reads if is_quantized(port) for d in quantizing(port, whole=not plan.pushed)),
         *(d for port in writes if is_quantized(port) for d in dequantizing(port)),
+        *(d for port in reads if len(port.normalization) == 1 for d in normalizing(port)),
         *(d for port in writes if is_ranked(port) for d in ranking(port)),
+        *labelling(writes),
         Text("#ifdef __cplusplus\n}\n#endif\n"),
     ]
     head = banner(options, f"{options.name}.h: how to use the model.\n\n{_usage(plan, options)}")
@@ -290,6 +302,7 @@ def _macros(port: CPort) -> list[Definition]:
         Define(f"{macro}_SHAPE", f"{{{dims}}}"),
         Define(f"{macro}_RANK", max(len(t.shape), 1)),
         *quantization,
+        *_normalization(port),
         *_names(port),
         BLANK,
     ]
@@ -298,13 +311,34 @@ def _macros(port: CPort) -> list[Definition]:
 def _names(port: CPort) -> list[Definition]:
     """Names of an input's features, or of an output's classes, as an initializer macro, which costs nothing unless
     used."""
-    labels = port.tensor.labels
-    if not labels or len(labels) > MOST_CLASSES:
+    if not port.labels:
         return []
-    names = ", ".join(f'"{quoted(label)}"' for label in labels)
+    names = wrap([f'"{quoted(label)}"' for label in port.labels]).replace("\n", " \\\n")
+    one = f"{{{names.strip().removesuffix(',')}}}" if "\n" not in names else f"{{ \\\n{names} \\\n}}"
     macro = f"{port.macro}_{'FEATURES' if port.is_input else 'CLASSES'}"
-    what = "Its elements in order" if port.is_input else "What its values 0, 1, .. stand for"
-    return [Comment(f"{what}: static const char *const names[] = {macro};"), Define(macro, f"{{{names}}}")]
+    what = "Its elements in order" if port.is_input else "Its classes 0, 1, .."
+    return [Comment(f"{what}: static const char *const names[] = {macro};"), Define(macro, one)]
+
+
+def _named_once(ports: Sequence[CPort]) -> list[CPort]:
+    """The ports, with labels at the first of several outputs that have the same ones."""
+    first = {port.labels: port for port in reversed(ports)}
+    return [port if first[port.labels] is port else replace(port, labels=()) for port in ports]
+
+
+def _normalization(port: CPort) -> list[Definition]:
+    """Mean and standard deviation as numbers, or as initializers where each channel has its own."""
+    if not port.normalization:
+        return []
+    values = [[number(np.float32(x)) for x in column] for column in zip(*port.normalization, strict=True)]
+    mean, deviation = (x[0] if len(x) == 1 else f"{{{', '.join(x)}}}" for x in values)
+    note = "(raw - mean) / std of the raw data, as the metadata of the model file says"
+    each = "" if len(port.normalization) == 1 else ", for each channel"
+    return [
+        Comment(f"Its values are {note}{each}."),
+        Define(f"{port.macro}_MEAN", mean),
+        Define(f"{port.macro}_STD", deviation),
+    ]
 
 
 def _lying(t: Tensor) -> str:
@@ -328,6 +362,8 @@ def _identity(options: ProjectOptions) -> list[Definition]:
             Define(f"{macro}_MODEL_SHA256", f'"{options.digest}"'),
             Define(f"{macro}_MODEL_HASH", f"0x{options.digest[:8]}u"),
         ]
+    if options.version:
+        own.append(Define(f"{macro}_VERSION", f'"{quoted(options.version)}"'))
     return [*own, Define(f"{macro}_MOTE_VERSION", f'"{quoted(__version__)}"'), BLANK]
 
 

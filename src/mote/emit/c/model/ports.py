@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mote.emit.c.model.arenas import arenas
 from mote.emit.c.model.handle import HANDLE, called, handed, instance_type, taken
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES
 from mote.graph import Tensor
+from mote.graph.tensor import Normalization
 from mote.plan.plan import Plan
 
 
@@ -22,6 +23,9 @@ class CPort:
     ctype: str
     tensor: Tensor
     is_input: bool
+    labels: tuple[str, ...] = ()
+    """Names of an input's features, or of an output's classes."""
+    normalization: Normalization = ()
 
     @property
     def function(self) -> str:
@@ -57,11 +61,15 @@ class CPort:
 
 
 def inputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
-    return _ports(plan, options, plan.graph.inputs, "", is_input=True)
+    ports = _ports(plan, options, plan.graph.inputs, "", is_input=True)
+    known = options.normalizations or ((),) * len(ports)
+    return [replace(port, normalization=pairs) for port, pairs in zip(ports, known, strict=True)]
 
 
 def outputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
-    return _ports(plan, options, plan.graph.outputs, "const ", is_input=False)
+    ports = _ports(plan, options, plan.graph.outputs, "const ", is_input=False)
+    known = options.labels or tuple(port.labels for port in ports)
+    return [replace(port, labels=labels) for port, labels in zip(ports, known, strict=True)]
 
 
 def _ports(plan: Plan, options: ProjectOptions, ids: tuple[int, ...], const: str, *, is_input: bool) -> list[CPort]:
@@ -69,7 +77,7 @@ def _ports(plan: Plan, options: ProjectOptions, ids: tuple[int, ...], const: str
     ports = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        ports.append(CPort(options, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input))
+        ports.append(CPort(options, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input, t.labels))
     return ports
 
 

@@ -122,8 +122,14 @@ MODEL: Fields = {
     "subgraphs": TableField(2, FieldKind.TABLES),
     "description": TableField(3, FieldKind.STRING),
     "buffers": TableField(4, FieldKind.TABLES),
+    "metadata": TableField(6, FieldKind.TABLES),
     "signature_defs": TableField(7, FieldKind.TABLES),
 }
+METADATA: Fields = {
+    "name": TableField(0, FieldKind.STRING),
+    "buffer": TableField(1, FieldKind.UINT32),
+}
+"""Bytes that belong to tools, by name."""
 SIGNATURE: Fields = {
     "inputs": TableField(0, FieldKind.TABLES),
     "outputs": TableField(1, FieldKind.TABLES),
