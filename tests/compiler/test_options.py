@@ -50,6 +50,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "single_file": ("yes", 1),
     "caller_arena": (None,),
     "instances": (1, "yes"),
+    "cpp": ("17",),
     "check_flash": (None,),
     "labels": (3, "absent-label.txt"),
     "ram": ("lots", -5, 2.5, True, "24X", []),

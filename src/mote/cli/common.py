@@ -242,6 +242,7 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="no static variables: functions take a pointer to an instance, of which there may be any number",
     )
+    parser.add_argument("--cpp", action="store_true", help="write NAME.hpp, a C++17 class over the C functions, too")
     parser.add_argument(
         "--check-flash", action="store_true", help="init() fails if a constant in flash is corrupted (CRC-32)"
     )

@@ -149,6 +149,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,
         instances=settings.instances,
+        cpp=settings.cpp,
         model=zlib.crc32(source.data if source else b""),
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         version=subject.version,

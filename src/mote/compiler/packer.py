@@ -37,6 +37,7 @@ from mote.targets import ALIGNED
 ONLY_C = {
     "single_file": "an image is one file anyway",
     "caller_arena": "the runtime is always given its memory",
+    "cpp": "an image has no C++ header",
     "instances": "the runtime runs any number of interpreters",
     "check_flash": "an image has a CRC-32, which mote_image_crc compares",
     "red_zones": "the runtime checks an image before it runs it",

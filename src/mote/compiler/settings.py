@@ -171,6 +171,8 @@ class EmitOptions(PlanOptions):
     """Every function takes a pointer to an instance, a struct with all of the model's variables."""
     labels: tuple[str, ...] = ()
     """Names of the classes, in the place of those in the model's file."""
+    cpp: bool = False
+    """Write NAME.hpp, a C++17 class, too."""
     check_flash: bool = False
     """Init verifies the CRC-32 of the constants in flash."""
 

@@ -38,6 +38,8 @@ class ProjectOptions:
     caller_arena: bool = False
     instances: bool = False
     """All variables are members of a struct that the caller makes and every function takes a pointer to."""
+    cpp: bool = False
+    """There is a C++ class, too."""
     step_bound: int | None = None
     """Measured bound of a step's instructions."""
     model: int = 0

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from mote.emit.c import ramcode
 from mote.emit.c.c import Definition, Include, Text, printed
-from mote.emit.c.model import header, several, source
+from mote.emit.c.model import header, several, source, wrapper
 from mote.emit.c.model.arenas import arenas, shared
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs import example, selftest
@@ -219,6 +219,7 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
 def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Definition]) -> dict[str, str]:
     """The file of C with this body, the models' headers, and kernels and constants, inside of it or beside it."""
     files = {f"{p.unit.name}.h": header.text(p.job.plan, p.job.options) for p in parts}
+    files |= {f"{p.unit.name}.hpp": wrapper.text(p.job.plan, p.job.options) for p in parts if p.job.options.cpp}
     kernels = {file: text for p in parts for file, text in p.kernels.items()}
     if options.single_file:
         return files | {f"{options.name}.c": printed(_amalgamated(body, kernels, [p.constants for p in parts]))}

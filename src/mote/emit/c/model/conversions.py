@@ -84,14 +84,20 @@ def normalizing(port: CPort) -> list[Definition]:
     ]
 
 
-def labelling(outputs: Sequence[CPort]) -> list[Definition]:
-    """The function that names classes: one, or one for each output where their classes differ."""
+def labelled(outputs: Sequence[CPort]) -> dict[str, CPort]:
+    """The outputs whose classes have names, by the suffix of the function: one, or one for each output where their
+    classes differ."""
     first = {port.labels: port for port in reversed(outputs) if port.labels}
-    return [d for port in reversed(first.values()) for d in _labelling(port, len(first) > 1)]
+    return {f"label{port.suffix if len(first) > 1 else ''}": port for port in reversed(first.values())}
 
 
-def _labelling(port: CPort, numbered: bool) -> list[Definition]:
-    name = port.named("label") if numbered else f"{port.options.name}_label"
+def labelling(outputs: Sequence[CPort]) -> list[Definition]:
+    """The functions that name classes."""
+    return [d for function, port in labelled(outputs).items() for d in _labelling(port, function)]
+
+
+def _labelling(port: CPort, function: str) -> list[Definition]:
+    name = f"{port.options.name}_{function}"
     names = f"static const char *const names[] = {port.macro}_CLASSES"
     return [
         Comment('The name of a class; "" where there is no such class.'),
