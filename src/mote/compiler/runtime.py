@@ -93,7 +93,7 @@ def runtime(
     model = EXAMPLE_MODEL if isinstance(kernels, str) and kernels in (ALL, MINIMAL) else _models(kernels)[0]
     image = pack(model, settings, runtime=own, say=say)
     example = image_example(image.data, image.name, image.plan, golden(image.plan.graph))
-    package = runtime_package({**files, manifests.FILE: own.to_json()}, settings.target, how, *example)
+    package = runtime_package({**files, manifests.FILE: own.to_json()}, settings.target, how, *example, image.data)
     return Runtime(own, settings, package)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from mote.emit.c.model.interface import Interface
 from mote.emit.c.programs.example import EXAMPLE, SELFTEST, Example
 from mote.emit.c.project import Project
 from mote.errors import MoteError
@@ -72,6 +73,10 @@ class Package:
     includes: tuple[str, ...] = ()
     """Folders of headers outside of the package."""
     metadata: Metadata = field(default_factory=Metadata)
+    interfaces: tuple[Interface, ...] = ()
+    """The functions of each compiled model; none for the runtime."""
+    image: bytes = b""
+    """The image that the example of the runtime runs."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -108,6 +113,7 @@ def model_package(project: Project, target: Target) -> Package:
         math=project.math,
         external=project.external,
         includes=project.includes,
+        interfaces=project.interfaces,
     )
 
 

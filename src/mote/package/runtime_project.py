@@ -30,6 +30,7 @@ def runtime_package(
     how: Optimization,
     example: Example,
     example_files: Mapping[str, str],
+    image: bytes,
 ) -> Package:
     """The package of a runtime's C files."""
     flags = " ".join([*target.gcc_flags, how.level, *how.gcc, WRAPPING])
@@ -47,6 +48,7 @@ def runtime_package(
         measured=printable(f"What Mote measures on {target.name} is built by gcc with {flags}."),
         only_gcc=tuple(flag for flag in (*target.gcc_flags, *how.gcc) if flag.startswith("-f")),
         needed=(WRAPPING,),
+        image=image,
     )
 
 

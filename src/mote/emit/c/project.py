@@ -14,6 +14,7 @@ from mote.emit.c import ramcode
 from mote.emit.c.c import Definition, Include, Text, printed
 from mote.emit.c.model import header, several, source, wrapper
 from mote.emit.c.model.arenas import arenas, shared
+from mote.emit.c.model.interface import Interface, interface
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs import example, selftest
 from mote.emit.c.programs.example import Example
@@ -70,6 +71,8 @@ class Project:
     """Folders outside of the project with headers of external generators."""
     example: Example = NO_EXAMPLE
     """The program `example/main.c`, for any ecosystem."""
+    interfaces: tuple[Interface, ...] = ()
+    """The functions of each model, for wrappers in other languages."""
 
     def __repr__(self) -> str:
         return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
@@ -246,6 +249,7 @@ def _project(
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.sources)),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.includes)),
         program,
+        interfaces=tuple(interface(p.job.plan, p.job.options) for p in parts),
     )
 
 

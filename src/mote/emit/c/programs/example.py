@@ -91,6 +91,8 @@ class Example:
     """C that defines `static int example(void)`, which prints with `static void print(const char *text)`."""
     lines: tuple[str, ...]
     """The lines that it prints, by the reference."""
+    runs: tuple[ExampleRun, ...] = ()
+    """Inputs and outputs of each run, of a single model."""
 
     def program(self, console: Console = HOSTED) -> str:
         """The program in an ecosystem, for users to edit."""
@@ -180,7 +182,7 @@ def calling_example(
     body = [*map(Text, calls.storage), *([BLANK] if calls.storage else []), *_printing([(plan, options)])]
     main = CFunction("static int example(void)", _inferences(plan, options, calls))
     includes = (*headers, f"{options.name}_inputs.h")
-    return Example(includes, printed([*body, main]), tuple(_lines(plan, options, given)))
+    return Example(includes, printed([*body, main]), tuple(_lines(plan, options, given)), tuple(given))
 
 
 def shared_example(models: Sequence[tuple[Plan, ProjectOptions]], examples: Sequence[Example]) -> Example:
@@ -257,10 +259,12 @@ def _inference(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statem
     return body
 
 
-def _is_class(port: CPort) -> bool:
+def is_class(port: CPort) -> bool:
     """Whether an output has a score for each class, as far as its shape tells."""
     tensor = port.tensor
-    return tensor.dtype != DType.COMPLEX64 and (bool(tensor.labels) or sum(n > 1 for n in tensor.shape) == 1)
+    if tensor.size < 2 or tensor.dtype == DType.COMPLEX64:
+        return False
+    return bool(tensor.labels) or sum(n > 1 for n in tensor.shape) == 1
 
 
 def _shown(port: CPort, data: str) -> list[Statement]:
@@ -268,7 +272,7 @@ def _shown(port: CPort, data: str) -> list[Statement]:
     value = "print_float({})" if port.tensor.dtype.real else "print_number((long){})"
     if port.tensor.size == 0:
         return ['print("empty")']
-    if port.tensor.size == 1 or not _is_class(port):
+    if not is_class(port):
         return ['print("value ")', value.format(f"{data}[0]")]
     best = "best" if port.function.endswith("output") else f"best{port.function.rpartition('_output')[2]}"
     label: list[Statement] = []
@@ -308,7 +312,7 @@ def _line(port: CPort, values: Array) -> str:
     form = _float if port.tensor.dtype.real else lambda x: str(int(x))
     if port.tensor.size == 0:
         return "empty"
-    if port.tensor.size == 1 or not _is_class(port):
+    if not is_class(port):
         return f"value {form(values[0])}"
     best = int(np.argmax(values))
     label = f" ({port.tensor.labels[best]})" if port.tensor.labels else ""
