@@ -34,7 +34,8 @@ def test_a_record_names_its_compiler(core: Architecture) -> None:
 @pytest.mark.parametrize("core", EMULATED, ids=lambda core: core.name)
 def test_a_record_is_whole(core: Architecture) -> None:
     assert core.qemu and core.qemu_packages and core.exceptions and core.cycles
-    assert core.start is not None and core.start.is_file() and core.start.is_relative_to(SOURCES / "cores" / core.name)
+    for file in (core.start, core.measure):
+        assert file is not None and file.is_file() and file.is_relative_to(SOURCES / "cores" / core.name)
     assert core.code is not None and core.unicorn is not None
     machines = [other.code.elf_machine for other in EMULATED if other.code is not None]
     assert machines.count(core.code.elf_machine) == 1

@@ -70,7 +70,9 @@ class Architecture:
     aligned_zig: str = ""
     """The suffix of zig's core name for aligned 32-bit accesses only."""
     start: Path | None = None
-    """The start-up file: entry, traps, semihosting, and reading the counter."""
+    """The start-up file: entry, traps and semihosting."""
+    measure: Path | None = None
+    """Reading the counter of the emulated board, for the measuring harness."""
     qemu: str = ""
     qemu_packages: str = ""
     qemu_options: tuple[str, ...] = ()

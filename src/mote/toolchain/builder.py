@@ -153,9 +153,9 @@ def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
 
 
 def _harness_sources(target: Target) -> list[Path]:
-    start = target.core.start
-    port = [HARNESS / "port_host.c"] if start is None else [HARNESS / "port_device.c", start]
-    return [HARNESS / "main.c", *port]
+    core = target.core
+    device = [HARNESS / "port_device.c", *(file for file in (core.start, core.measure) if file)]
+    return [HARNESS / "main.c", *([HARNESS / "port_host.c"] if core.start is None else device)]
 
 
 def _harness_flags(target: Target) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ ARM = Architecture(
     aligned_gcc=("-mno-unaligned-access",),
     aligned_zig="+strict_align",
     start=Path(__file__).parent / "start.S",
+    measure=Path(__file__).parent / "measure.S",
     qemu="qemu-system-arm",
     qemu_packages="qemu-system-arm",
     boards={

@@ -30,6 +30,7 @@ RISCV = Architecture(
         *("-mrelax", "-mno-relax", "-msave-restore", "-mno-save-restore"),
     ),
     start=Path(__file__).parent / "start.S",
+    measure=Path(__file__).parent / "measure.S",
     qemu="qemu-system-riscv32",
     qemu_packages="qemu-system-misc",
     qemu_options=("-bios", "none"),

@@ -39,7 +39,7 @@ void mote_mark(unsigned step)
     last_mark = port_ticks();
 }
 
-void harness_fault(uint32_t cause, uint32_t pc)
+void mote_fault(uint32_t cause, uint32_t pc)
 {
     uint32_t where[2] = {cause, pc};
     record(FAULT, 0, where, sizeof where);

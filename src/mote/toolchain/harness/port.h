@@ -36,6 +36,6 @@ int port_two_marks(void);
 /* The program; called by the start-up code of a core or by the host's main(). Returns the exit status. */
 int harness_main(void);
 /* A core has trapped: written to the results, then the end. */
-void harness_fault(uint32_t cause, uint32_t pc);
+void mote_fault(uint32_t cause, uint32_t pc);
 
 #endif

@@ -1,17 +1,17 @@
 /* The harness on an emulated core: files by semihosting, time by the board's counter.
  *
- * The board comes from the command line: MOTE_COUNTER (address of the counter's low word, read in start_*.S),
+ * The board comes from the command line: MOTE_COUNTER (address of the counter's low word, read in measure.S),
  * MOTE_COUNTER_HIGH (a word that changes when the low word wraps) and one of MOTE_TIMER_CMSDK, MOTE_TIMER_SSE,
  * MOTE_TIMER_MTIME. */
 #include "port.h"
 
-#define STACK_PAINT 0xA5C3A5C3u /* also in start_*.S */
+#define STACK_PAINT 0xA5C3A5C3u /* also in measure.S */
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 
 enum { SYS_OPEN = 0x01, SYS_WRITE = 0x05, SYS_READ = 0x06, SYS_EXIT_EXTENDED = 0x20 };
 enum { MODE_READ_BINARY = 1, MODE_WRITE_BINARY = 5 };
 
-/* In start_arm.S or start_riscv.S. */
+/* In start.S and measure.S of the architecture. */
 int mote_semihost(int operation, const void *block);
 int mote_measured_call(int (*function)(void), struct port_run *run);
 
