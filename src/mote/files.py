@@ -151,6 +151,15 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
         aside.unlink(missing_ok=True)
 
 
+def edited(folder: str, name: str) -> str | None:
+    """The text of a generated file that the user has edited, or has put there; None where nobody did."""
+    path = Path(folder) / name
+    if is_archive(folder) or not path.is_file():
+        return None
+    data = path.read_bytes()
+    return None if _hash(data) == _read_manifest(Path(folder), force=True).get(name) else data.decode(errors="replace")
+
+
 def is_archive(path: str) -> bool:
     """Whether a path names an archive, by its suffix, and no folder."""
     return Path(path).suffix.lower() in (*ZIPPED, TAR) and not Path(path).is_dir()

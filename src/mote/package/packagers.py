@@ -48,15 +48,28 @@ def chosen_packagers(names: Sequence[str]) -> dict[str, Packager]:
     return {name: PACKAGERS[name] for name in dict.fromkeys(names)}
 
 
-def write_packages(output: str, packages: Mapping[str, Package], alone: Package, *, force: bool = False) -> list[str]:
+def write_packages(
+    output: str,
+    packages: Mapping[str, Package],
+    alone: Package,
+    *,
+    force: bool = False,
+    binaries: Mapping[str, str | bytes] | None = None,
+) -> list[str]:
     """Writes a library for ecosystems, by name of the packager, to a folder or an archive: each in a folder of its own
-    where there are several; a folder of C of the library `alone` where there is none."""
+    where there are several; a folder of C of the library `alone` where there is none, with `binaries` of it."""
     chosen_packagers(list(packages))
+    if packages and binaries:
+        raise MoteError(
+            f"a package for {', '.join(packages)} is built by its ecosystem",
+            where="option output",
+            remedy="omit --package to have binaries beside a folder of C",
+        )
     made = {name: {LICENCE_FILE: LICENCE, **PACKAGERS[name].files(package)} for name, package in packages.items()}
     edited = {name: {path.format(name=p.name) for path in PACKAGERS[name].edited} for name, p in packages.items()}
     files: Files
     if not packages:
-        files, once = {**default_files(alone)}, {EXAMPLE}
+        files, once = {**default_files(alone), **(binaries or {})}, {EXAMPLE}
     elif len(packages) == 1:
         ((name, files),) = made.items()
         once = edited[name]

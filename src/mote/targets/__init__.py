@@ -16,6 +16,7 @@ from typing import Any
 from mote.cores import ARCHITECTURES, HOST, Architecture
 from mote.errors import MoteError
 from mote.targets.allowed import not_allowed
+from mote.targets.firmware import Boot, Flashing, SerialPort, read_boot, read_flashing, read_serial
 from mote.targets.memory import KEPT, WORD, Memory, Reads, read_memory, read_reads
 from mote.targets.values import bad, cut, is_whole, parse_size
 from mote.text import did_you_mean, printable
@@ -58,7 +59,7 @@ _MOST_TEXT = 1 << 16
 """Bytes of a target's file: the bundled ones have a fiftieth of that."""
 _UNALIGNED = "unaligned"
 """Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
-_KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "reads", "memory")
+_KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "reads", "memory", "firmware", "serial", "flash")
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,9 @@ class Target:
     energy_source: str = ""
     cores: int = 1
     """Equal cores that see all RAM alike, for models that two cores compute."""
+    boot: Boot = field(default_factory=Boot)
+    serial: SerialPort | None = None
+    flashing: Flashing = field(default_factory=Flashing)
 
     @property
     def core(self) -> Architecture:
@@ -314,7 +318,13 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         **{key: keys[key] for key in ("peak_macs", "cores", *_REAL, *_PLACES) if key in keys},
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
+        boot=read_boot(path, keys.get("firmware", {})),
+        serial=read_serial(path, keys.get("serial")),
+        flashing=read_flashing(path, keys.get("flash", {})),
     )
+    for name, _ in target.boot.unready:
+        if name not in (m.name for m in memories):
+            raise bad(path, f"in [firmware]: 'unready' names '{printable(name)}', which is none of its memories")
     return target if keys.get(_UNALIGNED, True) else aligned(target)
 
 

@@ -21,7 +21,7 @@ from mote.toolchain.elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
 
-_COMMON = ("-std=gnu99", "-Wall", "-Wextra")
+COMMON = ("-std=gnu99", "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
 # zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
 _ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-fno-unwind-tables")
@@ -67,7 +67,7 @@ def build(
         raise MoteError("sanitizers work on the host only", remedy="use --target host")
     workdir = workdir.resolve()
     workdir.mkdir(parents=True, exist_ok=True)
-    base = [*compiler.command, *_target_flags(target, compiler), *_COMMON, *(_SANITIZE if sanitize else ())]
+    base = [*compiler.command, *target_flags(target, compiler), *COMMON, *(_SANITIZE if sanitize else ())]
     how = optimization(optimize, target.cpu)
     level = _SANITIZE_LEVEL if sanitize else how.level
     include = [f"-I{project.resolve()}", f"-I{HARNESS}"]
@@ -77,7 +77,7 @@ def build(
 
     tuning = how.gcc if compiler.kind == "gcc" else ()
     flags = [*base, level, *tuning, *include, *trace, *extra_flags]
-    compilation = _Compilation(compiler.version, project.resolve(), workdir)
+    compilation = Compilation(compiler.version, project.resolve(), workdir)
     objects = [compilation.object(flags, source, f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
     objects.append(compilation.object([*base, level, *include], glue, "glue.harness.o"))
     harness = [*base, f"-I{HARNESS}", *_harness_flags(target), *(["-DHARNESS_CHECK"] if mode == Mode.DUMP else [])]
@@ -86,7 +86,7 @@ def build(
     elf = workdir / "model.elf"
     link = [*base, level, *(_SANITIZE_LINK if sanitize else ()), *_link_flags(target, compiler, workdir), *objects]
     try:
-        compile_or_raise([*link, "-o", str(elf), *_libraries(compiler)], workdir, f"linking {elf.name}")
+        compile_or_raise([*link, "-o", str(elf), *libraries(compiler)], workdir, f"linking {elf.name}")
     except MoteError as error:
         raise _overflow(str(error), target) or error from None
     return elf
@@ -104,9 +104,14 @@ def board_of(target: Target) -> Board:
     return board
 
 
+def overflowed(said: str) -> dict[str, int]:
+    """The bytes by which memories are too small, in a linker's message."""
+    return {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
+
+
 def _overflow(said: str, target: Target) -> BudgetError | None:
     """The error for a linker's message about memory that is too small, with the sizes; None for other messages."""
-    overflows = {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
+    overflows = overflowed(said)
     if not overflows or target.is_host:
         return None
     board = board_of(target)
@@ -124,7 +129,7 @@ def _overflow(said: str, target: Target) -> BudgetError | None:
 
 
 @dataclass(frozen=True)
-class _Compilation:
+class Compilation:
     """Compiling the files of one build to objects, each taken from the cache where the same was compiled before."""
 
     version: str
@@ -143,7 +148,8 @@ class _Compilation:
         return str(output)
 
 
-def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
+def target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
+    """The compiler's options for a target's core."""
     if compiler.kind == "gcc":
         return (*target.gcc_flags, *target.core.gcc_flags, *_DEVICE)
     if compiler.kind == "zig":
@@ -180,7 +186,7 @@ def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str,
     return (*own, "-static", f"-T{script}", "-Wl,--gc-sections")
 
 
-def _libraries(compiler: Compiler) -> tuple[str, ...]:
+def libraries(compiler: Compiler) -> tuple[str, ...]:
     """The math library; zig has its functions in compiler-rt, which it links by itself."""
     return () if compiler.kind == "zig" else ("-lm",)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
+from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.compiler import line
 from mote.compiler.code_size import CodeSize, checked_code
 from mote.compiler.compiled import Compiled
@@ -23,9 +24,7 @@ from mote.report.memory import traffic_lines
 
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, several=True, calibrated=True)
-    p.add_argument(
-        "--output", "-o", required=True, metavar="DIR_OR_ZIP", help="folder or .zip archive for the C project"
-    )
+    add_output(p)
     add_package(p)
     p.add_argument(
         "--labels",
@@ -45,6 +44,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    folder = folder_of(arguments)
     if arguments.shared_arena or len(arguments.model) > 1:
         return _run_several(arguments)
     wanted, packagers = settings(arguments), chosen_packagers(arguments.package)
@@ -57,17 +57,20 @@ def run(arguments: argparse.Namespace) -> int:
         }
         compiled = next(iter(variants.values()))
         code = checked_code(compiled)
-    folder = arguments.output
+        built = build_artifacts(arguments, compiled.project, [compiled.plan], compiled.settings)
     packages = {name: variants[changed].package.described(about) for name, changed in needs.items()}
-    lost = write_packages(folder, packages, compiled.package.described(about), force=arguments.force)
+    lost = write_packages(
+        folder, packages, compiled.package.described(about), force=arguments.force, binaries=built.files
+    )
     if arguments.json:
-        print_json(describe(compiled, folder, code) | {"overwritten": lost})
+        print_json(describe(compiled, folder, code) | describe_artifacts(built) | {"overwritten": lost})
         return 0
     print_model(compiled, code)
     if packagers:
         print(f"  package for {', '.join(packagers)} in {folder}: docs/deploy/packages.md")
     else:
         print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
+    print_artifacts(built, compiled.settings.target.name)
     _print_lost(lost)
     return 0
 
@@ -82,18 +85,20 @@ def _run_several(arguments: argparse.Namespace) -> int:
     with progress("compiling"):
         several = compile_several(arguments.model, settings(arguments), running=running)
         code = check_several_code(several)
+        built = build_artifacts(arguments, several.project, [m.plan for m in several.models], several.settings)
     folder = arguments.output
     package = several.package.described(metadata(arguments.metadata))
     packages = dict.fromkeys(chosen_packagers(arguments.package), package)
-    lost = write_packages(folder, packages, package, force=arguments.force)
+    lost = write_packages(folder, packages, package, force=arguments.force, binaries=built.files)
     if arguments.json:
-        print_json(describe_several(several, folder, code) | {"overwritten": lost})
+        print_json(describe_several(several, folder, code) | describe_artifacts(built) | {"overwritten": lost})
         return 0
     for compiled, alone in zip(several.models, code.alone, strict=True):
         print_model(compiled, alone)
     print_several(several, code)
     sources = ", ".join(several.project.sources)
     print(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
+    print_artifacts(built, several.settings.target.name)
     _print_lost(lost)
     return 0
 

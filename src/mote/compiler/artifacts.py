@@ -1,0 +1,105 @@
+"""Binaries of a compiled model: a static library, or complete firmware for a part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mote.compiler.settings import Settings
+from mote.emit.c.programs.example import EXAMPLE
+from mote.emit.c.project import Project
+from mote.errors import MoteError
+from mote.files import fill, temporary_folder
+from mote.package.firmware.sources import firmware_sources
+from mote.plan.plan import Plan
+from mote.toolchain.compilers import Compiler, find_compiler
+from mote.toolchain.firmware.build import Build
+from mote.toolchain.firmware.formats import Loaded, binary, intel_hex, loaded, uf2
+from mote.toolchain.firmware.usage import Usage, usage
+
+KINDS = ("lib", "elf", "bin", "hex", "uf2")
+"""Kinds of `--output`."""
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """Binaries by file name with the sources that they were built from."""
+
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    compiler: Compiler | None = None
+    usage: Usage | None = None
+    """The memories of the firmware, if one was linked."""
+    console: str = ""
+    board: str = ""
+    """The emulated board that the firmware was linked for, for a core without memories."""
+
+
+def artifacts(
+    project: Project, plans: Sequence[Plan], settings: Settings, kinds: Sequence[str], main: str | None = None
+) -> Artifacts:
+    """Builds a project's binaries of some kinds with the compiler that is installed. `main` is the text of the
+    firmware's program: by default the example's."""
+    if not kinds:
+        return Artifacts()
+    target, name = settings.target, project.options.name
+    linked = [kind for kind in kinds if kind != "lib"]
+    if "uf2" in kinds and target.boot.uf2_family is None and not target.boot.refused and not target.is_host:
+        raise MoteError(
+            "no UF2 boot loader is known for it",
+            where=f"target {target.name}",
+            remedy="use --output hex or bin, or state uf2_family in [firmware] of a .toml file of your own",
+        )
+    sources = firmware_sources(target, _arenas(plans), uf2="uf2" in kinds) if linked else None
+    compiler = find_compiler(target)
+    files: dict[str, str | bytes] = {}
+    with temporary_folder() as folder:
+        build = Build(
+            folder / "project",
+            (*project.sources, *project.external),
+            target,
+            compiler,
+            settings.optimize,
+            tuple(f"-I{path}" for path in project.includes),
+        )
+        own = {} if main is None else {EXAMPLE: main}
+        fill(build.project, {**project.files, **own, **(sources.files if sources else {})})
+        if "lib" in kinds:
+            files[f"lib{name}.a"] = build.library(name)
+        if sources is None:
+            return Artifacts(files, compiler)
+        elf = build.elf(sources)
+        image = loaded(elf)
+        files |= sources.files
+        for kind in linked:
+            files[f"{name}.{kind}"] = elf.read_bytes() if kind == "elf" else _image(kind, image, settings)
+        took = usage(elf, image, sources.layout, target)
+        _check_ready(took, settings)
+    return Artifacts(files, compiler, took, sources.console, sources.layout.board)
+
+
+def _arenas(plans: Sequence[Plan]) -> dict[str, int]:
+    """The most bytes that arenas take in each RAM, where the target has several."""
+    sizes: dict[str, int] = {}
+    for plan in plans:
+        for memory, nbytes in zip(plan.memories, plan.arenas, strict=False):
+            sizes[memory.name] = nbytes + sizes.get(memory.name, 0)
+    return sizes
+
+
+def _image(kind: str, image: Loaded, settings: Settings) -> bytes:
+    if kind == "uf2":
+        family = settings.target.boot.uf2_family
+        assert family is not None
+        return uf2(image, family)
+    return {"bin": binary, "hex": intel_hex}[kind](image)
+
+
+def _check_ready(took: Usage, settings: Settings) -> None:
+    """Refuse a firmware that uses a memory which the board has to set up first."""
+    for name, why in settings.target.boot.unready:
+        if name in took.memories:
+            raise MoteError(
+                f"{took.memories[name][0]:,} bytes lie in {name}, which does not work after a reset: {why}",
+                where=f"target {settings.target.name}",
+                remedy="keep them out of it with --flash or --ram, or use --output lib in a firmware that sets it up",
+            )

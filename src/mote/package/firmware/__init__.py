@@ -1,0 +1,1 @@
+"""Complete firmware for a part: linker script, start-up code and console around a C project."""

@@ -1,0 +1,1 @@
+"""Firmware as files: libraries and ELF files by the compiler, and from them bin, hex and uf2."""
