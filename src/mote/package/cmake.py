@@ -22,8 +22,8 @@ def files(package: Package) -> Files:
 
 def _cmake(package: Package) -> str:
     name, level = package.name, package.optimization.level
-    sources = "\n  ".join((*package.sources, *map(_quoted, package.external)))
-    folders = " ".join(["${CMAKE_CURRENT_SOURCE_DIR}", *map(_quoted, package.includes)])
+    sources = "\n  ".join((*package.sources, *map(quoted, package.external)))
+    folders = " ".join(["${CMAKE_CURRENT_SOURCE_DIR}", *map(quoted, package.includes)])
     told = " ".join((*package.needed, *(f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in package.only_gcc)))
     options = f"\n  target_compile_options({name} PRIVATE {told})" if told else ""
     must = f"\n  # {' '.join(package.needed)} is needed: sums in kernels may wrap." if package.needed else ""
@@ -66,6 +66,6 @@ if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR AND NOT CMAKE_CROSSCOMPILI
 """
 
 
-def _quoted(path: str) -> str:
+def quoted(path: str) -> str:
     """A path as CMake takes it."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$") + '"'

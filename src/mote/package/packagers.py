@@ -10,7 +10,7 @@ from mote.emit.c.programs.example import EXAMPLE
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import is_archive, write_archive, write_folder
-from mote.package import cmake, make, rust
+from mote.package import cmake, make, rust, zephyr
 from mote.package.description import LICENCE, LICENCE_FILE, Files, Package, model_package
 from mote.targets import Target
 from mote.text import did_you_mean
@@ -36,6 +36,11 @@ PACKAGERS: Mapping[str, Packager] = {
     "make": Packager("a Makefile", make.files),
     "cmake": Packager("a CMake library", cmake.files),
     "rust": Packager("a no_std crate of Rust", rust.files, (rust.EXAMPLE,), {"instances": True}),
+    "zephyr": Packager(
+        "a Zephyr module with a sample",
+        zephyr.files,
+        edited=("samples/{name}/src/main.c", "samples/{name}/prj.conf"),
+    ),
 }
 
 

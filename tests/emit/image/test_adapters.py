@@ -206,83 +206,10 @@ def test_every_adapter_has_what_it_needs() -> None:
     for name in NAMES:
         assert ({"mote_service.h", "mote_port.h", "mote_port.c"} <= set(adapter_files(name))) == (name in SYSTEMS)
     assert set(adapter_files("bare-metal")) == {"mote_model.h", "mote_model.c"}
-    assert {"zephyr/module.yml", "zephyr/Kconfig", "zephyr/CMakeLists.txt"} <= set(adapter_files("zephyr"))
     with pytest.raises(MoteError, match="did you mean: zephyr"):
         adapter_files("zephir")
     with pytest.raises(MoteError, match="freertos and zephyr have files of the same names"):
         adapters_files(["zephyr", "psa", "freertos"])
-
-
-def test_the_module_of_zephyr_names_what_is_there() -> None:
-    files = adapter_files("zephyr")
-    asked = {
-        line.split()[-1] for line in files["zephyr/module.yml"].splitlines() if "zephyr" in line and ":" in line[:12]
-    }
-    assert {"zephyr", "zephyr/Kconfig"} <= asked
-    options = {
-        line.split()[-1] for line in files["zephyr/Kconfig"].splitlines() if line.startswith(("config", "menuconfig"))
-    }
-    used = {
-        word
-        for text in (files["zephyr/CMakeLists.txt"], files["zephyr/prj.conf"])
-        for word in options
-        if f"CONFIG_{word}" in text
-    }
-    assert used == options
-
-
-STUBS = """\
-cmake_minimum_required(VERSION 3.13)
-project(app NONE)
-macro(zephyr_include_directories)
-  message("include ${ARGN}")
-endmacro()
-macro(zephyr_library_named)
-  message("library ${ARGN}")
-endmacro()
-macro(zephyr_library_sources)
-  message("sources ${ARGN}")
-endmacro()
-macro(zephyr_library_compile_options)
-  message("options ${ARGN}")
-endmacro()
-macro(zephyr_compile_definitions)
-  message("definitions ${ARGN}")
-endmacro()
-add_subdirectory(module/zephyr)
-"""
-"""What Zephyr's build offers to a module, which says what it was told."""
-
-
-def told(folder: Path, *options: str) -> dict[str, set[str]]:
-    """What the module tells Zephyr's build, by what it is about."""
-    command = ["cmake", "-S", str(folder), "-B", str(folder / "build"), *(f"-DCONFIG_{option}" for option in options)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [line.replace(";", " ").split() for line in done.stderr.splitlines()]
-    return {line[0]: {word.removeprefix(f"{folder}/module/") for word in line[1:]} for line in lines if line}
-
-
-def test_the_module_of_zephyr_builds_what_is_asked_for(tmp_path: Path) -> None:
-    needs("cmake")
-    (tmp_path / "CMakeLists.txt").write_text(STUBS)
-    (tmp_path / "module").mkdir()
-    written("zephyr", tmp_path / "module")
-    written("psa", tmp_path / "module")
-    for name in ("mote_runtime.c", "main.c"):
-        (tmp_path / "module" / name).touch()
-    assert not told(tmp_path)
-    found = told(tmp_path, "MOTE=y")
-    asked = {"main.c", "mote_service.c", "mote_port.c", "mote_verify_psa.c"}
-    assert (
-        "mote_runtime.c" in found["sources"]
-        and not asked & found["sources"]
-        and {"-fwrapv"} <= found["options"]
-        and "definitions" not in found
-    )
-    sizes = ("MOTE_SERVICE_SLOTS=3", "MOTE_SERVICE_STACK_SIZE=1024")
-    found = told(tmp_path, "MOTE=y", "MOTE_SERVICE=y", "MOTE_VERIFY_PSA=y", *sizes)
-    assert asked & found["sources"] == asked - {"main.c"}
-    assert found["definitions"] == {"MOTE_SERVICE_SLOTS=3", "MOTE_SERVICE_STACK_BYTES=1024"}
 
 
 def network() -> bytes:

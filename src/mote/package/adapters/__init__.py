@@ -1,4 +1,4 @@
-"""Adapters of the runtime to operating systems: C files and build files.
+"""Adapters of the runtime to operating systems: C files. The packager of Zephyr makes options of Kconfig for its own.
 
 `common/` is a model in a thread of its own; the folder of an operating system has what that takes from it. `psa` is a
 verifier for updates.
@@ -15,10 +15,7 @@ from mote.text import did_you_mean
 
 _HERE = Path(__file__).parent
 _COMMON = "common"
-_ZEPHYR = "zephyr"
-_BUILD = ("module.yml", "Kconfig", "CMakeLists.txt", "prj.conf")
-"""Zephyr's files that go into the folder `zephyr` of a module."""
-NAMES = ("bare-metal", "cmsis-rtos2", "freertos", _ZEPHYR, "psa")
+NAMES = ("bare-metal", "cmsis-rtos2", "freertos", "zephyr", "psa")
 """The available adapters."""
 _WITHOUT_THREADS = ("bare-metal", "psa")
 
@@ -40,5 +37,4 @@ def adapter_files(name: str) -> dict[str, str]:
         raise MoteError(f"there is no adapter '{name}'", remedy=f"{guess}use one of: {', '.join(NAMES)}")
     folders = [name] if name in _WITHOUT_THREADS else [_COMMON, name]
     paths = [path for folder in folders for path in sorted((_HERE / folder).iterdir()) if path.is_file()]
-    texts = {f"{_ZEPHYR}/{p.name}" if p.name in _BUILD else p.name: p.read_text(encoding="utf-8") for p in paths}
-    return {name: licensed(text) if name.endswith((".c", ".h")) else text for name, text in texts.items()}
+    return {path.name: licensed(path.read_text(encoding="utf-8")) for path in paths}
