@@ -30,6 +30,7 @@ from mote.emit.c.model.checks import Checked, array_span
 from mote.emit.c.model.executor import BOTH, CORES, Executor, other_elements
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.emit.c.model.ports import inputs, outputs, parameters
+from mote.emit.c.model.requirements import requirements
 from mote.emit.c.model.variables import noted, static_variables
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import ALIGN, ConstantPool
@@ -55,6 +56,8 @@ class ModelSource:
     """The C of a model in parts, so that a file can hold one model or several that share their kernels."""
 
     name: str
+    requirements: Sequence[Definition]
+    """Checks of the C compiler."""
     settings: Mapping[str, int]
     """Macros that kernels' headers read."""
     wide: bool
@@ -100,6 +103,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
         settings["MOTE_FUSED"] = 1
     return ModelSource(
         name,
+        requirements(plan, options, pool),
         settings,
         executor.wide,
         bool(options.flashes or plan.memories),
@@ -132,6 +136,7 @@ def model(own: ModelSource, options: ProjectOptions) -> list[Definition]:
         BLANK,
         Include(f"{name}.h"),
         BLANK,
+        *own.requirements,
         *_kernels([own]),
         Include(f"{name}_constants.h"),
         BLANK,
@@ -150,6 +155,7 @@ def models(units: Sequence[ModelSource], options: ProjectOptions, arena: Sequenc
         BLANK,
         Include(f"{file}.h"),
         BLANK,
+        *(check for own in units for check in own.requirements),
         *_kernels(units),
         *(Include(f"{own.name}_constants.h") for own in units),
         BLANK,
