@@ -35,6 +35,7 @@ from mote.frontends.labels import classes
 from mote.graph import Graph
 from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
+from mote.kernels.catalogue import instruction_sets
 from mote.offload.contract import Offload, named
 from mote.package.packagers import packaged
 from mote.passes import Saving, optimize
@@ -145,6 +146,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         optimize=settings.optimize,
         core_flags=settings.target.gcc_flags,
         cpu=settings.target.cpu,
+        instruction_sets=instruction_sets(settings.target),
         fused="fma" in settings.target.features,
         single_file=settings.single_file,
         caller_arena=settings.caller_arena,

@@ -10,14 +10,28 @@ from collections.abc import Iterator
 
 from mote.kernels.armv7em import KERNELS as ARMV7EM
 from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, View
+from mote.kernels.files import SETS
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
 from mote.kernels.vfp import KERNELS as VFP
-from mote.targets import ALIGNED, declare
+from mote.targets import ALIGNED, Target, declare
 
 FOLDERS = {"mve": "helium", "dsp": "armv7em", "fpu": "vfp"}
 """The folder of the kernels for each feature, before those of features that their cores have as well."""
 KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *VFP, *PORTABLE]
+
+
+_SMALL = frozenset({"cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23"})
+"""Cores with 16-bit instructions."""
+
+
+def instruction_sets(target: Target) -> tuple[str, ...]:
+    """The folders of instruction sets with files for a target. A float operation in plain C may need those of the FPU:
+    they keep a compiler from joining multiplications and additions, also on a host."""
+    has = {folder for feature, folder in FOLDERS.items() if feature in target.features}
+    if target.arch == "arm":
+        has.add("armv6m" if target.cpu in _SMALL else "armv7em")
+    return tuple(name for name in SETS if name in has or (name == "vfp" and target.is_host))
 
 
 def register(kernel: Kernel) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 from mote.kernels import checks
 from mote.kernels import files as _files
 from mote.kernels.files import FITS as FITS
 from mote.kernels.files import FOLDERS as FOLDERS
 
+_INCLUDE = re.compile(r'^#include "(mote_\w+\.h)"\n', re.MULTILINE)
 _added: dict[str, str] = {}
 """Files that users have brought, by name."""
 
@@ -24,6 +28,15 @@ def add(name: str, text: str) -> None:
 def added() -> list[str]:
     """The names of all files that users have brought: without them there are no operators and kernels of theirs."""
     return list(_added)
+
+
+def header_for(name: str, sets: Collection[str]) -> str:
+    """The text of a file for a core with these instruction sets: headers of primitives do not include what others have.
+    A file of an instruction set includes what it needs."""
+    if name in _added or name in _files.SET_OF:
+        return header(name)
+    lacking = _files.SET_OF.keys() - {file for file, own in _files.SET_OF.items() if own in sets}
+    return _INCLUDE.sub(lambda line: "" if line[1] in lacking else line[0], header(name))
 
 
 def header(name: str) -> str:

@@ -7,7 +7,7 @@ expanded as a C compiler does it, as far as they go: macros with arguments, past
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +17,7 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array
 from mote.kernels import library
 from mote.kernels.contract import Packed, Structs, Value
+from mote.kernels.files import SETS
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _MACRO = re.compile(r"#define (MOTE_\w+)\(([^)]*)\)(.*)")
@@ -98,13 +99,14 @@ def named(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, in
             yield path + name, value
 
 
-def closure(files: Iterable[str]) -> tuple[str, ...]:
-    """Files of the kernels and all that they include, each after those that it includes."""
+def closure(files: Iterable[str], sets: Collection[str] = SETS) -> tuple[str, ...]:
+    """Files of the kernels and all that they include on a core with these instruction sets, each after those that it
+    includes."""
     ordered: dict[str, None] = {}
 
     def visit(name: str) -> None:
         if name not in ordered:
-            for needed in INCLUDE.findall(library.header(name)):
+            for needed in INCLUDE.findall(library.header_for(name, sets)):
                 visit(needed)
             ordered[name] = None
 

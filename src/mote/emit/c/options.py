@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mote.emit.c.c import Comment
 from mote.emit.licence import SPDX
 from mote.graph.tensor import Normalization
+from mote.kernels.files import SETS
 from mote.targets import Memory
 from mote.targets.flags import Optimization, optimization
 from mote.text import printable
@@ -32,6 +33,8 @@ class ProjectOptions:
     """The target's core."""
     core_flags: tuple[str, ...] = ()
     """gcc flags that select the core."""
+    instruction_sets: tuple[str, ...] = SETS
+    """Instruction sets of the core for which the kernel library has files: those of others are not written."""
     fused: bool = False
     """Float32 products are accumulated with fused multiply-add."""
     single_file: bool = False

@@ -268,7 +268,8 @@ def _own_files(artifacts: Sequence[Artifact], project: Mapping[str, str]) -> dic
 def kernel_texts(plan: Plan, made: Program, options: ProjectOptions) -> dict[str, str]:
     """The kernels' files that a model uses, each after those it includes."""
     hot = closure(("mote_common.h", *ramcode.hot_files(plan))) if options.code_in_ram else ()
-    texts = {file: library.header(file) for file in closure(source.includes(made))}
+    sets = options.instruction_sets
+    texts = {file: library.header_for(file, sets) for file in closure(source.includes(made), sets)}
     return {file: ramcode.in_ram(text) if file in hot else text for file, text in texts.items()}
 
 

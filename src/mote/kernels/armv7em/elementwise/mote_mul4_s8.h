@@ -8,6 +8,7 @@
 
 #include "mote_broadcast.h"
 #include "mote_elements_s8.h"
+#include "mote_helium.h"
 
 typedef struct {
     int32_t a_zero, b_zero;
