@@ -35,7 +35,7 @@ def run(*command: str, cwd: Path) -> str:
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        (DIGITS, {}),
+        (DIGITS, {"labels": ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")}),
         (KEYWORDS, {"stream": 1, "causal": True}),
         (MODELS / "digits_float.tflite", {"caller_arena": True}),
         (KEYWORDS, {"input": "rows"}),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.emit.c.c import BLANK, CFunction, Definition, Noted, Statement, Text, loop, printed, when
+from mote.emit.c.model.conversions import is_ranked, labelled
 from mote.emit.c.model.handle import called
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.emit.c.options import ProjectOptions, banner
@@ -127,10 +128,15 @@ class Calls:
     """The address of an input or output."""
     storage: tuple[str, ...] = ()
     """Definitions before the function."""
+    top1: Callable[[CPort], str] | None = None
+    """The index of the best class, for outputs that are ranked."""
+    label: Callable[[CPort], str] | None = None
+    """The function that names classes, for outputs with labels."""
 
 
 def compiled_calls(plan: Plan, options: ProjectOptions) -> Calls:
     """The calls of a compiled model."""
+    named = {port.labels: f"{options.name}_{function}" for function, port in labelled(outputs(plan, options)).items()}
     return Calls(
         options.name,
         init_call(plan, options),
@@ -138,6 +144,8 @@ def compiled_calls(plan: Plan, options: ProjectOptions) -> Calls:
         lambda port: called(options, "push", f"{_array(port)}[run]", f"{port.macro}_ROWS"),
         lambda port: port.call,
         tuple(caller_arenas(plan, options)),
+        lambda port: called(options, f"top1{port.suffix}"),
+        lambda port: named[port.labels],
     )
 
 
@@ -255,43 +263,61 @@ def _inference(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statem
     for i, port in enumerate(writes):
         which = f" output {i}" if len(writes) > 1 else ""
         head = [f'print("{name} ")', "print_number(run)", f'print("{which}: ")']
-        body += [*head, *_shown(port, calls.data(port)), 'print("\\n")']
+        body += [*head, *_shown(port, calls), 'print("\\n")']
     return body
 
 
 def is_class(port: CPort) -> bool:
     """Whether an output has a score for each class, as far as its shape tells."""
     tensor = port.tensor
-    if tensor.size < 2 or tensor.dtype == DType.COMPLEX64:
-        return False
-    return bool(tensor.labels) or sum(n > 1 for n in tensor.shape) == 1
+    return tensor.size > 1 and tensor.dtype != DType.COMPLEX64 and sum(n > 1 for n in tensor.shape) == 1
 
 
-def _shown(port: CPort, data: str) -> list[Statement]:
+def _labels(port: CPort) -> tuple[str, ...]:
+    """The names of the classes that are printed."""
+    return port.labels if is_ranked(port) and len(port.labels) == port.tensor.size else ()
+
+
+def _shown(port: CPort, calls: Calls) -> list[Statement]:
     """The statements that print an output: its largest element, or its value."""
+    data = calls.data(port)
     value = "print_float({})" if port.tensor.dtype.real else "print_number((long){})"
     if port.tensor.size == 0:
         return ['print("empty")']
     if not is_class(port):
         return ['print("value ")', value.format(f"{data}[0]")]
-    best = "best" if port.function.endswith("output") else f"best{port.function.rpartition('_output')[2]}"
-    label: list[Statement] = []
-    if port.tensor.labels:
-        names = ", ".join(f'"{quoted(label)}"' for label in port.tensor.labels)
-        label = [f"static const char *const names_{best}[] = {{{names}}}"]
-        shown: list[Statement] = ['print(" (")', f"print(names_{best}[{best}])", 'print(")")']
-    else:
-        shown = []
+    best = f"best{port.suffix}"
     return [
-        *label,
-        f"size_t {best} = 0",
-        loop("size_t", "i", port.tensor.size, when(f"{data}[i] > {data}[{best}]", f"{best} = i")),
+        *_best(port, calls, best),
         'print("class ")',
         f"print_number((long){best})",
-        *shown,
+        *_label(port, calls, best),
         'print(", score ")',
         value.format(f"{data}[{best}]"),
     ]
+
+
+def _best(port: CPort, calls: Calls, best: str) -> list[Statement]:
+    """The statements that find the greatest element of an output."""
+    if calls.top1 and is_ranked(port):
+        return [f"const size_t {best} = {calls.top1(port)}"]
+    data = calls.data(port)
+    return [
+        f"size_t {best} = 0",
+        loop("size_t", "i", port.tensor.size, when(f"{data}[i] > {data}[{best}]", f"{best} = i")),
+    ]
+
+
+def _label(port: CPort, calls: Calls, best: str) -> list[Statement]:
+    """The statements that print the name of a class, where classes have names."""
+    labels = _labels(port)
+    if not labels:
+        return []
+    if calls.label:
+        return ['print(" (")', f"print({calls.label(port)}({best}))", 'print(")")']
+    names = ", ".join(f'"{quoted(label)}"' for label in labels)
+    declared = f"static const char *const names{port.suffix}[] = {{{names}}}"
+    return [declared, 'print(" (")', f"print(names{port.suffix}[{best}])", 'print(")")']
 
 
 def _lines(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]) -> list[str]:
@@ -315,7 +341,7 @@ def _line(port: CPort, values: Array) -> str:
     if not is_class(port):
         return f"value {form(values[0])}"
     best = int(np.argmax(values))
-    label = f" ({port.tensor.labels[best]})" if port.tensor.labels else ""
+    label = f" ({labels[best]})" if (labels := _labels(port)) else ""
     return f"class {best}{label}, score {form(values[best])}"
 
 
