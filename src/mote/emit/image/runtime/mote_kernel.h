@@ -13,6 +13,10 @@
 
 #include "mote_room.h"
 
+#if UINTPTR_MAX < 0xffffffffu
+#error "Mote's runtime needs pointers of at least 32 bits; for this core compile the model with mote compile"
+#endif
+
 /* Everything that a step hands to its kernel. */
 typedef struct {
     const void *const *in; /* WHOLE, EACH, RING: a pointer for each operand; ROW, ROWS: the row pointers, those of one
