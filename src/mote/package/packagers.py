@@ -12,6 +12,7 @@ from mote.errors import MoteError
 from mote.files import is_archive, write_archive, write_folder
 from mote.package import cmake, make, rust, zephyr
 from mote.package.description import LICENCE, LICENCE_FILE, Files, Package, model_package
+from mote.package.libraries import arduino, esp_idf, platformio
 from mote.targets import Target
 from mote.text import did_you_mean
 
@@ -41,6 +42,9 @@ PACKAGERS: Mapping[str, Packager] = {
         zephyr.files,
         edited=("samples/{name}/src/main.c", "samples/{name}/prj.conf"),
     ),
+    "arduino": Packager("an Arduino library", arduino.files, (arduino.SKETCH,), {"single_file": True}),
+    "platformio": Packager("a PlatformIO library", platformio.files, platformio.EDITED, {"single_file": True}),
+    "esp-idf": Packager("an ESP-IDF component", esp_idf.files, (esp_idf.PROGRAM,), {"single_file": True}),
 }
 
 

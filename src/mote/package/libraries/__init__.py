@@ -1,0 +1,1 @@
+"""Packagers of ecosystems whose libraries are a folder of sources with a manifest and examples."""

@@ -1,0 +1,55 @@
+"""The parts that packages of several ecosystems share: folders of a library, names, keywords, refusals."""
+
+from __future__ import annotations
+
+import re
+
+from mote.errors import MoteError
+from mote.package.description import Files, Package
+
+KEYWORDS = ("tinyml", "machine-learning", "neural-network", "inference")
+SOURCES = "src"
+ASIDE = "extras"
+"""Folder of C files that are not part of the library: adapters of the runtime."""
+
+
+def self_contained(package: Package, ecosystem: str) -> None:
+    """Refuses a library that needs files outside of its folder, which the ecosystem could not install."""
+    outside = (*package.external, *package.includes)
+    if outside:
+        raise MoteError(
+            f"a package for {ecosystem} holds all of its files, and {package.name} needs {outside[0]}",
+            where="option package",
+            remedy="package it for cmake or make, which take files of other folders",
+        )
+
+
+def in_src(package: Package) -> Files:
+    """The sources and headers in `src`, other C files in `extras`, other files at the root."""
+    return {_place(package, path): text for path, text in package.files.items()}
+
+
+def _place(package: Package, path: str) -> str:
+    if path in package.sources or ("/" not in path and path.endswith(".h")):
+        return f"{SOURCES}/{path}"
+    return f"{ASIDE}/{path}" if path.endswith(".c") else path
+
+
+def registered_name(package: Package) -> str:
+    """The name of the library in a registry: names there begin with a letter."""
+    return package.name.strip("_") or "model"
+
+
+def functions(package: Package) -> list[str]:
+    """The functions that the library's headers declare or define."""
+    return _named(package, r"^(?:[a-z]\w* )+\*?([a-z]\w*)\(")
+
+
+def macros(package: Package) -> list[str]:
+    """The macros with values that the library's headers define."""
+    return _named(package, r"^#define ([A-Z]\w*) ")
+
+
+def _named(package: Package, pattern: str) -> list[str]:
+    texts = (package.files[header] for header in package.headers)
+    return list(dict.fromkeys(name for text in texts for name in re.findall(pattern, text, re.MULTILINE)))
