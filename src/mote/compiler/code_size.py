@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mote import toolchain
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, Firmware, firmware, several_firmware
 from mote.compiler.settings import Settings
+from mote.emit.c.options import Built
 from mote.emit.c.project import Project
 from mote.emit.c.ramcode import hot_files
 from mote.errors import BudgetError, MoteError
@@ -33,6 +35,8 @@ class CodeSize:
     estimated: str = ""
     ram: int = 0
     """Bytes of code copied to RAM."""
+    built: Built | None = None
+    """All that was measured of the linked model, for its header."""
 
     @property
     def what(self) -> str:
@@ -55,6 +59,11 @@ def code_size(compiled: Compiled) -> CodeSize:
     return _linked(firmware(compiled), compiler)
 
 
+def with_built(compiled: Compiled, code: CodeSize) -> Compiled:
+    """The model with the measurements of its code in the header, where a compiler made it."""
+    return compiled if code.built is None else compiled.with_built(code.built)
+
+
 def several_code_size(models: Sequence[Compiled], *projects: Project) -> CodeSize:
     """The code size of several models in one firmware, whose C is one project or a project for each: of the linked
     firmware without the harness, or an estimate with kernels once."""
@@ -73,8 +82,18 @@ def _linked(what: Firmware, compiler: Compiler) -> CodeSize:
     with temporary_folder() as folder:
         elf = Bench(what, compiler, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
         sizes = toolchain.sizes(elf, what.target)
+        stack = _stack(elf)
     assert sizes is not None
-    return CodeSize(sizes.code, ram=sizes.ram_code)
+    built = Built(f"{compiler.kind} {compiler.version}".strip(), sizes.code, stack)
+    return CodeSize(sizes.code, ram=sizes.ram_code, built=built)
+
+
+def _stack(elf: Path) -> int | None:
+    """The most stack of a run, without the harness; None where the code does not tell."""
+    with suppress(MoteError):
+        worst = toolchain.worst_stack(elf, "harness_run")
+        return worst.size - worst.chain[0].size
+    return None
 
 
 def _estimate(*models: Compiled) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mote.compiler.settings import Settings
 from mote.emit.c.model import header
+from mote.emit.c.options import Built, ProjectOptions
 from mote.emit.c.project import Job, Project, generate
 from mote.errors import MoteError
 from mote.frontends import Source
@@ -90,8 +91,15 @@ class Compiled:
 
     def with_step_bound(self, instructions: int) -> Compiled:
         """Adds the bound of a step to the header."""
-        options = replace(self.project.options, step_bound=instructions)
-        files = {**self.project.files, f"{self.name}.h": header.text(self.plan, options)}
+        return self._measured(replace(self.project.options, step_bound=instructions))
+
+    def with_built(self, built: Built) -> Compiled:
+        """Adds measurements of the linked model to the header."""
+        return self._measured(replace(self.project.options, built=built))
+
+    def _measured(self, options: ProjectOptions) -> Compiled:
+        """The model with another header."""
+        files = {**self.project.files, f"{self.name}.h": header.text(self.plan, options, self.project.constants)}
         return replace(self, project=replace(self.project, options=options, files=files))
 
     @property

@@ -44,6 +44,7 @@ from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.memory.several_memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
+from mote.plan.selection.estimate import estimate
 from mote.plan.selection.request import Lowering, Policy
 from mote.progress import Say, silent
 from mote.text import printable
@@ -153,6 +154,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         instances=settings.instances,
         cpp=settings.cpp,
         model=zlib.crc32(source.data if source else b""),
+        estimate="" if settings.target.is_host else _estimate(chosen, settings),
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         version=subject.version,
         labels=output_labels(graph, settings.labels),
@@ -168,6 +170,10 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
     compiled = Compiled(graph, chosen, savings, project, settings, where, source, renamed, warnings)
     check_budgets(compiled, code=0)
     return compiled
+
+
+def _estimate(plan: Plan, settings: PlanOptions) -> str:
+    return f"{round(estimate(settings.costs, plan))} {settings.costs.unit}"
 
 
 def output_labels(graph: Graph, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
 from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.compiler import line
-from mote.compiler.code_size import CodeSize, checked_code
+from mote.compiler.code_size import CodeSize, checked_code, with_built
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         compiled = next(iter(variants.values()))
         code = checked_code(compiled)
+        variants[next(iter(variants))] = compiled = with_built(compiled, code)
         built = build_artifacts(arguments, compiled.project, [compiled.plan], compiled.settings)
     packages = {name: variants[changed].package.described(about) for name, changed in needs.items()}
     lost = write_packages(

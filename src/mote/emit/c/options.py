@@ -18,6 +18,17 @@ RAMFUNC_SECTION = ".mote_ramfunc"
 
 
 @dataclass(frozen=True)
+class Built:
+    """Measurements of a linked model, and the compiler that it was built by."""
+
+    compiler: str
+    code: int
+    """Bytes of code."""
+    stack: int | None = None
+    """The most bytes of stack that a run takes; None where that is unknown."""
+
+
+@dataclass(frozen=True)
 class ProjectOptions:
     """Options of the generated C."""
 
@@ -43,6 +54,10 @@ class ProjectOptions:
     """All variables are members of a struct that the caller makes and every function takes a pointer to."""
     cpp: bool = False
     """There is a C++ class, too."""
+    estimate: str = ""
+    """Estimated cost of an inference, with its unit."""
+    built: Built | None = None
+    """Measurements of the linked model."""
     step_bound: int | None = None
     """Measured bound of a step's instructions."""
     model: int = 0

@@ -141,7 +141,7 @@ def _check_names(parts: Sequence[_Part]) -> None:
     owner: dict[str, ProjectOptions] = {}
     for part in parts:
         options = part.job.options
-        text = printed([*part.unit.body, *part.constants.definitions, Text(header.text(part.job.plan, options))])
+        text = printed([*part.unit.body, *part.constants.definitions, Text(header.text(part.job.plan, options, 0))])
         own = set(re.findall(rf"\b{options.name}_\w+", COMMENT.sub("", text), re.IGNORECASE))
         for name in (f"{options.name}.h".lower(), f"{options.name}_constants.h".lower(), *sorted(own)):
             other = owner.setdefault(name, options)
@@ -221,7 +221,7 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
 
 def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Definition]) -> dict[str, str]:
     """The file of C with this body, the models' headers, and kernels and constants, inside of it or beside it."""
-    files = {f"{p.unit.name}.h": header.text(p.job.plan, p.job.options) for p in parts}
+    files = {f"{p.unit.name}.h": header.text(p.job.plan, p.job.options, p.constants.nbytes) for p in parts}
     files |= {f"{p.unit.name}.hpp": wrapper.text(p.job.plan, p.job.options) for p in parts if p.job.options.cpp}
     kernels = {file: text for p in parts for file, text in p.kernels.items()}
     if options.single_file:

@@ -19,6 +19,7 @@ from mote.emit.c.model.conversions import (
     quantizing,
     ranking,
 )
+from mote.emit.c.model.facts import facts
 from mote.emit.c.model.handle import called, taken
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
 from mote.emit.c.model.states import resetting, restoring, saved_bytes, saving
@@ -71,8 +72,8 @@ inside of .data. Where a script has such a section already, define MOTE_RAMFUNC 
 -D'MOTE_RAMFUNC=__attribute__((section(".RamFunc")))' with STM32CubeIDE, ".time_critical.mote" with the Pico SDK."""
 
 
-def text(plan: Plan, options: ProjectOptions) -> str:
-    """The header of a model."""
+def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
+    """The header of a model with some bytes of constants."""
     reads, writes = inputs(plan, options), outputs(plan, options)
     body: list[Definition] = [
         Text('#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'),
@@ -95,7 +96,10 @@ def text(plan: Plan, options: ProjectOptions) -> str:
         *labelling(writes),
         Text("#ifdef __cplusplus\n}\n#endif\n"),
     ]
-    head = banner(options, f"{options.name}.h: how to use the model.\n\n{_usage(plan, options)}")
+    head = banner(
+        options,
+        f"{options.name}.h: how to use the model.\n\n{_usage(plan, options)}\n{facts(plan, options, constants)}",
+    )
     return printed([head, BLANK, *guarded(f"{options.name.upper()}_H", *body)])
 
 
