@@ -89,6 +89,7 @@ def write_own_files(folder: Path) -> None:
     with zipfile.ZipFile(folder / "words.zip", "w") as archive:
         for word in ("rise", "fall"):
             archive.writestr(f"{word}/0.wav", sound(rng.normal(size=16000) / 8))
+    (folder / "weights.key").write_bytes(bytes(range(32)))
     (folder / "labels.txt").write_text("silence\nrise\nfall\npeak\ndip\nlevel\npart\nmeet\n")
     (folder / "ten_seconds.wav").write_bytes(sound(rng.normal(size=32000) / 8))
     (folder / "ten_seconds.json").write_text(json.dumps([[0.5, 1.0]]))

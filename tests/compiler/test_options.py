@@ -60,6 +60,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "least_ram": ("min",),
     "input": ("columns", None),
     "red_zones": (16,),
+    "encrypt": (16, None),
     "step": (None, "pixel"),
     "cores": (0, 3, "two", True),
     "barrier": (-1, "long"),

@@ -247,6 +247,13 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         "--check-flash", action="store_true", help="init() fails if a constant in flash is corrupted (CRC-32)"
     )
     parser.add_argument(
+        "--encrypt",
+        default="",
+        metavar="KEYFILE",
+        help="encrypt constants in flash: AES-CTR with the key of 16 or 32 bytes in this file; a function of the"
+        " firmware decrypts them into the arena",
+    )
+    parser.add_argument(
         "--place-code",
         choices=PLACES,
         default="flash",

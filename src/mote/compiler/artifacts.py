@@ -43,6 +43,12 @@ def artifacts(
         return Artifacts()
     target, name = settings.target, project.options.name
     linked = [kind for kind in kinds if kind != "lib"]
+    if linked and settings.encrypt:
+        raise MoteError(
+            f"constants are encrypted, and only your firmware has the function {name}_decrypt and the key",
+            where="option encrypt",
+            remedy="use --output lib",
+        )
     if "uf2" in kinds and target.boot.uf2_family is None and not target.boot.refused and not target.is_host:
         raise MoteError(
             "no UF2 boot loader is known for it",

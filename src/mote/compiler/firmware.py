@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mote import toolchain
@@ -33,6 +33,8 @@ class Firmware:
     """Additional compiler flags by mode."""
     not_run: Sequence[str] = ()
     """The layers for which there is nothing here that runs them."""
+    secret: str = field(default="", repr=False)
+    """C with a key, which no cache keeps."""
 
 
 def firmware(compiled: Compiled) -> Firmware:
@@ -47,6 +49,7 @@ def firmware(compiled: Compiled) -> Firmware:
         lambda mode: glue.text(compiled.plan, project.options),
         lambda mode: [f"-I{path}" for path in project.includes],
         not_run(compiled.plan),
+        glue.decryption([project.options]),
     )
 
 
@@ -63,6 +66,7 @@ def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware
         0,
         lambda mode: glue.several_text([(m.plan, m.project.options) for m in models]),
         lambda mode: [f"-I{path}" for path in includes],
+        secret=glue.decryption([m.project.options for m in models]),
     )
 
 
@@ -97,6 +101,9 @@ class Bench:
         fill(project, self.firmware.files)
         joint = self.folder / "glue.c"
         joint.write_text(self.firmware.glue(mode), encoding="utf-8")
+        secret = self.folder / "secret.c"
+        if self.firmware.secret:
+            secret.write_text(self.firmware.secret, encoding="utf-8")
         workdir = self.folder / mode
         workdir.mkdir(exist_ok=True)
         return toolchain.build(
@@ -110,6 +117,7 @@ class Bench:
             workdir=workdir,
             sanitize=self.sanitize,
             extra_flags=self.firmware.flags(mode),
+            secret=secret if self.firmware.secret else None,
         )
 
     def execute(self, mode: Mode, inputs: list[list[bytes]]) -> Execution:

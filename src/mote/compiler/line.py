@@ -25,6 +25,7 @@ from mote.compiler.settings import (
     chosen_settings,
     settings_and_examples,
 )
+from mote.emit.c.encryption import read_key
 from mote.emit.c.names import c_prefix
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs.golden import GoldenRun, runs
@@ -39,6 +40,7 @@ from mote.kernels.catalogue import instruction_sets
 from mote.offload.contract import Offload, named
 from mote.package.packagers import packaged
 from mote.passes import Saving, optimize
+from mote.passes.rewriting import split_layers
 from mote.passes.streaming import stream
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.memory.several_memories import TooSmallError
@@ -162,6 +164,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         check_flash=settings.check_flash,
         flashes=settings.target.choice("flash"),
         code_in_ram=settings.place_code == "ram",
+        cipher=read_key(settings.encrypt) if settings.encrypt else None,
     )
     same = chosen.graph.tensors.keys() == ready.tensors.keys()
     project = packaged(generate(Job(chosen, options, golden(ready if same else chosen.graph))), settings.target)
@@ -203,10 +206,10 @@ def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...]
 def optimized(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving, ...]]:
     """The optimized graph, and the savings of passes."""
     after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
-    if settings.stream is None:
-        return after, savings
-    streamed, saving = _streamed(after, settings)
-    return streamed, (*savings, saving)
+    if settings.stream is not None:
+        after, saving = _streamed(after, settings)
+        savings = (*savings, saving)
+    return split_layers.run(after) if settings.encrypt else after, savings
 
 
 def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent) -> Plan:
@@ -303,7 +306,8 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
 
 
 def _lowering(settings: PlanOptions) -> Lowering:
-    return Lowering(settings.target.features, Policy(settings.optimize), fixed=settings.fixed)
+    sealed = bool(settings.encrypt)
+    return Lowering(settings.target.features, Policy(settings.optimize), sealed=sealed, fixed=settings.fixed)
 
 
 def _check_pushable(graph: Graph, where: str) -> None:

@@ -39,6 +39,7 @@ ONLY_C = {
     "caller_arena": "the runtime is always given its memory",
     "cpp": "an image has no C++ header",
     "instances": "the runtime runs any number of interpreters",
+    "encrypt": "the runtime reads constants where they lie, in flash that the part itself may encrypt",
     "check_flash": "an image has a CRC-32, which mote_image_crc compares",
     "red_zones": "the runtime checks an image before it runs it",
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from mote import targets
 from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
+from mote.emit.c.encryption import read_key
 from mote.errors import MoteError
 from mote.frontends import EDGES, FEATURES
 from mote.kernels import cost
@@ -55,6 +56,9 @@ class TargetOptions:
     target: Target
     fixed: Fixed | None = field(default=None, kw_only=True)
     """The kernels of the runtime that the model is packed for. Internal."""
+    encrypt: str = field(default="", kw_only=True)
+    """The file with the AES key that constants are encrypted with in flash: passes split large layers, the planner
+    keeps RAM for what is decrypted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +212,14 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             )
         if self.place_code == "ram":
             check_code_ram(self.target)
+        if self.encrypt:
+            read_key(self.encrypt)
+        if self.encrypt and self.offload:
+            raise MoteError(
+                "constants of an external generator are not decrypted",
+                where="option encrypt",
+                remedy="omit --offload, or --encrypt",
+            )
         self._check_time()
         self._check_cores()
         if not 0 <= self.recompute <= 100:
@@ -237,6 +249,7 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             ("step", "a step that is split is the work of two cores, so that there is no bound for one", self.step),
             ("red_zones", "the cores would look at the zones of each other while these change", True),
             ("instances", "a barrier is for one inference at a time", True),
+            ("encrypt", "constants are decrypted by the core that needs them", self.encrypt),
         ):
             if wrong and getattr(self, option) == wrong:
                 shown = "" if wrong is True else f" {wrong}"

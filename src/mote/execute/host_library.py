@@ -15,6 +15,7 @@ import numpy as np
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import not_run
+from mote.emit.c.encryption import WeightCipher
 from mote.emit.c.programs import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor
@@ -24,7 +25,7 @@ from mote.progress import Done, nobody
 from mote.toolchain import host
 from mote.toolchain.builder import HARNESS
 
-GLUE, BATCH = "mote_glue.c", "mote_batch.c"
+GLUE, BATCH, DECRYPT = "mote_glue.c", "mote_batch.c", "mote_decrypt.c"
 """C files added to those of the model."""
 OFTEN = 0.25
 """Seconds between progress callbacks and checks for signals."""
@@ -98,9 +99,20 @@ class HostModel:
         """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
         with naming(self.compiled.path):
             _check_buildable(self.compiled)
-            library = host.load(self._files, [*self.compiled.project.sources, GLUE, BATCH], copy)
+            library = host.load(self._files, self._sources, copy)
+        if self._cipher is not None:
+            library.mote_set_key(self._cipher.key, ctypes.c_size_t(len(self._cipher.key)))
         _check(library.mote_batch_begin(), self.compiled.path)
         return library
+
+    @property
+    def _cipher(self) -> WeightCipher | None:
+        return self.compiled.project.options.cipher
+
+    @property
+    def _sources(self) -> list[str]:
+        """The C files; the library is kept in a cache, so that it is given a key, and has none."""
+        return [*self.compiled.project.sources, GLUE, BATCH, *([DECRYPT] if self._cipher else [])]
 
     @cached_property
     def _files(self) -> dict[str, str]:
@@ -109,6 +121,7 @@ class HostModel:
             **project.code,
             GLUE: glue.text(self.compiled.plan, project.options),
             BATCH: _LOOP,
+            DECRYPT: glue.decryption([project.options], with_key=False),
             "harness.h": (HARNESS / "harness.h").read_text(encoding="utf-8"),
         }
 

@@ -8,10 +8,11 @@ the constants of a fast kernel exist is only known once they were looked for, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -37,6 +38,9 @@ O = TypeVar("O", bound=Op)  # noqa: E741
 ALIGNMENT = 4
 """Every strip of rows, and all working memory, starts at a multiple of this many bytes; rows also at one of the size of
 their elements."""
+SEALED_ALIGNMENT = 8
+"""Alignment in bytes of constants that are decrypted, whatever their type."""
+_OPERAND = "operand_"
 
 
 def aligned(nbytes: int, alignment: int = ALIGNMENT) -> int:
@@ -256,6 +260,42 @@ class Price:
 
 
 @dataclass(frozen=True, eq=False)
+class Sealed:
+    """Constants that are encrypted in flash: before a kernel is called they are decrypted into its working memory,
+    behind the part that it uses itself."""
+
+    arrays: Mapping[str, Array | Structs]
+    """By the path of the parameter, or by `operand_<position>`."""
+    scratch: int | None
+    """The kernel's own working memory in bytes, None where its function takes none."""
+
+    @property
+    def begin(self) -> int:
+        """Where the first of them lies in the working memory."""
+        return aligned(self.scratch or 0, SEALED_ALIGNMENT)
+
+    @property
+    def paths(self) -> list[str]:
+        """The parameters among them."""
+        return [name for name in self.arrays if not name.startswith(_OPERAND)]
+
+    @cached_property
+    def offsets(self) -> dict[str, int]:
+        """Where each of them lies, from the first one on."""
+        sizes = [aligned(_nbytes(value), SEALED_ALIGNMENT) for value in self.arrays.values()]
+        return dict(zip(self.arrays, accumulate(sizes, initial=0), strict=False))
+
+    @cached_property
+    def nbytes(self) -> int:
+        return sum(aligned(_nbytes(value), SEALED_ALIGNMENT) for value in self.arrays.values())
+
+
+def operand_name(position: int) -> str:
+    """The name of a constant among those that are sealed, which is no parameter but an input of the operator."""
+    return f"{_OPERAND}{position}"
+
+
+@dataclass(frozen=True, eq=False)
 class Packed:
     """A kernel bound to one operator: the call of the C function `mote_<name>`, as data.
 
@@ -277,6 +317,8 @@ class Packed:
     has them."""
     beats: tuple[str, ...] = ()
     """Kernels that are worse in every way for this operator, and so are not offered beside it."""
+    sealed: Sealed | None = None
+    """Its constants where they are encrypted; `params` has none then."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -289,13 +331,41 @@ class Packed:
 
     @cached_property
     def constants(self) -> int:
-        """Bytes of the arrays in its parameters."""
-        return _nbytes(self.params)
+        """Bytes of the arrays in its parameters, encrypted or not."""
+        return _nbytes(self.params) + (self.sealed.nbytes if self.sealed else 0)
+
+    def seal(self, operands: Mapping[int, Array]) -> Packed:
+        """The kernel with its constants encrypted, and with those of the operator's inputs that are constants."""
+        arrays = dict(_arrays(self.params)) | {operand_name(p): data for p, data in operands.items()}
+        if not arrays:
+            return self
+        sealed = Sealed(arrays, self.needs.scratch)
+        needs = replace(
+            self.needs,
+            scratch=sealed.begin + sealed.nbytes,
+            alignment=max(self.needs.alignment, SEALED_ALIGNMENT),
+        )
+        return replace(self, params=_numbers(self.params), needs=needs, sealed=sealed)
 
     @property
     def own_flash(self) -> int:
         """Bytes of flash that only this operator takes: constants, and code that was written for it."""
         return self.constants + self.price.written
+
+
+def _arrays(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, Array | Structs]]:
+    """The arrays among parameters by the paths of their fields."""
+    for name, value in params.items():
+        if isinstance(value, Mapping):
+            yield from _arrays(value, f"{path}{name}.")
+        elif isinstance(value, np.ndarray | Structs):
+            yield path + name, value
+
+
+def _numbers(params: Mapping[str, Value]) -> dict[str, Value]:
+    """Parameters without arrays."""
+    kept = {name: value for name, value in params.items() if not isinstance(value, np.ndarray | Structs)}
+    return {name: _numbers(value) if isinstance(value, Mapping) else value for name, value in kept.items()}
 
 
 def _nbytes(value: Value) -> int:

@@ -40,6 +40,8 @@ BY_ROWS = "by_rows"
 """The family of the overhead of each row, in plans that run by rows: finding pointers, and counting."""
 CODED = "coded"
 """The family of the overhead of expanding coded weights, added to that of any kernel."""
+DECRYPTING = 30.0
+"""Cycles of decrypting a byte of a constant: an assumption between an AES engine with its driver and software."""
 EACH_ONCE = ("product", "output", "single")
 """Features that are not repeated in each pass, where weights are expanded part by part."""
 TILES = 4
@@ -73,10 +75,9 @@ class Costs:
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
-        if kernel.price.cost is not None:
-            return kernel.price.cost if whole else kernel.price.cost + row_count(op.output(graph).shape) * self.row
-        total = self._computing(graph, op, kernel, whole)
-        return total if whole else total + row_count(op.output(graph).shape) * self.row
+        total = self._computing(graph, op, kernel, whole) if kernel.price.cost is None else kernel.price.cost
+        opening = DECRYPTING * kernel.sealed.nbytes if kernel.sealed else 0
+        return total + opening if whole else total + row_count(op.output(graph).shape) * (self.row + opening)
 
     def _computing(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """The cost without the overhead of rows; of a region, the sum of its parts."""

@@ -19,8 +19,9 @@ from mote.kernels.contract import ALIGNMENT, NHWC, Call
 from mote.plan.plan import KEPT, LENT, Bodied, Copy, Halved, Plan, Step
 from mote.plan.scheduling.rows import Arrival
 
-FREE, SCRATCH, SUMS = -1, -2, -3
-"""Contents of a byte that belongs to no tensor. The accumulators of tensor t are SUMS - t."""
+FREE, SCRATCH, SUMS, OPENED = -1, -2, -3, -(1 << 40)
+"""Contents of a byte that belongs to no tensor. The accumulators of tensor t are SUMS - t, the decrypted constants of
+what computes it OPENED - t."""
 
 Span = tuple[int, int, int]
 """Offset (counted through all memories), bytes, and what they hold."""
@@ -75,7 +76,13 @@ class _Checker:
             self._check_taps(op, steps)
         for i, step in enumerate(plan.steps):
             op = plan.op(step)
-            self._step(step, op, f"step {i} {op.kind} '{op.name}'")
+            where = f"step {i} {op.kind} '{op.name}'"
+            opened = self._opened(step, op, where)
+            if opened and i and plan.steps[i - 1].ops == step.ops:
+                self._read_sums(opened, where)
+            self._step(step, op, where)
+            if opened:
+                self._write(opened)
         self._check_lent()
         for t in (*graph.outputs, *(s.after for s in graph.states)):
             if t in graph.outputs:
@@ -171,6 +178,18 @@ class _Checker:
             begun.append((op.inputs[position], own, firsts[kernel.at]))
         if kernel.entry.units % count or any(y * self._nbytes(t) // n % ALIGNMENT for t, n, y in begun):
             raise PlanError(f"{where}: the second core does not begin with an aligned row")
+
+    def _opened(self, step: Step, op: Op, where: str) -> Span | None:
+        """The decrypted constants of a step, which lie inside of its working memory, behind the kernel's own: a step
+        right behind another one of its operator finds them as that one left them."""
+        sealed = step.kernel.sealed
+        if sealed is None:
+            return None
+        if step.scratch is None or (step.kernel.needs.scratch or 0) < (sealed.scratch or 0) + sealed.nbytes:
+            raise PlanError(f"{where} has no room for its constants")
+        if sealed.begin < (sealed.scratch or 0) or (step.scratch + sealed.begin) % 8:
+            raise PlanError(f"{where}: constants start at {step.scratch + sealed.begin}")
+        return self._span(step.scratch_memory, step.scratch + sealed.begin, sealed.nbytes, OPENED - op.outputs[0])
 
     def _check_wanted(self, step: Step, op: Op, where: str) -> None:
         """Checks the alignment and the memory that a kernel requires for its tensors and its scratch buffer."""
@@ -302,7 +321,7 @@ class _Checker:
     def _read_sums(self, span: Span, who: str) -> None:
         offset, nbytes, meaning = span
         if np.any(self.owner[offset : offset + nbytes] != meaning):
-            raise PlanError(f"{who}: its sums were overwritten")
+            raise PlanError(f"{who}: its sums or constants were overwritten")
 
     def _write(self, span: Span) -> None:
         offset, nbytes, meaning = span

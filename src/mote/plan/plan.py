@@ -273,7 +273,7 @@ class Plan:
     @property
     def static(self) -> int:
         """Bytes of RAM besides the arena: where the run has got to, and what is kept for the next one."""
-        return self.position_bytes + self.counter_bytes * self.counters + self.kept_bytes
+        return self.position_bytes + self.counter_bytes * self.counters + self.kept_bytes + self.how.sealed
 
     @cached_property
     def state_bytes(self) -> int:
@@ -322,6 +322,18 @@ class Plan:
     @property
     def ram(self) -> int:
         return self.arena + self.static
+
+    @cached_property
+    def opened(self) -> frozenset[int]:
+        """The steps that decrypt the constants of their operator: not those right behind another one of it."""
+        steps = self.steps
+        return frozenset(i for i, s in enumerate(steps) if s.kernel.sealed and (i == 0 or steps[i - 1].ops != s.ops))
+
+    @property
+    def decrypted(self) -> int:
+        """Bytes of constants that an inference decrypts; each body of control flow counts once."""
+        sealed = (p.steps[i].kernel.sealed for p in self.all for i in p.opened)
+        return sum(s.nbytes for s in sealed if s is not None)
 
     @property
     def taps(self) -> int:

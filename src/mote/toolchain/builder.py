@@ -59,8 +59,10 @@ def build(
     workdir: Path,
     sanitize: bool = False,
     extra_flags: Sequence[str] = (),
+    secret: Path | None = None,
 ) -> Path:
-    """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files."""
+    """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files. A `secret` file
+    is compiled with the harness, and never kept in the cache."""
     if optimize not in OPTIMIZATION:
         raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(OPTIMIZATION)}")
     if sanitize and not target.is_host:
@@ -80,6 +82,8 @@ def build(
     compilation = Compilation(compiler.version, project.resolve(), workdir)
     objects = [compilation.object(flags, source, f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
     objects.append(compilation.object([*base, level, *include], glue, "glue.harness.o"))
+    if secret is not None:
+        objects.append(compilation.compiled([*base, level, *include], secret, "secret.harness.o"))
     harness = [*base, f"-I{HARNESS}", *_harness_flags(target), *(["-DHARNESS_CHECK"] if mode == Mode.DUMP else [])]
     objects += [compilation.object(harness, source, f"{source.stem}.harness.o") for source in _harness_sources(target)]
 
@@ -139,12 +143,17 @@ class Compilation:
     def object(self, flags: Sequence[str], source: Path, name: str) -> str:
         """The object of a source file; its path."""
         output = self.workdir / name
-        command = [*flags, "-c", str(source.resolve()), "-o", str(output)]
         said = [self.version, *(flag.replace(str(self.project), "project") for flag in flags)]
         folders = [Path(flag.removeprefix("-I")) for flag in flags if flag.startswith("-I")]
         forced = [Path(flag) for before, flag in pairwise(flags) if before == "-include"]
         key = cache.key(said, cache.included([source, *forced], folders))
-        cache.fetch(key, output, lambda: compile_or_raise(command, self.workdir, source.name))
+        cache.fetch(key, output, lambda: self.compiled(flags, source, name))
+        return str(output)
+
+    def compiled(self, flags: Sequence[str], source: Path, name: str) -> str:
+        """The object of a source file, compiled now; its path."""
+        output = self.workdir / name
+        compile_or_raise([*flags, "-c", str(source.resolve()), "-o", str(output)], self.workdir, source.name)
         return str(output)
 
 

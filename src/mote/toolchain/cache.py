@@ -53,7 +53,7 @@ def key(said: Sequence[str], files: Iterable[Path]) -> str:
     return state.hexdigest()
 
 
-def fetch(key: str, output: Path, compile: Callable[[], None]) -> None:
+def fetch(key: str, output: Path, compile: Callable[[], object]) -> None:
     """Write the object to `output`: the one in the cache, or else what `compile` writes there, which is then kept."""
     kept = FOLDER / f"{key}.o"
     try:

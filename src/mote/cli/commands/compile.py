@@ -176,10 +176,24 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
             "tables": compiled.project.tables,
             "memories": compiled.project.flash,
         },
+        "encryption": encryption(compiled) if compiled.settings.encrypt else None,
         "passes": [
             {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact, "caveat": s.caveat or None}
             for s in compiled.savings
         ],
+    }
+
+
+def encryption(compiled: Compiled) -> dict[str, int]:
+    """The cost of encrypted constants: bytes in an inference, in one call, of RAM, and of constants that are plain."""
+    without = line.planned(compiled.source, replace(compiled.settings, encrypt=""))
+    plans = compiled.plan.all
+    sizes = [step.kernel.sealed.nbytes for plan in plans for step in plan.steps if step.kernel.sealed]
+    return {
+        "decrypted": compiled.plan.decrypted,
+        "at_once": max(sizes, default=0),
+        "ram": compiled.plan.ram - without.ram,
+        "plain": compiled.project.plain,
     }
 
 
@@ -222,6 +236,12 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,}){in_ram}")
     for text in traffic_lines(plan):
         print(f"  {text}")
+    if compiled.settings.encrypt:
+        cost = encryption(compiled)
+        print(
+            f"  encryption: an inference decrypts {cost['decrypted']:,} bytes, {cost['at_once']:,} at most at once;"
+            f" {cost['ram']:,} bytes of RAM more than without; {cost['plain']:,} bytes of constants are not encrypted"
+        )
     if plan.graph.states:
         print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:

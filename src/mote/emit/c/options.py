@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.emit.c.c import Comment
+from mote.emit.c.encryption import WeightCipher
 from mote.emit.licence import SPDX
 from mote.graph.tensor import Normalization
 from mote.kernels.files import SETS
@@ -76,6 +77,8 @@ class ProjectOptions:
     """The arena is that of mote_models.c, which other models use as well."""
     flashes: tuple[Memory, ...] = ()
     """Flash memories for constants, fastest first; empty where there is no choice."""
+    cipher: WeightCipher | None = None
+    """Encrypts the constants of kernels."""
     code_in_ram: bool = False
     """Inner loops are in a section that the start-up code copies to RAM."""
 

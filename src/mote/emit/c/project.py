@@ -12,7 +12,7 @@ from functools import cached_property
 
 from mote.emit.c import ramcode
 from mote.emit.c.c import Definition, Include, Text, printed
-from mote.emit.c.model import header, several, source, wrapper
+from mote.emit.c.model import header, opening, several, source, wrapper
 from mote.emit.c.model.arenas import arenas, shared
 from mote.emit.c.model.interface import Interface, interface
 from mote.emit.c.options import ProjectOptions
@@ -65,6 +65,8 @@ class Project:
     """Bytes of constants in each flash memory, where there are several."""
     tables: int = 0
     """Bytes of schedule and row tables."""
+    plain: int = 0
+    """Bytes of constant arrays that are not encrypted."""
     external: tuple[str, ...] = ()
     """C files outside of the project that are compiled with it, by path: of external generators."""
     includes: tuple[str, ...] = ()
@@ -224,6 +226,8 @@ def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Def
     files = {f"{p.unit.name}.h": header.text(p.job.plan, p.job.options, p.constants.nbytes) for p in parts}
     files |= {f"{p.unit.name}.hpp": wrapper.text(p.job.plan, p.job.options) for p in parts if p.job.options.cpp}
     kernels = {file: text for p in parts for file, text in p.kernels.items()}
+    if any(p.job.options.cipher for p in parts):
+        files[opening.AES] = opening.aes()
     if options.single_file:
         return files | {f"{options.name}.c": printed(_amalgamated(body, kernels, [p.constants for p in parts]))}
     files[f"{options.name}.c"] = printed(body)
@@ -246,6 +250,7 @@ def _project(
         arena,
         {m.name: sum(aligned(array.nbytes) for array in arrays if array.memory == m) for m in flashes},
         sum(p.constants.tables for p in parts),
+        sum(array.nbytes for array in arrays if not array.sealed),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.sources)),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.includes)),
         program,

@@ -80,6 +80,8 @@ class ConstantArray:
     memory: Memory | None = None
     """The memory section, if it is not left to the linker."""
     alignment: int = ALIGNMENT
+    sealed: bool = False
+    """It is encrypted."""
 
     @property
     def nbytes(self) -> int:
@@ -127,6 +129,13 @@ class ConstantPool:
         constant.reads[hint] = reads
         constant.alignment = max(constant.alignment, alignment)
         return constant.name
+
+    def sealed(self, hint: str, text: bytes, reads: int = 0) -> str:
+        """The name of an encrypted constant."""
+        value = np.frombuffer(text, np.uint8)
+        name = self.array(hint, value, reads)
+        self._found[_ctype(value), text].sealed = True
+        return name
 
     def name(self, value: Array | Structs) -> str:
         """The name of an existing constant."""

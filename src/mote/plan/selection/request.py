@@ -30,5 +30,7 @@ class Lowering:
     writes: Layout = NHWC
     coded: bool = False
     """Whether kernels with coded weights may be chosen."""
+    sealed: bool = False
+    """Whether constants are encrypted in flash."""
     fixed: Fixed | None = None
     """The available kernels, where the firmware is fixed."""

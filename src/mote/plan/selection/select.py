@@ -99,8 +99,16 @@ class Offers:
         """Candidate kernels of operators, regardless of pins."""
         if (ops, how) not in self._kernels:
             view = self._view(ops, how)
-            self._kernels[ops, how] = catalogue.candidates(view, how.features, coded=how.coded, fixed=how.fixed)
+            kernels = catalogue.candidates(view, how.features, coded=how.coded, fixed=how.fixed)
+            self._kernels[ops, how] = self._sealed(ops, kernels) if how.sealed else kernels
         return self._kernels[ops, how]
+
+    def _sealed(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Packed]:
+        """The kernels with encrypted constants; those with constants in their code only where there are no others."""
+        op = self.op(ops)
+        constants = {p: t.data for p in range(len(op.inputs)) if (t := op.tensor(self.graph, p)) and t.data is not None}
+        without = [k for k in kernels if not k.price.written] or kernels
+        return [k.seal({p: constants[p] for p in k.entry.operands if p in constants}) for k in without]
 
     def _view(self, ops: Numbers, how: Lowering) -> View:
         small = how.optimize is Policy.SIZE
@@ -111,7 +119,8 @@ class Offers:
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The kernel that consumes one input row at a time and keeps accumulators, if there is one."""
-        return catalogue.called(self._view(ops, how), Call.ADDS, how.fixed)
+        kernel = catalogue.called(self._view(ops, how), Call.ADDS, how.fixed)
+        return self._sealed(ops, [kernel])[0] if how.sealed and kernel is not None else kernel
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The kernel that keeps the rows of a window in a ring buffer, if there is one."""

@@ -29,6 +29,7 @@ from mote.emit.c.c import (
     uses,
     when,
 )
+from mote.emit.c.encryption import plaintext
 from mote.emit.c.model import control
 from mote.emit.c.model.arenas import Arena
 from mote.emit.c.model.control import BodyFunction
@@ -37,7 +38,7 @@ from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import ALIGNMENT, Call
+from mote.kernels.contract import ALIGNMENT, Call, Sealed, operand_name
 from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Scratch
 from mote.offload.contract import SCRATCH, Pointer
 
@@ -46,6 +47,8 @@ N = Name("n")
 Y = Name("y")
 """The output row, or the tap of the window, that it is at."""
 K = Name("k")
+OPENED = "opened"
+"""The parameters of a kernel whose constants were decrypted."""
 ROW = Name("row")
 CORES = Name("cores")
 """The cores whose share of a step is computed: a bit for each."""
@@ -236,7 +239,9 @@ class Executor:
 
     def _control(self, number: int, i: Instruction) -> list[Statement]:
         """An instruction with bodies, each of which becomes a function."""
-        functions = control.functions(i, f"{self.prefix}_{number}", self.options if self.program.zone else None)
+        functions = control.functions(
+            i, f"{self.prefix}_{number}", self.options if self.program.zone or self.options.cipher else None
+        )
         self.bodies += [
             Executor(f.body.program, self.constants, f.name, f.memories, self.options, self, f) for f in functions
         ]
@@ -245,7 +250,8 @@ class Executor:
         def address(place: Place) -> Expression:
             if place.constant is None:
                 return self._at(place)
-            return f"(const uint8_t *){self._constant(_Source(number, i, Operand(place), inputs.index(place)))}"
+            constant = self._constant(_Source(number, i, Operand(place), inputs.index(place)))
+            return Template("(const uint8_t *){}", (constant,))
 
         run = control.statements(i, functions, address, "NULL" if i.scratch is None else self._at(i.scratch))
         shown = i.control.shown if i.control else ()
@@ -267,7 +273,35 @@ class Executor:
     def _case(self, number: int, i: Instruction) -> Case:
         shape = "x".join(map(str, i.shape)) or "scalar"
         after = [call("MOTE_NEXT")] if self.outermost.program.mixed else []
-        return Case(number, brief(f"{i.kind} {shape} {i.name}"), [*self._body(number, i), *after])
+        body = self._body(number, i)
+        if i.kernel is not None and i.kernel.sealed is not None:
+            body = [
+                Compound("/* With its constants, decrypted. */", [*self._opening(number, i, i.kernel.sealed), *body])
+            ]
+        return Case(number, brief(f"{i.kind} {shape} {i.name}"), [*body, *after])
+
+    def _opening(self, number: int, i: Instruction, sealed: Sealed) -> list[Statement]:
+        """The statements that decrypt the constants of an instruction, and make its parameters point there. A turn
+        right behind another one finds them there."""
+        cipher = self.options.cipher
+        assert i.scratch is not None and cipher is not None
+        hint = f"{self.hint}{number}_sealed"
+        blob = self.constants.sealed(hint, cipher.encrypt(hint, plaintext(sealed)), i.reads)
+        handle = [HANDLE] if self.options.instances else []
+        to = self._at(i.scratch, sealed.begin)
+        opened = call(f"{self.outermost.prefix}_open", *handle, to, blob, sealed.nbytes)
+        again = f"step == 0 || {self._order_name}[step - 1] != {number}"
+        return [
+            f"mote_{i.called.name}_t {OPENED} = {self.prefix}_step_{number}",
+            *(assign(f"{OPENED}.{name}", self._opened(i, name)) for name in sealed.paths),
+            opened if i.counter is None else when(again, opened),
+        ]
+
+    def _opened(self, i: Instruction, name: str) -> Expression:
+        """The address of a decrypted constant."""
+        sealed = i.called.sealed
+        assert i.scratch is not None and sealed is not None
+        return self._at(i.scratch, sealed.begin + sealed.offsets[name])
 
     def _body(self, number: int, i: Instruction) -> list[Statement]:
         if i.control is not None:
@@ -388,22 +422,30 @@ class Executor:
 
     def _params(self, number: int) -> Expression:
         """The parameters of the kernel of an instruction."""
-        return f"&{self.prefix}_step_{number}"
+        kernel = self.program.instructions[number].kernel
+        return f"&{OPENED}" if kernel is not None and kernel.sealed is not None else f"&{self.prefix}_step_{number}"
 
     def _at(self, place: Place | Scratch, more: Expression = 0) -> Expression:
         """An address in an arena, so many bytes behind where a place begins."""
         return self.arenas[place.memory].address(plus(more, place.at))
 
-    def _constant(self, source: _Source) -> str:
+    def _constant(self, source: _Source) -> Expression:
         """The name of an operand that is a constant."""
         assert source.place.constant is not None
+        sealed, name = source.instruction.called.sealed, operand_name(source.position)
+        if sealed is not None and name in sealed.arrays:
+            return Template(
+                f"((const {CTYPES[source.place.dtype].name} *){{}})", (self._opened(source.instruction, name),)
+            )
         hint, reads = f"{self.hint}{source.number}_operand_{source.position}", source.instruction.reads
         return self.constants.array(hint, source.place.constant.data, reads)
 
     def _scratch(self, i: Instruction) -> list[Expression]:
-        if i.called.needs.scratch is None:
+        sealed = i.called.sealed
+        own = i.called.needs.scratch if sealed is None else sealed.scratch
+        if own is None:
             return []
-        return ["NULL" if i.scratch is None else self._at(i.scratch)]
+        return ["NULL" if i.scratch is None or own == 0 else self._at(i.scratch)]
 
     def _rows(self, number: int, i: Instruction) -> list[Statement]:
         """An output row: from row pointers where the kernel has a row function, else from the operands' rows."""
@@ -487,7 +529,7 @@ class Executor:
         operand, place, suffix = source.operand, source.place, array.element.suffix
         which = (source.row, operand.taps, operand.spread, plus(array.name, at))
         if place.constant is not None:
-            constant = f"(const uint8_t *){self._constant(source)}"
+            constant = Template("(const uint8_t *){}", (self._constant(source),))
             return call(f"mote_strip_rows_{suffix}", constant, place.row_bytes, place.rows, *which)
         if place.kind is Kind.RING:
             ring = (self._at(place), place.row_bytes, place.rows, self._oldest(place))

@@ -21,6 +21,7 @@ from mote.emit.c.model.conversions import (
 )
 from mote.emit.c.model.facts import facts
 from mote.emit.c.model.handle import called, taken
+from mote.emit.c.model.opening import signature
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
 from mote.emit.c.model.states import resetting, restoring, saved_bytes, saving
 from mote.emit.c.model.variables import instance
@@ -89,6 +90,7 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
         *(_on_two_cores(options) if plan.goal.cores == 2 else []),
         *(_keeping(plan, options) if plan.graph.states else []),
         *_checking(options),
+        *(_decrypting(plan, options) if options.cipher else []),
         *(d for port in reads if is_quantized(port) for d in quantizing(port, whole=not plan.pushed)),
         *(d for port in writes if is_quantized(port) for d in dequantizing(port)),
         *(d for port in reads if len(port.normalization) == 1 for d in normalizing(port)),
@@ -284,6 +286,27 @@ def _checking(options: ProjectOptions) -> list[Definition]:
             f"MOTE_OK, or MOTE_DAMAGED where a bit has changed. May be called at any time. {when}"
         ),
         f"mote_status {options.name}_check(void)",
+        BLANK,
+    ]
+
+
+def _decrypting(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The hook that decrypts constants, and what it has to do."""
+    macro = options.name.upper()
+    most = max((s.kernel.sealed.nbytes for p in plan.all for s in p.steps if s.kernel.sealed), default=0)
+    return [
+        Comment(
+            "Constants of layers are encrypted in flash: AES-CTR with the key that the model was compiled with, which\n"
+            "is in no file of it. Your firmware defines this function: `bytes` bytes at `from` are decrypted to `to`,\n"
+            "the first with the key stream of the block `counter`, which goes up by 1 for each 16 bytes as one\n"
+            "big-endian number. It returns 0, or another number if it fails; the model then returns MOTE_NOT_READY\n"
+            "until init succeeds. Init calls it as well: MOTE_DAMAGED means that it has another key."
+        ),
+        signature(options),
+        BLANK,
+        Comment("Bytes that it decrypts in an inference, and at most in one call; these are part of the arena."),
+        Define(f"{macro}_DECRYPTED_BYTES", plan.decrypted),
+        Define(f"{macro}_DECRYPTED_AT_ONCE", most),
         BLANK,
     ]
 

@@ -24,7 +24,7 @@ from mote.emit.c.c import (
     loop,
     when,
 )
-from mote.emit.c.model import checks, states
+from mote.emit.c.model import checks, opening, states
 from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
 from mote.emit.c.model.executor import BOTH, CORES, Executor, other_elements
@@ -118,6 +118,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
             *(part for e in executor.all for part in e.tables),
             *static_variables(plan, options),
             *keeping,
+            *(opening.functions(options, pool) if options.cipher else []),
             *checks.check(name, _checked(pool, executor, structs)),
             *_accessors(plan, made, options),
             *(_zones(plan, options) if plan.zone else []),
@@ -315,6 +316,9 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
         body += [assign(a.storage(options), f"(uint8_t *){a.pointer}") for a in arenas(plan)]
     if options.check_flash:
         body.append(when(f"{name}_check() != MOTE_OK", "return MOTE_DAMAGED"))
+    if options.cipher:
+        body.append(assign(f"{variable(options, 'state')}.locked", 0))
+        body += [f"const mote_status key = {name}_check_key()", when("key != MOTE_OK", "return key")]
     if plan.graph.states:
         body.append(f"{name}_forget({handed(options)})")
     begins = dict.fromkeys(artifact.init for artifact in made.artifacts if artifact.init)
@@ -368,6 +372,8 @@ def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
     if made.zone:
         again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
         body.append(when(f"{state}.broken", *again, "return MOTE_BROKEN"))
+    if options.cipher:
+        body.append(when(f"{state}.locked", assign(f"{state}.position", 0), "return MOTE_NOT_READY"))
     body += [when(f"++{state}.position <= {len(made.schedule)}", f"return {busy}"), assign(f"{state}.position", 1)]
     return [*body, *_done(made, options)]
 

@@ -25,6 +25,8 @@ def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
         fields.append(Noted(counters, "of each operator that runs by rows"))
     if plan.zone:
         fields.append(Noted("uint8_t broken", "a red zone was written to"))
+    if options.cipher:
+        fields.append(Noted("uint8_t locked", "constants could not be decrypted"))
     progress: list[Statement] = [
         Comment("How far the inference has got."),
         Compound(static(options, "struct"), fields, f" {declared(options, 'state')};"),

@@ -6,9 +6,35 @@ from collections.abc import Sequence
 
 from mote.emit.c.c import Accessor, CFunction, Include, Text, printed, when
 from mote.emit.c.model.handle import called
+from mote.emit.c.model.opening import AES, hook
 from mote.emit.c.model.ports import caller_arenas, init_call, inputs, outputs
 from mote.emit.c.options import ProjectOptions
 from mote.plan.plan import Plan
+
+
+def decryption(models: Sequence[ProjectOptions], *, with_key: bool = True) -> str:
+    """The hooks of models with encrypted constants, in software, with the key inside: for files that are deleted after
+    the build. Without it, a function sets the key. Empty where no model has such constants."""
+    keys = [(options, options.cipher.key) for options in models if options.cipher is not None]
+    if not keys:
+        return ""
+    setting = """\
+static uint8_t key[32];
+static size_t key_bytes;
+void mote_set_key(const uint8_t *bytes, size_t count);
+void mote_set_key(const uint8_t *bytes, size_t count) {
+    memcpy(key, bytes, count);
+    key_bytes = count;
+}
+"""
+    headers = "".join(f'#include "{options.name}.h"\n' for options, _ in keys)
+    hooks = "\n".join(
+        hook(options, f"static const uint8_t key[] = {{{', '.join(map(str, key))}}};", "key, sizeof key")
+        if with_key
+        else hook(options, "", "key, key_bytes")
+        for options, key in keys
+    )
+    return f'#include "{AES}"\n{headers}\n{"" if with_key else setting}\n{hooks}'
 
 
 def text(plan: Plan, options: ProjectOptions) -> str:
