@@ -62,7 +62,7 @@ class Runtime:
 
     def with_files(self, files: Mapping[str, str]) -> Runtime:
         """Adds files that are not compiled with the library: adapters."""
-        return replace(self, package=replace(self.package, files={**self.package.files, **files}))
+        return replace(self, package=self.package.with_files(files))
 
     def described(self, metadata: Metadata) -> Runtime:
         """The runtime with metadata for packages."""

@@ -14,7 +14,7 @@ import numpy as np
 from mote import toolchain
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import Firmware, bench, firmware
+from mote.compiler.firmware import Firmware, bench, firmware, missing_tools
 from mote.data.inputs import Inputs, given_inputs
 from mote.emit.c.programs.golden import FULL
 from mote.errors import MoteError, explaining
@@ -257,6 +257,18 @@ def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator
             remedy="choose a microcontroller, or omit --step: the step function is there without it",
         )
     return compiled.with_step_bound(int(max(longest) * (1 + STEP_MARGIN)) + 1)
+
+
+def stack_bound(compiled: Compiled) -> int | None:
+    """Most bytes of stack that the model takes on its target; None where that cannot be found out."""
+    if missing_tools(compiled.settings.target, what="bytes of stack") is not None:
+        return None
+    with temporary_folder() as folder:
+        try:
+            worst = toolchain.worst_stack(bench(compiled, folder).elf(Mode.MEASURE), "harness_run")
+        except MoteError:
+            return None
+    return worst.size - worst.chain[0].size
 
 
 def stacks(elf: Path, measured: int) -> tuple[int, int]:

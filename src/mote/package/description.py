@@ -83,6 +83,10 @@ class Package:
         """The compiler flags of the library for gcc, without the core's."""
         return (self.optimization.level, *self.only_gcc, *self.needed)
 
+    def with_files(self, files: Mapping[str, str]) -> Package:
+        """Adds files that are not compiled with the library: adapters."""
+        return replace(self, files={**self.files, **files})
+
     def described(self, metadata: Metadata) -> Package:
         """The package with a user's metadata."""
         return replace(self, metadata=metadata, summary=metadata.summary or self.summary)

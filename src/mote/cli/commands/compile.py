@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
 from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
@@ -13,7 +13,9 @@ from mote.compiler.code_size import CodeSize, checked_code, with_built
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
-from mote.measure.run import with_step_bound
+from mote.measure.run import stack_bound, with_step_bound
+from mote.package.adapters import COMPILED_NAMES
+from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
 from mote.plan.memory.traffic import traffic
@@ -26,6 +28,13 @@ def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, several=True, calibrated=True)
     add_output(p)
     add_package(p)
+    p.add_argument(
+        "--adapter",
+        default="",
+        choices=COMPILED_NAMES,
+        help="add what runs the model in a firmware: in a thread with a queue (cmsis-rtos2, freertos, zephyr), or in"
+        " turns of a main loop (bare-metal)",
+    )
     p.add_argument(
         "--labels",
         metavar="FILE",
@@ -58,13 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
         compiled = next(iter(variants.values()))
         code = checked_code(compiled)
         variants[next(iter(variants))] = compiled = with_built(compiled, code)
+        adapters = {changed: _adapter(arguments.adapter, [variant]) for changed, variant in variants.items()}
         built = build_artifacts(arguments, compiled.project, [compiled.plan], compiled.settings)
-    packages = {name: variants[changed].package.described(about) for name, changed in needs.items()}
-    lost = write_packages(
-        folder, packages, compiled.package.described(about), force=arguments.force, binaries=built.files
-    )
+    full = {changed: v.package.with_files(adapters[changed].files).described(about) for changed, v in variants.items()}
+    packages = {name: full[changed] for name, changed in needs.items()}
+    alone, adapter = next(iter(full.values())), next(iter(adapters.values()))
+    lost = write_packages(folder, packages, alone, force=arguments.force, binaries=built.files)
     if arguments.json:
-        print_json(describe(compiled, folder, code) | describe_artifacts(built) | {"overwritten": lost})
+        about_all = describe(compiled, folder, code) | describe_artifacts(built) | adapter.described
+        print_json(about_all | {"overwritten": lost})
         return 0
     print_model(compiled, code)
     if packagers:
@@ -72,8 +83,42 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
     print_artifacts(built, compiled.settings.target.name)
+    adapter.show()
     _print_lost(lost)
     return 0
+
+
+@dataclass(frozen=True)
+class _Adapter:
+    """The adapter of the models of a project; without a name there is none."""
+
+    name: str
+    files: Mapping[str, str]
+    models: Sequence[AdaptedModel]
+
+    @property
+    def described(self) -> dict[str, object]:
+        if not self.name:
+            return {}
+        stacks = {model.options.name: model.stack for model in self.models}
+        return {"adapter": {"name": self.name, "files": sorted(self.files), "stack": stacks}}
+
+    def show(self) -> None:
+        if self.name:
+            sources = ", ".join(sorted(file for file in self.files if file.endswith(".c")))
+            print(f"  adapter {self.name}: compile {sources} with your firmware (docs/deploy/adapters.md)")
+            for model in self.models:
+                stack = "not measured here" if model.stack is None else f"{model.stack:,} bytes at most"
+                print(f"  stack of {model.options.name}: {stack}")
+
+
+def _adapter(name: str, models: Sequence[Compiled]) -> _Adapter:
+    if not name:
+        return _Adapter("", {}, ())
+    adapted = [AdaptedModel(m.plan, m.project.options, None) for m in models]
+    model_adapter_files(name, adapted)
+    adapted = [replace(a, stack=stack_bound(m)) for a, m in zip(adapted, models, strict=True)]
+    return _Adapter(name, model_adapter_files(name, adapted), adapted)
 
 
 def _compiled(model: str, chosen: Settings, say: Say) -> Compiled:
@@ -87,12 +132,14 @@ def _run_several(arguments: argparse.Namespace) -> int:
         several = compile_several(arguments.model, settings(arguments), running=running)
         code = check_several_code(several)
         built = build_artifacts(arguments, several.project, [m.plan for m in several.models], several.settings)
+        adapter = _adapter(arguments.adapter, several.models)
     folder = arguments.output
-    package = several.package.described(metadata(arguments.metadata))
+    package = several.package.with_files(adapter.files).described(metadata(arguments.metadata))
     packages = dict.fromkeys(chosen_packagers(arguments.package), package)
     lost = write_packages(folder, packages, package, force=arguments.force, binaries=built.files)
     if arguments.json:
-        print_json(describe_several(several, folder, code) | describe_artifacts(built) | {"overwritten": lost})
+        about_all = describe_several(several, folder, code) | describe_artifacts(built) | adapter.described
+        print_json(about_all | {"overwritten": lost})
         return 0
     for compiled, alone in zip(several.models, code.alone, strict=True):
         print_model(compiled, alone)
@@ -100,6 +147,7 @@ def _run_several(arguments: argparse.Namespace) -> int:
     sources = ", ".join(several.project.sources)
     print(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
     print_artifacts(built, several.settings.target.name)
+    adapter.show()
     _print_lost(lost)
     return 0
 

@@ -2,8 +2,6 @@
  * only with the lock held. */
 #include "mote_service.h"
 
-#include <string.h>
-
 #define STOP 0xffu /* in the queue: answer all, and rest */
 
 enum { FREE, QUEUED, RUNNING, DONE, ABANDONED }; /* slots */
@@ -17,8 +15,14 @@ static void release(mote_service_t *service, mote_slot_t *slot) {
     mote_port_signal(&service->port, MOTE_PORT_ROOM);
 }
 
+/* With the lock held, which is given away while a callback runs. */
 static void finish(mote_service_t *service, mote_slot_t *slot, mote_served_t served, mote_status status) {
-    if (slot->state == ABANDONED) {
+    if (slot->done != NULL) {
+        mote_port_unlock(&service->port);
+        slot->done(slot->context, served, status);
+        mote_port_lock(&service->port);
+    }
+    if (slot->state == ABANDONED || slot->done != NULL) {
         release(service, slot);
         return;
     }
@@ -28,52 +32,29 @@ static void finish(mote_service_t *service, mote_slot_t *slot, mote_served_t ser
     mote_port_signal(&service->port, MOTE_PORT_DONE + (unsigned)(slot - service->slots));
 }
 
-/* Whether all buffers have the sizes of the model's inputs and outputs; inputs are copied, but for one that is pushed. */
-static mote_status take_inputs(mote_service_t *service, const mote_request_t *request) {
-    const mote_interpreter_t *model = &service->model;
-    mote_tensor_t info;
-    size_t i;
-    if (request->input_count != mote_input_count(model) || request->output_count != mote_output_count(model))
-        return MOTE_UNSUPPORTED;
-    for (i = 0; i < request->output_count; i++)
-        if (mote_output_info(model, i, &info) != MOTE_OK || request->outputs[i].bytes != info.bytes)
-            return MOTE_UNSUPPORTED;
-    for (i = 0; i < request->input_count; i++) {
-        void *to = mote_input(model, i);
-        const mote_given_t *from = &request->inputs[i];
-        if (mote_input_info(model, i, &info) != MOTE_OK) return MOTE_UNSUPPORTED;
-        if (to == NULL ? info.row_bytes == 0u || from->bytes % info.row_bytes != 0u : from->bytes != info.bytes)
-            return MOTE_UNSUPPORTED;
-        if (to != NULL) memcpy(to, from->data, from->bytes);
-    }
-    return MOTE_OK;
-}
-
-static void give_outputs(const mote_service_t *service, const mote_request_t *request) {
-    size_t i;
-    for (i = 0; i < request->output_count; i++)
-        memcpy(request->outputs[i].data, mote_output(&service->model, i), request->outputs[i].bytes);
+static void beat(const mote_service_t *service) {
+    if (service->alive != NULL) service->alive(service->alive_context);
 }
 
 /* Steps until there is nothing left to do, or the service is to stop: then MOTE_BUSY. */
 static mote_status finish_steps(mote_service_t *service) {
     mote_status status;
     do {
-        status = mote_step(&service->model);
+        status = mote_serviced_step(&service->model);
+        beat(service);
     } while (status == MOTE_BUSY && !is_stopping(service));
     return status;
 }
 
 /* Hands the rows of a pushed input over, one by one. Nobody waits for the rest of an image whose rows were taken away. */
 static mote_status push_rows(mote_service_t *service, mote_slot_t *slot) {
+    const uint32_t row_bytes = mote_serviced_row_bytes(&service->model);
     mote_status status = MOTE_WAITING;
-    mote_tensor_t info;
     uint32_t at = 0;
-    (void)mote_input_info(&service->model, 0, &info);
     while (!is_stopping(service)) {
         mote_port_lock(&service->port);
         if (slot->state == ABANDONED) {
-            (void)mote_reset(&service->model);
+            (void)mote_serviced_abandon(&service->model);
             mote_port_unlock(&service->port);
             return MOTE_NOT_READY;
         }
@@ -81,9 +62,10 @@ static mote_status push_rows(mote_service_t *service, mote_slot_t *slot) {
             mote_port_unlock(&service->port);
             return status;
         }
-        status = mote_push_row(&service->model, (const uint8_t *)slot->request.inputs[0].data + at);
+        status = mote_serviced_push_row(&service->model, (const uint8_t *)slot->request.inputs[0].data + at);
         mote_port_unlock(&service->port);
-        at += info.row_bytes;
+        at += row_bytes;
+        beat(service);
         if (status == MOTE_BUSY) status = finish_steps(service);
         if (status != MOTE_OK && status != MOTE_WAITING) return status;
     }
@@ -99,14 +81,14 @@ static void serve(mote_service_t *service, mote_slot_t *slot) {
         return;
     }
     slot->state = RUNNING;
-    status = take_inputs(service, &slot->request);
+    status = mote_request_begin(&service->model, &slot->request);
     mote_port_unlock(&service->port);
 
     if (status == MOTE_OK)
-        status = mote_input(&service->model, 0) == NULL ? push_rows(service, slot) : finish_steps(service);
+        status = mote_serviced_row_bytes(&service->model) != 0u ? push_rows(service, slot) : finish_steps(service);
 
     mote_port_lock(&service->port);
-    if (status == MOTE_OK && slot->state == RUNNING) give_outputs(service, &slot->request);
+    if (status == MOTE_OK && slot->state == RUNNING) mote_request_end(&service->model, &slot->request);
     finish(service, slot, status == MOTE_BUSY ? MOTE_SERVICE_STOPPED : MOTE_SERVED, status);
     mote_port_unlock(&service->port);
 }
@@ -138,6 +120,11 @@ static mote_status refused(mote_problem_t *problem, mote_status status, const ch
     return status;
 }
 
+void mote_service_watch(mote_service_t *service, mote_alive_fn alive, void *context) {
+    service->alive = alive;
+    service->alive_context = context;
+}
+
 mote_status mote_service_start(mote_service_t *service, const mote_service_config_t *config, mote_problem_t *problem) {
     mote_status status;
     int idle;
@@ -149,10 +136,8 @@ mote_status mote_service_start(mote_service_t *service, const mote_service_confi
     mote_port_lock(&service->port);
     idle = is_idle(service);
     mote_port_unlock(&service->port);
-    if (!idle) return refused(problem, MOTE_BUSY, mote_status_text(MOTE_BUSY));
-    status = mote_image_crc(config->image, config->image_bytes);
-    if (status != MOTE_OK) return refused(problem, status, mote_status_text(status));
-    status = mote_init(&service->model, config->kernels, config->image, config->image_bytes, &config->memory, problem);
+    if (!idle) return refused(problem, MOTE_BUSY, "it runs, or a result was not waited for");
+    status = mote_serviced_start(&service->model, config, problem);
     if (status != MOTE_OK) return status;
     mote_port_lock(&service->port);
     service->phase = READY;
@@ -160,8 +145,8 @@ mote_status mote_service_start(mote_service_t *service, const mote_service_confi
     return MOTE_OK;
 }
 
-mote_served_t mote_service_submit(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
-                                  uint8_t *ticket) {
+static mote_served_t enqueue(mote_service_t *service, const mote_slot_t *wanted, uint32_t milliseconds,
+                             uint8_t *ticket) {
     uint8_t number = 0;
     if (!service->opened) return MOTE_SERVICE_STOPPED;
     if (!mote_port_wait(&service->port, MOTE_PORT_ROOM, milliseconds)) return MOTE_SERVICE_FULL;
@@ -172,12 +157,30 @@ mote_served_t mote_service_submit(mote_service_t *service, const mote_request_t 
         return MOTE_SERVICE_STOPPED;
     }
     while (service->slots[number].state != FREE) number++; /* the semaphore counts those that are free */
-    service->slots[number].request = *request;
-    service->slots[number].state = QUEUED;
+    service->slots[number] = *wanted;
     mote_port_put(&service->port, number);
     mote_port_unlock(&service->port);
     *ticket = number;
     return MOTE_SERVED;
+}
+
+mote_served_t mote_service_submit(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
+                                  uint8_t *ticket) {
+    const mote_slot_t wanted = {*request, NULL, NULL, MOTE_BUSY, QUEUED, 0};
+    return enqueue(service, &wanted, milliseconds, ticket);
+}
+
+static void ignore(void *context, mote_served_t served, mote_status status) {
+    (void)context;
+    (void)served;
+    (void)status;
+}
+
+mote_served_t mote_service_post(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
+                                mote_done_fn done, void *context) {
+    const mote_slot_t wanted = {*request, done != NULL ? done : ignore, context, MOTE_BUSY, QUEUED, 0};
+    uint8_t ticket;
+    return enqueue(service, &wanted, milliseconds, &ticket);
 }
 
 mote_served_t mote_service_wait(mote_service_t *service, uint8_t ticket, uint32_t milliseconds, mote_status *status) {

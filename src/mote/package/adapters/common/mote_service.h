@@ -1,7 +1,6 @@
 /* mote_service.h: a model in a thread of its own. Threads hand it requests through a queue, and wait for the results.
  *
  *     static mote_service_t service; // all zeros
- *     const mote_service_config_t config = {&mote_kernels, image, image_bytes, {{arena}, {sizeof arena}, NULL, 0}, 2};
  *     mote_problem_t problem;
  *     if (mote_service_start(&service, &config, &problem) != MOTE_OK) report(problem.what, problem.name);
  *
@@ -10,6 +9,8 @@
  *     const mote_request_t request = {inputs, outputs, 1, 1};
  *     mote_status status;
  *     if (mote_service_run(&service, &request, 100, &status) == MOTE_SERVED && status == MOTE_OK) use(scores);
+ *
+ * mote_serviced.h has the configuration.
  *
  * Requests are served one after another, in the order in which they come. Any thread may hand over requests, at any time;
  * none of the functions may be called from an interrupt. Times are in milliseconds; MOTE_FOREVER waits as long as it
@@ -23,11 +24,8 @@
 #ifndef MOTE_SERVICE_H
 #define MOTE_SERVICE_H
 
-#include "mote_runtime.h"
+#include "mote_request.h"
 
-#ifndef MOTE_SERVICE_SLOTS
-#define MOTE_SERVICE_SLOTS 4 /* requests that wait or are served at the same time */
-#endif
 #ifndef MOTE_SERVICE_STACK_BYTES
 #define MOTE_SERVICE_STACK_BYTES 4096
 #endif
@@ -45,58 +43,35 @@ struct mote_service;
 extern "C" {
 #endif
 
-/* What became of a request. */
-typedef enum {
-    MOTE_SERVED = 0,       /* the status says how the inference ended */
-    MOTE_SERVICE_FULL = 1, /* there was no place in the queue in time */
-    MOTE_SERVICE_LATE = 2, /* there was no result in time */
-    MOTE_SERVICE_STOPPED = 3
-} mote_served_t;
-
-typedef struct {
-    const void *data;
-    uint32_t bytes;
-} mote_given_t;
-
-typedef struct {
-    void *data;
-    uint32_t bytes;
-} mote_taken_t;
-
-/* A buffer for each input and each output, in the model's order. Sizes are those of the model, else the status is
- * MOTE_UNSUPPORTED; the input of a model that takes it by rows is any number of whole rows. */
-typedef struct {
-    const mote_given_t *inputs;
-    const mote_taken_t *outputs;
-    uint16_t input_count, output_count;
-} mote_request_t;
-
-typedef struct {
-    const mote_kernels_t *kernels;
-    const void *image;
-    size_t image_bytes;
-    mote_memory_t memory;
-    int priority; /* of the thread */
-} mote_service_config_t;
+/* A hook: called by the service's thread between the steps of an inference. */
+typedef void (*mote_alive_fn)(void *context);
 
 typedef struct {
     mote_request_t request;
+    mote_done_fn done; /* of a request that was posted */
+    void *context;
     mote_status status;
     uint8_t state, served;
 } mote_slot_t;
 
 /* Its fields are the service's own. It is all zeros before the first start. */
 typedef struct mote_service {
-    mote_interpreter_t model;
+    mote_serviced_t model;
     mote_port_t port;
+    mote_alive_fn alive;
+    void *alive_context;
     mote_slot_t slots[MOTE_SERVICE_SLOTS];
     volatile uint8_t phase;
     uint8_t opened;
 } mote_service_t;
 
-/* Compares the image's CRC-32, loads it and lets the thread run, which is made the first time. Of a service that runs,
- * or of which a request was not waited for: MOTE_BUSY. MOTE_NOT_READY: the operating system has no memory. */
+/* Checks and loads the model and lets the thread run, which is made the first time. Of a service that runs, or of which
+ * a request was not waited for: MOTE_BUSY. MOTE_NOT_READY: the operating system has no memory. */
 mote_status mote_service_start(mote_service_t *service, const mote_service_config_t *config, mote_problem_t *problem);
+
+/* Names a function that feeds a watchdog, or lets other threads of the same priority run: called after each step of an
+ * inference. Before the start, or of a service that rests; NULL: none. */
+void mote_service_watch(mote_service_t *service, mote_alive_fn alive, void *context);
 
 /* Hands over a request, waits for a place in the queue if need be, and gives a ticket for it (MOTE_SERVED). */
 mote_served_t mote_service_submit(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
@@ -113,6 +88,12 @@ mote_served_t mote_service_cancel(mote_service_t *service, uint8_t ticket, mote_
 /* All three: hands over, waits, and gives back if it is late. The time is for the queue and for the result each. */
 mote_served_t mote_service_run(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
                                mote_status *status);
+
+/* Hands over a request that nobody waits for: when it has ended, the service's thread calls `done`, which may put the
+ * result into a queue of the firmware's or post the next request (with a time of 0). What the request names, and its
+ * buffers, are the service's until then. It cannot be cancelled, but mote_service_stop ends it. */
+mote_served_t mote_service_post(mote_service_t *service, const mote_request_t *request, uint32_t milliseconds,
+                                mote_done_fn done, void *context);
 
 /* Ends the inference after its current step, and answers all that wait with MOTE_SERVICE_STOPPED. Once it has returned
  * MOTE_SERVED the image and its memory are not used any more: the place of another one, say, after an update. The thread
