@@ -1,4 +1,4 @@
-"""Several models in one project: apart, or in one arena in which they take turns."""
+"""Several models in one project: apart, in one arena in which they take turns, or all on each input."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.line import emitted, given_model, golden, reading
 from mote.compiler.settings import Settings, chosen_settings
 from mote.emit.c.model.arenas import shared
+from mote.emit.c.model.together import frame_bytes
+from mote.emit.c.model.variables import result_bytes
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, Project, generate_several
 from mote.errors import MoteError
+from mote.graph import Tensor
+from mote.graph.io_order import model_shape
 from mote.package.description import Package, model_package
 from mote.package.packagers import packaged, write_packages
 
@@ -31,6 +35,8 @@ class Running(StrEnum):
     """At any time, interleaved with each other: each has an arena of its own."""
     TURNS = "turns"
     """Never at the same time: one arena for all."""
+    TOGETHER = "together"
+    """All on each input, one after another: one arena, one input, one schedule."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,11 @@ class CompiledModels:
     def static(self) -> int:
         """Bytes of counters and states, which each model has for itself."""
         return sum(m.plan.static for m in self.models)
+
+    @property
+    def edges(self) -> int:
+        """Bytes of the input and the outputs outside of the arena, where all models run on one input."""
+        return _edges(self.models) if self.running == Running.TOGETHER else 0
 
     @property
     def memories(self) -> dict[str, int]:
@@ -93,12 +104,12 @@ def compile_several(
         raise MoteError("one model was given, not a list of them", remedy="put it into a list, or use mote.compile")
     if not models:
         raise MoteError("no model was given")
-    compiled = []
-    for model in models:
-        with reading(given_model(model, settings)) as subject:
-            compiled.append(emitted(subject, settings))
-    one_arena = running != Running.APART
-    jobs = [Job(c.plan, replace(c.project.options, shared_arena=one_arena), golden(c.plan.graph)) for c in compiled]
+    compiled = _compiled(models, settings, Running(running))
+    if running == Running.TOGETHER:
+        _check_inputs(compiled)
+    one_arena, together = running != Running.APART, running == Running.TOGETHER
+    options_of = [replace(c.project.options, shared_arena=one_arena, keep_outputs=together) for c in compiled]
+    jobs = [Job(c.plan, own, golden(c.plan.graph)) for c, own in zip(compiled, options_of, strict=True)]
     folder = ProjectOptions(
         FOLDER,
         source=", ".join(job.options.source for job in jobs),
@@ -115,6 +126,33 @@ def compile_several(
     if settings.flash is not None:
         check_several_code(several)
     return several
+
+
+def _compiled(models: Sequence[Any], settings: Settings, running: Running) -> list[Compiled]:
+    """The models one by one. Of a RAM budget each spends what the models before it leave, and what those after it, and
+    everything outside of a shared arena, need at least."""
+    if settings.ram is None or len(models) == 1:
+        return [_emitted(model, settings) for model in models]
+    least = [_emitted(model, replace(settings, ram=None, least_ram=True)) for model in models]
+    edges = _edges(least) if running == Running.TOGETHER else 0
+    needs = [c.plan.static + (c.plan.arena if running == Running.APART else 0) for c in least]
+    compiled: list[Compiled] = []
+    for i, model in enumerate(models):
+        left = settings.ram - sum(needs) + needs[i] - edges
+        compiled.append(_emitted(model, replace(settings, ram=max(left, 0))))
+        if running == Running.APART:
+            needs[i] = compiled[-1].plan.arena + compiled[-1].plan.static
+    return compiled
+
+
+def _emitted(model: Any, settings: Settings) -> Compiled:
+    with reading(given_model(model, settings)) as subject:
+        return emitted(subject, settings)
+
+
+def _edges(models: Sequence[Compiled]) -> int:
+    """Bytes of one input and all outputs outside of the arena."""
+    return frame_bytes(models[0].plan) + sum(result_bytes(m.plan) for m in models)
 
 
 def compile_shared(models: Sequence[Any], settings: Settings | None = None, **options: Any) -> CompiledModels:
@@ -148,8 +186,46 @@ def check_several(several: CompiledModels, code: int, what: str = "code") -> Non
     s, project = several.settings, several.project
     arena = "arenas" if several.running == Running.APART else "shared arena"
     check_flashes(project, s, code, several.path)
-    over_budget("RAM", {arena: project.arena, "counters": several.static}, s.ram_limit, s, several.path)
+    over_budget(
+        "RAM",
+        {arena: project.arena, "counters": several.static, "input and outputs": several.edges},
+        s.ram_limit,
+        s,
+        several.path,
+    )
     over_budget("flash", {"constants": project.constants, what: code}, s.flash_limit, s, several.path)
+
+
+def _check_inputs(compiled: Sequence[Compiled]) -> None:
+    """Refuses models that cannot have the same input."""
+    first = compiled[0]
+    for c in compiled:
+        if c.plan.pushed:
+            raise MoteError(
+                "models that run together take the input whole",
+                where="option input",
+                remedy="omit --input rows",
+            )
+        ours, theirs = ([m.plan.graph.tensors[t] for t in m.plan.graph.inputs] for m in (first, c))
+        if len(ours) != len(theirs) or not all(map(_same_values, ours, theirs)):
+            raise MoteError(
+                f"'{c.name}' takes {_shown_inputs(theirs)}, but '{first.name}' ({first.path})"
+                f" {_shown_inputs(ours)}: they cannot have the same input",
+                where=c.path,
+                remedy="quantize the models with the same calibration data for their inputs, or use --shared-arena,"
+                " where each model has an input of its own",
+            )
+
+
+def _same_values(a: Tensor, b: Tensor) -> bool:
+    """Whether the same bytes are the same values in both."""
+    scales = a.quant.same_as(b.quant) if a.quant is not None else b.quant is None
+    return a.shape == b.shape and a.dtype == b.dtype and (scales or a.dtype.real) and model_shape(a) == model_shape(b)
+
+
+def _shown_inputs(tensors: Sequence[Tensor]) -> str:
+    shown = [f"{t.dtype} {list(t.shape)}" + (f" as {t.quant}" if t.quant is not None else "") for t in tensors]
+    return " and ".join(shown) or "no input"
 
 
 def _check_settings(settings: Settings) -> None:
@@ -176,6 +252,12 @@ def _check_settings(settings: Settings) -> None:
             "how long a step takes is not measured for several models of one project",
             where="option step",
             remedy="compile the models one by one with --step to see it; the step functions are there without it",
+        )
+    if settings.cores > 1:
+        raise MoteError(
+            "two cores compute one model at a time, and models of one project know nothing of each other's barriers",
+            where="option cores",
+            remedy="compile the models one by one with --cores 2",
         )
     if settings.instances:
         raise MoteError(

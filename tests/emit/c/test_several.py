@@ -151,6 +151,8 @@ def test_options_that_are_for_one_model() -> None:
         mote.compile_shared([KEYWORDS, DIGITS], name="x")
     with pytest.raises(MoteError, match="caller"):
         mote.compile_shared([KEYWORDS, DIGITS], caller_arena=True)
+    with pytest.raises(MoteError, match="two cores"):
+        mote.compile_several([KEYWORDS, DIGITS], cores=2, target="cortex-m0plus")
 
 
 def test_flash_counts_the_code_of_all_together() -> None:

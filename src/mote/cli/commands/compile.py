@@ -50,11 +50,17 @@ def add(p: argparse.ArgumentParser) -> None:
         action="store_true",
         help="several models never run at the same time, and share one tensor arena; without it, each has its own",
     )
+    p.add_argument(
+        "--run-together",
+        action="store_true",
+        help="several models get the same input and all run on it, one after another in one tensor arena: wake words"
+        " that all listen at once",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     folder = folder_of(arguments)
-    if arguments.shared_arena or len(arguments.model) > 1:
+    if arguments.shared_arena or arguments.run_together or len(arguments.model) > 1:
         return _run_several(arguments)
     wanted, packagers = settings(arguments), chosen_packagers(arguments.package)
     about = metadata(arguments.metadata)
@@ -128,6 +134,7 @@ def _compiled(model: str, chosen: Settings, say: Say) -> Compiled:
 
 def _run_several(arguments: argparse.Namespace) -> int:
     running = Running.TURNS if arguments.shared_arena else Running.APART
+    running = Running.TOGETHER if arguments.run_together else running
     with progress("compiling"):
         several = compile_several(arguments.model, settings(arguments), running=running)
         code = check_several_code(several)
@@ -160,7 +167,7 @@ def print_several(several: CompiledModels, code: JointCode) -> None:
     saved = f" instead of {alone:,}" if alone != several.arena else ""
     print(bold(f"together for {settings.target.name}"))
     print(f"  RAM: arena {several.arena:,} bytes{_split(several.memories)}{saved}, {how}; counters and states", end="")
-    print(f" {several.static:,} bytes")
+    print(f" {several.static:,} bytes" + (f", input and outputs {several.edges:,} bytes" if several.edges else ""))
     shared = "" if code.together.estimated else f" instead of {code.apart.nbytes:,} without shared kernels"
     print(
         f"  flash: constants {project.constants:,} bytes{_split(project.flash)}"
@@ -180,7 +187,7 @@ def describe_several(several: CompiledModels, folder: str, code: JointCode) -> d
         "running": str(several.running),
         "folder": folder,
         "files": sorted(several.project.files),
-        "ram": {"arena": several.arena, "static": several.static, "memories": several.memories},
+        "ram": {"arena": several.arena, "static": several.static, "edges": several.edges, "memories": several.memories},
         "flash": {
             "constants": several.project.constants,
             "code": None if code.together.estimated else code.together.nbytes,

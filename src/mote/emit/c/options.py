@@ -75,6 +75,8 @@ class ProjectOptions:
     """Init verifies constants in flash."""
     shared_arena: bool = False
     """The arena is that of mote_models.c, which other models use as well."""
+    keep_outputs: bool = False
+    """Outputs are copied out of the arena, where they outlive runs of other models."""
     flashes: tuple[Memory, ...] = ()
     """Flash memories for constants, fastest first; empty where there is no choice."""
     cipher: WeightCipher | None = None

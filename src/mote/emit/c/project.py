@@ -12,13 +12,13 @@ from functools import cached_property
 
 from mote.emit.c import ramcode
 from mote.emit.c.c import Definition, Include, Text, printed
-from mote.emit.c.model import header, opening, several, source, wrapper
+from mote.emit.c.model import header, opening, several, source, together, wrapper
 from mote.emit.c.model.arenas import arenas, shared
 from mote.emit.c.model.interface import Interface, interface
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs import example, selftest
 from mote.emit.c.programs.example import Example
-from mote.emit.c.programs.golden import GoldenRun
+from mote.emit.c.programs.golden import GoldenRun, along
 from mote.emit.c.values import ConstantArray, ConstantPool
 from mote.emit.licence import licensed
 from mote.errors import MoteError
@@ -116,17 +116,36 @@ def generate(job: Job) -> Project:
 
 
 def generate_several(jobs: Sequence[Job], folder: ProjectOptions) -> Project:
-    """The C project of several models, with the options `folder`: one file of C, in which they share kernels."""
+    """The C project of several models, with the options `folder`: one file of C, in which they share kernels. Models
+    with outputs outside of the arena get functions that run all on one input."""
     parts = _parts(jobs)
     _check_names(parts)
+    models = [(j.plan, j.options) for j in jobs]
+    joint = models if all(j.options.keep_outputs for j in jobs) else []
     sizes = shared(j.plan for j in jobs if j.options.shared_arena)
-    files = _sources(parts, folder, source.models([p.unit for p in parts], folder, several.arena(sizes)))
-    files[f"{folder.name}.h"] = several.header([j.options.name for j in jobs], sizes, folder)
-    program = example.shared_example([(j.plan, j.options) for j in jobs], [_example(j, files) for j in jobs])
+    functions = together.functions(joint, folder) if joint else []
+    files = _sources(parts, folder, source.models([p.unit for p in parts], folder, several.arena(sizes), functions))
+    declared = together.declarations(joint, folder) if joint else []
+    files[f"{folder.name}.h"] = several.header(models, sizes, folder, declared)
+    program = _joint_example(jobs, folder, files) if joint else _examples(jobs, files)
     files[example.EXAMPLE] = program.program()
     tests = [(j.plan, j.options, j.golden) for j in jobs]
     files[example.SELFTEST] = selftest.shared_text(tests, folder, _crc(folder))
     return _project(parts, folder, files, program, sum(sizes.values()) or _own_arenas(jobs))
+
+
+def _examples(jobs: Sequence[Job], files: dict[str, str]) -> Example:
+    """The example of models that run one by one."""
+    return example.shared_example([(j.plan, j.options) for j in jobs], [_example(j, files) for j in jobs])
+
+
+def _joint_example(jobs: Sequence[Job], folder: ProjectOptions, files: dict[str, str]) -> Example:
+    """The example of models that run on one input: that of the first one's self-test."""
+    patterns = [run.pattern for run in jobs[0].golden]
+    every = [example.samples(j.plan, along(j.plan.graph, patterns)) for j in jobs]
+    given = [runs[: min(map(len, every))] for runs in every]
+    files[example.inputs_file(folder.name)] = example.inputs_text(jobs[0].plan, folder, given[0])
+    return example.joint_example([(j.plan, j.options) for j in jobs], folder, given)
 
 
 def _example(job: Job, files: dict[str, str]) -> Example:

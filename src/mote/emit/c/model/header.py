@@ -82,12 +82,13 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
         *_identity(options),
         *_sizes(plan, options),
         *_instance(plan, options),
-        *(d for port in _named_once((*reads, *writes)) for d in _macros(port)),
+        *(d for port in _named_once((*reads, *writes)) for d in port_macros(port)),
         *_init(plan, options),
-        *(d for port in ([] if plan.pushed else reads) for d in _accessor(port, "Write the input")),
-        *(d for port in writes for d in _accessor(port, "Read the output")),
+        *(d for port in ([] if plan.pushed else reads) for d in accessor(port, "Write the input")),
+        *(d for port in writes for d in accessor(port, "Read the output")),
         *(_pushing(reads[0], options) if plan.pushed else _running(options)),
         *(_on_two_cores(options) if plan.goal.cores == 2 else []),
+        *(_result(options) if options.keep_outputs else []),
         *(_keeping(plan, options) if plan.graph.states else []),
         *_checking(options),
         *(_decrypting(plan, options) if options.cipher else []),
@@ -122,7 +123,8 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
             *(_fill(port) for port in inputs(plan, options)),
             f"if ({called(options, 'run')} == MOTE_OK) {{ use({results}); }}",
         ]
-        note = "Inputs are overwritten by a run; outputs stay valid until inputs are written or the next run."
+        stay = "the model's next run" if options.keep_outputs else "inputs are written or the next run"
+        note = f"Inputs are overwritten by a run; outputs stay valid until {stay}."
     if loops := unbounded(plan.graph):
         names = ", ".join(dict.fromkeys(brief(op.name) for op in loops))
         note += (
@@ -234,6 +236,15 @@ def _pushing(port: CPort, options: ProjectOptions) -> list[Definition]:
     ]
 
 
+def _result(options: ProjectOptions) -> list[Definition]:
+    """The function that tells how the last run ended."""
+    return [
+        Comment("How the last run ended: its return value, or MOTE_NOT_READY before the first one."),
+        f"mote_status {options.name}_status(void)",
+        BLANK,
+    ]
+
+
 def _step(options: ProjectOptions) -> list[Definition]:
     """The step function, and its bound where known."""
     step: list[Definition] = [f"mote_status {options.name}_step({taken(options)})", BLANK]
@@ -311,7 +322,7 @@ def _decrypting(plan: Plan, options: ProjectOptions) -> list[Definition]:
     ]
 
 
-def _macros(port: CPort) -> list[Definition]:
+def port_macros(port: CPort) -> list[Definition]:
     """Macros of an input or output."""
     t, macro = port.tensor, port.macro
     dims = ", ".join(map(str, t.shape)) or "1"
@@ -417,5 +428,6 @@ def _init(plan: Plan, options: ProjectOptions) -> list[Definition]:
     return [Comment(why), f"mote_status {options.name}_init({parameters(plan, options)})", BLANK]
 
 
-def _accessor(port: CPort, what: str) -> list[Definition]:
+def accessor(port: CPort, what: str) -> list[Definition]:
+    """The declaration of an accessor."""
     return [Comment(f"{what} ({port.tensor.size} elements) here."), port.signature, BLANK]

@@ -31,7 +31,7 @@ from mote.emit.c.model.executor import BOTH, CORES, Executor, other_elements
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.emit.c.model.ports import inputs, outputs, parameters
 from mote.emit.c.model.requirements import requirements
-from mote.emit.c.model.variables import noted, static_variables
+from mote.emit.c.model.variables import noted, result_offsets, static_variables
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import ALIGN, ConstantPool
 from mote.graph.tolerance import computes_floats
@@ -147,8 +147,14 @@ def model(own: ModelSource, options: ProjectOptions) -> list[Definition]:
     ]
 
 
-def models(units: Sequence[ModelSource], options: ProjectOptions, arena: Sequence[Definition]) -> list[Definition]:
-    """`mote_models.c`: one translation unit, so that each kernel is linked once. `arena`: the shared one, if any."""
+def models(
+    units: Sequence[ModelSource],
+    options: ProjectOptions,
+    arena: Sequence[Definition],
+    functions: Sequence[Definition],
+) -> list[Definition]:
+    """`mote_models.c`: one translation unit, so that each kernel is linked once. `arena`: the shared one, if any;
+    `functions`: of all models, behind those of each."""
     assert len({own.wide for own in units}) == 1, "places of rows have one width in all models of a file"
     file = options.name
     return [
@@ -164,6 +170,7 @@ def models(units: Sequence[ModelSource], options: ProjectOptions, arena: Sequenc
         TRACED,
         *arena,
         *(part for own in units for part in _section(own)),
+        *functions,
     ]
 
 
@@ -323,15 +330,36 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
         body.append(f"{name}_forget({handed(options)})")
     begins = dict.fromkeys(artifact.init for artifact in made.artifacts if artifact.init)
     body += [when(f"{begin}() != 0", "return MOTE_NOT_READY") for begin in begins]
+    if options.keep_outputs:
+        body.append(assign(f"{variable(options, 'results')}.status", "MOTE_NOT_READY"))
     body += [assign(position, 1), "return MOTE_OK"]
     accessors: list[Definition] = []
+    copies: list[Statement] = []
+    offsets = {port.suffix: at for port, at in zip(outputs(plan, options), result_offsets(plan), strict=True)}
     ports = zip((*inputs(plan, options), *outputs(plan, options)), (*made.inputs, *made.outputs), strict=True)
     for port, place in ((port, p.place) for port, p in ports if p.place is not None):
         address = f"{places(plan)[place.memory].storage(options)} + {place.at}"
         any_type = "mote_any_const_t" if options.instances and not port.is_input else "mote_any_t"
+        if options.keep_outputs and not port.is_input:
+            results = f"{variable(options, 'results')}.outputs.bytes + {offsets[port.suffix]}"
+            copies.append(call("memcpy", results, address, port.tensor.nbytes))
+            address = results
         where = f"return {position} == 0 ? NULL : ({any_type})({address})"
         accessors.append(Accessor(port.signature, where))
-    return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors]
+    result = _result(options, copies) if options.keep_outputs else []
+    return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors, *result]
+
+
+def _result(options: ProjectOptions, copies: Sequence[Statement]) -> list[Definition]:
+    """The functions that end a run with copies of the outputs, and that tell how it ended."""
+    status = f"{variable(options, 'results')}.status"
+    return [
+        CFunction(
+            f"static mote_status {options.name}_ended(mote_status status)",
+            [*copies, assign(status, "status"), "return status"],
+        ),
+        Accessor(f"mote_status {options.name}_status(void)", f"return {status}"),
+    ]
 
 
 def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition], list[str]]:
@@ -371,9 +399,10 @@ def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
     body: list[Statement] = []
     if made.zone:
         again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
-        body.append(when(f"{state}.broken", *again, "return MOTE_BROKEN"))
+        body.append(when(f"{state}.broken", *again, f"return {_ended(options, 'MOTE_BROKEN')}"))
     if options.cipher:
-        body.append(when(f"{state}.locked", assign(f"{state}.position", 0), "return MOTE_NOT_READY"))
+        locked = f"return {_ended(options, 'MOTE_NOT_READY')}"
+        body.append(when(f"{state}.locked", assign(f"{state}.position", 0), locked))
     body += [when(f"++{state}.position <= {len(made.schedule)}", f"return {busy}"), assign(f"{state}.position", 1)]
     return [*body, *_done(made, options)]
 
@@ -381,9 +410,15 @@ def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
 def _done(made: Program, options: ProjectOptions) -> list[Statement]:
     """The C statements at the end of an inference, and its return value."""
     if not made.warm_up:
-        return ["return MOTE_OK"]
+        return [f"return {_ended(options, 'MOTE_OK')}"]
     missing = f"{variable(options, 'kept')}.missing"
-    return [when(f"{missing} > 0", f"{missing}--"), f"return {missing} > 0 ? MOTE_WAITING : MOTE_OK"]
+    status = _ended(options, f"{missing} > 0 ? MOTE_WAITING : MOTE_OK")
+    return [when(f"{missing} > 0", f"{missing}--"), f"return {status}"]
+
+
+def _ended(options: ProjectOptions, status: str) -> str:
+    """The status at the end of a run, which outputs outside of the arena are written for."""
+    return f"{options.name}_ended({status})" if options.keep_outputs else status
 
 
 def _run(made: Program, options: ProjectOptions) -> list[Definition]:
@@ -391,7 +426,7 @@ def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     name, position = options.name, f"{variable(options, 'state')}.position"
     step, run = (f"mote_status {name}_{what}({taken(options)})" for what in ("step", "run"))
     if not made.schedule:
-        nothing = [_ready(options), f"(void){name}_work", "return MOTE_OK"]
+        nothing = [_ready(options), f"(void){name}_work", f"return {_ended(options, 'MOTE_OK')}"]
         return [CFunction(step, nothing), Accessor(run, f"return {name}_step({handed(options)})")]
     cores = [str(BOTH)] if made.split else []
     work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', *cores)})"

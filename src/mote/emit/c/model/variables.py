@@ -7,7 +7,8 @@ from mote.emit.c.model import states
 from mote.emit.c.model.arenas import arenas, definition
 from mote.emit.c.model.handle import declared, instance_type, static
 from mote.emit.c.options import ProjectOptions
-from mote.plan.plan import Plan
+from mote.kernels.contract import aligned
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
 
 
 def static_variables(plan: Plan, options: ProjectOptions) -> list[Definition]:
@@ -32,7 +33,29 @@ def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
         Compound(static(options, "struct"), fields, f" {declared(options, 'state')};"),
     ]
     kept = states.kept(plan, options) if plan.graph.states else []
-    return [group for group in (_storage(plan, options), progress, kept) if group]
+    results = _results(plan, options) if options.keep_outputs else []
+    return [group for group in (_storage(plan, options), progress, kept, results) if group]
+
+
+def _results(plan: Plan, options: ProjectOptions) -> list[Statement]:
+    """Outputs outside of the arena, and how the run ended that gave them."""
+    outputs: list[Statement] = ["uint64_t alignment", f"uint8_t bytes[{max(result_bytes(plan), 1)}]"]
+    fields: list[Statement] = [Compound("union", outputs, " outputs;"), "mote_status status"]
+    return [
+        Comment("What the last run gave, for as long as other models use the arena."),
+        Compound(static(options, "struct"), fields, f" {declared(options, 'results')};"),
+    ]
+
+
+def result_bytes(plan: Plan) -> int:
+    """Bytes of outputs outside of the arena."""
+    return sum(aligned(plan.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in plan.graph.outputs)
+
+
+def result_offsets(plan: Plan) -> list[int]:
+    """Where each output lies there."""
+    sizes = [aligned(plan.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in plan.graph.outputs]
+    return [sum(sizes[:i]) for i in range(len(sizes))]
 
 
 def noted(plan: Plan, options: ProjectOptions) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.emit.c.c import BLANK, CFunction, Definition, Noted, Statement, Text, loop, printed, when
+from mote.emit.c.c import BLANK, CFunction, Compound, Definition, Noted, Statement, Text, loop, printed, when
 from mote.emit.c.model.conversions import is_ranked, labelled
 from mote.emit.c.model.handle import called
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
@@ -190,7 +190,8 @@ def calling_example(
     body = [*map(Text, calls.storage), *([BLANK] if calls.storage else []), *_printing([(plan, options)])]
     main = CFunction("static int example(void)", _inferences(plan, options, calls))
     includes = (*headers, f"{options.name}_inputs.h")
-    return Example(includes, printed([*body, main]), tuple(_lines(plan, options, given)), tuple(given))
+    lines = (line for run, sample in enumerate(given) for line in _lines(plan, options, run, sample))
+    return Example(includes, printed([*body, main]), tuple(lines), tuple(given))
 
 
 def shared_example(models: Sequence[tuple[Plan, ProjectOptions]], examples: Sequence[Example]) -> Example:
@@ -206,6 +207,30 @@ def shared_example(models: Sequence[tuple[Plan, ProjectOptions]], examples: Sequ
         printed([*_printing(models), *functions, main]),
         tuple(line for e in examples for line in e.lines),
     )
+
+
+def joint_example(
+    models: Sequence[tuple[Plan, ProjectOptions]], folder: ProjectOptions, given: Sequence[Sequence[ExampleRun]]
+) -> Example:
+    """The example of several models that run on one input, in `inputs_file`; `given`: equally many runs of each."""
+    name, ports = folder.name, inputs(models[0][0], folder)
+    copies = (f"memcpy({p.call}, {_array(p)}[run], sizeof {_array(p)}[run])" for p in ports)
+    body: list[Statement] = [*(Noted(copy, "your data here") for copy in copies), f"(void){name}_run()"]
+    for plan, own in models:
+        done = when(f"{own.name}_status() == MOTE_OK", *_results(plan, own, compiled_calls(plan, own)))
+        wait = [f'print("{own.name} ")', "print_number(run)", 'print(": waiting\\n")']
+        waiting = [Compound(f"else if ({own.name}_status() == MOTE_WAITING)", wait)] if plan.graph.warm_up else []
+        body += [done, *waiting, Compound("else", [f'print("{own.name}: run failed\\n")', "return 1"])]
+    begin = when(f"{name}_init() != MOTE_OK", f'print("{name}: init failed\\n")', "return 1")
+    runs = loop("long", "run", f"{name.upper()}_EXAMPLE_RUNS", *body)
+    lines = (
+        line
+        for run, samples in enumerate(zip(*given, strict=True))
+        for (plan, own), sample in zip(models, samples, strict=True)
+        for line in _lines(plan, own, run, sample)
+    )
+    main = CFunction("static int example(void)", [begin, runs, "return 0"])
+    return Example((f"{name}.h", f"{name}_inputs.h"), printed([*_printing(models), main]), tuple(lines))
 
 
 def _printing(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Definition]:
@@ -259,6 +284,12 @@ def _inference(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statem
         wait = [f'print("{name} ")', "print_number(run)", 'print(": waiting\\n")', "continue"]
         body.append(when("status == MOTE_WAITING", *wait))
     body.append(when("status != MOTE_OK", f'print("{name}: run failed\\n")', "return 1"))
+    return [*body, *_results(plan, options, calls)]
+
+
+def _results(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement]:
+    """The statements that print the outputs of a run."""
+    name, body = calls.name, list[Statement]()
     writes = outputs(plan, options)
     for i, port in enumerate(writes):
         which = f" output {i}" if len(writes) > 1 else ""
@@ -320,17 +351,15 @@ def _label(port: CPort, calls: Calls, best: str) -> list[Statement]:
     return [declared, 'print(" (")', f"print(names{port.suffix}[{best}])", 'print(")")']
 
 
-def _lines(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]) -> list[str]:
-    """The lines that the example prints, by the reference."""
+def _lines(plan: Plan, options: ProjectOptions, run: int, sample: ExampleRun) -> list[str]:
+    """The lines that the example prints for a run, by the reference."""
+    if sample.outputs is None:
+        return [f"{options.name} {run}: waiting"]
     lines = []
     writes = outputs(plan, options)
-    for run, sample in enumerate(given):
-        if sample.outputs is None:
-            lines.append(f"{options.name} {run}: waiting")
-            continue
-        for i, (port, values) in enumerate(zip(writes, sample.outputs, strict=True)):
-            which = f" output {i}" if len(writes) > 1 else ""
-            lines.append(f"{options.name} {run}{which}: {_line(port, values.reshape(-1))}")
+    for i, (port, values) in enumerate(zip(writes, sample.outputs, strict=True)):
+        which = f" output {i}" if len(writes) > 1 else ""
+        lines.append(f"{options.name} {run}{which}: {_line(port, values.reshape(-1))}")
     return lines
 
 

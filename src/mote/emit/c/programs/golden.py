@@ -121,13 +121,19 @@ def runs(graph: Graph) -> tuple[GoldenRun, ...]:
     if not graph.states:
         sure = [*_ending(graph, [FULL]), *_affordable(graph, EXTREME)]
         return (*sure, *_reaching(graph, sure), *_telling(graph)) or (_alone(graph, FULL),)
+    kinds = (FULL, *GENTLE[:2], *EXTREME)
+    count = max(graph.warm_up, STEPS)
+    patterns = [replace(kinds[i % len(kinds)], seed=SEED_STEP * (i + 1) & 0xFFFF) for i in range(count)]
+    return tuple(along(graph, patterns))
+
+
+def along(graph: Graph, patterns: Sequence[Pattern]) -> list[GoldenRun]:
+    """Inferences over given inputs, one after another from the initial states."""
     inferences: list[GoldenRun] = []
     sizes = Magnitudes(graph)
-    kinds = (FULL, *GENTLE[:2], *EXTREME)
-    for i in range(max(graph.warm_up, STEPS)):
-        pattern = replace(kinds[i % len(kinds)], seed=SEED_STEP * (i + 1) & 0xFFFF)
+    for pattern in patterns:
         inferences.append(_run(graph, pattern, graph.carried(inferences[-1].values) if inferences else {}, sizes))
-    return tuple(inferences)
+    return inferences
 
 
 def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Magnitudes) -> GoldenRun:
