@@ -174,6 +174,25 @@ def test_onnx_metadata(properties: dict[str, str]) -> None:
     assert labels(model) == ("cat", "dog's", "3") and model.version == "7" and not model.warnings
 
 
+def test_class_names_of_a_classifier_in_onnx() -> None:
+    onnx = pytest.importorskip("onnx")
+    helper, kinds = onnx.helper, onnx.TensorProto
+    weights = [float(i) for i in range(6)]
+    node = helper.make_node(
+        "LinearClassifier", ["x"], ["label", "scores"], domain="ai.onnx.ml",
+        coefficients=weights, intercepts=[0.0, 1.0, 2.0], classlabels_strings=["blue", "green", "red"],
+    )  # fmt: skip
+    x = helper.make_tensor_value_info("x", kinds.FLOAT, [1, 2])
+    label = helper.make_tensor_value_info("label", kinds.STRING, [1])
+    scores = helper.make_tensor_value_info("scores", kinds.FLOAT, [1, 3])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(
+        helper.make_graph([node], "net", [x], [label, scores]), opset_imports=opsets, ir_version=8
+    )
+    header = compile(model.SerializeToString(), name="net").project.files["net.h"]
+    assert 'CLASSES {"blue", "green", "red"}' in header and "net_label(size_t i)" in header
+
+
 @pytest.mark.parametrize(
     ("properties", "warning"),
     [

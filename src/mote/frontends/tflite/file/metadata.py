@@ -24,6 +24,8 @@ from mote.text import printable
 NAME = "TFLITE_METADATA"
 IDENTIFIER = b"M001"
 """Bytes 4 to 7 of the metadata."""
+MOST_TENSORS = 256
+"""Most inputs or outputs whose metadata is read."""
 AXIS_LABELS, VALUE_LABELS = 2, 3
 """Types of associated files: labels of the elements on an axis, and of the values."""
 NORMALIZATION = 1
@@ -97,7 +99,7 @@ def _read(model: TableRecord, data: bytes, number: int, notes: list[str]) -> Fil
     archive = _Archive(data, notes)
 
     def tensors(name: str, read: Callable[[TableRecord], TensorMetadata]) -> tuple[TensorMetadata, ...]:
-        return tuple(map(read, own.children(name, TENSOR)))
+        return tuple(map(read, own.children(name, TENSOR)[:MOST_TENSORS]))
 
     return FileMetadata(
         printable(model.string("version")),
