@@ -8,7 +8,7 @@ import pytest
 
 from mote import targets
 from mote.toolchain import cache, find_compiler
-from mote.toolchain.builder import _Compilation
+from mote.toolchain.builder import Compilation
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_headers_of_every_folder_are_in_the_key(folder: Path) -> None:
     command = [*find_compiler(targets.load("host")).command, f"-I{header.parent}"]
     for value in (1, 2):
         header.write_text(f"#define A {value}")
-        objects.append(Path(_Compilation("", folder / "project", folder).object(command, source, "a.o")).read_bytes())
+        objects.append(Path(Compilation("", folder / "project", folder).object(command, source, "a.o")).read_bytes())
     assert objects[0] != objects[1]
 
 
@@ -78,7 +78,7 @@ def test_headers_that_options_include_are_in_the_key(folder: Path) -> None:
     command = [*find_compiler(targets.load("host")).command, "-include", str(header)]
     for value in (1, 2):
         header.write_text(f"#define A {value}")
-        objects.append(Path(_Compilation("", folder / "project", folder).object(command, source, "a.o")).read_bytes())
+        objects.append(Path(Compilation("", folder / "project", folder).object(command, source, "a.o")).read_bytes())
     assert objects[0] != objects[1]
 
 
