@@ -16,6 +16,7 @@ Table = dict[str, Any]
 
 CHILDREN: dict[str, Fields] = {
     "operator_codes": schema.OPERATOR_CODE,
+    "metadata": schema.METADATA,
     "signature_defs": schema.SIGNATURE,
     "inputs": schema.TENSOR_MAP,
     "outputs": schema.TENSOR_MAP,
