@@ -35,6 +35,7 @@ import provable
 from mote.compiler import line as compiler
 from mote.compiler.compiled import Compiled
 from mote.emit.c.model.arenas import places
+from mote.emit.c.model.handle import HANDLE, called, variable
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.errors import MoteError
 from mote.frontends.model import Model
@@ -53,6 +54,8 @@ MODES: dict[str, dict[str, Any]] = {
     "coded": {"optimize": "size", "kernels": provable.CODED},
     "caller arena": {"caller_arena": True},
     "row steps": {"step": "row"},
+    "instances": {"instances": True},
+    "instances, stream": {"instances": True, "stream": 1, "causal": True},
 }
 SMALL: dict[str, Callable[[], bytes | Model]] = {
     "layers": partial(provable.layers, "int8"),
@@ -104,6 +107,8 @@ QUICK = (
     ("elements float", "layers"),
     ("norms", "layers"),
     ("norms float", "layers"),
+    ("recurrent", "instances"),
+    ("layers", "instances, stream"),
     ("recurrent", "caller arena"),
     ("recurrent float", "layers"),
     ("edges", "layers"),
@@ -218,8 +223,8 @@ KEEPING = (
     "(void){name}_check();",
     "static uint8_t saved[{upper}_STATE_BYTES];",
     "ANY(saved, sizeof saved);",
-    "(void){name}_restore(saved, sizeof saved);",
-    "(void){name}_save(saved, sizeof saved);",
+    "(void){restore};",
+    "(void){save};",
 )
 """What a model that remembers can be asked for, with any bytes as a saved state."""
 
@@ -342,7 +347,7 @@ def findings(report: Path, reached: dict[str, tuple[int, int]]) -> Iterator[Find
 def harness(compiled: Compiled) -> str:
     """The main function: once through the model, from any state."""
     plan, options = compiled.plan, compiled.project.options
-    kept = f"{options.name}_kept"
+    kept, saved = variable(options, "kept"), ("saved", "sizeof saved")
     rings = {b.ring: len(b.offsets) for b in plan.buffers if b.ring is not None} if plan.graph.states else {}
     bounds = {f"{kept}.oldest[{ring}]": rows - 1 for ring, rows in sorted(rings.items())}
     if plan.graph.warm_up:
@@ -350,18 +355,21 @@ def harness(compiled: Compiled) -> str:
     body = [_any(f"{a.storage(options)}", str(a.nbytes)) for a in places(plan).values()]
     body += [f"{name} = (uint16_t)Frama_C_interval(0, {most});" for name, most in bounds.items()]
     if plan.graph.states:
-        body += [line.format(name=options.name, upper=options.name.upper()) for line in KEEPING]
+        calls = {what: called(options, what, *saved) for what in ("restore", "save")}
+        body += [line.format(name=options.name, upper=options.name.upper(), **calls) for line in KEEPING]
     body += _runs(compiled)
     body.append("//@ assert done: status == MOTE_OK || status == MOTE_WAITING;")
     body += [f"//@ assert kept: {name} <= {most};" for name, most in bounds.items()]
     for port in outputs(plan, options):
         there = f"out + (0 .. {port.macro}_SIZE - 1)"
         body += [
-            f"{{   {port.ctype} *const out = {port.function}();",
+            f"{{   {port.ctype} *const out = {port.call};",
             f"    //@ assert output: \\valid_read({there}) && \\initialized({there});",
             "    (void)out;",
             "}",
         ]
+    if options.instances:
+        body = [line.replace(f"{HANDLE}->", f"{HANDLE}.") for line in body]
     return HARNESS.format(
         name=options.name,
         definitions="".join(f"{line}\n" for line in caller_arenas(plan, options)),
@@ -378,14 +386,14 @@ def _runs(compiled: Compiled) -> list[str]:
         wrote = [
             _written(port, quantized=any(isinstance(op, Quantize | Cast) for op in plan.graph.ops)) for port in given
         ]
-        return [*wrote, f"status = {options.name}_run();"]
+        return [*wrote, f"status = {called(options, 'run')};"]
     (port,) = given
     rows = row_count(port.tensor.shape)
     return [
         f"static {port.ctype} row[{port.tensor.size // rows}];",
         f"for (int n = 0; n < {rows}; n++) {{",
         f"    {_any('row', 'sizeof row')}",
-        f"    status = {options.name}_push(row, 1);",
+        f"    status = {called(options, 'push', 'row', '1')};",
         "}",
     ]
 
@@ -394,8 +402,8 @@ def _written(port: CPort, *, quantized: bool) -> str:
     """Any input. Of one that becomes an integer NaN is left out: Eva does not know that no comparison with it holds."""
     if quantized and port.tensor.dtype is DType.FLOAT32:
         each = f"for (int n = 0; n < {port.macro}_SIZE; n++) "
-        return f"{each}{{ {port.function}()[n] = Frama_C_float_interval(-FLT_MAX, FLT_MAX); }}"
-    return _any(f"{port.function}()", f"{port.macro}_BYTES")
+        return f"{each}{{ {port.call}[n] = Frama_C_float_interval(-FLT_MAX, FLT_MAX); }}"
+    return _any(port.call, f"{port.macro}_BYTES")
 
 
 def cpu() -> float:

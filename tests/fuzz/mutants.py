@@ -23,10 +23,10 @@ MODES: dict[str, dict[str, Any]] = {
     "pushed row steps": {"input": "rows", "step": "row"},
     "caller arena": {"caller_arena": True, "step": "layer"},
     "stream": {"stream": 1},
-    "stream, least": {"stream": 1, "least_ram": True},
+    "stream, least": {"stream": 1, "least_ram": True, "instances": True},
     "red zones": {"red_zones": True, "least_ram": True},
     "not shrunk": {"shrink": False, "single_file": True},
-    "int8 edges": {"io": "int8", "caller_arena": True},
+    "int8 edges": {"io": "int8", "caller_arena": True, "instances": True},
 }
 TARGETS = ("host", HOST_DSP)
 """The portable kernels, and those for cores with DSP instructions, which the host can run too."""

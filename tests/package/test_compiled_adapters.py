@@ -20,6 +20,7 @@ from mote.compiler.line import compile
 from mote.errors import MoteError
 from mote.execute.stimuli import stimuli
 from mote.graph.tensor import Array
+from mote.package import zephyr
 from mote.package.adapters import COMPILED_NAMES, compiled_adapter_files
 from mote.package.adapters.compiled_model import BESIDE, AdaptedModel, model_adapter_files, stack_bytes
 from mote.toolchain import Mode
@@ -368,6 +369,16 @@ def test_the_command_writes_an_adapter(tmp_path: Path, capsys: pytest.CaptureFix
     options = ("-t", "cortex-m4", "--caller-arena", "--adapter", "zephyr")
     assert main(("compile", str(model), *options, "-o", str(tmp_path / "none"))) == 1
     assert "omit --caller-arena" in capsys.readouterr().err and not (tmp_path / "none").exists()
+
+
+def test_zephyr_builds_the_service(tmp_path: Path) -> None:
+    compiled = compiled_as("whole")
+    written = zephyr.files(compiled.package.with_files(adapted(compiled, "zephyr", stack=700)))
+    cmake, kconfig = str(written["zephyr/CMakeLists.txt"]), str(written["zephyr/Kconfig"])
+    assert "${SOURCES}/net_service.c" in cmake
+    assert re.search(r"if\(CONFIG_MOTE_SERVICE\)\n.*mote_service.c .*mote_port.c", cmake)
+    stack = stack_bytes([AdaptedModel(compiled.plan, compiled.project.options, 700)])
+    assert re.search(rf"config MOTE_SERVICE_STACK_SIZE\n.*\n\tdefault {stack}\n", kconfig)
 
 
 def test_stacks_and_names() -> None:

@@ -34,7 +34,7 @@ STACK = 4096
 
 SERVICE_FILES = ("mote_service.c", "mote_port.c")
 PSA_FILES = ("mote_verify_psa.c",)
-SERVICE = f"""
+SERVICE = """
 config MOTE_SERVICE
 \tbool "A thread that serves a model"
 \tdefault y
@@ -51,9 +51,9 @@ config MOTE_SERVICE_SLOTS
 
 config MOTE_SERVICE_STACK_SIZE
 \tint "Bytes of the thread's stack"
-\tdefault {STACK}
+\tdefault {stack}
 \thelp
-\t  The stack that `mote run` prints, and 256 bytes for the service and the queue.
+\t  The stack that `mote run` prints, and 512 bytes for the service, the queue and saved registers.
 
 endif # MOTE_SERVICE
 """
@@ -121,7 +121,8 @@ def _kconfig(package: Package) -> str:
     symbol = option(package)
     needs = "\timply FPU\n" if "fpu" in package.target.features or "float32" in package.target.features else ""
     needs += "\tselect REQUIRES_FULL_LIBC\n" if package.math else ""
-    parts = [text for paths, text in ((SERVICE_FILES, SERVICE), (PSA_FILES, PSA)) if set(paths) <= set(package.files)]
+    service = SERVICE.format(stack=_service_stack(package))
+    parts = [text for paths, text in ((SERVICE_FILES, service), (PSA_FILES, PSA)) if set(paths) <= set(package.files)]
     return f"""\
 # {SPDX}
 
@@ -141,6 +142,12 @@ config {symbol}_OPTIMIZED
 {"".join(parts)}
 endif # {symbol}
 """
+
+
+def _service_stack(package: Package) -> int:
+    """Bytes of the stack of a service's thread: those of a compiled model, where they were measured."""
+    stated = re.search(r"#define MOTE_SERVICE_STACK_BYTES (\d+)", package.files.get("mote_serviced.h", ""))
+    return int(stated[1]) if stated else STACK
 
 
 def _cmake(package: Package) -> str:
