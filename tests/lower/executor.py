@@ -131,7 +131,8 @@ class Machine:
             self.memories[STATES][state.at : state.at + raw.size] = raw
         self.oldest = [0] * made.rings
         works = [(p.graph, op, steps[0].kernel) for p in plan.all for op, steps in p.works]
-        self.meaning = {id(k.alone if isinstance(k, Halved) else k): (graph, op) for graph, op, k in works}
+        calls = [(graph, op, k.calls if isinstance(k, Halved) else (k,)) for graph, op, k in works]
+        self.meaning = {id(k): (graph, op) for graph, op, kernels in calls for k in kernels}
         """What a kernel computes."""
         self.arrivals = {n: op.outputs[0] for n, (op, _) in enumerate(plan.works)}
         self.carried: dict[int, Array] = {}
@@ -297,6 +298,9 @@ class Machine:
     def _kernel(self, frame: Frame, i: Instruction, n: int) -> None:
         """One call of a kernel, or one for each row of a turn."""
         call = Call(frame, i, *self.meaning[id(i.kernel)])
+        if i.second is not None and i.second.rows == i.rows:
+            self._channels(call, replace(call, i=i.second))
+            return
         if i.second is not None:
             shares = [replace(call, i=i.second), call]
             for share, other in (shares, reversed(shares)):
@@ -313,6 +317,17 @@ class Machine:
         for y in range(begin, end, size):
             rows = range(y, min(y + size, end))
             self._call(call, rows, [r for k in range(len(i.operands)) for r in self._row_reads(call, k, rows, n)])
+
+    def _channels(self, call: Call, other: Call) -> None:
+        """Two calls for channels of one pixel: both read all inputs, and either may write before the other reads."""
+        first, second = call.i.target, other.i.target
+        inside = first.at < second.at < first.at + first.row_bytes and (second.at - first.at) % ALIGNMENT == 0
+        if first.rows != 1 or not inside:
+            raise CorruptError("two cores write to one place")
+        rooms = [_room(c.i.scratch, c.i.called.needs.scratch) for c in (call, other)]
+        rows = range(call.i.rows.lo, call.i.rows.hi)
+        elsewhere = [room for room in rooms[1:] if room]
+        self._call(call, rows, self._contiguous_reads(call, rows), elsewhere)
 
     def _touched(self, call: Call) -> list[Span]:
         """What another core writes at the same time."""

@@ -79,6 +79,10 @@ class Costs:
         opening = DECRYPTING * kernel.sealed.nbytes if kernel.sealed else 0
         return total + opening if whole else total + row_count(op.output(graph).shape) * (self.row + opening)
 
+    def waiting(self, graph: Graph, op: Op, kernel: Packed) -> float:
+        """How much of what an operator takes as a whole is waiting for the memories of constants and code."""
+        return self.of(graph, op, kernel, whole=True) - self.on(Reads()).of(graph, op, kernel, whole=True)
+
     def _computing(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """The cost without the overhead of rows; of a region, the sum of its parts."""
         if kernel.price.parts:

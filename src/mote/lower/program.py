@@ -190,6 +190,11 @@ class Instruction:
         return self.out
 
     @property
+    def shares(self) -> tuple[Instruction, ...]:
+        """The calls of each core: one where it is not split."""
+        return (self,) if self.second is None else (self, self.second)
+
+    @property
     def begins(self) -> list[int]:
         """The first row (or tap) of each turn."""
         return list(self.listed) or [self.first + n * self.step for n in range(self.times)]
@@ -355,7 +360,8 @@ class Program:
     @property
     def kernels(self) -> list[Packed]:
         """Those that are called, in order."""
-        return [i.kernel for program in self.all for i in program.instructions if i.kernel is not None]
+        shares = (share for program in self.all for i in program.instructions for share in i.shares)
+        return [i.kernel for i in shares if i.kernel is not None]
 
 
 def program(plan: Plan) -> Program:
@@ -443,15 +449,22 @@ class _Lowered:
 
     def _halves(self, op: Op, whole: Instruction, kernel: Halved) -> Instruction:
         """An instruction for the rows of the first core, with that of the second one."""
-        room, nbytes, rows = whole.scratch, kernel.alone.needs.scratch or 0, whole.rows
+        room, rows = whole.scratch, whole.rows
+        halves = []
+        for packed, start in zip(kernel.calls, (0, kernel.second), strict=True):
+            size = packed.needs.scratch or 0
+            assert room is None or start + size <= room.nbytes, "a core has too little scratch"
+            own = None if room is None or not size else replace(room, at=room.at + start, nbytes=size)
+            halves.append(replace(whole, kernel=packed, scratch=own))
+        first, second = halves
+        if kernel.parts:
+            out = whole.target
+            assert 0 < kernel.at * out.dtype.itemsize < out.row_bytes, "a core has no channels"
+            behind = replace(out, at=out.at + kernel.at * out.dtype.itemsize)
+            return replace(first, second=replace(second, out=behind))
         assert rows.lo < kernel.at < rows.hi, "a core has no rows"
-        assert room is None or kernel.second + nbytes <= room.nbytes, "a core has too little scratch"
-        starts = (0, kernel.second)
-        rooms = [None if room is None else replace(room, at=room.at + at, nbytes=nbytes) for at in starts]
-        first, second = (
-            replace(whole, kernel=kernel.alone, rows=Rows(lo, hi), lo=lo, hi=hi, scratch=scratch)
-            for lo, hi, scratch in ((rows.lo, kernel.at, rooms[0]), (kernel.at, rows.hi, rooms[1]))
-        )
+        first = replace(first, rows=Rows(rows.lo, kernel.at), lo=rows.lo, hi=kernel.at)
+        second = replace(second, rows=Rows(kernel.at, rows.hi), lo=kernel.at, hi=rows.hi)
         if kernel.entry.call is Call.FLAT:
             units = kernel.entry.units // row_count(whole.shape)
             inputs = zip(kernel.entry.operands, whole.operands, strict=True)

@@ -148,14 +148,21 @@ class _Checker:
             raise PlanError(f"{where} is not for two cores")
         if kernel.alone.entry.call not in (Call.FLAT, Call.ROWS) or len(op.outputs) > 1:
             raise PlanError(f"{where}: its kernel does not compute some rows only")
+        first, last = (part.needs for part in (kernel.parts or (kernel.alone, kernel.alone)))
+        if last.scratch:
+            shared = kernel.second < (first.scratch or 0)
+            if shared or kernel.second + last.scratch > (kernel.needs.scratch or 0):
+                raise PlanError(f"{where}: the cores share scratch")
+            if kernel.second % max(ALIGNMENT, last.alignment):
+                raise PlanError(f"{where}: the scratch of the second core starts at {kernel.second}")
+        elif (first.scratch or 0) > (kernel.needs.scratch or 0):
+            raise PlanError(f"{where}: the first core has too little scratch")
+        if kernel.parts:
+            self._check_parts(step, kernel, op, where)
+            return
         ranges = (step.rows.lo, kernel.at), (kernel.at, step.rows.hi)
         if not step.rows.lo < kernel.at < step.rows.hi:
             raise PlanError(f"{where}: a core has no rows")
-        size = kernel.alone.needs.scratch or 0
-        if size and (kernel.second < size or kernel.second + size > (kernel.needs.scratch or 0)):
-            raise PlanError(f"{where}: the cores share scratch")
-        if size and kernel.second % max(ALIGNMENT, kernel.alone.needs.alignment):
-            raise PlanError(f"{where}: the scratch of the second core starts at {kernel.second}")
         if kernel.entry.call is Call.FLAT:
             self._check_begin(kernel, op, where)
         halves = [replace(step, rows=Rows(lo, hi)) for lo, hi in ranges]
@@ -164,6 +171,17 @@ class _Checker:
             touched = [*self._reads(other, op).values(), *self._writes(other, op).values()]
             if any(_meet(a, b) for a in written for b in touched):
                 raise PlanError(f"{where}: a core writes what the other reads or writes")
+
+    def _check_parts(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
+        """Checks that the cores compute channels of one pixel each, from inputs that nobody writes to."""
+        out = self.graph.tensors[op.outputs[0]]
+        if len(kernel.parts) != 2 or out.size != out.channels or not 0 < kernel.at < out.channels:
+            raise PlanError(f"{where}: a core has no channels")
+        if kernel.at * out.dtype.itemsize % ALIGNMENT:
+            raise PlanError(f"{where}: the second core does not begin with an aligned channel")
+        writes = self._writes(step, op).values()
+        if any(_meet(a, b) for a in writes for b in self._reads(step, op).values()):
+            raise PlanError(f"{where}: a core writes what the other reads")
 
     def _check_begin(self, kernel: Halved, op: Op, where: str) -> None:
         """Checks that the second core can begin in the middle of tensors: an operand has as many rows as the output,

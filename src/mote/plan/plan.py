@@ -387,23 +387,32 @@ class Bodied(Packed):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Halved(Packed):
-    """The kernel of an operator whose output rows two cores compute at the same time. Its scratch buffer holds that of
-    either core."""
+    """The kernel of an operator that two cores compute at the same time: output rows of it each, or output channels of
+    its only pixel. Its scratch buffer holds that of either core."""
 
     alone: Packed
-    """The kernel that each core calls, which one core could call for all rows."""
+    """The kernel that one core could call for all of it, and each core calls for its rows."""
     at: int
-    """The first row of the second core."""
+    """The first row of the second core; its first channel where there are parts."""
     second: int
     """Where the scratch of the second core begins, in that of both."""
+    parts: tuple[Packed, ...] = ()
+    """The kernels of either core, each with the weights of its channels; none where rows are split."""
 
     @staticmethod
-    def of(kernel: Packed, at: int, cost: float) -> Halved:
-        """A kernel split at a row, with the cost of the longer half and its barriers."""
+    def of(kernel: Packed, at: int, cost: float, parts: tuple[Packed, ...] = ()) -> Halved:
+        """A kernel split at a row or channel, with the cost of the longer half and its barriers."""
         needs, second = kernel.needs, 0
-        if needs.scratch:
-            second = aligned(needs.scratch, max(ALIGNMENT, needs.alignment))
-            needs = replace(needs, scratch=second + needs.scratch)
+        first, last = (part.needs for part in parts or (kernel, kernel))
+        if first.scratch or last.scratch:
+            second = aligned(first.scratch or 0, max(ALIGNMENT, first.alignment, last.alignment))
+            alignment = max(first.alignment, last.alignment)
+            needs = replace(needs, scratch=second + (last.scratch or 0), alignment=alignment)
         known = {f.name: getattr(kernel, f.name) for f in fields(Packed)}
         known |= {"needs": needs, "price": replace(kernel.price, cost=cost)}
-        return Halved(**known, alone=kernel, at=at, second=second)
+        return Halved(**known, alone=kernel, at=at, second=second, parts=parts)
+
+    @property
+    def calls(self) -> tuple[Packed, ...]:
+        """The kernel that each core calls."""
+        return self.parts or (self.alone, self.alone)

@@ -23,6 +23,7 @@ from mote.plan.scheduling.recompute import Twice, candidates, rewrite
 from mote.plan.scheduling.schedule import Scheduler
 from mote.plan.scheduling.strategies import NEAR, Side, with_room
 from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.cores import centred
 from mote.plan.selection.estimate import estimate
 from mote.plan.selection.external import with_external
 from mote.plan.selection.pins import pinned
@@ -72,6 +73,7 @@ def plan(
     result = plan_over(memories, wanted, make) if memories else make(wanted).plan
     if memories and not wanted.least and waits(result):
         result = min([result, *_in_fast_memory(memories, wanted, make)], key=_with_waits)
+    result = centred(result) if wanted.cores > 1 else result
     check(result)
     return replace(result, goal=wanted)
 

@@ -366,7 +366,8 @@ class Selection:
     def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Halved]:
         """The kernels of operators that two cores can share."""
         op = self.ops[ops]
-        made = [split(self.graph, op, kernel, self.cost(ops, kernel, True), self.goal) for kernel in kernels]
+        cost, how = self.cost, self._lowering(op)
+        made = [split(self.graph, op, kernel, cost(ops, kernel, True), how, self.goal) for kernel in kernels]
         return [kernel for kernel in made if isinstance(kernel, Halved)]
 
     @cached_property

@@ -54,6 +54,8 @@ CORES = Name("cores")
 """The cores whose share of a step is computed: a bit for each."""
 BOTH = 3
 """One core computes the shares of both."""
+SECOND = "_second"
+"""Suffix of the parameters of a kernel that only the second core calls."""
 
 
 @dataclass(frozen=True)
@@ -383,16 +385,18 @@ class Executor:
         out, last = i.target, (i.second or i).rows.hi
         target, nbytes = self._at(out, i.rows.lo * out.row_bytes), (last - i.rows.lo) * out.row_bytes
         if i.second is None:
-            return self._done(number, i, self._whole_call(number, i), target, nbytes)
-        shares = ((2, i.second), (1, i))
+            return self._done(number, i, self._whole_call(number, i, self._params(number)), target, nbytes)
+        own = self._params(number, SECOND if i.second.kernel is not i.kernel else "")
+        shares = ((2, i.second, own), (1, i, self._params(number)))
         calls = [
-            when(Template(f"({{}} & {core}) != 0", (CORES,)), self._whole_call(number, share)) for core, share in shares
+            when(Template(f"({{}} & {core}) != 0", (CORES,)), self._whole_call(number, share, params))
+            for core, share, params in shares
         ]
         return [*calls, when(Template(f"{{}} == {BOTH}", (CORES,)), *self._trace(number, target, nbytes))]
 
-    def _whole_call(self, number: int, i: Instruction) -> Expression:
+    def _whole_call(self, number: int, i: Instruction, params: Expression) -> Expression:
         kernel, out = i.called, i.target
-        arguments = [self._params(number), *(self._from(s) for s in _sources(number, i))]
+        arguments = [params, *(self._from(s) for s in _sources(number, i))]
         begin = i.rows.lo * out.row_bytes if kernel.entry.call is Call.FLAT else 0
         arguments += [self._at(out, begin), *map(self._at, i.others)]
         if kernel.entry.call is Call.FLAT:
@@ -420,10 +424,12 @@ class Executor:
         """The variable that says which row of a ring buffer is the oldest."""
         return f"{variable(self.options, 'kept')}.oldest[{place.ring}]"
 
-    def _params(self, number: int) -> Expression:
+    def _params(self, number: int, suffix: str = "") -> Expression:
         """The parameters of the kernel of an instruction."""
         kernel = self.program.instructions[number].kernel
-        return f"&{OPENED}" if kernel is not None and kernel.sealed is not None else f"&{self.prefix}_step_{number}"
+        if kernel is not None and kernel.sealed is not None:
+            return f"&{OPENED}"
+        return f"&{self.prefix}_step_{number}{suffix}"
 
     def _at(self, place: Place | Scratch, more: Expression = 0) -> Expression:
         """An address in an arena, so many bytes behind where a place begins."""

@@ -27,7 +27,7 @@ from mote.emit.c.c import (
 from mote.emit.c.model import checks, opening, states
 from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
-from mote.emit.c.model.executor import BOTH, CORES, Executor, other_elements
+from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, other_elements
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.emit.c.model.ports import inputs, outputs, parameters
 from mote.emit.c.model.requirements import requirements
@@ -202,7 +202,8 @@ void {own.name}_traced(uint32_t step, const void *data, size_t bytes);
 def includes(made: Program) -> list[str]:
     """The kernels' files."""
     turns = [i for p in made.all for i in p.turns]
-    used = [file for i in turns if i.kernel is not None and i.external is None for file in i.kernel.files]
+    calls = [share for i in turns for share in i.shares]
+    used = [file for i in calls if i.kernel is not None and i.external is None for file in i.kernel.files]
     kept = ["mote_state.h"] if made.states else []
     rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
     rows += ["mote_rows_of.h"] if other_elements(made) else []
@@ -213,7 +214,8 @@ def includes(made: Program) -> list[str]:
 def _instances(made: Program) -> list[str]:
     """The macro calls that instantiate optional functions of the kernels' headers."""
     rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(made)]
-    kernels = (i.kernel for p in made.all for i in p.turns if i.kernel is not None)
+    calls = (share for p in made.all for i in p.turns for share in i.shares)
+    kernels = (i.kernel for i in calls if i.kernel is not None)
     return rows + list(dict.fromkeys(str(instance) for kernel in kernels for instance in kernel.instances))
 
 
@@ -233,9 +235,13 @@ def _structs(executor: Executor) -> Iterator[_Struct]:
     """Parameter structs of all instructions whose kernels have parameters."""
     for e in executor.all:
         for number, i in enumerate(e.program.instructions):
-            if i.kernel is not None and i.external is None:
-                fields = kernel_fields(i.kernel)
-                yield _Struct(f"{e.hint}{number}", f"{e.prefix}_step_{number}", i.kernel, fields, i.reads)
+            if i.kernel is None or i.external is not None:
+                continue
+            kernels = {"": i.kernel, **({SECOND: i.second.called} if i.second else {})}
+            for suffix, kernel in kernels.items():
+                if not suffix or kernel is not i.kernel:
+                    name = f"{number}{suffix}"
+                    yield _Struct(f"{e.hint}{name}", f"{e.prefix}_step_{name}", kernel, kernel_fields(kernel), i.reads)
 
 
 def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definition]:
