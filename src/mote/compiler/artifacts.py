@@ -14,6 +14,7 @@ from mote.package.firmware.sources import firmware_sources
 from mote.plan.plan import Plan
 from mote.toolchain.compilers import Compiler, find_compiler
 from mote.toolchain.firmware.build import Build
+from mote.toolchain.firmware.flash import RECORD, firmware_part
 from mote.toolchain.firmware.formats import Loaded, binary, intel_hex, loaded, uf2
 from mote.toolchain.firmware.usage import Usage, usage
 
@@ -75,7 +76,7 @@ def artifacts(
             return Artifacts(files, compiler)
         elf = build.elf(sources)
         image = loaded(elf)
-        files |= sources.files
+        files |= {**sources.files, RECORD: firmware_part(target, sources.layout.vectors.origin).record()}
         for kind in linked:
             files[f"{name}.{kind}"] = elf.read_bytes() if kind == "elf" else _image(kind, image, settings)
         took = usage(elf, image, sources.layout, target)

@@ -64,6 +64,8 @@ class Flashing:
 
     openocd: str = ""
     """OpenOCD's target file."""
+    probe: str = ""
+    """OpenOCD's name of the usual debug probe."""
     pyocd: str = ""
     esptool: str = ""
     picotool: bool = False
@@ -118,6 +120,7 @@ _SERIAL: dict[str, tuple[_Check, str]] = {
 }
 _FLASH: dict[str, tuple[_Check, str]] = {
     "openocd": (lambda v: isinstance(v, str) and _OPENOCD.fullmatch(v) is not None, "a file target/NAME.cfg"),
+    "probe": (_name, "a name"),
     "pyocd": (_name, "a name"),
     "esptool": (_name, "a name"),
     "picotool": (lambda v: isinstance(v, bool), "true or false"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mote.cores import ARCHITECTURES
 from mote.extras import TORCH_REMEDY, installing, version_of
 from mote.toolchain.compilers import ZIG_REMEDY, first_line
+from mote.toolchain.firmware.flash import FLASH_TOOLS, drives
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,24 @@ def _wheels() -> Sequence[tuple[str, str, str, str]]:
 def doctor() -> list[Finding]:
     """Every tool that Mote can use, found or not."""
     programs = [_program(*row) for row in _PROGRAMS]
-    return programs + [_wheel(*row) for row in _wheels()]
+    return [*programs, *(_wheel(*row) for row in _wheels()), *_flash_tools()]
 
 
 def _program(name: str, purpose: str, remedy: str) -> Finding:
     path = shutil.which(name)
     detail = f"{path}: {first_line((path, '--version'))}" if path else ""
     return Finding(name, purpose, path is not None, detail, remedy)
+
+
+def _flash_tools() -> list[Finding]:
+    """The tools of `mote flash`."""
+    findings = []
+    for tool in FLASH_TOOLS.values():
+        path = tool.program
+        mounted = ", ".join(map(str, drives())) if not tool.programs else ""
+        detail = f"{path}: {first_line((path, tool.version))}" if path else mounted
+        findings.append(Finding(tool.name, tool.purpose, bool(detail), detail, tool.remedy))
+    return findings
 
 
 def _wheel(name: str, module: str, purpose: str, remedy: str) -> Finding:
