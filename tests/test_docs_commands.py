@@ -29,6 +29,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = re.compile(r"^(?:\$ )?mote (?P<options>.*?) *(?:#.*)?$")
 NOT_RUN = {
     "ota": "needs a device",
+    "flash": "needs a tool, and a part",
     "--scheduler": "needs a cluster",
     "--elf": "needs a firmware of the reader's",
     "vww_96_int8.tflite": "needs the published model, which is not bundled",

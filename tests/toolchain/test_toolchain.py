@@ -83,7 +83,7 @@ def run(folder: Path, target: Target, emulator: Emulator, elf: Path, mode: Mode)
 @pytest.fixture(autouse=True)
 def _warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the harness's own C, too."""
-    monkeypatch.setattr(builder, "_COMMON", (*builder._COMMON, "-Werror"))
+    monkeypatch.setattr(builder, "COMMON", (*builder.COMMON, "-Werror"))
 
 
 @pytest.mark.parametrize(("core", "kind"), soaked(CASES, CASES[:-2]))

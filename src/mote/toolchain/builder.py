@@ -179,6 +179,7 @@ def _harness_flags(target: Target) -> tuple[str, ...]:
     board = board_of(target)
     return (
         *_HARNESS_FLAGS,
+        "-DMOTE_HARNESS",
         f"-DMOTE_COUNTER={board.counter:#x}",
         f"-DMOTE_COUNTER_HIGH={board.counter_high:#x}",
         f"-DMOTE_TIMER_{board.timer.upper()}",

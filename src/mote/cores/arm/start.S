@@ -1,4 +1,6 @@
-/* Start-up, traps and semihosting for Cortex-M. Armv6-M instructions only, for all cores alike. */
+/* Start-up, traps and semihosting for Cortex-M. Armv6-M instructions only, for all cores alike.
+ * MOTE_HARNESS leaves out what only a part needs: the measuring harness is started by an emulator, and its size is where
+ * the measured code begins. */
     .syntax unified
     .thumb
 
@@ -32,11 +34,13 @@ mote_vectors:
     .endm
 
     function mote_start
+#if !defined(MOTE_HARNESS)
     ldr r0, =mote_stack_top         /* a boot loader may have jumped here, with a stack and vectors of its own */
     mov sp, r0
     ldr r0, =0xE000ED08             /* VTOR */
     ldr r1, =mote_vectors
     str r1, [r0]
+#endif
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
     set_bits 0xE000ED88, 0xF, 20    /* CPACR: full access to the FPU, which Helium is part of */
 #endif
@@ -53,13 +57,15 @@ mote_vectors:
     mrs r0, ipsr                /* the exception's number */
     mrs r2, msp
     ldr r1, [r2, #24]           /* the program counter that the exception has saved */
+#if !defined(MOTE_HARNESS)
     ldr r3, =mote_breakpoint
     cmp r1, r3
     beq mote_nobody
+#endif
     ldr r2, =mote_stack_top     /* the old stack may be what went wrong */
     mov sp, r2
     bl mote_fault
-
+#if !defined(MOTE_HARNESS)
 /* No debugger answers: a semihosting call returns -1. */
 mote_nobody:
     adds r1, r1, #2
@@ -68,6 +74,7 @@ mote_nobody:
     mvns r1, r1
     str r1, [r2]
     bx lr
+#endif
     .ltorg
 
     function mote_semihost
