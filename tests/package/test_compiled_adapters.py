@@ -23,6 +23,7 @@ from mote.graph.tensor import Array
 from mote.package import zephyr
 from mote.package.adapters import COMPILED_NAMES, compiled_adapter_files
 from mote.package.adapters.compiled_model import BESIDE, AdaptedModel, model_adapter_files, stack_bytes
+from mote.package.libraries import esp_idf
 from mote.toolchain import Mode
 from tests.emit.c.test_instances import outputs, small
 from tests.emit.c.test_project import compiler_or_skip, run
@@ -379,6 +380,24 @@ def test_zephyr_builds_the_service(tmp_path: Path) -> None:
     assert re.search(r"if\(CONFIG_MOTE_SERVICE\)\n.*mote_service.c .*mote_port.c", cmake)
     stack = stack_bytes([AdaptedModel(compiled.plan, compiled.project.options, 700)])
     assert re.search(rf"config MOTE_SERVICE_STACK_SIZE\n.*\n\tdefault {stack}\n", kconfig)
+
+
+def test_esp_idf_builds_the_service(tmp_path: Path) -> None:
+    """With the headers of FreeRTOS where ESP-IDF has them; a C++ class lies beside the other headers."""
+    compiled = compile(small(), name="net", cpp=True)
+    written = esp_idf.files(compiled.package.with_files(adapted(compiled, "freertos")))
+    listed = re.findall(r'"(src/\w+\.c)"', str(written["CMakeLists.txt"]))
+    assert set(listed) == {f"src/{name}.c" for name in ("net", "net_service", "mote_service", "mote_port")}
+    assert written.keys() >= {*listed, "src/net.hpp", "src/mote_port.h"}
+    for path, text in written.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(str(text))
+    (tmp_path / "freertos").mkdir()
+    for name in ("FreeRTOS", "queue", "semphr", "task"):
+        (tmp_path / "freertos" / f"{name}.h").write_text(f'#include "{RTOS / name}.h"\n')
+    flags = [*STRICT, "-DESP_PLATFORM", "-isystem", str(tmp_path), "-fsyntax-only"]
+    run([compiler_or_skip("gcc"), *flags, *listed], tmp_path)
+    assert "src/mote_port.c" not in esp_idf.files(compiled.package)
 
 
 def test_stacks_and_names() -> None:

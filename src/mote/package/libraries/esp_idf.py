@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from mote.emit.c.programs.example import Console
 from mote.emit.licence import SPDX
@@ -54,6 +55,7 @@ def files(package: Package) -> Files:
             where="option package",
             remedy="compile for esp32c3, esp32s3, esp32p4 or host",
         )
+    package = _with_adapter(package)
     example, main = EXAMPLE.format(name=package.name), PROGRAM.format(name=package.name).rpartition("/")[0]
     return {
         **in_src(package),
@@ -67,6 +69,14 @@ def files(package: Package) -> Files:
         **{f"{main}/{file}": text for file, text in package.example_files.items()},
         PROGRAM.format(name=package.name): package.example.program(CONSOLE),
     }
+
+
+def _with_adapter(package: Package) -> Package:
+    """The library with the adapter to FreeRTOS as a part of it, where it has one: ESP-IDF always has FreeRTOS."""
+    if "FreeRTOS.h" not in package.files.get("mote_port.h", ""):
+        return package
+    adapter = sorted(path for path in package.files if path.endswith(".c") and path not in package.sources)
+    return replace(package, sources=(*package.sources, *adapter))
 
 
 def uses_psram(package: Package) -> bool:

@@ -10,7 +10,7 @@ from mote.package.description import Files, Package
 KEYWORDS = ("tinyml", "machine-learning", "neural-network", "inference")
 SOURCES = "src"
 ASIDE = "extras"
-"""Folder of C files that are not part of the library: adapters of the runtime."""
+"""Folder of C files that are not part of the library: adapters."""
 
 
 def self_contained(package: Package, ecosystem: str) -> None:
@@ -30,7 +30,7 @@ def in_src(package: Package) -> Files:
 
 
 def _place(package: Package, path: str) -> str:
-    if path in package.sources or ("/" not in path and path.endswith(".h")):
+    if path in package.sources or ("/" not in path and path.endswith((".h", ".hpp"))):
         return f"{SOURCES}/{path}"
     return f"{ASIDE}/{path}" if path.endswith(".c") else path
 

@@ -3,10 +3,17 @@
 #ifndef MOTE_PORT_H
 #define MOTE_PORT_H
 
+#if defined(ESP_PLATFORM) /* ESP-IDF has them in a folder */
+#include "freertos/FreeRTOS.h"
+#include "freertos/queue.h"
+#include "freertos/semphr.h"
+#include "freertos/task.h"
+#else
 #include "FreeRTOS.h"
 #include "queue.h"
 #include "semphr.h"
 #include "task.h"
+#endif
 
 #if configSUPPORT_STATIC_ALLOCATION != 1 || configUSE_MUTEXES != 1 || configUSE_COUNTING_SEMAPHORES != 1
 #error "FreeRTOSConfig.h: static allocation, mutexes and counting semaphores are needed"
