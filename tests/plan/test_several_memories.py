@@ -141,11 +141,12 @@ def with_psram(folder: Path, sram: str, waits: int = 100) -> str:
 
 @needs_litert
 def test_a_model_larger_than_fast_ram_is_exact_in_both(tmp_path: Path) -> None:
-    """The slow part is at another address of the emulated board, and is less than with everything there."""
+    """The slow part is at another address of the emulated board, and waits less than with everything there. Every layer
+    reads its inputs and writes its output once; working memory is written and read."""
     emulated("cortex-m7")
-    compiled = compile(KEYWORDS, target=with_psram(tmp_path, "8K"), optimize="speed")
+    compiled = compile(DIGITS, target=with_psram(tmp_path, "1K"), optimize="speed")
     plan, target = compiled.plan, compiled.settings.target
-    assert [m.name for m in plan.memories] == ["sram", "psram"] and all(plan.arenas)
+    assert [m.name for m in plan.memories] == ["sram", "psram"] and all(plan.arenas) and plan.layered
     assert verify(compiled, 1).passed
     with TemporaryDirectory() as folder:
         places = extents(bench(compiled, Path(folder)).elf(Mode.MEASURE))
@@ -154,54 +155,41 @@ def test_a_model_larger_than_fast_ram_is_exact_in_both(tmp_path: Path) -> None:
     fast, late = traffic(plan)
     assert fast.waits == 0 < late.waits < in_one((fast, late), late.memory).waits
     assert any(f"{late.waits:,} cycles" in text for text in traffic_lines(plan))
-
-
-def test_traffic_of_layers_that_run_whole(tmp_path: Path) -> None:
-    """Every layer reads its inputs and writes its output once; working memory is written and read."""
-    plan = compile(KEYWORDS, target=with_psram(tmp_path, "8K"), optimize="speed").plan
-    steps = [step for step in plan.steps if step.whole]
-    ports = [
-        t for step in steps for t in (*(t for _, t in plan.op(step).computed(plan.graph)), plan.op(step).outputs[0])
-    ]
-    work = sum(2 * (step.kernel.needs.scratch or 0) for step in steps if step.scratch is not None)
-    by_rows = sum(t.accessed for t in traffic(replace(plan, steps=tuple(s for s in plan.steps if not s.whole))))
-    expected = sum(plan.graph.tensors[t].nbytes for t in ports) + work
-    assert sum(t.accessed for t in traffic(plan)) - by_rows == expected
+    ops = [plan.op(step) for step in plan.steps]
+    ports = [t for op in ops for t in (*(t for _, t in op.computed(plan.graph)), op.outputs[0])]
+    work = sum(2 * (step.kernel.needs.scratch or 0) for step in plan.steps if step.scratch is not None)
+    work += sum(2 * step.kernel.needs.sums for step in plan.steps)
+    assert fast.accessed + late.accessed == sum(plan.graph.tensors[t].nbytes for t in ports) + work
 
 
 def test_waits_decide_between_the_memories(tmp_path: Path) -> None:
     """Where slow RAM is dear, a plan of more work that fits the fast one is taken."""
-    cheap, dear = (compile(KEYWORDS, target=with_psram(tmp_path, "9K", waits)).plan for waits in (10, 10_000))
+    cheap, dear = (compile(DIGITS, target=with_psram(tmp_path, "1K", waits)).plan for waits in (10, 10_000))
     assert [m.name for m in cheap.memories] == ["sram", "psram"] and [m.name for m in dear.memories] == ["sram"]
     assert estimate(dear.goal.costs, dear) > estimate(cheap.goal.costs, cheap)
 
 
 def test_ram_of_each_memory() -> None:
-    plan = compile(KEYWORDS, target="esp32p4", ram="sram=9K,psram=64K").plan
-    assert {m.name: m.size for m in plan.memories} == {"sram": 9 << 10, "psram": 64 << 10}
+    plan = compile(DIGITS, target="esp32p4", ram="sram=500,psram=64K").plan
+    assert {m.name: m.size for m in plan.memories} == {"sram": 500, "psram": 64 << 10}
     assert compile(DIGITS, target="esp32p4", ram={"sram": 0}).plan.memories[0].name == "psram"
-    for ram, says in (
-        ("sram=", "is not NAME=BYTES"),
-        ("sram=1K,sram=2K", "is not NAME=BYTES"),
-        ("sram=x", "not a size"),
-    ):
+    for ram, says in (("sram=", "NAME=BYTES"), ("sram=1K,sram=2K", "NAME=BYTES"), ("sram=x", "not a size")):
         with pytest.raises(MoteError, match=says):
             compile(DIGITS, target="esp32p4", ram=ram)
 
 
 @needs_litert
-def test_exact_on_an_esp32p4() -> None:
+@pytest.mark.parametrize("name", soaked(["digits", "keywords", "digits_float"], ["digits_float"]))
+def test_exact_on_an_esp32p4(name: str) -> None:
     """Also float32, in the registers of its FPU."""
-    emulated("esp32p4")
-    compiled = compile(KEYWORDS, target="esp32p4", ram="sram=9K")
+    compiled = compile(DIGITS.with_name(f"{name}.tflite"), target=emulated("esp32p4"), ram="sram=500")
     assert len(compiled.plan.memories) == 2 and verify(compiled, 1).passed
-    assert 'MOTE_SECTION(".ext_ram.bss")' in compiled.project.files["keywords.c"]
-    assert verify(compile(DIGITS.with_name("digits_float.tflite"), target="esp32p4"), 1).passed
+    assert 'MOTE_SECTION(".ext_ram.bss")' in compiled.project.files[f"{name}.c"]
 
 
 def test_a_core_without_compiler_and_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code size is an estimate, with the reason; running says where the compiler comes from."""
-    compiled = compile(KEYWORDS, target="esp32s3", ram="sram=9K")
+    compiled = compile(DIGITS, target="esp32s3", ram="sram=500")
     assert code_size(compiled).estimated and len(compiled.plan.memories) == 2
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MoteError, match="ESP-IDF"):

@@ -215,7 +215,7 @@ static int begin(const uint8_t *key, size_t bytes) {
 }
 
 
-@pytest.mark.parametrize("library", BEGIN)
+@pytest.mark.parametrize("library", soaked(list(BEGIN), ["psa"]))
 def test_hooks_of_the_docs_with_mbed_tls(library: str, key: str, tmp_path: Path) -> None:
     """The C of the page against the real library: the outputs are those of the plain model."""
     compiler_or_skip("gcc")
