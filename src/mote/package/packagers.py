@@ -10,7 +10,7 @@ from mote.emit.c.programs.example import EXAMPLE
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import is_archive, write_archive, write_folder
-from mote.package import cmake, make, rust, zephyr
+from mote.package import cmake, make, micropython, rust, zephyr
 from mote.package.description import LICENCE, LICENCE_FILE, Files, Package, model_package
 from mote.package.libraries import arduino, esp_idf, platformio
 from mote.targets import Target
@@ -36,6 +36,9 @@ class Packager:
 PACKAGERS: Mapping[str, Packager] = {
     "make": Packager("a Makefile", make.files),
     "cmake": Packager("a CMake library", cmake.files),
+    "micropython": Packager(
+        "a native module of MicroPython", micropython.files, (micropython.EXAMPLE,), {"instances": True}
+    ),
     "rust": Packager("a no_std crate of Rust", rust.files, (rust.EXAMPLE,), {"instances": True}),
     "zephyr": Packager(
         "a Zephyr module with a sample",
