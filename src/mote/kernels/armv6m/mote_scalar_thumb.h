@@ -15,7 +15,7 @@
         int32_t value; \
         __asm__(load " %0, [%1, %2]" \
                 : "=l"(value) \
-                : "l"(x), "l"(i * sizeof(type)), "m"(*(const type(*)[])x)); \
+                : "l"(x), "l"(i * sizeof(type)), "m"(*(const type(*)[0x7FFFFFFF / sizeof(type)])x)); \
         return value; \
     }
 MOTE_FOREST_LOAD(s8, int8_t, "ldrsb")
