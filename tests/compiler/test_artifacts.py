@@ -195,10 +195,9 @@ def test_the_command_builds_every_kind(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "built digits.elf, digits.bin, digits.hex, digits.uf2" in said
     assert "of 2,097,152 bytes" in said and "stack: at most" in said and "UART0" in said
-    assert main(command) == 0  # what was built before is Mote's, and is replaced
     first = (folder / "digits.uf2").read_bytes()
     (folder / "example/main.c").write_text('#include <stdio.h>\nint main(void) { puts("mine"); return 0; }\n')
-    assert main(command) == 0
+    assert main(command) == 0  # what was built before is Mote's, and is replaced
     assert (folder / "digits.uf2").read_bytes() != first
     assert b"mine" in (folder / "digits.bin").read_bytes() and "mine" in (folder / "example/main.c").read_text()
 
@@ -262,7 +261,7 @@ def test_without_a_compiler_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus", "rv32imc", "rp2040"])
+@pytest.mark.parametrize("core", ["cortex-m4", "rv32imc", "rp2040"])
 def test_zig_builds_the_same(core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ziglang")
     compiled = compile(DIGITS, target=core)

@@ -10,6 +10,7 @@ from mote.emit.c.programs.example import EXAMPLE
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import fill, temporary_folder
+from mote.package.firmware.layout import layout
 from mote.package.firmware.sources import firmware_sources
 from mote.plan.plan import Plan
 from mote.toolchain.compilers import Compiler, find_compiler
@@ -42,20 +43,9 @@ def artifacts(
     firmware's program: by default the example's."""
     if not kinds:
         return Artifacts()
+    check_artifacts(settings, kinds)
     target, name = settings.target, project.options.name
     linked = [kind for kind in kinds if kind != "lib"]
-    if linked and settings.encrypt:
-        raise MoteError(
-            f"constants are encrypted, and only your firmware has the function {name}_decrypt and the key",
-            where="option encrypt",
-            remedy="use --output lib",
-        )
-    if "uf2" in kinds and target.boot.uf2_family is None and not target.boot.refused and not target.is_host:
-        raise MoteError(
-            "no UF2 boot loader is known for it",
-            where=f"target {target.name}",
-            remedy="use --output hex or bin, or state uf2_family in [firmware] of a .toml file of your own",
-        )
     sources = firmware_sources(target, _arenas(plans), uf2="uf2" in kinds) if linked else None
     compiler = find_compiler(target)
     files: dict[str, str | bytes] = {}
@@ -82,6 +72,32 @@ def artifacts(
         took = usage(elf, image, sources.layout, target)
         _check_ready(took, settings)
     return Artifacts(files, compiler, took, sources.console, sources.layout.board)
+
+
+def check_artifacts(settings: Settings, kinds: Sequence[str]) -> None:
+    """Refuse binaries that no model could be built into, before one is compiled."""
+    if set(kinds) - {"lib"}:
+        _check_linked(settings, kinds)
+    if kinds:
+        find_compiler(settings.target)
+
+
+def _check_linked(settings: Settings, kinds: Sequence[str]) -> None:
+    """Refuse firmware that cannot be linked for the target."""
+    target = settings.target
+    if settings.encrypt:
+        raise MoteError(
+            "constants are encrypted, and only your firmware has the function NAME_decrypt and the key",
+            where="option encrypt",
+            remedy="use --output lib",
+        )
+    layout(target, {}, uf2="uf2" in kinds)
+    if "uf2" in kinds and target.boot.uf2_family is None:
+        raise MoteError(
+            "no UF2 boot loader is known for it",
+            where=f"target {target.name}",
+            remedy="use --output hex or bin, or state uf2_family in [firmware] of a .toml file of your own",
+        )
 
 
 def _arenas(plans: Sequence[Plan]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
 from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.compiler import line
+from mote.compiler.artifacts import check_artifacts
 from mote.compiler.code_size import CodeSize, checked_code, with_built
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
@@ -60,6 +61,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     folder = folder_of(arguments)
+    check_artifacts(settings(arguments), arguments.binaries)
     if arguments.shared_arena or arguments.run_together or len(arguments.model) > 1:
         return _run_several(arguments)
     wanted, packagers = settings(arguments), chosen_packagers(arguments.package)
