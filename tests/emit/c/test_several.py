@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import mote
 from mote.cli import main
+from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.compiler.several import check_several_code
+from mote.emit.c import stamps
 from mote.errors import BudgetError, MoteError
 from mote.evaluation.verify import verify
+from mote.kernels import library
 from tests.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 from tests.helpers.network import Net
 from tests.helpers.support import needs_litert, soaked
@@ -112,21 +118,79 @@ def test_a_model_of_them_is_exact_alone() -> None:
     assert all(verify(m, 2).passed for m in shared.models)
 
 
-@pytest.mark.parametrize("ways", [({}, {}), ({"least_ram": True}, {}), ({"single_file": True}, {"least_ram": True})])
-def test_folders_of_their_own_link_into_one_firmware(ways: tuple[dict[str, object], ...], tmp_path: Path) -> None:
-    """Kernel headers may have other settings in each; only symbols with the model's name are visible."""
+FIRMWARE = """\
+#include <stdio.h>
+#include "digits/digits.h"
+#include "keywords/keywords.h"
+static void fill(int8_t *p, int n) { for (int i = 0; i < n; i++) p[i] = (int8_t)(i * 37 + 11); }
+static void show(const int8_t *p, int n) { for (int i = 0; i < n; i++) printf("%d ", p[i]); }
+int main(void) {
+    if (digits_init() || keywords_init()) return 1;
+    fill(digits_input(), DIGITS_INPUT_SIZE);
+    fill(keywords_input(), KEYWORDS_INPUT_SIZE);
+    if (digits_run() || keywords_run()) return 2;
+    show(digits_output(), DIGITS_OUTPUT_SIZE);
+    show(keywords_output(), KEYWORDS_OUTPUT_SIZE);
+    return 0;
+}
+"""
+WAYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "alike": ({}, {}),
+    "targets": ({"target": "cortex-m0plus", "least_ram": True}, {"target": "stm32f746"}),
+    "single file": ({"single_file": True}, {"least_ram": True, "optimize": "size"}),
+}
+
+
+def of_another_version(text: str) -> str:
+    """A header of the kernels as another version of Mote might have it."""
+    return text.replace("{ return a < b ? a : b; }", "{ return b < a ? b : a; }")
+
+
+@pytest.mark.parametrize("ways", soaked(WAYS, ["targets"]))
+@pytest.mark.parametrize("lto", soaked(["-fno-lto", "-flto"], ["-flto"]))
+def test_folders_of_their_own_link_into_one_firmware(ways: str, lto: str, tmp_path: Path) -> None:
+    """Kernel headers may have other settings in each; only symbols with the model's name are visible, and each model
+    has the kernels that it was compiled with."""
     cc = compiler_or_skip("gcc")
-    for model, way in zip((DIGITS, KEYWORDS), ways, strict=True):
-        compile(model, target="stm32f746", **way).write(tmp_path / model.stem)
+    expected: list[int] = []
+    for model, way in zip((DIGITS, KEYWORDS), WAYS[ways], strict=True):
+        compiled = compile(model, **{"target": "stm32f746", **way})
+        compiled.write(tmp_path / model.stem)
         run([cc, *FLAGS, "-c", f"{model.stem}.c"], tmp_path / model.stem)
         symbols = run(["nm", "-g", "--defined-only", f"{model.stem}.o"], tmp_path / model.stem).split()[2::3]
         assert symbols and all(s.startswith(f"{model.stem}_") for s in symbols)
-    (tmp_path / "firmware.c").write_text(
-        '#include "digits/digits.h"\n#include "keywords/keywords.h"\n'
-        "int main(void) { return digits_init() || keywords_init() || digits_run() || keywords_run(); }\n"
-    )
-    run([cc, *FLAGS, "firmware.c", "digits/digits.o", "keywords/keywords.o", "-o", "firmware", "-lm"], tmp_path)
-    run(["./firmware"], tmp_path)
+        run([cc, *FLAGS, lto, "-c", f"{model.stem}.c"], tmp_path / model.stem)
+        expected += reference_outputs(compiled)
+    (tmp_path / "firmware.c").write_text(FIRMWARE)
+    run([cc, *FLAGS, lto, "firmware.c", "digits/digits.o", "keywords/keywords.o", "-o", "firmware"], tmp_path)
+    assert list(map(int, run(["./firmware"], tmp_path).split())) == expected
+
+
+def reference_outputs(compiled: Compiled) -> list[int]:
+    """The outputs for the input of FIRMWARE, by NumPy."""
+    graph = compiled.plan.graph
+    tensor = graph.tensors[graph.inputs[0]]
+    values = (np.arange(tensor.size) * 37 + 11).astype(np.int8).reshape(tensor.shape)
+    return [int(x) for x in graph.evaluate({tensor.id: values})[graph.outputs[0]].reshape(-1)]
+
+
+def test_headers_of_another_version_are_refused(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two projects in one folder: the headers of one overwrite the other's."""
+    cc = compiler_or_skip("gcc")
+    folder = tmp_path / "flat"
+    compile(tiny).write(folder)
+    build = [cc, *FLAGS, "-c", "tiny.c"]
+    run(build, folder)
+    current = library._files.text
+    monkeypatch.setattr(library._files, "text", lambda name: of_another_version(current(name)))
+    other = compile(tiny, name="other").project.files
+    assert other["mote_common.h"] != (folder / "mote_common.h").read_text()
+    for name, text in other.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    run([cc, *FLAGS, "-c", "other.c"], folder)
+    failed = subprocess.run(build, cwd=folder, capture_output=True, text=True)
+    assert failed.returncode != 0 and stamps.REFUSAL in failed.stderr
 
 
 def test_names_must_differ(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mote.emit.c import ramcode
+from mote.emit.c import ramcode, stamps
 from mote.emit.c.c import Definition, Include, Text, printed
 from mote.emit.c.model import header, opening, several, source, together, wrapper
 from mote.emit.c.model.arenas import arenas, shared
@@ -249,9 +249,11 @@ def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Def
         files[opening.AES] = opening.aes()
     if options.single_file:
         return files | {f"{options.name}.c": printed(_amalgamated(body, kernels, [p.constants for p in parts]))}
-    files[f"{options.name}.c"] = printed(body)
+    last = max(i for i, d in enumerate(body) if isinstance(d, Include) and d.file in kernels) + 1
+    files[f"{options.name}.c"] = printed([*body[:last], *stamps.check(kernels), *body[last:]])
     files |= {f"{p.unit.name}_constants.h": printed(source.constants(p.job.options, p.constants)) for p in parts}
-    return files | {file: licensed(text) if library.is_own(file) else text for file, text in kernels.items()}
+    texts = {file: stamps.stamped(file, text) for file, text in kernels.items()}
+    return files | {file: licensed(text) if library.is_own(file) else text for file, text in texts.items()}
 
 
 def _project(
