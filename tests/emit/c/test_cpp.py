@@ -103,7 +103,7 @@ def check(compiled: Compiled, cc: str, folder: Path) -> None:
     count = 3 + graph.warm_up
     compiled.write(folder)
     (folder / "firmware.cpp").write_text(firmware(compiled, count))
-    run(["gcc", "-std=c99", "-O1", "-I.", "-c", "net.c", "-o", "net.o"], folder)
+    run(["gcc", "-std=c99", "-O0", "-I.", "-c", "net.c", "-o", "net.o"], folder)
     run([compiler_or_skip(cc), *CPP, *STRICT, "-c", "firmware.cpp", "-o", "firmware.o"], folder)
     symbols = run(["nm", "firmware.o"], folder)
     assert not any(word in symbols for word in ("_Zn", "_Zd", "__cxa_throw", "_ZTI", "__cxa_allocate"))
@@ -122,9 +122,7 @@ def check(compiled: Compiled, cc: str, folder: Path) -> None:
 CASES = [(form, cc) for form in FORMS for cc in ("g++", "clang++")]
 
 
-@pytest.mark.parametrize(
-    ("form", "cc"), soaked(CASES, [("static", "g++"), ("instance, caller arena", "clang++"), ("stream", "g++")])
-)
+@pytest.mark.parametrize(("form", "cc"), soaked(CASES, [("instance, caller arena", "clang++"), ("stream", "g++")]))
 def test_the_class_gives_what_the_reference_gives(form: str, cc: str, tmp_path: Path) -> None:
     check(compiled_as(form), cc, tmp_path)
 
@@ -185,7 +183,10 @@ int main() {
 """
 
 
-@pytest.mark.parametrize(("standard", "cc"), [("c++17", "g++"), ("c++20", "g++"), ("c++20", "clang++")])
+STANDARDS = [("c++17", "g++"), ("c++20", "g++"), ("c++20", "clang++")]
+
+
+@pytest.mark.parametrize(("standard", "cc"), soaked(STANDARDS, [("c++20", "g++")]))
 def test_views_and_ownership(standard: str, cc: str, tmp_path: Path) -> None:
     """Containers become views and views spans; the static model has one object at a time, and the next one after it."""
     compiler_or_skip(cc)
@@ -194,7 +195,7 @@ def test_views_and_ownership(standard: str, cc: str, tmp_path: Path) -> None:
         labels = tuple(f"class {i}" for i in range(8))
         compile(small(), name="net", cpp=True, instances=instances, labels=labels).write(folder)
         run(["gcc", "-std=c99", "-I.", "-c", "net.c", "-o", "net.o"], folder)
-        for text in (USE, AGAIN):
+        for text in (USE, AGAIN)[: 1 if instances else 2]:
             (folder / "use.cpp").write_text(text)
             flags = [*CPP, *STRICT, f"-std={standard}", *([] if instances else ["-DSTATIC"])]
             run([cc, *flags, "use.cpp", "net.o", "-o", "use"], folder)

@@ -154,7 +154,7 @@ def test_two_instances_take_turns_on_cortex_m4(mode: str, tmp_path: Path) -> Non
     check_two_instances(compiled_as(mode, target="cortex-m4"), tmp_path, sanitize=False)
 
 
-@pytest.mark.parametrize("mode", soaked(MODES, ["control flow"]))
+@pytest.mark.parametrize("mode", soaked(MODES, ["small"]))
 def test_every_tensor_is_exact(mode: str) -> None:
     result = verify(compiled_as(mode), 4, sanitize=True)
     assert result.passed, result.mismatches
@@ -191,7 +191,7 @@ def test_builds_without_warnings_and_passes_its_selftest(mode: str, cc: str, tmp
     compiler_or_skip(cc)
     compiled_as(mode).write(tmp_path)
     for programs in (["example/main.c"], ["selftest/selftest.c", "-DMOTE_SELFTEST"]):
-        run([cc, *FLAGS, "-O1", *programs, "net.c", "-o", "program", "-lm"], tmp_path)
+        run([cc, *FLAGS, "-O0", *programs, "net.c", "-o", "program", "-lm"], tmp_path)
         printed = run(["./program"], tmp_path)
     assert printed == "net: ok\n"
     cpp = [*compiler_or_skip("g++").split(), "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-xc++"]
