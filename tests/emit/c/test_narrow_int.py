@@ -71,12 +71,17 @@ def test_what_does_not_is_left_alone() -> None:
     assert narrow_int.findings(HEAD + _numbered(RIGHT)) == []
 
 
+POINTERS = "needs pointers of at least 32 bits"
+"""The runtime's refusal of cores whose addresses are too short, as those of the checker's core are."""
+
+
 @pytest.mark.parametrize("folder", ["emit/image/runtime", "deploy/update"])
 def test_the_runtime_of_images(folder: str) -> None:
     sources = sorted((TOP / folder).glob("*.c"))
     assert sources
     for path in sources:
-        assert narrow_int.findings(f'{STRCMP}#include "{path}"\n', INCLUDES) == []
+        findings = narrow_int.findings(f'{STRCMP}#include "{path}"\n', INCLUDES)
+        assert [text for text in findings if POINTERS not in text] == []
 
 
 FITS = sorted(checks.names())

@@ -205,7 +205,7 @@ def test_names_inside_the_c_must_differ(tiny: Path, monkeypatch: pytest.MonkeyPa
     """A macro or function that two models would define, although their files have other names."""
     longer = Path(shutil.copy(tiny, tiny.with_name("tiny_input.tflite")))
     mote.compile_several([tiny, longer])
-    monkeypatch.setattr("mote.emit.c.model.header.text", lambda plan, options: "#define TINY_INPUT_SIZE 90\n")
+    monkeypatch.setattr("mote.emit.c.model.header.text", lambda *_: "#define TINY_INPUT_SIZE 90\n")
     with pytest.raises(MoteError, match=r"'tiny' .* and 'tiny_input' would have the same names, as TINY_INPUT_SIZE"):
         mote.compile_several([tiny, longer])
 
