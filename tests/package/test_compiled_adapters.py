@@ -397,6 +397,7 @@ def test_esp_idf_builds_the_service(tmp_path: Path) -> None:
         (tmp_path / "freertos" / f"{name}.h").write_text(f'#include "{RTOS / name}.h"\n')
     flags = [*STRICT, "-DESP_PLATFORM", "-isystem", str(tmp_path), "-fsyntax-only"]
     run([compiler_or_skip("gcc"), *flags, *listed], tmp_path)
+    assert "REQUIRES freertos" in str(written["CMakeLists.txt"])
     assert "src/mote_port.c" not in esp_idf.files(compiled.package)
 
 

@@ -9,8 +9,10 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import kconfiglib
 import pytest
 
+from mote.cli import main
 from mote.compiler.line import compile
 from mote.compiler.runtime import runtime
 from mote.errors import MoteError
@@ -23,6 +25,16 @@ RV32 = ("riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=pic
 PLACES = {"__flash": "0x80000000", "__flash_size": "0x400000", "__ram": "0x80400000", "__ram_size": "0x100000"}
 """Memory of QEMU's board `virt`, by the names of picolibc's linker script."""
 SEMIHOSTING = ("-chardev", "stdio,id=console", "-semihosting-config", "enable=on,chardev=console")
+SPIRAM = """\
+config SPIRAM
+    bool "External RAM"
+    default y
+
+config SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY
+    bool "Zeroed memory in it"
+    depends on SPIRAM
+"""
+"""The options of ESP-IDF's component `esp_psram` that components with memory in PSRAM refer to."""
 QEMU = ("qemu-system-riscv32", "-M", "virt", "-bios", "none", "-display", "none", *SEMIHOSTING, "-kernel")
 
 
@@ -53,9 +65,9 @@ def test_the_example_prints_the_classes_on_rv32imc(what: str, tmp_path: Path) ->
     assert set(sources) == {f"src/{path.name}" for path in (tmp_path / "src").glob("*.c")}
     flags = re.findall(r"PRIVATE (-.+)\)", component)
     (tmp_path / "start.c").write_text("void app_main(void);\nint main(void) { app_main(); return 0; }\n")
-    main = tmp_path / "examples" / made.package.name / "main"
+    program = tmp_path / "examples" / made.package.name / "main"
     places = [f"-Wl,--defsym={name}={value}" for name, value in PLACES.items()]
-    files = [*sources, main / "main.c", "start.c", "-Isrc", f"-I{main}"]
+    files = [*sources, program / "main.c", "start.c", "-Isrc", f"-I{program}"]
     run(*RV32, "--crt0=hosted", *STRICT, *" ".join(flags).split(), *places, *files, "-o", "example.elf", cwd=tmp_path)
     assert run(*QEMU, "example.elf", cwd=tmp_path).splitlines() == list(made.package.example.lines)
 
@@ -68,6 +80,11 @@ def test_memory_in_psram_is_asked_for(tmp_path: Path) -> None:
     option = "SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY"
     assert f"select {option}" in str(files["Kconfig"]) and option not in str(without["Kconfig"])
     assert f"NOT CONFIG_{option}" in str(files["CMakeLists.txt"]) and option not in str(without["CMakeLists.txt"])
+    for component, wanted in ((files, "y"), (without, "n")):
+        (tmp_path / "Kconfig").write_text(f"{SPIRAM}\n{component['Kconfig']}")
+        config = kconfiglib.Kconfig(str(tmp_path / "Kconfig"), warn_to_stderr=False)
+        assert config.syms[option].str_value == wanted and config.syms["DIGITS_OPTIMIZE"].str_value == "y"
+        assert config.warnings == []
     settings = "examples/digits/sdkconfig.defaults"
     assert "CONFIG_SPIRAM=y" in str(files[settings]) and "SPIRAM" not in str(without[settings])
 
@@ -79,7 +96,7 @@ def test_other_cores_are_refused() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("what", ["model", "runtime"])
+@pytest.mark.parametrize("what", ["model", "service", "runtime"])
 @pytest.mark.parametrize("target", ["linux", "esp32c3"])
 def test_esp_idf_builds_the_example(what: str, target: str, tmp_path: Path) -> None:
     """With the user's own ESP-IDF; the smaller twin is the run on RV32IMC."""
@@ -88,14 +105,17 @@ def test_esp_idf_builds_the_example(what: str, target: str, tmp_path: Path) -> N
     idf = shutil.which("idf.py") or str(Path(os.environ["IDF_PATH"]) / "tools" / "idf.py")
     if target == "esp32c3":
         needs("riscv32-esp-elf-gcc")
-    made = (
-        compile(DIGITS, single_file=True, target="esp32c3") if what == "model" else runtime([DIGITS], target="esp32c3")
-    )
-    made.write(tmp_path / "any_name", ["esp-idf"])
-    project = tmp_path / "any_name" / "examples" / made.package.name
+    name, folder = ("mote_runtime" if what == "runtime" else "digits"), tmp_path / "any_name"
+    options = {
+        "model": ["compile", str(DIGITS)],
+        "service": ["compile", str(DIGITS), "--adapter", "freertos"],
+        "runtime": ["runtime", "--kernels", str(DIGITS)],
+    }
+    assert main([*options[what], "--target", "esp32c3", "--package", "esp-idf", "-o", str(folder)]) == 0
+    project = folder / "examples" / name
     run("python", idf, "-C", project, "--preview", "set-target", target, "build", cwd=tmp_path)
     if target == "linux":
-        program = project / "build" / f"{made.package.name}_example.elf"
+        program = project / "build" / f"{name}_example.elf"
         done = subprocess.run(["timeout", "5", program], capture_output=True, text=True)
         lines = [line for line in done.stdout.splitlines() if line.startswith("digits ")]
-        assert lines == list(made.package.example.lines)
+        assert lines == list(compile(DIGITS).package.example.lines)

@@ -120,6 +120,8 @@ def test_an_edited_example_is_kept(tmp_path: Path) -> None:
     ("given", "reason"),
     [
         (["version=1"], "not three numbers"),
+        (["email=ada"], "not an address"),
+        (["url=example"], "not an address of the web"),
         (["autor=me"], "did you mean: author"),
         (["author"], "not understood"),
         (['author="me"'], "characters"),

@@ -57,6 +57,20 @@ def test_the_example_of_a_runtime_prints_the_classes(tmp_path: Path) -> None:
     assert _lines(tmp_path, "mote_runtime", []) == list(made.package.example.lines)
 
 
+@pytest.mark.soak
+def test_platformio_runs_the_example(tmp_path: Path) -> None:
+    """With the user's own PlatformIO, whose platform `native` must be there; the smaller twin is built without it."""
+    pio = python_tool("pio")
+    core = Path(os.environ.get("PLATFORMIO_CORE_DIR") or Path.home() / ".platformio")
+    if not (core / "platforms" / "native").is_dir():
+        pytest.skip("PlatformIO's platform native is not installed: pio pkg install -g -p native")
+    compiled = compile(DIGITS, single_file=True)
+    compiled.write(tmp_path / "library", ["platformio"])
+    project = tmp_path / "library" / "examples" / "digits"
+    printed = run(pio, "run", "-d", project, "-e", "native", "-t", "exec", cwd=tmp_path).splitlines()
+    assert [line for line in printed if line.startswith("digits ")] == list(compiled.package.example.lines)
+
+
 def _lines(folder: Path, name: str, main: list[str]) -> list[str]:
     """The lines of the example, built with the flags of the manifest."""
     library = folder / "library"

@@ -18,7 +18,12 @@ from mote.text import did_you_mean, printable
 LICENCE_FILE = "LICENSE"
 LICENCE = (Path(__file__).parent / "LICENSE.txt").read_text(encoding="utf-8")
 """The licence of generated code."""
-_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
+_FORMS = {
+    "version": (r"\d{1,4}\.\d{1,4}\.\d{1,4}", "three numbers", "version=1.2.3"),
+    "email": (r"[^\s@]+@[^\s@.]+(\.[^\s@.]+)+", "an address", "email=name@example.org"),
+    "url": (r"https?://[^\s/]+\.[^\s/]+(/\S*)?", "an address of the web", "url=https://example.org/model"),
+}
+"""The form that registries want of a value, in words, and an example."""
 
 BUILD_FILES = ("Makefile", "CMakeLists.txt")
 """The build files of a folder of C."""
@@ -140,10 +145,8 @@ def metadata(given: Iterable[str]) -> Metadata:
                 remedy="leave out quotes, backslashes and < > &",
             )
         values[key] = value
-    if not _VERSION.fullmatch(values.get("version", Metadata.version)):
-        raise MoteError(
-            f"the version '{printable(values['version'])}' is not three numbers",
-            where="option metadata",
-            remedy="use version=1.2.3",
-        )
+    for key, (form, words, example) in _FORMS.items():
+        if key in values and not re.fullmatch(form, values[key]):
+            reason = f"the {key} '{printable(values[key])}' is not {words}"
+            raise MoteError(reason, where="option metadata", remedy=f"use {example}")
     return Metadata(**values)

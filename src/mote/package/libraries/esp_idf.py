@@ -34,11 +34,25 @@ idf_component_register(SRCS "main.c" PRIV_REQUIRES "${{model}}")
 """
 ESPRESSIF = "esp32"
 """How the names of Espressif's parts begin."""
+FREERTOS = "freertos"
+"""The component of ESP-IDF, and the folder of its headers."""
 LEAST_VERSION = "5.0"
 STACK = 8192
 """Bytes of stack of the example's task."""
 EXTERNAL_BSS = ".ext_ram.bss"
 """The section of ESP-IDF's linker scripts for zeroed memory in PSRAM."""
+PSRAM_COMPONENT = """\
+idf_build_get_property(target IDF_TARGET)
+if(NOT target STREQUAL "linux")
+  set(psram esp_psram)
+endif()
+"""
+PSRAM_CHECK = """\
+if(psram AND NOT CONFIG_SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY)
+  message(FATAL_ERROR "{name} has memory in PSRAM: set CONFIG_SPIRAM=y in your sdkconfig, or compile the model "
+    "with --ram for the RAM inside the part")
+endif()
+"""
 PSRAM = {
     "esp32s3": ("CONFIG_SPIRAM=y", "CONFIG_SPIRAM_MODE_OCT=y"),
     "esp32p4": ("CONFIG_SPIRAM=y",),
@@ -91,23 +105,20 @@ def _option(package: Package) -> str:
 
 def _component(package: Package) -> str:
     sources = "\n  ".join(f'"{SOURCES}/{source}"' for source in package.sources)
+    external = uses_psram(package)
+    requires = f"\n  REQUIRES {FREERTOS}" if "mote_port.c" in package.sources else ""
+    requires += "\n  PRIV_REQUIRES ${psram}" if external else ""
     told = " ".join((*package.needed, *package.only_gcc))
     options = f"target_compile_options(${{COMPONENT_LIB}} PRIVATE {told})\n" if told else ""
-    psram = f"""\
-if(NOT IDF_TARGET STREQUAL "linux" AND NOT CONFIG_SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY)
-  message(FATAL_ERROR "{package.name} has memory in PSRAM: set CONFIG_SPIRAM=y in your sdkconfig, or compile the model "
-    "with --ram for the RAM inside the part")
-endif()
-"""
     return f"""\
 # {SPDX}
 # {package.measured}
-idf_component_register(
+{PSRAM_COMPONENT if external else ""}idf_component_register(
   SRCS
   {sources}
-  INCLUDE_DIRS "{SOURCES}")
+  INCLUDE_DIRS "{SOURCES}"{requires})
 
-{psram if uses_psram(package) else ""}{options}\
+{PSRAM_CHECK.format(name=package.name) if external else ""}{options}\
 if(CONFIG_{_option(package)}_OPTIMIZE)
   target_compile_options(${{COMPONENT_LIB}} PRIVATE {package.optimization.level})
 endif()
