@@ -37,7 +37,7 @@ HEAD = """\
 | model | layers split | RAM, one core | two | instructions, one core | two | times as fast | by the estimate |
 |---|---|---|---|---|---|---|---|"""
 A_BARRIER = 12
-"""Instructions of a barrier at which nobody waits, about."""
+"""Instructions of a barrier at which nobody waits, on a Cortex-M33."""
 MACHINES = {
     "arm": ("mps2-an521", ["-global", "sse-200.CPU0_FPU=true", "-global", "sse-200.CPU0_DSP=true"]),
     "riscv": ("virt", ["-smp", "2"]),

@@ -93,16 +93,18 @@ NETS: dict[str, Callable[[], Any]] = {
     "keywords": lambda: KEYWORDS,
     "digits_float": lambda: MODELS / "digits_float.tflite",
     "branches": branches,
-    **{name: lambda name=name: mlperf_tiny.build(name) for name in ("kws", "ic", "vww", "ad")},
+    **{name: lambda name=name: mlperf_tiny.build(name) for name in ("kws", "ic", "vww", "ad", "sww")},
 }
 FORMS: dict[str, dict[str, Any]] = {
     "plain": {},
     "dsp": {"target": HOST_DSP},
     "least": {"least_ram": True},
+    "stream": {"stream": 1},
     "one file": {"single_file": True, "caller_arena": True},
 }
-THREADS = [(net, form, sanitizer) for net in NETS for form in FORMS for sanitizer in SANITIZERS]
-FEW = [("digits", "dsp", "thread"), ("branches", "plain", "thread"), ("branches", "one file", "address")]
+WINDOWS = [(net, form) for net in NETS for form in FORMS if (net == "sww") == (form == "stream")]
+THREADS = [(net, form, sanitizer) for net, form in WINDOWS for sanitizer in SANITIZERS]
+FEW = [("branches", "dsp", "thread"), ("branches", "one file", "address")]
 
 
 @pytest.mark.parametrize(("net", "form", "sanitizer"), soaked(THREADS, FEW))
@@ -123,6 +125,7 @@ def test_the_firmware_may_bring_its_own_barrier(tmp_path: Path) -> None:
     assert "data race" in done.stderr and done.returncode != 0
 
 
+@pytest.mark.soak
 def test_the_example_in_the_docs_runs(tmp_path: Path) -> None:
     compiler_or_skip("gcc")
     page = (MODELS.parent / "docs" / "compile" / "two-cores.md").read_text()
@@ -141,7 +144,10 @@ def test_one_core_computes_both_shares_the_second_one_first(tmp_path: Path) -> N
     assert run(["./program"], tmp_path) == f"{compiled.name}: ok\n"
 
 
-@pytest.mark.parametrize("cc", ["arm-none-eabi-gcc -mcpu=cortex-m0plus", "clang"])
+BARE = ["arm-none-eabi-gcc -mcpu=cortex-m0plus", "clang"]
+
+
+@pytest.mark.parametrize("cc", soaked(BARE, BARE[:1]))
 def test_the_barrier_needs_no_library(cc: str, tmp_path: Path) -> None:
     command = cc.split()
     compiler_or_skip(command[0])

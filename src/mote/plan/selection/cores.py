@@ -1,9 +1,9 @@
 """Layers on two cores: which kernels can be split, where, and what that saves.
 
-Both cores call the same kernel, each for rows of its own, between two barriers. Of a fully connected layer with one
-vector each has a kernel of its own, with the weights of its channels. A kernel that is split is one more candidate of
-its operator, with scratch for either core and the cost of the longer half, so that the planner chooses it where it pays
-and fits.
+Both cores call the same kernel, each for rows of its own, between two barriers. Of a fully connected layer or a
+convolution with one output pixel each has a kernel of its own, with the weights of its channels. A kernel that is split
+is one more candidate of its operator, with scratch for either core and the cost of the longer half, so that the planner
+chooses it where it pays and fits.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mote.kernels.contract import ALIGNMENT, NHWC, Call, Packed, Refusal, View, 
 from mote.offload.contract import Offloaded
 from mote.ops.control.custom import Custom
 from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
 from mote.plan.goal import Goal
 from mote.plan.plan import Bodied, Halved, Plan, Runs, Step
 from mote.plan.scheduling.rows import Arrival, further_outputs, takes_rows
@@ -29,6 +30,8 @@ BARRIERS = 2
 """Barriers of a split layer: one before it, one after it. Layers that follow each other share one, which the estimate
 does not count."""
 
+BY_CHANNELS = (FullyConnected, Conv2D)
+"""Layers with weights for each output channel along the first axis."""
 GROUP = 8
 """Channels of the first core are a multiple of this: what kernels compute at once, and aligned for any type."""
 
@@ -64,9 +67,9 @@ def _taken(graph: Graph, op: Op, kernel: Packed, longer: float, goal: Goal) -> f
 
 
 def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal) -> Halved | Refusal:
-    """Halves of the output of a fully connected layer, which has one vector."""
-    out = op.output(graph)
-    if not isinstance(op, FullyConnected) or op.input(graph, 1).data is None or out.size != out.channels:
+    """Halves of the output of a fully connected layer or a convolution with one pixel."""
+    out, plain = op.output(graph), (kernel.needs.reads, kernel.needs.writes) == (NHWC, NHWC)
+    if type(op) not in BY_CHANNELS or op.input(graph, 1).data is None or out.size != out.channels or not plain:
         return Refusal("its output has one row")
     at = aligned(-(-out.channels // 2), GROUP)
     if at >= out.channels:

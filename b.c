@@ -1,0 +1,2 @@
+#include "mote_barrier.h"
+void meet(uint32_t c){ mote_barrier(c);}
