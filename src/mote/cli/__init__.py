@@ -40,6 +40,7 @@ COMMANDS = {
     "verify-image": "check the signature of an image",
     "ops": "list operators, their types and kernels",
     "targets": "list cores and parts",
+    "cmake": "print the folder of CMake's find_package(Mote)",
     "doctor": "check compilers, emulators and packages",
 }
 """Every command with its line of `mote --help`, which imports none of them."""
@@ -98,6 +99,8 @@ def _run(given: Sequence[str]) -> int:
         return int(done.code or 0)
     if plugins := getattr(arguments, "plugin", []):
         import_module("mote.api.register").load_plugins(plugins)
+    if getattr(arguments, "depfile", None):
+        arguments.files_read = import_module("mote.cli.depfile").files_read(arguments)
     if getattr(arguments, "quantize", "") or getattr(arguments, "calibrate", None):
         import_module("mote.cli.commands.quantize").quantize_first(arguments)
     status: int = arguments.run(arguments)

@@ -32,8 +32,8 @@ ARCHITECTURES = {"arm": "arm", "riscv": "riscv", "xtensa": "xtensa"}
 STACK = 4096
 """Bytes of the sample's stack."""
 
-SERVICE_FILES = ("mote_service.c", "mote_port.c")
-PSA_FILES = ("mote_verify_psa.c",)
+SERVICE_FILE, PSA_FILE = "mote_service.c", "mote_verify_psa.c"
+"""C files of adapters that have options of their own."""
 SERVICE = """
 config MOTE_SERVICE
 \tbool "A thread that serves a model"
@@ -122,7 +122,7 @@ def _kconfig(package: Package) -> str:
     needs = "\timply FPU\n" if "fpu" in package.target.features or "float32" in package.target.features else ""
     needs += "\tselect REQUIRES_FULL_LIBC\n" if package.math else ""
     service = SERVICE.format(stack=_service_stack(package))
-    parts = [text for paths, text in ((SERVICE_FILES, service), (PSA_FILES, PSA)) if set(paths) <= set(package.files)]
+    parts = [text for path, text in ((SERVICE_FILE, service), (PSA_FILE, PSA)) if path in package.files]
     return f"""\
 # {SPDX}
 
@@ -151,15 +151,17 @@ def _service_stack(package: Package) -> int:
 
 
 def _cmake(package: Package) -> str:
-    symbol, optional = option(package), {*SERVICE_FILES, *PSA_FILES}
-    unlisted = sorted(path for path in package.files if path.endswith(".c") and path not in package.sources)
-    own = [f"${{SOURCES}}/{path}" for path in (*package.sources, *unlisted) if path not in optional]
-    listed = "\n    ".join((*own, *map(quoted, package.external)))
+    symbol = option(package)
+    added = sorted(path for path in package.files if path.endswith(".c") and path not in package.sources)
+    verifier = [path for path in added if path == PSA_FILE]
+    service = [path for path in added if path != PSA_FILE] if SERVICE_FILE in added else []
+    own = [*package.sources, *(path for path in added if path not in (*verifier, *service))]
+    listed = "\n    ".join((*map(_placed, own), *map(quoted, package.external)))
     include = " ".join(("${SOURCES}", *map(quoted, package.includes)))
     parts = [
-        text.format(files=" ".join(f"${{SOURCES}}/{path}" for path in paths))
-        for paths, text in ((SERVICE_FILES, SERVICE_CMAKE), (PSA_FILES, PSA_CMAKE))
-        if set(paths) <= set(package.files)
+        text.format(files=" ".join(map(_placed, paths)))
+        for paths, text in ((service, SERVICE_CMAKE), (verifier, PSA_CMAKE))
+        if paths
     ]
     needed = (
         f"\n  # Sums in kernels may wrap.\n  zephyr_library_compile_options({' '.join(package.needed)})"
@@ -182,6 +184,11 @@ if(CONFIG_{symbol})
   endif(){"".join(parts)}
 endif()
 """
+
+
+def _placed(path: str) -> str:
+    """A C file of the library, as CMake finds it."""
+    return f"${{SOURCES}}/{path}"
 
 
 def _sample_cmake(package: Package) -> str:

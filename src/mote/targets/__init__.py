@@ -35,6 +35,7 @@ __all__ = [
     "load",
     "names",
     "parse_size",
+    "sources",
 ]
 
 ALIGNED = "aligned"
@@ -190,6 +191,20 @@ def load(name_or_path: str, *, trusted: bool = False) -> Target:
     of compilers that are not in `mote.targets.allowed`: they can run programs."""
     path = _locate(name_or_path)
     return _target(path, _merged(path, (), trusted))
+
+
+def sources(name_or_path: str) -> list[Path]:
+    """The files that a target is read from: its own, the table of its costs, and those of the target it extends."""
+    files: list[Path] = []
+    while name_or_path:
+        path = _locate(name_or_path)
+        if path in files:
+            break
+        keys = _read(path)
+        costs, parent = str(keys.get("costs", "")), str(keys.get("extends", ""))
+        files += [path, *([path.parent / costs] if costs.endswith(".json") else [])]
+        name_or_path = str(path.parent / parent) if parent.endswith(".toml") else parent
+    return files
 
 
 def _locate(name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -22,3 +23,8 @@ SLOWER = ("cortex-m0plus",)
 def optimization(optimize: str, cpu: str) -> Optimization:
     """The compiler flags that were measured to be best for a core."""
     return OPTIMIZATION["balanced" if optimize == "speed" and cpu in SLOWER else optimize]
+
+
+def only_gcc(core_flags: Sequence[str], how: Optimization) -> tuple[str, ...]:
+    """Flags for gcc alone, for any core that the user's flags choose."""
+    return (*(flag for flag in core_flags if flag.startswith("-f")), *how.gcc)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
+from mote.cli.depfile import add_depfile, write_depfile
 from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.compiler import line
 from mote.compiler.artifacts import check_artifacts
@@ -29,6 +31,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, several=True, calibrated=True)
     add_output(p)
     add_package(p)
+    add_depfile(p)
     p.add_argument(
         "--adapter",
         default="",
@@ -81,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     packages = {name: full[changed] for name, changed in needs.items()}
     alone, adapter = next(iter(full.values())), next(iter(adapters.values()))
     lost = write_packages(folder, packages, alone, force=arguments.force, binaries=built.files)
+    if arguments.depfile:
+        write_depfile(arguments.depfile, Path(folder, compiled.project.sources[0]), arguments.files_read)
     if arguments.json:
         about_all = describe(compiled, folder, code) | describe_artifacts(built) | adapter.described
         print_json(about_all | {"overwritten": lost})
@@ -146,6 +151,8 @@ def _run_several(arguments: argparse.Namespace) -> int:
     package = several.package.with_files(adapter.files).described(metadata(arguments.metadata))
     packages = dict.fromkeys(chosen_packagers(arguments.package), package)
     lost = write_packages(folder, packages, package, force=arguments.force, binaries=built.files)
+    if arguments.depfile:
+        write_depfile(arguments.depfile, Path(folder, several.project.sources[0]), arguments.files_read)
     if arguments.json:
         about_all = describe_several(several, folder, code) | describe_artifacts(built) | adapter.described
         print_json(about_all | {"overwritten": lost})

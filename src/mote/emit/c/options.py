@@ -10,7 +10,7 @@ from mote.emit.licence import SPDX
 from mote.graph.tensor import Normalization
 from mote.kernels.files import SETS
 from mote.targets import Memory
-from mote.targets.flags import Optimization, optimization
+from mote.targets.flags import Optimization, only_gcc, optimization
 from mote.text import printable
 from mote.version import __version__
 
@@ -92,7 +92,7 @@ class ProjectOptions:
     @property
     def only_gcc(self) -> tuple[str, ...]:
         """gcc-only flags, for any core that the user's flags choose."""
-        return (*(flag for flag in self.core_flags if flag.startswith("-f")), *self.optimization.gcc)
+        return only_gcc(self.core_flags, self.optimization)
 
     @property
     def measured(self) -> str:
