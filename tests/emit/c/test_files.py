@@ -13,7 +13,7 @@ from mote.compiler.line import compile
 from mote.emit.c.project import Job, generate
 from mote.kernels.files import SET_OF, SETS
 from tests.helpers.network import Net
-from tests.helpers.support import needs, soaked
+from tests.helpers.support import needs
 
 DIGITS = Path(__file__).parents[3] / "models" / "digits.tflite"
 SETS_OF_TARGETS = {
@@ -41,9 +41,9 @@ def test_headers_of_other_instruction_sets_are_not_written(target: str) -> None:
         assert {SET_OF[file] for file in files if file in SET_OF and file not in flags} <= SETS_OF_TARGETS[target]
 
 
-@pytest.mark.parametrize("target", soaked(["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55"], ["cortex-m3"]))
+@pytest.mark.parametrize("target", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55"])
 def test_code_does_not_change_by_what_is_left_out(target: str, tmp_path: Path) -> None:
-    """With the headers of all instruction sets the C compiler makes the same code."""
+    """With the headers of all instruction sets the C compiler sees the same code."""
     needs("arm-none-eabi-gcc")
     for number, model in enumerate((DIGITS, floats())):
         compiled = compile(model, target=target, name="net")
@@ -55,7 +55,7 @@ def test_code_does_not_change_by_what_is_left_out(target: str, tmp_path: Path) -
             for file, text in files.items():
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / file).write_text(text)
-            command = ["arm-none-eabi-gcc", *compiled.settings.target.gcc_flags, "-O2", "-S", "-fno-ident", "net.c"]
+            command = ["arm-none-eabi-gcc", *compiled.settings.target.gcc_flags, "-E", "-P", "net.c", "-o", "net.i"]
             subprocess.run(command, cwd=folder, check=True)
-            codes.append((folder / "net.s").read_text())
+            codes.append((folder / "net.i").read_text().split())
         assert codes[0] == codes[1]
