@@ -4,20 +4,25 @@
 
 Code is that of the linked firmware without the harness, with the library functions that it calls. Apart, every model
 has its own copy of the kernels and its own arena; RAM is arenas, counters and states, and in one project the input and
-the outputs that lie outside of a common arena. The wake words are those of PyPI's pymicro-wakeword. `--write` puts the
-table into docs/deploy/several-models.md.
+the outputs that lie outside of a common arena. Instructions are those of an inference of every model, with shared
+kernels against its own ones, which the C compiler can specialize for it. The wake words are those of PyPI's
+pymicro-wakeword. `--write` puts the table into docs/deploy/several-models.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import mlperf_tiny
 from generated_table import Page
-from mote.compiler.several import Running, check_several_code, compile_several
+from mote.compiler.firmware import Firmware, bench, firmware
+from mote.compiler.several import CompiledModels, Running, check_several_code, compile_several
+from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
+from mote.toolchain import Mode
 
 ROOT = Path(__file__).parents[1]
 PAGE = Page(ROOT / "docs" / "deploy" / "several-models.md", "<!-- several.py -->", "<!-- end of several.py -->")
@@ -25,8 +30,9 @@ WAKE_WORDS = ("alexa", "hey_jarvis", "hey_mycroft", "okay_nabu")
 CORES = ("cortex-m4", "cortex-m0plus")
 POLICIES = ("balanced", "size")
 HEAD = (
-    "| models | core | `--optimize` | code apart | code in one project | saved | RAM apart | RAM in one project |\n"
-    "|---|---|---|--:|--:|--:|--:|--:|"
+    "| models | core | `--optimize` | code apart | code in one project | saved | instructions | RAM apart |"
+    " RAM in one project |\n"
+    "|---|---|---|--:|--:|--:|--:|--:|--:|"
 )
 
 
@@ -58,8 +64,27 @@ def row(name: str, models: Sequence[Path], running: Running, core: str, policy: 
     apart, together = code.apart.nbytes, code.together.nbytes
     alone = sum(m.plan.arena + m.plan.static for m in several.models)
     ram = several.arena + several.static + several.edges
-    cells = [name, core, policy, f"{apart:,}", f"{together:,}", f"{1 - together / apart:.0%}", f"{alone:,}", f"{ram:,}"]
+    sizes = [f"{apart:,}", f"{together:,}", f"{1 - together / apart:.0%}"]
+    cells = [name, core, policy, *sizes, f"{slower(several):+.1%}", f"{alone:,}", f"{ram:,}"]
     return f"| {' | '.join(cells)} |"
+
+
+def slower(several: CompiledModels) -> float:
+    """The share of instructions that models in one project execute more than alone."""
+    project = several.project
+    own, shared = 0, 0
+    for m in several.models:
+        values = stimuli(m.plan.graph, 1)[0]
+        case = [values[t].tobytes() for t in m.plan.graph.inputs]
+        joint = replace(firmware(m), files=project.files, sources=project.sources)
+        own += instructions(firmware(m), case)
+        shared += instructions(joint, case)
+    return shared / own - 1
+
+
+def instructions(model: Firmware, case: list[bytes]) -> int:
+    with temporary_folder() as folder:
+        return bench(model, folder).execute(Mode.MEASURE, [case]).instructions[0]
 
 
 if __name__ == "__main__":
