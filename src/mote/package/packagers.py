@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from mote.emit.c.programs.example import EXAMPLE
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import is_archive, write_archive, write_folder
-from mote.package import cmake, make, micropython, rust, zephyr
+from mote.package import cmake, cmsis_pack, make, micropython, rust, zephyr
 from mote.package.description import LICENCE, LICENCE_FILE, Files, Package, model_package
 from mote.package.libraries import arduino, esp_idf, platformio
 from mote.targets import Target
@@ -31,6 +32,8 @@ class Packager:
     """Files for users to edit, with `{name}` for that of the library: written once, then kept if they were edited."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the compilation that the ecosystem needs."""
+    archive_name: Callable[[Package], str] | None = None
+    """The file name that the ecosystem wants a .pack to have."""
 
 
 PACKAGERS: Mapping[str, Packager] = {
@@ -47,6 +50,12 @@ PACKAGERS: Mapping[str, Packager] = {
     ),
     "arduino": Packager("an Arduino library", arduino.files, (arduino.SKETCH,), {"single_file": True}),
     "platformio": Packager("a PlatformIO library", platformio.files, platformio.EDITED, {"single_file": True}),
+    "cmsis-pack": Packager(
+        "a CMSIS pack with a csolution example",
+        cmsis_pack.files,
+        edited=("examples/{name}/main.c",),
+        archive_name=cmsis_pack.pack_name,
+    ),
     "esp-idf": Packager("an ESP-IDF component", esp_idf.files, (esp_idf.PROGRAM,), {"single_file": True}),
 }
 
@@ -77,6 +86,8 @@ def write_packages(
             where="option output",
             remedy="omit --package to have binaries beside a folder of C",
         )
+    for name, package in packages.items():
+        _check_archive_name(output, PACKAGERS[name], package)
     made = {name: {LICENCE_FILE: LICENCE, **PACKAGERS[name].files(package)} for name, package in packages.items()}
     edited = {name: {path.format(name=p.name) for path in PACKAGERS[name].edited} for name, p in packages.items()}
     files: Files
@@ -92,6 +103,19 @@ def write_packages(
         write_archive(output, files)
         return []
     return write_folder(output, files, force=force, once=once)
+
+
+def _check_archive_name(output: str, packager: Packager, package: Package) -> None:
+    """Refuses a pack whose file name is not the one that tools install."""
+    if packager.archive_name is None or not output.endswith(".pack"):
+        return
+    wanted = packager.archive_name(package)
+    if Path(output).name != wanted:
+        raise MoteError(
+            "tools of CMSIS want a pack to be called Vendor.Name.Version.pack",
+            where=output,
+            remedy=f"call it {Path(output).with_name(wanted)}; --metadata author=... and version=... are parts of that",
+        )
 
 
 def default_files(package: Package) -> dict[str, str]:
