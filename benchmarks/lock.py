@@ -21,7 +21,7 @@ from mote import compile, profile, run, targets, toolchain
 HERE = Path(__file__).parent
 LOCK = HERE / "lock.json"
 MODELS = ("digits", "keywords")
-CORES = tuple(name for name in targets.names() if name == targets.load(name).cpu)
+CORES = tuple(name for name in targets.names() if (t := targets.load(name)).cpu == name and t.qemu_machine)
 SETTINGS = ("speed", "balanced", "size")
 CASES = [(model, core, optimize) for model in MODELS for core in CORES for optimize in SETTINGS]
 SOME = [

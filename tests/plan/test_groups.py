@@ -27,7 +27,7 @@ BALANCED = Lowering(DSP, Policy.BALANCED)
 def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Convolutions ask for so many rows."""
     size: int = request.param
-    variants = Selection.variants.func
+    variants = Selection.on_one_core.func
 
     def grouped(self: Selection) -> dict[Numbers, list[Packed]]:
         sizes = {ops: size if isinstance(op, Conv2D) else 1 for ops, op in self.ops.items()}
@@ -37,8 +37,8 @@ def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
         }
 
     patched = cached_property(grouped)
-    patched.__set_name__(Selection, "variants")
-    monkeypatch.setattr(Selection, "variants", patched)
+    patched.__set_name__(Selection, "on_one_core")
+    monkeypatch.setattr(Selection, "on_one_core", patched)
     return size
 
 

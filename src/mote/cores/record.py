@@ -84,6 +84,8 @@ class Architecture:
     code: MachineCode | None = None
     features: tuple[str, ...] = ()
     """The optional features of its cores, as targets name them and kernels require them."""
+    kernels: Callable[[str], tuple[str, ...]] = lambda cpu: ()
+    """The folders of `mote/kernels` with assembly that every core with this `cpu` has the instructions for."""
     cycles: Mapping[str, CycleModel] = field(default_factory=dict)
     """The cycle models, by `cpu` of targets."""
 

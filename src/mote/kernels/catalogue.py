@@ -21,16 +21,11 @@ FOLDERS = {"mve": "helium", "dsp": "armv7em", "fpu": "vfp"}
 KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *VFP, *PORTABLE]
 
 
-_SMALL = frozenset({"cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23"})
-"""Cores with 16-bit instructions."""
-
-
 def instruction_sets(target: Target) -> tuple[str, ...]:
     """The folders of instruction sets with files for a target. A float operation in plain C may need those of the FPU:
     they keep a compiler from joining multiplications and additions, also on a host."""
     has = {folder for feature, folder in FOLDERS.items() if feature in target.features}
-    if target.arch == "arm":
-        has.add("armv6m" if target.cpu in _SMALL else "armv7em")
+    has.update(target.core.kernels(target.cpu))
     return tuple(name for name in SETS if name in has or (name == "vfp" and target.is_host))
 
 

@@ -9,6 +9,8 @@ from mote.cores.board import Board
 from mote.cores.record import Architecture, MachineCode, Unicorn
 
 _MEGA = 1 << 20
+_SMALL = frozenset({"cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23"})
+"""Cores with 16-bit instructions."""
 
 
 def _mps2(rom: int, ram: int, timer: int, hz: int, slow: int) -> Board:
@@ -70,5 +72,6 @@ ARM = Architecture(
         timed=timed,
     ),
     features=("dsp", "dual", "fpu", "fma", "mve"),
+    kernels=lambda cpu: ("armv6m" if cpu in _SMALL else "armv7em",),
     cycles=CYCLES,
 )

@@ -438,7 +438,8 @@ class Executor:
     def _constant(self, source: _Source) -> Expression:
         """The name of an operand that is a constant."""
         assert source.place.constant is not None
-        sealed, name = source.instruction.called.sealed, operand_name(source.position)
+        kernel, name = source.instruction.kernel, operand_name(source.position)
+        sealed = None if kernel is None else kernel.sealed
         if sealed is not None and name in sealed.arrays:
             return Template(
                 f"((const {CTYPES[source.place.dtype].name} *){{}})", (self._opened(source.instruction, name),)
