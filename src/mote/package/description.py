@@ -80,6 +80,8 @@ class Package:
     metadata: Metadata = field(default_factory=Metadata)
     interfaces: tuple[Interface, ...] = ()
     """The functions of each compiled model; none for the runtime."""
+    constants: int = 0
+    """Bytes of constants of compiled models."""
     image: bytes = b""
     """The image that the example of the runtime runs."""
 
@@ -121,6 +123,7 @@ def model_package(project: Project, target: Target) -> Package:
         only_gcc=options.only_gcc,
         math=project.math,
         external=project.external,
+        constants=project.constants,
         includes=project.includes,
         interfaces=project.interfaces,
     )

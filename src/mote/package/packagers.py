@@ -11,7 +11,7 @@ from mote.emit.c.programs.example import EXAMPLE
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import is_archive, write_archive, write_folder
-from mote.package import cmake, cmsis_pack, make, micropython, rust, zephyr
+from mote.package import cmake, cmsis_pack, make, micropython, mlf, rust, zephyr
 from mote.package.description import LICENCE, LICENCE_FILE, Files, Package, model_package
 from mote.package.libraries import arduino, esp_idf, platformio
 from mote.targets import Target
@@ -42,6 +42,7 @@ PACKAGERS: Mapping[str, Packager] = {
     "micropython": Packager(
         "a native module of MicroPython", micropython.files, (micropython.EXAMPLE,), {"instances": True}
     ),
+    "mlf": Packager("the Model Library Format of microTVM", mlf.files),
     "rust": Packager("a no_std crate of Rust", rust.files, (rust.EXAMPLE,), {"instances": True}),
     "zephyr": Packager(
         "a Zephyr module with a sample",

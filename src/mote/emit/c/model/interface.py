@@ -26,6 +26,8 @@ class Interface:
     """Bytes of a saved state; 0: the model has none."""
     instance_bytes: int
     """Bytes that hold an instance on any core."""
+    arena_bytes: int
+    """Bytes of all arenas."""
 
 
 def interface(plan: Plan, options: ProjectOptions) -> Interface:
@@ -39,6 +41,7 @@ def interface(plan: Plan, options: ProjectOptions) -> Interface:
         row_count(reads[0].tensor.shape) if plan.pushed else 0,
         saved_bytes(plan) if stateful else 0,
         _instance_bytes(plan),
+        sum(arena.nbytes for arena in arenas(plan)),
     )
 
 
