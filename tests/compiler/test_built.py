@@ -31,7 +31,7 @@ def test_the_header_has_the_measured_costs(tmp_path: Path) -> None:
         "RAM": f"{compiled.plan.arena} bytes of arena, {compiled.plan.static} bytes beside it",
         "flash": f"{compiled.project.constants} bytes of constants, {result.flash.code} bytes of code",
         "stack": f"{result.ram.stack} bytes at most in a run",
-        "time": f"about {compiled.cost} cycles an inference, by Mote's cost model",
+        "time": f"about {float(f'{compiled.cost:.3g}'):.0f} cycles an inference, by Mote's cost model",
     }
     plain = costs(compiled.project.files["digits.h"])
     assert plain["title"] == "Costs on cortex-m4" and plain["flash"].endswith("constants") and "stack" not in plain

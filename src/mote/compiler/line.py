@@ -176,7 +176,8 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
 
 
 def _estimate(plan: Plan, settings: PlanOptions) -> str:
-    return f"{round(estimate(settings.costs, plan))} {settings.costs.unit}"
+    """The estimate with three digits: all that it is worth, and equal with any version of Python."""
+    return f"{float(f'{estimate(settings.costs, plan):.3g}'):.0f} {settings.costs.unit}"
 
 
 def output_labels(graph: Graph, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
