@@ -20,6 +20,7 @@ from mote.package.description import Package
 from tests.helpers.support import needs
 
 MODELS = Path(__file__).parents[2] / "models"
+NAMES = ["null", 'one "1"', "zwei", "drei", "vier", "fünf", "six\\", "sept", "huit", "nine"]
 DIGITS, KEYWORDS = MODELS / "digits.tflite", MODELS / "keywords.tflite"
 API = Path(__file__).parent / "micropython_api"
 BEGIN = """
@@ -63,7 +64,7 @@ def names(module: str) -> list[str]:
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        (DIGITS, {}),
+        (DIGITS, {"labels": NAMES}),
         pytest.param(KEYWORDS, {"stream": 1, "causal": True}, marks=pytest.mark.soak),
         pytest.param(KEYWORDS, {"input": "rows"}, marks=pytest.mark.soak),
         pytest.param(MODELS / "digits_float.tflite", {}, marks=pytest.mark.soak),

@@ -15,6 +15,7 @@ from mote.errors import MoteError
 from tests.helpers.support import needs
 
 MODELS = Path(__file__).parents[2] / "models"
+NAMES = ["null", 'one "1"', "zwei", "drei", "vier", "fünf", "six\\", "sept", "huit", "nine"]
 DIGITS, KEYWORDS = MODELS / "digits.tflite", MODELS / "keywords.tflite"
 TRIPLE = "thumbv7em-none-eabihf"
 CORE_FLAGS = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
@@ -34,7 +35,7 @@ def example(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        (DIGITS, {}),
+        (DIGITS, {"labels": NAMES}),
         *(
             pytest.param(model, options, marks=pytest.mark.soak)
             for model, options in (

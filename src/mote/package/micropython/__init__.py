@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from mote.emit.c.model.conversions import is_quantized
 from mote.emit.c.model.interface import Interface
 from mote.emit.c.model.ports import CPort
-from mote.emit.c.programs.example import is_class
+from mote.emit.c.programs.example import class_labels, is_class
 from mote.emit.licence import SPDX
 from mote.errors import MoteError
 from mote.graph.tensor import Array
@@ -195,7 +196,7 @@ def _model_functions(i: Interface) -> Functions:
         "init": (1, status.format("init")),
         "read": (3, choose.format(reads, "no such output") + "    return mp_const_none;\n"),
     }
-    for port in filter(_is_quantized, i.inputs):
+    for port in filter(is_quantized, i.inputs):
         value = f"{port.named('quantize')}(mp_obj_get_float_to_f(a))"
         functions[f"quantize{port.suffix}"] = (1, f"    return mp_obj_new_int((mp_int_t){value});\n")
     if i.rows:
@@ -295,7 +296,6 @@ RUNTIME_FUNCTIONS: Functions = {
 def _model_class(package: Package, i: Interface) -> str:
     """The class in Python, which is merged into the module: names that begin with _ are C functions."""
     outputs = ", ".join(f'("{_code(port)}", {port.tensor.nbytes})' for port in i.outputs)
-    labels = next((port.tensor.labels for port in i.outputs if port.tensor.labels), ())
     constants = "".join(_quantization(port) for port in (*i.inputs, *i.outputs) if port.tensor.quant is not None)
     feed = (
         "        status = _push(self._memory, rows)\n"
@@ -305,7 +305,7 @@ def _model_class(package: Package, i: Interface) -> str:
     )
     values = {
         "SUMMARY": package.summary,
-        "LABELS": repr(tuple(labels)),
+        "LABELS": repr(_labels(i)),
         "CONSTANTS": constants,
         "OUTPUTS": outputs,
         "RUN": "push" if i.rows else "run",
@@ -313,7 +313,7 @@ def _model_class(package: Package, i: Interface) -> str:
         "INPUT": "the next rows of the input" if i.rows else "the inputs",
         "FEED": feed,
         "KEEPING": _KEEPING.format(bytes=i.saved_bytes) if i.saved_bytes else "",
-        "QUANTIZING": "".join(_conversions(port) for port in (*i.inputs, *i.outputs) if _is_quantized(port)),
+        "QUANTIZING": "".join(_conversions(port) for port in (*i.inputs, *i.outputs) if is_quantized(port)),
         "NAME": package.name,
     }
     return _filled("model.py.txt", values)
@@ -336,13 +336,13 @@ _KEEPING = """
 """
 
 
+def _labels(i: Interface) -> tuple[str, ...]:
+    """The labels of the first output that has some."""
+    return next((port.labels for port in i.outputs if port.labels), ())
+
+
 def _code(port: CPort) -> str:
     return CODES[port.tensor.dtype]
-
-
-def _is_quantized(port: CPort) -> bool:
-    quant = port.tensor.quant
-    return quant is not None and len(quant.scale) == 1 and port.tensor.dtype in (DType.INT8, DType.UINT8, DType.INT16)
 
 
 def _prefix(port: CPort) -> str:
@@ -350,7 +350,7 @@ def _prefix(port: CPort) -> str:
 
 
 def _quantization(port: CPort) -> str:
-    if not _is_quantized(port):
+    if not is_quantized(port):
         return ""
     assert port.tensor.quant is not None
     prefix = _prefix(port)
@@ -409,7 +409,8 @@ def _printed(i: Interface, n: int, port: CPort, module: str) -> str:
     form = "%.3f" if port.tensor.dtype.real else "%d"
     if not is_class(port):
         return f'    print("{i.name} %d{which}: value {form}" % (run, results[{n}][0]))\n'
-    label, given = (" (%s)", f", {module}.LABELS[best]") if port.tensor.labels else ("", "")
+    named = class_labels(port) and class_labels(port) == _labels(i)
+    label, given = (" (%s)", f", {module}.LABELS[best]") if named else ("", "")
     return (
         f"    best = {module}.top1(results[{n}])\n"
         f'    print("{i.name} %d{which}: class %d{label}, score {form}" % (run, best{given}, results[{n}][best]))\n'

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 
+from mote.emit.c.model.conversions import is_quantized
 from mote.emit.c.model.interface import Interface
 from mote.emit.c.model.ports import CPort
-from mote.emit.c.programs.example import is_class
+from mote.emit.c.programs.example import class_labels, is_class
 from mote.emit.image.c_array import state_bytes
 from mote.emit.image.format import HEADER
 from mote.emit.licence import SPDX
@@ -390,13 +390,8 @@ def _accessors(i: Interface) -> list[str]:
 """)
         if port.tensor.size > 1 and port.tensor.dtype != DType.COMPLEX64:
             parts.append(_ranking(port))
-    parts += [_quantizing(port) for port in (*i.inputs, *i.outputs) if _is_quantized(port)]
+    parts += [_quantizing(port) for port in (*i.inputs, *i.outputs) if is_quantized(port)]
     return parts
-
-
-def _is_quantized(port: CPort) -> bool:
-    quant = port.tensor.quant
-    return quant is not None and len(quant.scale) == 1 and port.tensor.dtype in (DType.INT8, DType.UINT8, DType.INT16)
 
 
 def _ranking(port: CPort) -> str:
@@ -407,14 +402,19 @@ def _ranking(port: CPort) -> str:
         (1..scores.len()).fold(0, |best, i| if scores[i] > scores[best] {{ i }} else {{ best }})
     }}
 """
-    if port.tensor.labels:
-        names = ", ".join(json.dumps(label, ensure_ascii=True) for label in port.tensor.labels)
-        names = re.sub(r"\\u([0-9a-f]{4})", r"\\u{\1}", names)
+    if port.labels:
+        names = ", ".join(map(_text, port.labels))
         text += f"""
     /// The labels of the elements of the output.
-    pub const LABELS{port.suffix.upper()}: [&'static str; {len(port.tensor.labels)}] = [{names}];
+    pub const LABELS{port.suffix.upper()}: [&'static str; {len(port.labels)}] = [{names}];
 """
     return text
+
+
+def _text(text: str) -> str:
+    """A string of Rust."""
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\u{{{ord(c):x}}}" for c in text)
+    return f'"{"".join(plain)}"'
 
 
 def _quantizing(port: CPort) -> str:
@@ -467,10 +467,12 @@ def _example(package: Package, interfaces: tuple[Interface, ...]) -> str:
         feed = "".join(f"        *model.input{p.suffix}() = INPUT{p.suffix.upper()}[run];\n" for p in i.inputs)
         feed += "        let result = model.run();\n"
     shown = "".join(_printed(i, n, port) for n, port in enumerate(i.outputs))
+    labelled = [f"{_struct(i)}Model"] if any(map(class_labels, i.outputs)) else []
+    used = ", ".join([_struct(i), *labelled, "Status"])
     return f"""\
 // {SPDX}
 //! Runs the model on a few inputs and prints the classes. Yours to edit.
-use {crate(package)}::{{{_struct(i)}, Status}};
+use {crate(package)}::{{{used}}};
 
 {arrays}
 fn main() -> Result<(), Status> {{
@@ -494,7 +496,7 @@ def _printed(i: Interface, n: int, port: CPort) -> str:
     if not is_class(port):
         return f'        println!("{i.name} {{}}{which}: value {value}", run, model.output{port.suffix}()[0]);\n'
     label, given = "", ""
-    if port.tensor.labels:
+    if class_labels(port):
         label, given = " ({})", f", {_struct(i)}Model::LABELS{port.suffix.upper()}[best]"
     return (
         f"        let best = model.top1{port.suffix}();\n"

@@ -304,7 +304,7 @@ def is_class(port: CPort) -> bool:
     return tensor.size > 1 and tensor.dtype != DType.COMPLEX64 and sum(n > 1 for n in tensor.shape) == 1
 
 
-def _labels(port: CPort) -> tuple[str, ...]:
+def class_labels(port: CPort) -> tuple[str, ...]:
     """The names of the classes that are printed."""
     return port.labels if is_ranked(port) and len(port.labels) == port.tensor.size else ()
 
@@ -341,7 +341,7 @@ def _best(port: CPort, calls: Calls, best: str) -> list[Statement]:
 
 def _label(port: CPort, calls: Calls, best: str) -> list[Statement]:
     """The statements that print the name of a class, where classes have names."""
-    labels = _labels(port)
+    labels = class_labels(port)
     if not labels:
         return []
     if calls.label:
@@ -370,7 +370,7 @@ def _line(port: CPort, values: Array) -> str:
     if not is_class(port):
         return f"value {form(values[0])}"
     best = int(np.argmax(values))
-    label = f" ({labels[best]})" if (labels := _labels(port)) else ""
+    label = f" ({labels[best]})" if (labels := class_labels(port)) else ""
     return f"class {best}{label}, score {form(values[best])}"
 
 
