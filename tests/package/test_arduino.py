@@ -121,6 +121,7 @@ def test_architectures_are_those_of_the_target(target: str, architectures: list[
     assert list(arduino.architectures(load(target))) == architectures
 
 
+@pytest.mark.soak
 def test_the_sketch_of_a_runtime_prints_the_classes(tmp_path: Path) -> None:
     """Built without flags, as Arduino does: the sources ask for -fwrapv themselves."""
     needs("cc", "g++")

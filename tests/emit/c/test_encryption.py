@@ -324,4 +324,4 @@ def test_what_cannot_decrypt_is_refused(key: str, tmp_path: Path, capsys: pytest
         compile(DIGITS, encrypt=key, target="rp2040", cores=2)
     command = ["compile", str(DIGITS), "--encrypt", key, "--target", emulated("cortex-m4"), "-o", str(tmp_path / "out")]
     assert main([*command, "--output", "elf"]) == 1
-    assert "only your firmware has the function digits_decrypt" in capsys.readouterr().err
+    assert "only your firmware has the function NAME_decrypt" in capsys.readouterr().err

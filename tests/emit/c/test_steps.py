@@ -154,7 +154,7 @@ def test_no_bound_without_a_counter() -> None:
 COMPILERS = (
     "clang -O2",
     "arm-none-eabi-gcc -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -O2",
-    "arm-none-eabi-gcc -mcpu=cortex-m0plus -O0",
+    "arm-none-eabi-gcc -mcpu=cortex-m0plus -DMOTE_PORTABLE -O0",
     "riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32 --specs=picolibc.specs -O2",
 )
 

@@ -192,6 +192,7 @@ def test_every_wake_word_is_heard_in_speech(optimize: str, tmp_path: Path) -> No
         assert len(cases) * place / 4 < loudest < len(cases) * (place + 1.2) / 4, f"{m.name} hears another word"
 
 
+@pytest.mark.soak
 def test_the_example_and_the_self_test(nets: list[Path], tmp_path: Path) -> None:
     cc = compiler_or_skip("gcc")
     several = mote.compile_several(nets[:2], running="together", target="cortex-m4")
