@@ -9,7 +9,6 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-import kconfiglib
 import pytest
 
 from mote.cli import main
@@ -82,6 +81,7 @@ def test_memory_in_psram_is_asked_for(tmp_path: Path) -> None:
     assert f"NOT CONFIG_{option}" in str(files["CMakeLists.txt"]) and option not in str(without["CMakeLists.txt"])
     for component, wanted in ((files, "y"), (without, "n")):
         (tmp_path / "Kconfig").write_text(f"{SPIRAM}\n{component['Kconfig']}")
+        kconfiglib = pytest.importorskip("kconfiglib")
         config = kconfiglib.Kconfig(str(tmp_path / "Kconfig"), warn_to_stderr=False)
         assert config.syms[option].str_value == wanted and config.syms["DIGITS_OPTIMIZE"].str_value == "y"
         assert config.warnings == []
