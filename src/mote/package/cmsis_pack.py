@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from mote.emit.c.programs.example import HOSTED
 from mote.emit.licence import SPDX
@@ -78,7 +78,7 @@ def _description(package: Package) -> str:
     condition = "" if package.target.is_host else ' condition="core"'
     contact = f"\n  <supportContact>{escape(about.email)}</supportContact>" if about.email else ""
     listed = [("header", path) for path in package.headers] + [("source", path) for path in package.sources]
-    lines = "\n".join(f'        <file category="{kind}" name={quoteattr(f"src/{path}")}/>' for kind, path in listed)
+    lines = "\n".join(f'        <file category="{kind}" name="src/{escape(path)}"/>' for kind, path in listed)
     conditions = "" if package.target.is_host else f"\n  <conditions>\n{_conditions(package)}  </conditions>\n"
     return f"""\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -92,7 +92,7 @@ def _description(package: Package) -> str:
   <license>{LICENCE_FILE}</license>
   <licenseSets>
     <licenseSet id="all" default="true" gating="false">
-      <license title="Licence of generated code" name="{LICENCE_FILE}" spdx={quoteattr(about.licence)}/>
+      <license title="Licence of generated code" name="{LICENCE_FILE}" spdx="{escape(about.licence)}"/>
     </licenseSet>
   </licenseSets>
 
