@@ -2,7 +2,8 @@
 
 `case_costs.json` has the CPU seconds, those of compilers and emulators included, of the cases of tests that take more
 than BUDGET together. Of each such test `make test` runs the first case and as many others as the budget allows, in the
-order in which they stand; `make soak` runs the rest. `make test-costs` records it anew.
+order in which they stand; `make soak` runs the rest. `make test-costs` records it anew. Tests in `long_tests.txt` are
+left to `make soak` in all of their cases: others of their files hold what is likeliest to break.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ RECORD = "MOTE_RECORD_COSTS"
 """The variable that names the folder for records."""
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "tests" / "case_costs.json"
+LONG = ROOT / "tests" / "long_tests.txt"
 BUDGET = 1.0
 """CPU seconds that the cases of a test may take in `make test`; the first is run whatever it takes."""
 WHOLE = (
@@ -52,8 +54,11 @@ def too_dear(costs: Mapping[str, float], cases: Iterable[str]) -> set[str]:
 def mark(items: Iterable[pytest.Item], costs: Costs) -> None:
     """Give the cases that are too dear the marker `soak`."""
     tests: dict[str, dict[str, pytest.Item]] = defaultdict(dict)
+    long = set(LONG.read_text(encoding="utf-8").split())
     for item in items:
         test, case = split(item.nodeid)
+        if test in long:
+            item.add_marker("soak")
         if test in costs and item.get_closest_marker("soak") is None:
             tests[test][case] = item
     for test, cases in tests.items():
