@@ -16,7 +16,7 @@ from mote.compiler.line import compile
 from mote.compiler.runtime import EXAMPLE_MODEL, runtime
 from mote.errors import MoteError
 from mote.files import write_archive
-from mote.package.description import LICENCE, metadata
+from mote.package.description import licence, metadata
 from mote.package.packagers import PACKAGERS
 from tests.helpers.support import needs
 
@@ -64,14 +64,14 @@ def test_a_runtime_is_a_package_too(tmp_path: Path) -> None:
 
 def test_the_files_that_are_copies_of_others() -> None:
     assert EXAMPLE_MODEL.read_bytes() == DIGITS.read_bytes()
-    assert (ROOT / "LICENSE").read_text() == LICENCE
+    assert (ROOT / "LICENSE").read_text() == licence()
 
 
 def test_several_packages_have_folders_of_their_own(tmp_path: Path) -> None:
     assert main(["compile", str(DIGITS), "--package", "make,cmake", "-o", str(tmp_path / "out")]) == 0
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"make", "cmake", "mote.sha256"}
     assert (tmp_path / "out/make/Makefile").is_file() and not (tmp_path / "out/make/CMakeLists.txt").exists()
-    assert (tmp_path / "out/cmake/LICENSE").read_text() == LICENCE
+    assert (tmp_path / "out/cmake/LICENSE").read_text() == licence()
 
 
 def test_an_archive_holds_the_files_of_the_folder(tmp_path: Path) -> None:

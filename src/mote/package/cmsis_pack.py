@@ -92,7 +92,7 @@ def _description(package: Package) -> str:
   <license>{LICENCE_FILE}</license>
   <licenseSets>
     <licenseSet id="all" default="true" gating="false">
-      <license title="Licence of generated code" name="{LICENCE_FILE}" spdx="{escape(about.licence)}"/>
+      <license title="Licence of generated code" name="{LICENCE_FILE}" spdx="{escape(about.license)}"/>
     </licenseSet>
   </licenseSets>
 

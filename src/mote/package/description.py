@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 
 from mote.emit.c.model.interface import Interface
@@ -16,8 +17,6 @@ from mote.targets.flags import Optimization
 from mote.text import did_you_mean, printable
 
 LICENCE_FILE = "LICENSE"
-LICENCE = (Path(__file__).parent / "LICENSE.txt").read_text(encoding="utf-8")
-"""The licence of generated code."""
 _FORMS = {
     "version": (r"\d{1,4}\.\d{1,4}\.\d{1,4}", "three numbers", "version=1.2.3"),
     "email": (r"[^\s@]+@[^\s@.]+(\.[^\s@.]+)+", "an address", "email=name@example.org"),
@@ -31,6 +30,12 @@ Files = dict[str, str | bytes]
 """The files of a package, by path."""
 
 
+@cache
+def licence() -> str:
+    """The licence of generated code."""
+    return (Path(__file__).parent / "LICENSE.txt").read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class Metadata:
     """What the registry of an ecosystem wants to know of a package, beside its code."""
@@ -39,7 +44,7 @@ class Metadata:
     author: str = "unknown"
     email: str = ""
     url: str = ""
-    licence: str = "Apache-2.0"
+    license: str = "Apache-2.0"
     """SPDX identifier."""
     summary: str = ""
 
@@ -131,15 +136,12 @@ def model_package(project: Project, target: Target) -> Package:
 
 def metadata(given: Iterable[str]) -> Metadata:
     """Metadata from KEY=VALUE texts."""
-    spelled = {"license": "licence"}
-    keys = [spelled.get(key, key) for key in ("version", "author", "email", "url", "license", "summary")]
+    keys = sorted(field.name for field in fields(Metadata))
     values = {}
     for text in given:
         key, equals, value = text.partition("=")
-        key = spelled.get(key, key)
         if not equals or key not in keys:
-            names = ", ".join(sorted({"license", *keys} - {"licence"}))
-            remedy = f"{did_you_mean(key, keys)}use KEY=VALUE with one of: {names}"
+            remedy = f"{did_you_mean(key, keys)}use KEY=VALUE with one of: {', '.join(keys)}"
             raise MoteError(f"'{printable(text)}' is not understood", where="option metadata", remedy=remedy)
         if not value or not value.isprintable() or any(c in value for c in "\"'\\<>&"):
             raise MoteError(

@@ -12,7 +12,7 @@ from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import is_archive, write_archive, write_folder
 from mote.package import cmake, cmsis_pack, make, micropython, mlf, rust, zephyr
-from mote.package.description import LICENCE, LICENCE_FILE, Files, Package, model_package
+from mote.package.description import LICENCE_FILE, Files, Package, licence, model_package
 from mote.package.libraries import arduino, esp_idf, platformio
 from mote.targets import Target
 from mote.text import did_you_mean
@@ -25,7 +25,6 @@ DEFAULT = ("make", "cmake")
 class Packager:
     """How an ecosystem wants a library."""
 
-    title: str
     files: Callable[[Package], Files]
     """All files of the package but the licence."""
     edited: tuple[str, ...] = (EXAMPLE,)
@@ -37,27 +36,23 @@ class Packager:
 
 
 PACKAGERS: Mapping[str, Packager] = {
-    "make": Packager("a Makefile", make.files),
-    "cmake": Packager("a CMake library", cmake.files),
-    "micropython": Packager(
-        "a native module of MicroPython", micropython.files, (micropython.EXAMPLE,), {"instances": True}
-    ),
-    "mlf": Packager("the Model Library Format of microTVM", mlf.files),
-    "rust": Packager("a no_std crate of Rust", rust.files, (rust.EXAMPLE,), {"instances": True}),
+    "make": Packager(make.files),
+    "cmake": Packager(cmake.files),
+    "micropython": Packager(micropython.files, (micropython.EXAMPLE,), {"instances": True}),
+    "mlf": Packager(mlf.files),
+    "rust": Packager(rust.files, (rust.EXAMPLE,), {"instances": True}),
     "zephyr": Packager(
-        "a Zephyr module with a sample",
         zephyr.files,
         edited=("samples/{name}/src/main.c", "samples/{name}/prj.conf"),
     ),
-    "arduino": Packager("an Arduino library", arduino.files, (arduino.SKETCH,), {"single_file": True}),
-    "platformio": Packager("a PlatformIO library", platformio.files, platformio.EDITED, {"single_file": True}),
+    "arduino": Packager(arduino.files, (arduino.SKETCH,), {"single_file": True}),
+    "platformio": Packager(platformio.files, platformio.EDITED, {"single_file": True}),
     "cmsis-pack": Packager(
-        "a CMSIS pack with a csolution example",
         cmsis_pack.files,
         edited=("examples/{name}/main.c",),
         archive_name=cmsis_pack.pack_name,
     ),
-    "esp-idf": Packager("an ESP-IDF component", esp_idf.files, (esp_idf.PROGRAM,), {"single_file": True}),
+    "esp-idf": Packager(esp_idf.files, (esp_idf.PROGRAM,), {"single_file": True}),
 }
 
 
@@ -89,7 +84,7 @@ def write_packages(
         )
     for name, package in packages.items():
         _check_archive_name(output, PACKAGERS[name], package)
-    made = {name: {LICENCE_FILE: LICENCE, **PACKAGERS[name].files(package)} for name, package in packages.items()}
+    made = {name: {LICENCE_FILE: licence(), **PACKAGERS[name].files(package)} for name, package in packages.items()}
     edited = {name: {path.format(name=p.name) for path in PACKAGERS[name].edited} for name, p in packages.items()}
     files: Files
     if not packages:

@@ -64,10 +64,11 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     folder = folder_of(arguments)
-    check_artifacts(settings(arguments), arguments.binaries)
+    wanted = settings(arguments)
+    check_artifacts(wanted, arguments.binaries)
     if arguments.shared_arena or arguments.run_together or len(arguments.model) > 1:
-        return _run_several(arguments)
-    wanted, packagers = settings(arguments), chosen_packagers(arguments.package)
+        return _run_several(arguments, wanted)
+    packagers = chosen_packagers(arguments.package)
     about = metadata(arguments.metadata)
     with progress("compiling") as say:
         needs = {name: tuple(packager.settings.items()) for name, packager in packagers.items()}
@@ -139,11 +140,11 @@ def _compiled(model: str, chosen: Settings, say: Say) -> Compiled:
     return with_step_bound(compiled) if compiled.settings.step else compiled
 
 
-def _run_several(arguments: argparse.Namespace) -> int:
+def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
     running = Running.TURNS if arguments.shared_arena else Running.APART
     running = Running.TOGETHER if arguments.run_together else running
     with progress("compiling"):
-        several = compile_several(arguments.model, settings(arguments), running=running)
+        several = compile_several(arguments.model, wanted, running=running)
         code = check_several_code(several)
         built = build_artifacts(arguments, several.project, [m.plan for m in several.models], several.settings)
         adapter = _adapter(arguments.adapter, several.models)

@@ -82,7 +82,7 @@ def _properties(package: Package) -> str:
         "url": about.url,
         "architectures": ",".join(architectures(package.target)),
         "includes": ",".join(package.headers),
-        "license": about.licence,
+        "license": about.license,
     }
     return "".join(f"{key}={value}\n" for key, value in fields.items())
 

@@ -155,7 +155,7 @@ def _manifest(package: Package) -> str:
         "version": about.version,
         "description": package.summary,
         **({"url": about.url} if about.url else {}),
-        "license": about.licence,
+        "license": about.license,
         **({"maintainers": [author]} if author else {}),
         "tags": list(KEYWORDS),
         **({"targets": [target, "linux"]} if target.startswith(ESPRESSIF) else {}),

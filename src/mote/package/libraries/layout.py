@@ -24,6 +24,16 @@ def self_contained(package: Package, ecosystem: str) -> None:
         )
 
 
+def in_memory_of_the_caller(package: Package, language: str) -> None:
+    """Refuses models whose arena is passed to init: a wrapper has it in the memory of an instance."""
+    if any(port.options.caller_arena for interface in package.interfaces for port in interface.outputs):
+        raise MoteError(
+            f"the arena of a model is part of its memory in {language}, which the caller has anyway",
+            where="option caller_arena",
+            remedy="omit --caller-arena",
+        )
+
+
 def in_src(package: Package) -> Files:
     """The sources and headers in `src`, other C files in `extras`, other files at the root."""
     return {_place(package, path): text for path, text in package.files.items()}

@@ -86,7 +86,7 @@ def _manifest(package: Package, example: list[str]) -> str:
         "keywords": list(KEYWORDS),
         **({"homepage": about.url} if about.url else {}),
         "authors": [{"name": about.author, **({"email": about.email} if about.email else {}), "maintainer": True}],
-        "license": about.licence,
+        "license": about.license,
         "frameworks": ["*"],
         "platforms": platforms(package.target),
         "headers": list(package.headers),

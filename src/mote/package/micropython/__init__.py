@@ -14,6 +14,8 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.package.description import Files, Package
+from mote.package.libraries.layout import in_memory_of_the_caller, self_contained
+from mote.package.readme import readme
 
 _HERE = Path(__file__).parent
 EXAMPLE = "example.py"
@@ -44,23 +46,13 @@ ARCHITECTURES = {"host": "x64", "riscv": "rv32imc", "xtensa": "xtensawin"}
 
 def files(package: Package) -> Files:
     """The module."""
-    if package.external:
-        raise MoteError(
-            "an external generator wants C files from outside of the package compiled",
-            where="package micropython",
-            remedy="omit --offload",
-        )
+    self_contained(package, "MicroPython")
+    in_memory_of_the_caller(package, "Python")
     if len(package.interfaces) > 1:
         raise MoteError(
             "several models in one module are not supported",
             where="package micropython",
             remedy="make a module of each model",
-        )
-    if any(port.options.caller_arena for i in package.interfaces for port in i.outputs):
-        raise MoteError(
-            "the arena of a model is part of its memory in Python, which the caller has anyway",
-            where="option caller_arena",
-            remedy="omit --caller-arena",
         )
     functions = _model_functions(package.interfaces[0]) if package.interfaces else RUNTIME_FUNCTIONS
     python = _model_class(package, package.interfaces[0]) if package.interfaces else _filled("interpreter.py.txt", {})
@@ -109,19 +101,16 @@ include $(MPY_DIR)/py/dynruntime.mk
 
 
 def _readme(package: Package) -> str:
-    name = package.name
-    return f"""\
-# {name}
-
-{package.summary}, as a native module of MicroPython.
+    return readme(
+        package,
+        f"""
+A native module of MicroPython. It has no variables: all that is written to lies in objects of Python's.
 
     make MPY_DIR=/path/to/micropython ARCH={_architecture(package)}
-    mpremote cp {name}.mpy :
+    mpremote cp {package.name}.mpy :
     mpremote run {EXAMPLE}
-
-`{EXAMPLE}` prints the classes of a few inputs over the serial port. The module has no variables: all that is written to
-lies in objects of Python's.
-"""
+""",
+    )
 
 
 COMPARING = """

@@ -14,10 +14,11 @@ from mote.emit.c.programs.example import class_labels, is_class
 from mote.emit.image.c_array import state_bytes
 from mote.emit.image.format import HEADER
 from mote.emit.licence import SPDX
-from mote.errors import MoteError
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.package.description import Files, Package
+from mote.package.libraries.layout import in_memory_of_the_caller, self_contained
+from mote.package.readme import readme
 
 _HERE = Path(__file__).parent
 EXAMPLE = "examples/classify.rs"
@@ -44,18 +45,8 @@ KEYWORDS = frozenset(
 
 def files(package: Package) -> Files:
     """The crate."""
-    if package.external:
-        raise MoteError(
-            "an external generator wants C files from outside of the package compiled",
-            where="package rust",
-            remedy="omit --offload, or link that code in your own build script",
-        )
-    if any(port.options.caller_arena for interface in package.interfaces for port in interface.outputs):
-        raise MoteError(
-            "the arena of a model is part of its memory in Rust, which the caller has anyway",
-            where="option caller_arena",
-            remedy="omit --caller-arena",
-        )
+    self_contained(package, "Rust")
+    in_memory_of_the_caller(package, "Rust")
     wrapper = _model(package) if package.interfaces else _runtime(package)
     code = {f"csrc/{file}": text for file, text in package.files.items() if file.endswith((".c", ".h"))}
     return {
@@ -88,7 +79,7 @@ name = {_toml(crate(package))}
 version = {_toml(about.version)}
 authors = [{_toml(author)}]
 description = {_toml(package.summary)}
-license = {_toml(about.licence)}
+license = {_toml(about.license)}
 {url}edition = "2021"
 rust-version = {_toml(OLDEST)}
 links = {_toml(package.name)}
@@ -119,17 +110,18 @@ def _build(package: Package, sources: list[str]) -> str:
 
 def _readme(package: Package) -> str:
     name = crate(package)
-    return f"""\
-# {name}
-
-{package.summary}. A `no_std` crate without dependencies; `build.rs` compiles the C with the C compiler of the target
-(`arm-none-eabi-gcc`, `riscv64-unknown-elf-gcc`, `cc`, or `CC` and `CFLAGS`).
+    return readme(
+        package,
+        f"""
+A `no_std` crate without dependencies; `build.rs` compiles the C with the C compiler of the target (`arm-none-eabi-gcc`,
+`riscv64-unknown-elf-gcc`, `cc`, or `CC` and `CFLAGS`).
 
     [dependencies]
     {name} = {{ path = "{name}" }}
 
-`cargo run --example classify` prints the classes of a few inputs; `src/lib.rs` begins with what firmware does.
-"""
+`cargo run --example classify` runs the example on this computer; `src/lib.rs` begins with what firmware does.
+""",
+    )
 
 
 def _runtime(package: Package) -> Files:

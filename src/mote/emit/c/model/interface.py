@@ -10,7 +10,7 @@ from mote.emit.c.model.states import saved_bytes
 from mote.emit.c.options import ProjectOptions
 from mote.graph.rows import row_count
 from mote.kernels.contract import aligned
-from mote.plan.plan import Plan
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,4 @@ def _instance_bytes(plan: Plan) -> int:
     state = plan.position_bytes + plan.counters * plan.counter_bytes
     kept = plan.state_bytes + 2 * plan.rings + 2 if plan.graph.states else 0
     members = [*(a.nbytes for a in arenas(plan)), state + 8, *([kept + 8] if kept else [])]
-    return sum(map(_rounded, members))
-
-
-def _rounded(nbytes: int) -> int:
-    return aligned(nbytes) + (-aligned(nbytes)) % 8
+    return sum(aligned(nbytes, ARENA_ALIGNMENT) for nbytes in members)
