@@ -315,7 +315,7 @@ def measure_model(core: Core, part: Sequence[Layer]) -> list[Sample]:
         for whole, grouped in ((True, True), (False, True), (False, False)):
             picked = {ops: core.pick(kernels, n, whole) for ops, kernels in variants.items()}
             if not grouped:
-                picked = {ops: replace(k, group=1) if _single(k) else k for ops, k in picked.items()}
+                picked = {ops: _row_by_row(k) for ops, k in picked.items()}
             for (ops, kernel), taken in zip(picked.items(), core.run(graph, picked, whole), strict=True):
                 if core.wanted([kernel]):
                     op, rows = (
@@ -338,9 +338,9 @@ def families_of(kernel: Packed) -> tuple[str, ...]:
     return tuple(filter(None, (cost.CODED if expands else "", kernel.price.more, kernel.price.costs)))
 
 
-def _single(kernel: Packed) -> bool:
-    """Whether it can compute one row alone."""
-    return kernel.price.tile[0] == 1
+def _row_by_row(kernel: Packed) -> Packed:
+    """The kernel with one row a call, if it can compute one alone."""
+    return replace(kernel, entry=replace(kernel.entry, group=1)) if kernel.price.tile[0] == 1 else kernel
 
 
 def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
