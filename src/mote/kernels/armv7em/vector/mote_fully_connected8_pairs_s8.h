@@ -3,9 +3,13 @@
  *
  * Weights are the pairs of mote_fully_connected4_s8.h, w0 + 256 * w1 in 16 bits, no larger than the model's. Eight
  * outputs lie one after another: where their sums begin, then words of two weights of each of their four pairs in turn.
- * The depth is padded with zeros to a multiple of four, outputs to a multiple of eight. All outputs have the same
- * multiplier and shift, which are part of the code: a sum times the multiplier, plus what rounds and the output's zero
- * point, then the shift. The code comes from the compiler (armv7em/vector_assembly.py), for so many inputs.
+ * The depth is padded with zeros to a multiple of four, outputs to a multiple of eight. The code comes from the compiler
+ * (armv7em/vector/vector_assembly.py), for so many inputs, a shift and a form of outputs:
+ *
+ *   once             all outputs have the same multiplier: a sum times it, plus what rounds and the output's zero point,
+ *                    then the shift.
+ *   relu, linear     each has its own (mote_narrow_s8.h) for 256 times its sum. They come behind the weights, pair by
+ *                    pair: what is added to the first sum, times 256, its constants, those of the second sum.
  */
 #ifndef MOTE_FULLY_CONNECTED8_PAIRS_S8_H
 #define MOTE_FULLY_CONNECTED8_PAIRS_S8_H
@@ -18,28 +22,30 @@ typedef struct {
     const uint32_t *x; /* inputs, two to a word */
     int8_t *out;
     const int8_t *stop; /* the end of out */
-    int32_t mult;
-    int32_t add[2]; /* for the first and the second output of a pair */
+    int32_t mult;   /* once */
+    int32_t add[2]; /* once: for the first and the second output of a pair */
 } mote_fc8_pairs_run_t;
 
 typedef struct {
     int32_t inputs, channels;
     int32_t rest; /* where the weights of the last outputs are, if they are fewer than eight */
-    int32_t mult, first, second;
+    int32_t mult, first, second; /* once; else 0 */
     const int32_t *weights;
 } mote_fully_connected8_pairs_t;
 
 typedef void mote_fc8_pairs_outputs_t(const mote_fc8_pairs_run_t *run);
 
 #if MOTE_DSP
-#define MOTE_FC8_PAIRS_CODE(id, steps, shift, text) \
+#define MOTE_FC8_PAIRS_CODE(id, steps, shift, form, text) \
     __attribute__((naked, noinline, unused, aligned(4))) static void mote_fc8_pairs_##id( \
         const mote_fc8_pairs_run_t *run __attribute__((unused))) { \
         __asm__ volatile(text); \
     }
 #else
 /* What the assembly does. */
-static inline void mote_fc8_pairs_c(const mote_fc8_pairs_run_t *run, int32_t steps, int32_t shift) {
+enum { mote_fc8_once, mote_fc8_relu, mote_fc8_linear };
+
+static inline void mote_fc8_pairs_c(const mote_fc8_pairs_run_t *run, int32_t steps, int32_t shift, int32_t form) {
     const int32_t *w = run->weights;
     for (int8_t *out = run->out; out < run->stop; out += 8) {
         uint32_t sum[8];
@@ -57,15 +63,21 @@ static inline void mote_fc8_pairs_c(const mote_fc8_pairs_run_t *run, int32_t ste
         }
         for (int32_t i = 0; i < 8; i++) {
             const int32_t odd = i % 2, y = (int32_t)(odd ? sum[i] - sum[i - 1] : sum[i]);
+            if (form != mote_fc8_once) {
+                const int32_t all = odd ? y : (int32_t)((sum[i] << 8) + (uint32_t)*w++);
+                out[i] = mote_narrow(all, w, form == mote_fc8_linear, shift);
+                w += form == mote_fc8_linear ? 3 : 2;
+                continue;
+            }
             const int32_t scaled = (int32_t)((int64_t)y * run->mult >> 32) + run->add[odd];
             out[i] = mote_clamp(scaled >> (shift + 8 * odd), -128, 127);
         }
     }
 }
 
-#define MOTE_FC8_PAIRS_CODE(id, steps, shift, text) \
+#define MOTE_FC8_PAIRS_CODE(id, steps, shift, form, text) \
     MOTE_UNUSED static inline void mote_fc8_pairs_##id(const mote_fc8_pairs_run_t *run) { \
-        mote_fc8_pairs_c(run, steps, shift); \
+        mote_fc8_pairs_c(run, steps, shift, mote_fc8_##form); \
     }
 #endif
 
@@ -98,7 +110,7 @@ MOTE_ALWAYS_INLINE void mote_fully_connected8_pairs(const mote_fully_connected8_
     }
 }
 
-/* What a model instantiates: the code for so many inputs and a shift (MOTE_FC8_PAIRS_CODE), and the kernel of it. */
+/* What a model instantiates: the code (MOTE_FC8_PAIRS_CODE), and the kernel of it. */
 #define MOTE_FULLY_CONNECTED8_PAIRS(id) \
     typedef mote_fully_connected8_pairs_t mote_fully_connected8_pairs_##id##_t; \
     MOTE_NOINLINE void mote_fully_connected8_pairs_##id(const mote_fully_connected8_pairs_t *p, const int8_t *in, \

@@ -43,6 +43,8 @@ DEPTH = 8
 """So many inputs are multiplied at a time."""
 WORTH_WIDENING = 8
 """Of fewer outputs inputs need not be widened once for all."""
+MOST_PIXELS = 2
+"""Of longer rows kernels for several pixels read each weight less often."""
 ROOMY = "_roomy"
 """The end of the names of kernels that widen their inputs once."""
 BLOCKS = (8, 4)
@@ -213,7 +215,7 @@ def layer_of(view: View) -> Matrix:
     return Matrix(view.constant(1), view.once(channels_of).rows, view.once(vector_sums))
 
 
-def _window(view: View) -> Matrix:
+def window_of(view: View) -> Matrix:
     """The matrix of a convolution; each row of a window is padded to words, where it has several."""
     op, w, channels = view.the(Conv2D), view.constant(1), view.once(gemm_params)["channel"]
     assert isinstance(channels, Structs)
@@ -237,11 +239,11 @@ def _conv(view: View, end: str, wide: bool) -> Packed | Refusal:
     v, h = op.vertical, op.horizontal
     if v.before or v.after or h.before or h.after or h.dilation > 1:
         return Refusal("windows are padded or dilated")
-    if y.shape[2] > (2 if op.pointwise else 1):
+    if y.shape[2] > (MOST_PIXELS if op.pointwise else 1):
         return Refusal("it is for rows of one pixel, or two")
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
-    matrix = view.once(_window)
+    matrix = view.once(window_of)
     if op.pointwise:
         return matrix.packed(end, units_of(y.shape, y.shape[3]), wide=wide)
     window = window_params(view)["rows"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from mote.graph import Op
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
-from mote.kernels.armv7em.vector.vector4 import layer_of, pairs_fit
-from mote.kernels.armv7em.vector.vector_assembly import code
+from mote.kernels.armv7em.vector.vector4 import MOST_PIXELS, Matrix, layer_of, pairs_fit, window_of
+from mote.kernels.armv7em.vector.vector_assembly import ONCE, code
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -24,64 +27,123 @@ from mote.kernels.contract import (
     units_of,
 )
 from mote.kernels.pack.params import pad_to
+from mote.kernels.pack.requantize.dsp import SHIFTS, narrow
 from mote.ops.common import int8_range
 from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
 
-NAME, COMPACT = "fully_connected8_pairs", "_compact"
+NAME, CHANNELS, COMPACT = "fully_connected8_pairs", "_channels", "_compact"
 OUTPUTS, DEPTH = 8, 4
+SCALE = 8
+"""Sums are requantized times 2^8, as every other one comes."""
 MOST_SHIFT = 20
 """Further shifted, zero points do not fit a register."""
 MOST_STEPS = 8191
 """More inputs than four times that are more bytes than an instruction can name."""
 
 
-def _pack(view: View, *, compact: bool) -> Packed | Refusal:
-    if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
-        return CUTS_OFF
-    layer = view.once(layer_of)
-    start, mult, shift = layer.channel.T
+@dataclass(frozen=True)
+class Finish:
+    """How sums become bytes: the form of the code and its shift, parameters of the struct, the offsets of scaled sums,
+    and the words of constants behind the weights of eight outputs."""
+
+    form: str
+    shift: int
+    scalars: Params
+    offset: Ints
+    constants: Ints
+
+
+def _alike(matrix: Matrix) -> Finish | Refusal:
+    """One multiplier for all outputs, as fully connected layers have that were quantized per tensor."""
+    _, mult, shift = matrix.channel.T
     if len(set(mult.tolist())) > 1 or len(set(shift.tolist())) > 1:
         return Refusal("outputs are not scaled alike")
-    channels, inputs = layer.weights.shape
-    by, steps = int(shift[0]) - 1, -(-inputs // DEPTH)
+    by, rounds = int(shift[0]) - 1, 2 * matrix.sums.zero + 1
+    if not matrix.sums.exact.all() or not matrix.sums.once or not 0 <= by <= MOST_SHIFT - SCALE:
+        return NO_CONSTANTS
+    scalars: Params = {"mult": int(wrap32(mult)[0]), "first": rounds << by, "second": rounds << (by + SCALE)}
+    return Finish(ONCE, by + 1, scalars, 0 * mult, np.zeros((-(-len(mult) // OUTPUTS), 0), np.int64))
+
+
+def _by_channel(matrix: Matrix) -> Finish | Refusal:
+    """Constants for each output."""
+    sums = matrix.sums
+    scale = np.full(len(matrix.weights), SCALE)
+    results = (narrow(sums, shift, scale, fixed=True) for shift in SHIFTS)
+    constants = next((result for result in results if result is not None), None)
+    if constants is None:
+        return NO_CONSTANTS
+    rows = pad_to(constants.constants(sums.linear), 0, OUTPUTS)
+    first = np.where(np.arange(len(rows)) % 2, 0, pad_to(constants.offset, 0, OUTPUTS))
+    pairs = np.concatenate([first[0::2, None], rows[0::2], rows[1::2]], axis=1).reshape(len(rows) // OUTPUTS, -1)
+    scalars: Params = {"mult": 0, "first": 0, "second": 0}
+    odd = np.arange(len(scale)) % 2
+    return Finish("linear" if sums.linear else "relu", constants.shift, scalars, odd * constants.offset, pairs)
+
+
+def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, compact: bool) -> Packed | Refusal:
+    if isinstance(finish, Refusal):
+        return finish
+    channels, inputs = matrix.weights.shape
+    steps = -(-inputs // DEPTH)
     if channels < OUTPUTS:
         return Refusal(f"there are fewer than {OUTPUTS} outputs")
     if steps > MOST_STEPS:
         return Refusal("there are too many inputs")
-    largest = int(np.maximum(-layer.sums.low, layer.sums.high).max())
-    fits = layer.sums.exact.all() and layer.sums.once and pairs_fit(layer.weights, largest)
-    if not fits or not 0 <= by <= MOST_SHIFT - 8:
+    largest = int(np.maximum(-matrix.sums.low, matrix.sums.high).max())
+    if not pairs_fit(matrix.weights, largest):
         return NO_CONSTANTS
-    words = _eights(layer.weights.astype(np.int64), start)
-    text, rounds = code(steps, by + 1, compact=compact), 2 * layer.sums.zero + 1
-    if compact and text == code(steps, by + 1):
+    words = _eights(matrix.weights.astype(np.int64), matrix.channel[:, 0], finish.offset)
+    stream = np.concatenate([words, finish.constants], axis=1)
+    text = code(steps, finish.shift, finish.form, compact=compact)
+    if compact and text == code(steps, finish.shift, finish.form):
         return Refusal("its code is short as it is")
-    name = f"{steps}_{by + 1}{COMPACT if compact else ''}"
+    form = "" if finish.form == ONCE else f"_{finish.form}"
+    name = f"{steps}_{finish.shift}{form}{COMPACT if compact else ''}"
     params: Params = {
         "inputs": inputs,
         "channels": channels,
-        "rest": channels // OUTPUTS * words.shape[1],
-        "mult": int(wrap32(mult)[0]),
-        "first": rounds << by,
-        "second": rounds << (by + 8),
-        "weights": wrap32(words.reshape(-1)).astype(np.int32),
+        "rest": channels // OUTPUTS * stream.shape[1],
+        **finish.scalars,
+        "weights": wrap32(stream.reshape(-1)).astype(np.int32),
     }
     return Packed(
-        f"fully_connected8_pairs_{name}",
+        f"{NAME}_{name}",
         params,
-        Entry(Call.FLAT, units_of(view.input.shape, inputs)),
+        Entry(Call.FLAT, vectors),
         Needs(scratch=8 * steps),
         instances=(
-            Instance("MOTE_FC8_PAIRS_CODE", (name, steps, by + 1), tuple(text)),
+            Instance("MOTE_FC8_PAIRS_CODE", (name, steps, finish.shift, finish.form), tuple(text)),
             Instance("MOTE_FULLY_CONNECTED8_PAIRS", (name,)),
         ),
     )
 
 
-def _eights(matrix: Ints, start: Ints) -> Ints:
+def _fully_connected(view: View, *, by_channel: bool, compact: bool) -> Packed | Refusal:
+    if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
+        return CUTS_OFF
+    matrix = view.once(layer_of)
+    if by_channel and isinstance(_alike(matrix), Finish):
+        return Refusal("outputs are scaled alike")
+    vectors = units_of(view.input.shape, view.constant(1).shape[1])
+    return _packed(matrix, vectors, _by_channel(matrix) if by_channel else _alike(matrix), compact=compact)
+
+
+def _conv(view: View, *, compact: bool) -> Packed | Refusal:
+    op, y = view.the(Conv2D), view.output
+    if not op.pointwise or y.shape[2] > MOST_PIXELS:
+        return Refusal("it is for windows of one pixel, and rows of one or two")
+    if int8_range(op.activation, y) != (-128, 127):
+        return CUTS_OFF
+    matrix = view.once(window_of)
+    return _packed(matrix, units_of(y.shape, y.shape[3]), _by_channel(matrix), compact=compact)
+
+
+def _eights(matrix: Ints, start: Ints, offset: Ints) -> Ints:
     """[eights, words]: where sums start, then words of two weights of each pair of outputs in turn."""
-    starts = pad_to(start, 0, OUTPUTS).reshape(-1, OUTPUTS)
-    starts[:, 1::2] = starts[:, 0::2] + 256 * starts[:, 1::2]
+    starts, offsets = (pad_to(values, 0, OUTPUTS).reshape(-1, OUTPUTS) for values in (start, offset))
+    starts[:, 1::2] = starts[:, 0::2] + (starts[:, 1::2] << SCALE) + offsets[:, 1::2]
     lanes = pad_to(pad_to(matrix, 0, OUTPUTS), 1, DEPTH)
     both = (lanes[0::2] + 256 * lanes[1::2]).reshape(len(starts), OUTPUTS // 2, -1, 4)
     first, second = both[..., :2], both[..., 2:]
@@ -89,16 +151,18 @@ def _eights(matrix: Ints, start: Ints) -> Ints:
     return np.concatenate([starts, words.transpose(0, 2, 1).reshape(len(starts), -1)], axis=1)
 
 
+def _kernel(kind: type[Op], pack: Callable[..., Packed | Refusal], form: str, end: str) -> Kernel:
+    packer = partial(pack, compact=end == COMPACT)
+    name = f"{NAME}{form}"
+    return Kernel(name + end, (kind,), INT8, packer, header=f"{NAME}_s8", isa=DSP, lanes=OUTPUTS, costs=name)
+
+
 KERNELS = tuple(
-    Kernel(
-        f"{NAME}{COMPACT if compact else ''}",
-        (FullyConnected,),
-        INT8,
-        partial(_pack, compact=compact),
-        header=f"{NAME}_s8",
-        isa=DSP,
-        lanes=OUTPUTS,
-        costs=NAME,
+    _kernel(kind, pack, form, end)
+    for kind, form, pack in (
+        (FullyConnected, "", partial(_fully_connected, by_channel=False)),
+        (FullyConnected, CHANNELS, partial(_fully_connected, by_channel=True)),
+        (Conv2D, CHANNELS, _conv),
     )
-    for compact in (False, True)
+    for end in ("", COMPACT)
 )

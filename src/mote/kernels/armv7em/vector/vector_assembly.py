@@ -10,19 +10,22 @@ from __future__ import annotations
 
 X, OUT, STOP, MULT, FIRST, SECOND, END = range(0, 28, 4)
 """Where on the stack those of `mote_fc8_pairs_run_t` lie, and where the inputs end."""
+ONCE = "once"
+"""The form of outputs that are all scaled alike, and rounded once."""
+EVEN, ODD = range(0, 8, 2), range(1, 8, 2)
 EACH = range(1, 7)
 """Steps of four inputs in a pass of the loop."""
 SHORT = 5
 """Steps that short code writes out at most, in the loop and before it."""
 
 
-def code(steps: int, shift: int, *, compact: bool = False) -> list[str]:
-    """A function that computes some eights of outputs of `steps` times four inputs; `compact`: code that fits 1 KB."""
+def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[str]:
+    """A function that computes some eights of outputs of `steps` times four inputs, for a form of outputs (`ONCE`, or
+    those of `mote_narrow_s8.h`); `compact`: code that fits 1 KB."""
     sizes = [n for n in EACH if not compact or n + steps % n <= SHORT]
     each = min(sizes, key=lambda n: (6 * (steps // n) + steps % n, n))
     before, loop = (steps % each, each) if steps // each > 1 else (steps, 0)
     looped = ["2:", *_steps(loop), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
-    even, odd = range(0, 8, 2), range(1, 8, 2)
     return [
         "push {r4-r11, lr}",
         "ldm r0, {r0-r6}",
@@ -36,14 +39,9 @@ def code(steps: int, shift: int, *, compact: bool = False) -> list[str]:
         *(f"ldr r{i}, [r9, #{4 * i + 4}]{'!' if i == 7 else ''}" for i in range(8)),
         *_steps(before),
         *looped,
-        *(f"sub r{i}, r{i}, r{i - 1}" for i in odd),
-        f"ldr r10, [sp, #{MULT}]",
-        f"ldr r11, [sp, #{FIRST}]",
-        f"ldr r12, [sp, #{SECOND}]",
+        *(f"sub r{i}, r{i}, r{i - 1}" for i in ODD),
+        *(_alike(shift) if form == ONCE else _by_channel(shift, form)),
         f"ldr lr, [sp, #{OUT}]",
-        *(f"smmla r{i}, r{i}, r10, r11" for i in even),
-        *(f"smmla r{i}, r{i}, r10, r12" for i in odd),
-        *(f"ssat r{i}, #8, r{i}, asr #{shift + 8 * (i % 2)}" for i in range(8)),
         f"ldr r10, [sp, #{STOP}]",
         *(f"strb r{i}, [lr, #{i}]" for i in range(1, 8)),
         "strb r0, [lr], #8",
@@ -53,6 +51,39 @@ def code(steps: int, shift: int, *, compact: bool = False) -> list[str]:
         "add sp, sp, #28",
         "pop {r4-r11, pc}",
     ]
+
+
+def _alike(shift: int) -> list[str]:
+    """Sums to bytes by one multiplier; the second sum of a pair comes times 256."""
+    return [
+        f"ldr r10, [sp, #{MULT}]",
+        f"ldr r11, [sp, #{FIRST}]",
+        f"ldr r12, [sp, #{SECOND}]",
+        *(f"smmla r{i}, r{i}, r10, r11" for i in EVEN),
+        *(f"smmla r{i}, r{i}, r10, r12" for i in ODD),
+        *(f"ssat r{i}, #8, r{i}, asr #{shift + 8 * (i % 2)}" for i in range(8)),
+    ]
+
+
+def _by_channel(shift: int, form: str) -> list[str]:
+    """Sums to bytes by the constants of each channel, which come behind the weights: first all sums come times 256."""
+    linear, lines = form == "linear", []
+    each = 7 if linear else 5
+    for i, (even, odd) in enumerate(zip(EVEN, ODD, strict=True)):
+        at, last = 4 * each * i + 4, i == len(EVEN) - 1
+        first = ["r10", "r11", "r12", *(["lr"] if linear else [])]
+        lines += [f"ldr {r}, [r9, #{at + 4 * n}]" for n, r in enumerate(first)]
+        lines += [f"add r{even}, r10, r{even}, lsl #8", *_scaled(even, *first[1:])]
+        second, at = first[:-1], at + 4 * len(first)
+        end = "!" if last else ""
+        lines += [f"ldr {r}, [r9, #{at + 4 * n}]{end if r == second[-1] else ''}" for n, r in enumerate(second)]
+        lines += _scaled(odd, *second)
+    return [*lines, *(f"ssat r{i}, #8, r{i}, asr #{shift}" for i in range(8))]
+
+
+def _scaled(i: int, mult: str, add: str, fix: str | None = None) -> list[str]:
+    signs = [f"bic {fix}, {fix}, r{i}, asr #31", f"add {add}, {add}, {fix}"] if fix else []
+    return [*signs, f"smmla r{i}, r{i}, {mult}, {add}"]
 
 
 def _steps(count: int) -> list[str]:
