@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mote.kernels.armv6m import KERNELS as ARMV6M
 from mote.kernels.armv7em import KERNELS as ARMV7EM
+from mote.kernels.armv7m import KERNELS as ARMV7M
 from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, View
 from mote.kernels.files import SETS
 from mote.kernels.helium import KERNELS as HELIUM
@@ -16,9 +18,9 @@ from mote.kernels.portable import KERNELS as PORTABLE
 from mote.kernels.vfp import KERNELS as VFP
 from mote.targets import ALIGNED, Target, declare
 
-FOLDERS = {"mve": "helium", "dsp": "armv7em", "fpu": "vfp"}
+FOLDERS = {"mve": "helium", "dsp": "armv7em", "armv7m": "armv7m", "armv6m": "armv6m", "fpu": "vfp"}
 """The folder of the kernels for each feature, before those of features that their cores have as well."""
-KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *VFP, *PORTABLE]
+KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *PORTABLE]
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ DIGITS = Path(__file__).parents[3] / "models" / "digits.tflite"
 SETS_OF_TARGETS = {
     "host": {"vfp"},
     "cortex-m0plus": {"armv6m"},
-    "cortex-m3": {"armv7em"},
+    "cortex-m3": {"armv7em", "armv7m"},
     "cortex-m4": {"armv7em", "vfp"},
     "cortex-m55": {"armv7em", "helium", "vfp"},
     "rv32imc": set(),

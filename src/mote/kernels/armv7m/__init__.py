@@ -1,0 +1,5 @@
+"""Kernels for cores with Thumb-2, products of 64 bits and no DSP instructions (Cortex-M3)."""
+
+from mote.kernels.swar import gemm
+
+KERNELS = gemm.kernels(gemm.LONG, "armv7m")

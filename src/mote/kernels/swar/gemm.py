@@ -1,0 +1,199 @@
+"""Convolutions with two products in one multiplication: the weights and constants of `mote_swar_s8.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import gcd
+
+import numpy as np
+
+from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.graph.tensor import Shape
+from mote.kernels.contract import (
+    INT8,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Structs,
+    Value,
+    View,
+    aligned,
+    units_of,
+)
+from mote.kernels.pack.params import output_params
+from mote.kernels.pack.requantize.even import TO_EVEN
+from mote.kernels.pack.requantize.scalar import ScalarConstants, long_product, short_product
+from mote.kernels.pack.weights.swar import GROUP, Spill, swar
+from mote.kernels.portable.windows.conv import patch_params, sums_of
+from mote.ops.common import bias_values, int8_range
+from mote.ops.matrix.accumulators import Accumulators
+from mote.ops.windows.conv import Conv2D
+
+CUTS_OFF = Refusal("the activation cuts off more than int8 does")
+OVERFLOWS = Refusal("a sum may leave 32 bits")
+PIXELS = 4
+"""Pixels that are computed at once."""
+SHORT = 16
+"""Rows with fewer pixels than this are computed several at once, where they are no multiple of four."""
+
+
+@dataclass(frozen=True)
+class CoreProducts:
+    """The products of a core."""
+
+    suffix: str
+    """Of the names of kernels and forms of requantization."""
+    constants: Callable[[Accumulators], ScalarConstants]
+    words_anywhere: bool
+    """It loads words from any address."""
+
+
+LONG = CoreProducts("", long_product, True)
+"""Products of 64 bits, as Armv7-M has them."""
+SHORT_PRODUCT = CoreProducts("32", short_product, False)
+"""Products of 32 bits, as Armv6-M has them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """All weights and constants of a layer in the order in which the kernel reads them."""
+
+    form: str
+    words: Ints
+    again: Ints
+    """[slow channels, `mote_swar_again_t`]"""
+    density: float
+    """Products that are left over take as long as a group: its share of all, more than one."""
+
+
+def _stream(view: View, products: CoreProducts) -> Stream | Refusal:
+    sums = sums_of(view)
+    if not sums.fits.all():
+        return OVERFLOWS
+    constants = products.constants(sums)
+    if sums.even and constants.slow.any():
+        return TO_EVEN
+    matrix = view.constant(1).astype(np.int64).reshape(len(constants.offset), -1)
+    matrix[sums.constant] = 0
+    bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(axis=1)
+    starts = np.where(sums.constant, 0, bias + constants.offset)
+    weights = swar(matrix)
+    parts = [
+        np.concatenate([[start], words, [len(spills)], _flat(spills), rest])
+        for start, words, spills, rest in zip(starts, weights.words, weights.spills, constants.rows, strict=True)
+    ]
+    begins = np.cumsum([0, *map(len, parts)])[:-1]
+    slow = np.flatnonzero(constants.slow)
+    again = np.stack([slow, begins[slow], sums.mult[slow], -sums.shift[slow] - 1], axis=1)
+    form = ("linear" if sums.linear else "plain") + products.suffix
+    density = 1 + 2 * sum(map(len, weights.spills)) / max(weights.words.size, 1)
+    return Stream(form, np.concatenate(parts), again, density)
+
+
+def _flat(spills: list[Spill]) -> Ints:
+    return np.array(spills, np.int64).reshape(-1)
+
+
+def _pack(view: View, products: CoreProducts, *, pointwise: bool) -> Packed | Refusal:
+    op, x, y = view.the(Conv2D), view.input, view.output
+    if (op.pointwise and x.shape[3] % GROUP == 0) != pointwise:
+        return Refusal("it is for windows of one pixel and channels in fours" if pointwise else "the other one fits")
+    if int8_range(op.activation, y) != (-128, 127):
+        return CUTS_OFF
+    stream = view.once(_STREAMS[products.suffix])
+    if isinstance(stream, Refusal):
+        return stream
+    return _pointwise(view, stream) if pointwise else _conv(view, stream, products)
+
+
+def _gemm(view: View, stream: Stream) -> Params:
+    """`mote_swar_t`."""
+    op, y = view.the(Conv2D), view.output
+    again: Value = Structs("mote_swar_again_t", stream.again) if len(stream.again) else 0
+    return {
+        "groups": _groups(view),
+        "channels": y.shape[3],
+        "pixel": y.shape[3],
+        "stream": wrap32(stream.words).astype(np.int32),
+        "slow": len(stream.again),
+        "again": again,
+        "output": output_params(op.activation, y),
+    }
+
+
+def _groups(view: View) -> int:
+    depth: int = view.the(Conv2D).depth(view.graph)
+    return -(-depth // GROUP)
+
+
+def _scratch(view: View) -> int:
+    """Bytes of the widened inputs of four pixels."""
+    return 32 * _groups(view)
+
+
+def _price(stream: Stream) -> Price:
+    return Price(tile=(1, PIXELS), whole_tiles=True, density=stream.density)
+
+
+def _pointwise(view: View, stream: Stream) -> Packed:
+    y, name = view.output.shape, f"pointwise_swar_{stream.form}"
+    return Packed(
+        name,
+        {"width": y[2], "gemm": _gemm(view, stream)},
+        Entry(Call.FLAT, units_of(y, y[3]), rows=f"{name}_rows" if y[0] == 1 else "", group=_group(y)),
+        Needs(scratch=_scratch(view)),
+        _price(stream),
+        (Instance("MOTE_POINTWISE_SWAR", (stream.form,)),),
+    )
+
+
+def _conv(view: View, stream: Stream, products: CoreProducts) -> Packed:
+    op, x, y, name = view.the(Conv2D), view.input.shape, view.output.shape, f"conv_swar_{stream.form}"
+    words = op.horizontal.kernel * x[3] % GROUP == 0 and op.horizontal.dilation == 1
+    direct = words and (products.words_anywhere or x[3] % GROUP == 0)
+    several = y[0] == 1 and op.vertical.dilation == 1
+    return Packed(
+        name,
+        {"patch": patch_params(view), "gemm": _gemm(view, stream), "direct": int(direct)},
+        Entry(
+            Call.ROWS,
+            row=f"{name}_row",
+            rows=f"{name}_rows" if several else "",
+            taps=op.vertical.kernel,
+            group=_group(y) if several else 1,
+        ),
+        Needs(scratch=_scratch(view) + aligned(GROUP * _groups(view))),
+        _price(stream),
+        (Instance("MOTE_CONV_SWAR", (stream.form,)),),
+    )
+
+
+def _group(shape: Shape) -> int:
+    """How many rows at once: blocks of four pixels go on in the next row of an image."""
+    return PIXELS // gcd(shape[2], PIXELS) if shape[0] == 1 and shape[2] < SHORT else 1
+
+
+_STREAMS = {a.suffix: partial(_stream, products=a) for a in (LONG, SHORT_PRODUCT)}
+
+
+def kernels(products: CoreProducts, isa: str) -> tuple[Kernel, ...]:
+    """The kernels of an instruction set."""
+    return tuple(
+        Kernel(
+            f"{kind}_swar{products.suffix}",
+            (Conv2D,),
+            INT8,
+            partial(_pack, products=products, pointwise=kind == "pointwise"),
+            header="swar_s8",
+            isa=frozenset({isa}),
+        )
+        for kind in ("pointwise", "conv")
+    )

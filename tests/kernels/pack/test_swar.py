@@ -1,0 +1,51 @@
+"""Weights for two products in one multiplication: dot products modulo 2^32, for inputs and weights at the extremes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mote.graph.numeric.fixedpoint import Ints
+from mote.kernels.pack.weights.swar import GROUP_BYTES, WORD_BYTES, swar
+
+WORD = 1 << 32
+KINDS = {
+    "any": lambda rng, shape: rng.integers(-128, 128, shape),
+    "large": lambda rng, shape: rng.choice([-128, -127, 127], shape),
+    "least": lambda rng, shape: np.full(shape, -128),
+    "mixed": lambda rng, shape: rng.choice([0, 0, 3, -128, 64, 127], shape),
+    "small": lambda rng, shape: rng.integers(-63, 64, shape),
+}
+
+
+def words(x: Ints) -> Ints:
+    """The input words of groups of four."""
+    fours = x.reshape(-1, 4)
+    return fours[:, :2] + (fours[:, 2:] << 16)
+
+
+def upper(products: Ints) -> Ints:
+    """The upper half of a word, after half of the lower one's range was added."""
+    return (((products + (1 << 15)) % WORD) ^ (1 << 31)) - (1 << 31) >> 16
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("depth", [1, 4, 7, 64])
+def test_sums_are_exact(kind: str, depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    matrix = KINDS[kind](rng, (9, depth)).astype(np.int64)
+    packed = swar(matrix)
+    for x in (rng.integers(-128, 128, depth), rng.choice([-128, 127], depth), np.full(depth, -128)):
+        inputs = words(np.pad(x.astype(np.int64), (0, -depth % 4)))
+        for row, own, spills in zip(matrix, packed.words, packed.spills, strict=True):
+            total = int(upper((inputs * own.reshape(-1, 2)).sum(axis=1)).sum())
+            for offset, word in spills:
+                group, place = divmod(offset, GROUP_BYTES)
+                total += int(upper(inputs[group, place // WORD_BYTES] * word))
+            assert total == int(row @ x)
+
+
+def test_small_weights_leave_nothing_over() -> None:
+    rng = np.random.default_rng(1)
+    assert not any(swar(KINDS["small"](rng, (8, 64)).astype(np.int64)).spills)
+    assert all(swar(KINDS["least"](rng, (8, 64)).astype(np.int64)).spills)

@@ -1,0 +1,83 @@
+"""Convolutions with two products in one multiplication, whole and by rows: on the host and on the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote.frontends import tflite
+from tests.helpers.offered import offered
+from tests.helpers.support import examples
+from tests.kernels import test_variants
+from tests.kernels.c_harness import Case, Program, check_cases
+from tests.ops.windows import test_conv
+
+FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
+CORES = {"cortex-m3": ("armv7m", ""), "cortex-m0plus": ("armv6m", "32")}
+HOST_AND_CORES = [(core, isa) for isa in CORES for core in ("host", isa)]
+
+PLAIN = test_conv.Config(
+    kind="CONV_2D",
+    dtype="int8",
+    batch=1,
+    size=(1, 1),
+    channels=1,
+    outputs=1,
+    kernel=(1, 1),
+    stride=(1, 1),
+    dilation=(1, 1),
+    padding="SAME",
+    activation="RELU",
+    per_channel=True,
+    bias=True,
+    gain=0.5,
+    zeros=(7, -128),
+    seed=1,
+)
+
+
+def layer(size: tuple[int, int], channels: int, outputs: int, **more: object) -> test_conv.Config:
+    zeros = (-128, 11) if more.get("activation") == "NONE" else (7, -128)
+    return replace(PLAIN, size=size, channels=channels, outputs=outputs, zeros=zeros, **more)  # type: ignore[arg-type]
+
+
+SHAPES = [
+    layer((3, 8), 4, 2), layer((5, 5), 64, 6), layer((2, 12), 40, 4, activation="NONE"), layer((2, 6), 36, 4),
+    layer((4, 3), 72, 3, activation="NONE"), layer((1, 9), 16, 10, batch=2), layer((3, 20), 8, 4, gain=0.1),
+    layer((9, 16), 3, 4, kernel=(3, 3), stride=(2, 2)), layer((6, 8), 3, 4, kernel=(3, 3)),
+    layer((9, 10), 1, 6, kernel=(10, 4), stride=(2, 2)), layer((5, 7), 8, 4, kernel=(3, 3), activation="NONE"),
+    layer((4, 4), 32, 2, kernel=(3, 3)), layer((5, 11), 2, 1, kernel=(2, 5), padding="VALID"),
+    layer((7, 9), 12, 4, stride=(2, 2)), layer((6, 3), 4, 4, kernel=(3, 3), batch=2), layer((1, 1), 32, 5),
+    layer((8, 8), 1, 2, kernel=(3, 3)), layer((6, 5), 8, 2, kernel=(3, 1), dilation=(2, 1)), layer((3, 8), 28, 4),
+    layer((5, 9), 4, 3, kernel=(3, 3), dilation=(2, 2)), layer((2, 4), 6, 2), layer((4, 6), 8, 3, gain=0.001),
+]  # fmt: skip
+
+
+def cases(configs: Sequence[test_conv.Config], core: str) -> list[Case]:
+    """The kernel of the core for each layer."""
+    isa, suffix = CORES[core]
+    graphs = [tflite.parse(test_conv.model([c]), "model") for c in configs]
+    return [
+        Case(g, g.ops[0], kernel, i)
+        for i, g in enumerate(graphs)
+        for kernel in offered(g, g.ops[0], frozenset({isa}))
+        if kernel.family in (f"pointwise_swar{suffix}", f"conv_swar{suffix}")
+    ]
+
+
+@pytest.mark.parametrize(("core", "isa"), HOST_AND_CORES)
+def test_shapes(core: str, isa: str) -> None:
+    layers = cases(SHAPES, isa)
+    assert len(layers) == len(SHAPES)
+    check_cases(layers, Program(core))
+
+
+@pytest.mark.parametrize(("core", "isa"), HOST_AND_CORES)
+@given(st.lists(test_variants.layers(), min_size=6, max_size=6))
+@FEW
+def test_any_layer(core: str, isa: str, configs: list[test_conv.Config]) -> None:
+    check_cases(cases(configs, isa), Program(core))
