@@ -78,6 +78,9 @@ CONVOLUTIONS = (
     *(conv((1, 1), n, 11, kind="FULLY_CONNECTED", per_channel=False, pruned=how) for n, how in ((24, "few"), (13, ""))),
     conv((1, 1), 32, 16, kind="FULLY_CONNECTED", per_channel=False, **LINEAR),
     conv((1, 1), 7, 6, kind="FULLY_CONNECTED", dtype="float32"),
+    conv((3, 3), 5, 6, dtype="int16", gain=4.0),
+    conv((1, 1), 13, 11, kind="FULLY_CONNECTED", dtype="int16", per_channel=False),
+    conv((3, 3), 6, 1, kind="DEPTHWISE_CONV_2D", dtype="int16", gain=4.0),
     conv((3, 3), 5, 1, kind="DEPTHWISE_CONV_2D", dtype="float32"),
 )
 PLANAR = test_depthwise_planar.Layer(channels=4)

@@ -3,6 +3,7 @@
 from mote.kernels.armv7em.depthwise import depthwise_column, depthwise_gemm, depthwise_planar, depthwise_time
 from mote.kernels.armv7em.elementwise import arithmetic, lines
 from mote.kernels.armv7em.gemm import gemm3, gemm4x2, gemm_add, winograd
+from mote.kernels.armv7em.int16 import conv4x2, depthwise4x2, fully_connected8
 from mote.kernels.armv7em.vector import recurrent, vector4, vector8
 from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.requantize.patch import patched
@@ -23,6 +24,9 @@ KERNELS = (
     *arithmetic.KERNELS,
     *lines.KERNELS,
     *recurrent.KERNELS,
+    *conv4x2.KERNELS,
+    *depthwise4x2.KERNELS,
+    *fully_connected8.KERNELS,
     *gemm3.CODED,
     *(patched(kernel) for kernel in LAYERS if "sparse" not in kernel.name),
     *affines(*LAYERS),

@@ -1,0 +1,84 @@
+/* mote_blocks_s16.h: windows over int16 images, four neighbouring pixels of a row at a time: what surrounds the code that
+ * instruction sets have for such a block. All columns under a block lie one after another in each row, so that the
+ * inputs of its pixels are a constant distance apart. Rows and columns outside of the image are zeros in working memory:
+ * `rows.taps` lines of as many columns as four windows cover. */
+#ifndef MOTE_BLOCKS_S16_H
+#define MOTE_BLOCKS_S16_H
+
+#include <string.h>
+
+#include "mote_wide.h"
+
+typedef struct {
+    mote_window_t rows;
+    mote_span_t cols;
+    int32_t in_channels, channels;
+    const int32_t *stream; /* biases, weights and multipliers in the order of use */
+} mote_blocks_s16_t;
+
+/* The work of one call: some pixels of a row, all of their channels. */
+typedef struct {
+    const int32_t *stream;
+    int16_t *to;
+    const int16_t *from[MOTE_MAX_TAPS]; /* the first column under the block in each row of the window */
+} mote_block_s16_t;
+
+/* The columns under a block from column `first` on, of which the image may have none. */
+static inline void mote_blocks_s16_line(const mote_blocks_s16_t *p, const int16_t *row, int32_t first, int32_t columns,
+                                        int16_t *to) {
+    const int32_t c = p->in_channels, lo = first < 0 ? -first : 0, hi = mote_min(columns, p->cols.in_size - first);
+    if (row == NULL || hi <= lo) {
+        memset(to, 0, (size_t)(columns * c) * sizeof *to);
+        return;
+    }
+    memset(to, 0, (size_t)(lo * c) * sizeof *to);
+    memcpy(to + lo * c, row + (first + lo) * c, (size_t)((hi - lo) * c) * sizeof *to);
+    memset(to + hi * c, 0, (size_t)((columns - hi) * c) * sizeof *to);
+}
+
+/* The block at column x of the output: how many pixels it has, 0 behind the last one. */
+MOTE_NOINLINE int32_t mote_blocks_s16_next(const mote_blocks_s16_t *p, const int16_t *const *rows, int32_t x,
+                                           int16_t *out, int16_t *scratch, mote_block_s16_t *block) {
+    const mote_span_t *const s = &p->cols;
+    const int32_t pixels = mote_min(4, s->out_size - x), first = x * s->step - s->pad;
+    const int32_t columns = (pixels - 1) * s->step + s->taps, pitch = (3 * s->step + s->taps) * p->in_channels;
+    const int32_t inside = first >= 0 && first + columns <= s->in_size;
+    if (pixels <= 0) {
+        return 0;
+    }
+    block->stream = p->stream;
+    block->to = out + x * p->channels;
+    for (int32_t k = 0; k < p->rows.taps; k++, scratch += pitch) {
+        block->from[k] = inside && rows[k] != NULL ? rows[k] + first * p->in_channels : scratch;
+        if (block->from[k] == scratch) {
+            mote_blocks_s16_line(p, rows[k], first, columns, scratch);
+        }
+    }
+    return pixels;
+}
+
+/* The kernel `mote_<name>`, from functions for four pixels and for those that a row has left over. */
+#define MOTE_BLOCKS_S16(name, four, rest) \
+    typedef mote_blocks_s16_t mote_##name##_t; \
+    MOTE_NOINLINE void mote_##name##_row(const mote_blocks_s16_t *p, const int16_t *const *rows, int16_t *out, \
+                                         int16_t *scratch) { \
+        mote_block_s16_t block; \
+        int32_t pixels; \
+        for (int32_t x = 0; (pixels = mote_blocks_s16_next(p, rows, x, out, scratch, &block)) > 0; x += pixels) { \
+            if (pixels == 4) { \
+                mote_##four(&block); \
+            } else { \
+                mote_##rest(&block); \
+            } \
+        } \
+    } \
+    MOTE_UNUSED static inline void mote_##name(const mote_blocks_s16_t *p, const int16_t *in, int16_t *out, int32_t lo, \
+                                               int32_t hi, int16_t *scratch) { \
+        const int16_t *rows[MOTE_MAX_TAPS]; \
+        for (int32_t y = lo; y < hi; y++) { \
+            mote_window_s16(&p->rows, in, y, rows); \
+            mote_##name##_row(p, rows, out + y * p->rows.out_stride, scratch); \
+        } \
+    }
+
+#endif
