@@ -15,12 +15,22 @@ from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, 
 from mote.kernels.files import SETS
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
+from mote.kernels.riscv import KERNELS as RISCV
+from mote.kernels.scalar import KERNELS as SCALAR
 from mote.kernels.vfp import KERNELS as VFP
 from mote.targets import ALIGNED, Target, declare
 
-FOLDERS = {"mve": "helium", "dsp": "armv7em", "armv7m": "armv7m", "armv6m": "armv6m", "fpu": "vfp"}
+FOLDERS = {
+    "mve": "helium",
+    "dsp": "armv7em",
+    "armv7m": "armv7m",
+    "armv6m": "armv6m",
+    "fpu": "vfp",
+    "rv32m": "riscv",
+    "mul32": "scalar",
+}
 """The folder of the kernels for each feature, before those of features that their cores have as well."""
-KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *PORTABLE]
+KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RISCV, *SCALAR, *PORTABLE]
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def pruned(weights: np.ndarray, how: str, rng: np.random.Generator) -> np.ndarra
 
 
 def spread(rng: np.random.Generator, shape: tuple[int, ...], how: str) -> np.ndarray:
-    """int8 weights: any, a few values, a small range, mostly zeros, or all of them."""
+    """int8 weights: any, a few values, a small range, mostly zeros, or all of them, or the ends."""
     any_ = rng.integers(-127, 128, shape)
     found = {
         "any": any_,
@@ -98,6 +98,7 @@ def spread(rng: np.random.Generator, shape: tuple[int, ...], how: str) -> np.nda
         "small": rng.integers(-8, 8, shape),
         "sparse": any_ * (rng.random(shape) < 0.05),
         "none": 0 * any_,
+        "ends": rng.choice([-128, 127], shape),
     }
     return found[how].astype(np.int8)
 

@@ -63,7 +63,7 @@ RISCV = Architecture(
         disassembler=("CS_ARCH_RISCV", "CS_MODE_RISCV32", "CS_MODE_RISCVC"),
         timed=timed,
     ),
-    features=("float32",),
+    features=("float32", "rv32m", "mul32"),
     cycles={
         name.lower(): _TABLE.model(
             name, "a plain single-issue pipeline; no part's manual states its timing", estimate=True

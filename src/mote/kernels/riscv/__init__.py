@@ -1,0 +1,3 @@
+"""Kernels for RISC-V with the M extension."""
+
+from mote.kernels.riscv.gemm import KERNELS as KERNELS

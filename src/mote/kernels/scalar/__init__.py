@@ -1,0 +1,5 @@
+"""Kernels for cores that multiply 32 bits and have no SIMD instructions."""
+
+from mote.kernels.contract import Kernel
+
+KERNELS: tuple[Kernel, ...] = ()
