@@ -21,6 +21,7 @@ from mote.package.packagers import PACKAGERS
 from mote.plan.plan import Plan
 from mote.report.svg import SVG
 from mote.text import printable
+from mote.toolchain.emulators import EMULATORS
 
 Options = argparse.ArgumentParser | argparse._ArgumentGroup
 """An argparse parser, or a group of its options."""
@@ -291,7 +292,7 @@ def add_svg(parser: Options, what: str) -> None:
 
 def add_tools(parser: Options) -> None:
     parser.add_argument("--compiler", choices=("gcc", "zig"), help="C compiler (default: gcc if installed)")
-    parser.add_argument("--emulator", choices=("qemu", "unicorn"), help="emulator (default: qemu if installed)")
+    parser.add_argument("--emulator", choices=EMULATORS, help="emulator (default: qemu if installed)")
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose: bool = True) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mote import toolchain
@@ -141,13 +141,9 @@ def bench(
             remedy="`mote verify` compares that; omit --offload to run all layers on the core",
         )
     target = subject.target
-    return Bench(
-        subject,
-        toolchain.find_compiler(target, compiler),
-        toolchain.find_emulator(target, emulator),
-        folder,
-        sanitize,
-    )
+    tool = toolchain.find_emulator(target, emulator)
+    on_board = replace(subject, target=toolchain.as_run(target, tool))
+    return Bench(on_board, toolchain.find_compiler(target, compiler), tool, folder, sanitize)
 
 
 def missing_tools(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 WORD = 1 << 32
+RTL_BOARD = "rtl"
+"""The name of an architecture's board for cores in RTL."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Board:
     icount_shift: int
     slow_ram: tuple[int, int] | None = None
     """A second RAM, which stands for the external one of parts that have one."""
+    mailbox: int = 0
+    """Where a core in RTL calls the host; 0 where the emulator knows semihosting."""
 
     @property
     def ticks_per_instruction(self) -> Fraction:

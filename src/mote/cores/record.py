@@ -48,6 +48,24 @@ class Unicorn:
 
 
 @dataclass(frozen=True)
+class Rtl:
+    """The register-transfer level of a core, in a Python package of the user's: paths are relative to its `root`."""
+
+    title: str
+    package: str
+    """The name that pip knows."""
+    module: str
+    root: str
+    top: Path
+    """The module `mote_board`, ours: the core with its ports to memory, and what retires."""
+    sources: tuple[str, ...]
+    """Files that must be read first, in order."""
+    folders: tuple[str, ...] = ()
+    """Where modules and included files are looked up."""
+    defines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Architecture:
     """A new architecture is one of these in a folder of `mote/cores`, beside its start-up file. The defaults are those
     of this computer, which needs neither a cross compiler nor an emulator."""
@@ -77,7 +95,9 @@ class Architecture:
     qemu_packages: str = ""
     qemu_options: tuple[str, ...] = ()
     boards: Mapping[str, Board] = field(default_factory=dict)
-    """The emulated boards, by QEMU's name of the machine."""
+    """The emulated boards, by QEMU's name of the machine; RTL_BOARD is that of cores in RTL."""
+    rtl: Mapping[str, Rtl] = field(default_factory=dict)
+    """Cores whose RTL can be simulated, by `rtl` of targets."""
     exceptions: Mapping[int, str] = field(default_factory=dict)
     """The names of the traps that the start-up file reports by number."""
     unicorn: Unicorn | None = None
@@ -87,7 +107,7 @@ class Architecture:
     kernels: Callable[[str], tuple[str, ...]] = lambda cpu: ()
     """The folders of `mote/kernels` with assembly that every core with this `cpu` has the instructions for."""
     cycles: Mapping[str, CycleModel] = field(default_factory=dict)
-    """The cycle models, by `cpu` of targets."""
+    """The cycle models, by `cycle_model` of targets."""
 
     @property
     def gcc_install(self) -> str:

@@ -44,7 +44,10 @@ ALIGNED = "aligned"
 _PARTS = Path(__file__).parent / "parts"
 _declared: dict[str, None] = {}
 """Features that kernels of users ask for."""
-_TEXT = ("name", "description", "arch", "cpu", "qemu_machine", "unicorn_cpu", "energy_source", "extends", "costs")
+_TEXT = (
+    *("name", "description", "arch", "cpu", "cycle_model", "rtl", "qemu_machine", "unicorn_cpu"),
+    *("energy_source", "extends", "costs"),
+)
 _PLACES = {"code_in": "code", "constants_in": "data"}
 """Keys that name a memory, and what it must be able to hold."""
 _LISTS = ("features", "gcc_flags", "zig_flags")
@@ -80,6 +83,10 @@ class Target:
     zig_flags: tuple[str, ...]
     qemu_machine: str | None
     unicorn_cpu: str | None
+    cycle_model: str = ""
+    """The name of its cycle model: that of the `cpu` where the file states none."""
+    rtl: str | None = None
+    """The core's RTL, which `mote profile` simulates."""
     peak_macs: int | None = None
     """int8 multiplications with addition that the core can do in a cycle."""
     reads: Reads = field(default_factory=Reads)
@@ -181,9 +188,9 @@ def features() -> tuple[str, ...]:
 
 
 def names() -> list[str]:
-    """The bundled targets: cores first, then parts."""
+    """The bundled targets: cores first, then parts, which name memories."""
     paths = sorted(_PARTS.glob("*.toml"))
-    return sorted((p.stem for p in paths), key=lambda n: ("extends" in _read(_PARTS / f"{n}.toml"), n))
+    return sorted((p.stem for p in paths), key=lambda n: ("memory" in _merged(_PARTS / f"{n}.toml", (), True), n))
 
 
 def load(name_or_path: str, *, trusted: bool = False) -> Target:
@@ -317,6 +324,9 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
             raise bad(path, f"two memories are called '{m.name}' (in C: {m.symbol.upper()})", "rename one")
     for key, what in _PLACES.items():
         _check_place(path, key, keys.get(key, ""), what, memories)
+    rtl = ARCHITECTURES[keys["arch"]].rtl
+    if keys.get("rtl", "") not in ("", *rtl):
+        raise bad(path, f"unknown rtl '{printable(keys['rtl'])}'", f"there are: {', '.join(rtl) or 'none'}")
     target = Target(
         name=keys["name"],
         description=keys.get("description", ""),
@@ -330,6 +340,8 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         zig_flags=tuple(keys.get("zig_flags", ())),
         qemu_machine=keys.get("qemu_machine"),
         unicorn_cpu=keys.get("unicorn_cpu"),
+        cycle_model=keys.get("cycle_model", keys["cpu"]),
+        rtl=keys.get("rtl") or None,
         **{key: keys[key] for key in ("peak_macs", "cores", *_REAL, *_PLACES) if key in keys},
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),

@@ -9,7 +9,7 @@ from mote.toolchain.builder import Mode, build
 from mote.toolchain.compilers import Compiler, find_compiler
 from mote.toolchain.doctor import Finding, doctor
 from mote.toolchain.elf import Sizes, sizes
-from mote.toolchain.emulators import Emulator, execute, find_emulator
+from mote.toolchain.emulators import Emulator, as_run, execute, find_emulator
 from mote.toolchain.harness_protocol import Execution
 from mote.toolchain.stack import Frame, Stack, worst_stack
 
@@ -22,6 +22,7 @@ __all__ = [
     "Mode",
     "Sizes",
     "Stack",
+    "as_run",
     "build",
     "doctor",
     "execute",

@@ -183,6 +183,7 @@ def _harness_flags(target: Target) -> tuple[str, ...]:
         f"-DMOTE_COUNTER={board.counter:#x}",
         f"-DMOTE_COUNTER_HIGH={board.counter_high:#x}",
         f"-DMOTE_TIMER_{board.timer.upper()}",
+        *([f"-DMOTE_MAILBOX={board.mailbox:#x}"] if board.mailbox else []),
     )
 
 

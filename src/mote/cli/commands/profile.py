@@ -22,6 +22,7 @@ from mote.errors import MoteError
 from mote.evaluation.images import LoadedImage, profile_image
 from mote.measure.profiler import Profile, profile, profile_elf
 from mote.report.text import bar
+from mote.toolchain.emulators import RTL
 
 SHOWN = 30
 """How many functions are printed."""
@@ -76,7 +77,8 @@ def _model(arguments: argparse.Namespace) -> Profile:
     model = image or line.compile(arguments.model, settings(arguments))
     graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
     inputs = read_inputs(graph, arguments.data) if arguments.data else None
-    tools = {"compiler": arguments.compiler, "emulator": arguments.emulator}
+    target = model.firmware.target if isinstance(model, LoadedImage) else model.settings.target
+    tools = {"compiler": arguments.compiler, "emulator": arguments.emulator or (RTL if target.rtl else None)}
     with progress("building and running"):
         if isinstance(model, LoadedImage):
             return profile_image(model, inputs, **tools)
@@ -112,6 +114,9 @@ def print_text(result: Profile, functions: bool) -> None:
         print(f"energy:       not known: {result.reason}")
     label = ", an estimate" if result.estimate else ""
     print(f"timing:       {result.core}{label} ({result.timing})")
+    if result.modelled is not None:
+        error = 100 * (result.modelled / result.cycles - 1)
+        print(f"cycle model:  {result.modelled:,} cycles for the same instructions ({error:+.2f}%)")
     print(f"memory:       {result.memory}")
 
 

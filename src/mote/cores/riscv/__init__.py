@@ -2,20 +2,17 @@
 
 from pathlib import Path
 
-from mote.cores.board import Board
-from mote.cores.cycles import CycleTable
-from mote.cores.instructions import Task
+from mote.cores.board import RTL_BOARD, Board
 from mote.cores.record import Architecture, MachineCode, Unicorn
+from mote.cores.riscv.cycles import CYCLES
 from mote.cores.riscv.decode import decode
+from mote.cores.riscv.rtl import RTL
 from mote.cores.riscv.timed import timed
 
 _MEGA = 1 << 20
 _CAUSES = (
     *("instruction address misaligned", "instruction access fault", "illegal instruction", "breakpoint"),
     *("load address misaligned", "load access fault", "store address misaligned", "store access fault"),
-)
-_TABLE = CycleTable(
-    {Task.LOAD: 2, Task.MULL: 2, Task.DIV: 34, Task.SYSTEM: 2}, words=1, taken={Task.BRANCH: 2}, taken_else=1
 )
 
 RISCV = Architecture(
@@ -46,7 +43,20 @@ RISCV = Architecture(
             icount_shift=8,
             slow_ram=(0x82000000, 64 * _MEGA),
         ),
+        RTL_BOARD: Board(
+            vectors=0x80000000,
+            rom=(0x80000400, 8 * _MEGA - 0x400),
+            ram=(0x80800000, 8 * _MEGA),
+            timer="mtime",
+            counter=0x1000000C,
+            counter_high=0x10000010,
+            counter_hz=4 * 10**9,
+            icount_shift=0,
+            slow_ram=(0x82000000, 64 * _MEGA),
+            mailbox=0x10000000,
+        ),
     },
+    rtl=RTL,
     exceptions=dict(enumerate(_CAUSES)),
     unicorn=Unicorn(
         constants="unicorn.riscv_const",
@@ -64,10 +74,5 @@ RISCV = Architecture(
         timed=timed,
     ),
     features=("float32", "rv32m", "mul32"),
-    cycles={
-        name.lower(): _TABLE.model(
-            name, "a plain single-issue pipeline; no part's manual states its timing", estimate=True
-        )
-        for name in ("RV32IMC", "RV32IMAFC")
-    },
+    cycles=CYCLES,
 )

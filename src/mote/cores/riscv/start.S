@@ -1,9 +1,14 @@
 /* Start-up, traps and semihosting for RV32. The start must come first: the board jumps there. MOTE_HARNESS leaves out
- * what only a part needs. */
+ * what only a part needs. MOTE_MAILBOX is the address where a core in RTL calls the host: such a core begins 128 bytes
+ * behind its traps, and need not have the registers that a machine has for both. */
     .option arch, +zicsr
 
     .section .mote.vectors, "ax", @progbits
     .global mote_start
+#if defined(MOTE_MAILBOX)
+    j mote_trap
+    .balign 128
+#endif
 mote_start:
     .option push
     .option norelax
@@ -11,10 +16,12 @@ mote_start:
     .option pop
     la sp, mote_stack_top
     la tp, mote_tls             /* picolibc keeps errno in thread-local storage */
+#if !defined(MOTE_MAILBOX)
     la t0, mote_trap
     csrw mtvec, t0
     li t0, 0x2000               /* the FPU on, where there is one */
     csrs mstatus, t0
+#endif
     call mote_boot
 
     .macro function name
@@ -50,6 +57,13 @@ mote_nobody:
     .global mote_semihost
     .type mote_semihost, @function
 mote_semihost:
+#if defined(MOTE_MAILBOX)
+    li t0, MOTE_MAILBOX
+    sw a0, 0(t0)                /* operation */
+    sw a1, 4(t0)                /* block; the host acts on it */
+    lw a0, 8(t0)                /* answer */
+    ret
+#else
     .option push
     .option norvc
     slli zero, zero, 0x1f
@@ -58,3 +72,4 @@ mote_breakpoint:
     srai zero, zero, 7
     .option pop
     ret
+#endif

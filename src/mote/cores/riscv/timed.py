@@ -8,6 +8,7 @@ from typing import Any
 from mote.cores.instructions import Decoded, Task, Timed, task_of
 
 _LOADS = ("lb", "lh", "lw", "lbu", "lhu", "lwsp", "flw", "flwsp")
+_SETS = ("li", "lui", "mv", "addi4spn")
 _STORES = ("sb", "sh", "sw", "swsp", "fsw", "fswsp")
 
 
@@ -22,9 +23,16 @@ def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
     task = task_of(flow, _task(name))
     stores = task in (Task.STORE, Task.BRANCH)
     writes = frozenset(operands[:1]) if operands and not stores else frozenset()
-    reads = frozenset(operands if stores or name in ("add", "sub", "addi") else operands[1:]) | address
+    reads = frozenset(operands if stores or _reads_all(name, flow) else operands[1:]) | address
+    if name == "ret":
+        reads |= {"ra"}
     words = 1 if address else 0
     return Timed(at, flow, name, task, reads, writes, address, words)
+
+
+def _reads_all(name: str, flow: Decoded) -> bool:
+    """Whether an instruction reads the register that it names first: compressed ones change it, and jumps go there."""
+    return name == "jr" or (flow.size == 2 and name not in (*_LOADS, *_SETS))
 
 
 def _task(name: str) -> Task:

@@ -22,7 +22,9 @@ from mote.cores.instructions import Timed
 from mote.data.inputs import Inputs
 from mote.errors import MoteError
 from mote.files import temporary_folder
+from mote.graph import Graph
 from mote.measure.profiler.instructions import check_disassembler, cycle_model, disassemble
+from mote.measure.profiler.outputs import check_outputs
 from mote.measure.profiler.trace import Trace, calls, cut, trace
 from mote.measure.profiler.waits import Waits, simulate
 from mote.measure.profiler.zones import zones
@@ -32,12 +34,13 @@ from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.builder import board_of
 from mote.toolchain.elf import extents
-from mote.toolchain.emulators import check
-from mote.toolchain.harness_protocol import write_inputs
+from mote.toolchain.emulators import RTL, check
+from mote.toolchain.harness_protocol import Tag, write_inputs
 from mote.toolchain.machine_code import ElfCode, machine_of, read_code
 
 ENTRY = "harness_run"
 TIMEOUT_S = 300.0
+RTL_TIMEOUT_S = 3600.0
 _STEP = re.compile(r"mote_step_(\d+)_\d+")
 
 
@@ -126,6 +129,8 @@ class Profile:
     """Bytes of code executed from RAM."""
     saved: int | None = None
     """Additional cycles of the same plan with all code in flash, where it is in RAM."""
+    modelled: int | None = None
+    """Cycles by the core's model, wait states included, where `cycles` are those of its RTL."""
 
     def __repr__(self) -> str:
         return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
@@ -160,6 +165,7 @@ def profile(
             )
             for i, (op, of) in enumerate(plan.works)
         ],
+        graph,
     )
     raw = stimulus(graph, inputs)[0]
     result = profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
@@ -190,17 +196,23 @@ class Profiled:
     path: str
     firmware: Firmware
     layers: Sequence[LayerFacts]
+    graph: Graph | None = None
+    """The graph that says what the outputs must be, where it is known."""
 
 
 def profiled(
     subject: Profiled, raw: list[bytes], *, compiler: str | None, emulator: str | None, layers: bool
 ) -> Profile:
-    """Profiles one inference, with raw inputs of the harness."""
+    """Profiles one inference, with raw inputs of the harness. Outputs of RTL are compared with the reference's: nothing
+    else has run there before."""
     target = subject.firmware.target
     cycle_model(target)
     with temporary_folder() as folder:
         on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
-        plain = _run(on, Mode.MEASURE, [raw]).region(ENTRY)
+        ran = _run(on, Mode.MEASURE, [raw])
+        if on.emulator.kind == RTL and subject.graph is not None:
+            check_outputs(subject.graph, raw, ran.outputs, where=f"{subject.path} on {target.name}")
+        plain = ran.region(ENTRY)
         marked = marked_steps(on, raw) if layers else []
     if not plain.loads_known:
         marked = [_assumed(target, known, cost) for known, cost in zip(subject.layers, marked, strict=layers)]
@@ -290,12 +302,12 @@ class TracedRun:
     """The board that it was linked for."""
     sections: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Start and end of each section: needed for parts with several flash memories."""
+    outputs: Sequence[bytes] = ()
+    """Outputs of the model, where it is one of Mote's."""
 
     def region(self, entry: str) -> TracedCalls:
         """All calls of a function."""
-        marks = [(at, int(m[1])) for at, name in self.code.labels if (m := _STEP.match(name))]
-        behind = {at + self.code.instruction(at).size for at, _ in marks}
-        traced = cut(self.traced, {at for at, _ in marks} | behind)
+        traced = cut(self.traced, _borders(self.code))
         blocks = disassemble(self.code, traced.blocks)
         returns = {n: b[-1].end for n, b in enumerate(blocks) if b and b[-1].flow.calls}
         where = f"{self.code.elf}: {entry}"
@@ -305,7 +317,20 @@ class TracedRun:
             raise MoteError("was not called", where=where, remedy=f"see why the program ended before that{said}")
         slow = simulate(blocks, traced.order, traced.loads, zones(self.target, self.board, self.code, self.sections))
         known = traced.loads is not None
-        return TracedCalls(self.code, self.target, entry, blocks, traced.order, spans, dict(marks), slow, known)
+        marks = dict(_marks(self.code))
+        cycles = traced.cycles
+        return TracedCalls(self.code, self.target, entry, blocks, traced.order, spans, marks, slow, known, cycles)
+
+
+def _marks(code: ElfCode) -> list[tuple[int, int]]:
+    """The addresses of marker nops, with the step that each ends."""
+    return [(at, int(m[1])) for at, name in code.labels if (m := _STEP.match(name))]
+
+
+def _borders(code: ElfCode) -> set[int]:
+    """The addresses of marker nops, and those behind them."""
+    marks = {at for at, _ in _marks(code)}
+    return marks | {at + code.instruction(at).size for at in marks}
 
 
 @dataclass(frozen=True)
@@ -322,6 +347,8 @@ class TracedCalls:
     """The step that the marker nop at an address ends."""
     slow: Waits
     loads_known: bool
+    measured: NDArray[np.int64] | None = None
+    """Cycles of each executed block, where the core itself ran; else they are modelled."""
 
     @cached_property
     def core(self) -> CycleModel:
@@ -337,12 +364,24 @@ class TracedCalls:
 
     def _sum(self, spans: Sequence[tuple[int, int]]) -> Cost:
         """Costs of the blocks in these spans, with the transitions between them."""
-        ran = self._ran(spans)
-        instructions = sum(n * self.inside[b].instructions for b, n in ran)
-        cycles = sum(n * self.inside[b].cycles for b, n in ran)
-        cycles += sum(n * self._join(a, b) for a, b, n in self._edges(spans))
+        instructions = sum(n * self.inside[b].instructions for b, n in self._ran(spans))
+        cycles = sum(self._spent(spans).values())
         waits = Slow(*(sum(int(counts[lo:hi].sum()) for lo, hi in spans) for counts in _each(self.slow)))
         return Cost(instructions, cycles + waits.code + waits.constants, waits)
+
+    def modelled(self) -> int:
+        """Cycles of all calls by the core's model, without wait states."""
+        return sum(replace(self, measured=None)._spent(self.spans).values())
+
+    def _spent(self, spans: Sequence[tuple[int, int]]) -> Counter[int]:
+        """Cycles of each block with the transitions from it, without wait states."""
+        if self.measured is not None:
+            order, cycles = (np.concatenate([x[lo:hi] for lo, hi in spans]) for x in (self.order, self.measured))
+            return Counter(dict(enumerate(np.bincount(order, cycles).astype(np.int64).tolist())))
+        spent = Counter({b: n * self.inside[b].cycles for b, n in self._ran(spans)})
+        for a, b, n in self._edges(spans):
+            spent[a] += n * self._join(a, b)
+        return spent
 
     def _ran(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """(block, how often)."""
@@ -380,9 +419,9 @@ class TracedCalls:
         starts = [self.code.start(b[0].at) for b in self.blocks]
         for b, n in self._ran(self.spans):
             instructions[starts[b]] += n * self.inside[b].instructions
-            cycles[starts[b]] += n * self.inside[b].cycles
+        for b, n in self._spent(self.spans).items():
+            cycles[starts[b]] += n
         for a, b, n in self._edges(self.spans):
-            cycles[starts[a]] += n * self._join(a, b)
             if self.blocks[b][0].at == starts[b] and (self.blocks[a][-1].flow.calls or starts[a] != starts[b]):
                 calls[starts[b]] += n
         calls[self.code.functions[self.entry]] += len(self.spans)
@@ -419,9 +458,11 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
     elf = on.elf(mode)
     code = read_code(elf)
     write_inputs(on.folder / mode, raw)
-    traced = trace(elf, code, target, on.emulator, on.folder / mode, TIMEOUT_S)
-    check(elf, target, on.emulator, on.folder / mode, traced.said)
-    return TracedRun(code, traced, target, board_of(target), extents(elf))
+    timeout_s = RTL_TIMEOUT_S if on.emulator.kind == RTL else TIMEOUT_S
+    traced = trace(elf, code, target, on.emulator, on.folder / mode, timeout_s, _borders(code))
+    entries = check(elf, target, on.emulator, on.folder / mode, traced.said)
+    outputs = [data for tag, _, data in entries if tag == Tag.OUTPUT]
+    return TracedRun(code, traced, target, board_of(target), extents(elf), outputs)
 
 
 def _assumed(target: Target, layer: LayerFacts, cost: Cost) -> Cost:
@@ -453,6 +494,7 @@ def _result(
     layers: list[LayerProfile],
 ) -> Profile:
     target, core = region.target, region.core
+    in_rtl = region.measured is not None
     energy = None
     if target.ua_per_mhz and target.volts:
         microjoules = target.volts * target.ua_per_mhz * cost.cycles / 1e6
@@ -462,9 +504,9 @@ def _result(
         target=target.name,
         emulator=f"{emulator.kind} {emulator.version}".strip(),
         compiler=compiler,
-        core=core.name,
-        timing=core.source,
-        estimate=core.estimate,
+        core=target.core.rtl[target.rtl].title if in_rtl and target.rtl else core.name,
+        timing="its RTL, with memory that answers in the next cycle" if in_rtl else core.source,
+        estimate=core.estimate and not in_rtl,
         entry=region.entry,
         calls=len(region.spans),
         macs=macs,
@@ -481,6 +523,7 @@ def _result(
         loads_known=region.loads_known,
         layers=layers,
         functions=region.functions(),
+        modelled=region.modelled() + cost.waits.code + cost.waits.constants if in_rtl else None,
     )
 
 

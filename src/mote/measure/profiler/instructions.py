@@ -19,14 +19,14 @@ from mote.toolchain.machine_code import ElfCode
 
 def cycle_model(target: Target) -> CycleModel:
     """The cycle model of a target's core."""
-    models = target.core.cycles
-    if target.cpu not in models:
+    models, name = target.core.cycles, target.cycle_model
+    if name not in models:
         raise MoteError(
-            f"there is no cycle model for the core '{target.cpu}'",
+            f"there is no cycle model for the core '{name}'",
             where=f"target {target.name}",
             remedy=f"use a target with one of: {', '.join(models) or 'those of an emulated core'}",
         )
-    return models[target.cpu]
+    return models[name]
 
 
 def check_disassembler() -> None:

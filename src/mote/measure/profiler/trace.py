@@ -2,7 +2,8 @@
 
 A plug-in for QEMU (`plugin`) writes both down. Where none can be built, QEMU's own log has the blocks: a line for each
 that it enters (`-d exec,nochain`), and the instructions of each when it first meets it (`in_asm`). The lines of one
-block are equal, so that a dictionary makes numbers of them; what is read is not known then. Unicorn calls hooks.
+block are equal, so that a dictionary makes numbers of them; what is read is not known then. Unicorn calls hooks. The
+board of a core in RTL writes what the plug-in does, and the cycles of each block.
 Nothing is added to the code, and there is no clock: what is counted later is what was executed.
 """
 
@@ -12,7 +13,7 @@ import os
 import re
 import subprocess
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -30,8 +31,9 @@ from mote.measure.profiler.plugin import plugin
 from mote.targets import Target
 from mote.toolchain import Emulator
 from mote.toolchain.builder import board_of
-from mote.toolchain.emulators import command, timed_out
+from mote.toolchain.emulators import RTL, command, timed_out
 from mote.toolchain.machine_code import ElfCode
+from mote.toolchain.rtl import run_rtl
 from mote.toolchain.unicorn_board import run_unicorn
 
 CHUNK = 1 << 22
@@ -60,12 +62,27 @@ class Trace:
     order: NDArray[np.int32]
     said: str = ""
     loads: FlashLoads | None = None
+    cycles: NDArray[np.int64] | None = None
+    """Of each block as executed, where the core itself ran: in RTL."""
 
 
-def trace(elf: Path, code: ElfCode, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
-    """Runs a program to its end. The caller decides whether it succeeded."""
+def trace(
+    elf: Path,
+    code: ElfCode,
+    target: Target,
+    emulator: Emulator,
+    workdir: Path,
+    timeout_s: float,
+    cuts: Collection[int] = (),
+) -> Trace:
+    """Runs a program to its end. The caller decides whether it succeeded. Cycles are known for whole blocks, which are
+    split at `cuts`."""
     if emulator.kind == "unicorn":
         return _unicorn(elf, target, workdir, timeout_s)
+    if emulator.kind == RTL:
+        ran = run_rtl(elf, target, workdir, timeout_s=timeout_s, cuts=cuts)
+        words, cycles = (np.frombuffer(data, np.uint32) for data in (ran.trace, ran.cycles))
+        return replace(_understood(words, code, board_of(target).rom[0], ran.said), cycles=cycles.astype(np.int64))
     run = _Run(elf, target, emulator, workdir, timeout_s)
     return _followed(run, code) or _logged(run, code)
 
@@ -213,7 +230,10 @@ def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trac
 
 
 def cut(traced: Trace, at: set[int]) -> Trace:
-    """Splits blocks at addresses. Loads of a block stay with its first part."""
+    """Splits blocks at addresses. Loads of a block stay with its first part. Blocks with known cycles were split there
+    when they ran."""
+    if traced.cycles is not None:
+        return traced
     blocks: list[tuple[int, int]] = []
     firsts, counts = [], []
     for start, end in traced.blocks:
