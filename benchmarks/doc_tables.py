@@ -77,6 +77,7 @@ TABLES: dict[str, Table] = {
     "estimates": Table(("fit_costs.py", "--check")),
     "transformers": Table(("transformers.py",)),
     "compile-time": Table(("planning.py", "--stages")),
+    "host": Table(("host.py", "--models", MODELS)),
     "sparse": Table(("sparse.py", "--write"), writes=True),
 }
 

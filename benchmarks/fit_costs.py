@@ -10,10 +10,11 @@
 Layers of many shapes (cost_layers.py) are computed by every kernel that can compute them, whole, by rows, and by groups
 of rows, on the emulated core; the cycle model of `mote profile` says what each took, in memory that answers at once.
 `mote.kernels.cost.features` says what takes time there, this how much. `--only` measures the kernels of some families
-and keeps what the table says of all others. Beside cycles the table says how many bytes of constants are read, which is
-what parts with slow flash wait for. All cores take about ten minutes on two processors. With `--cache FOLDER` no layer
-is run a second time, so that several machines can measure, each with `--part I/N`, before one of them fits the table to
-what is in all their caches.
+and keeps what the table says of all others. `--core native` measures the time that steps take on this computer, the
+shortest of several, one layer after another (`--jobs 1`). Beside cycles the table says how many bytes of constants are
+read, which is what parts with slow flash wait for. All cores take about ten minutes on two processors. With `--cache
+FOLDER` no layer is run a second time, so that several machines can measure, each with `--part I/N`, before one of them
+fits the table to what is in all their caches.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from numpy.typing import NDArray
 
 import mlperf_tiny
 from cost_layers import Layer, graph_of, models, streamed
+from host_steps import times
 from mote import compile, cores, profile, toolchain
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings, make_settings
@@ -67,6 +69,8 @@ from mote.targets import Target
 DIGITS = 3
 """Significant digits of a cost."""
 UNIT = "cycles"
+NANOSECONDS = ", cycles of 1 GHz"
+"""On this computer time is measured: the table `native` has nanoseconds."""
 SMALL = 3000
 """Cycles: errors of layers that take few more do not count as much."""
 TINY = 1e-9
@@ -129,8 +133,11 @@ class Core:
         if known is not None and known.exists():
             return [Taken(*each) for each in json.loads(known.read_text())]
         compiled = Compiled(graph, plan, (), project, self.settings, "layers", Source("layers", Format.TFLITE, b""))
-        (found,) = steps(compiled)
-        taken = [Taken(cost.cycles, cost.waits.loaded) for cost in found]
+        if self.settings.target.is_host:
+            taken = [Taken(nanoseconds, 0) for nanoseconds in times(compiled)]
+        else:
+            (found,) = steps(compiled)
+            taken = [Taken(cost.cycles, cost.waits.loaded) for cost in found]
         if known is not None:
             known.write_text(json.dumps(taken))
         return taken
@@ -255,7 +262,7 @@ def write(core: Core, tables: Tables) -> None:
     """One line for each family, so that a difference can be read."""
     target = core.settings.target
     tools = (toolchain.find_compiler(target), toolchain.find_emulator(target))
-    measured = ", ".join(f"{tool.kind} {tool.version}" for tool in tools)
+    measured = ", ".join(f"{tool.kind} {tool.version}" for tool in tools) + (NANOSECONDS if target.is_host else "")
     head = f'  "unit": "{UNIT}",\n  "measured": {json.dumps(measured)},\n'
     body = f'  "families": {_lines(tables.cycles)},\n  "reads": {_lines(tables.reads)}\n'
     path = Path(target.costs) if target.costs.endswith(".json") else TABLES / f"{target.name}.json"

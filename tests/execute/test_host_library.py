@@ -15,7 +15,7 @@ from mote.compiler.line import compile
 from mote.data.dataset import dataset
 from mote.evaluation.score import outputs
 from mote.execute import host_library
-from mote.execute.host_library import HostModel
+from mote.execute.host_library import HostModel, on_vectors
 from mote.execute.reference import litert
 from mote.toolchain import host
 from tests.helpers.network import Net
@@ -35,6 +35,24 @@ def test_the_bundled_models_give_what_is_recorded_whatever_core_they_were_planne
     model = HostModel(compile(MODELS / f"{name}.tflite", target=target))
     (found,) = model.run(dataset(recorded["inputs"]).cases(model.graph))
     assert np.array_equal(found, recorded["outputs"])
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m4"])
+def test_vectors_of_this_computer_give_what_is_recorded(target: str) -> None:
+    recorded = np.load(MODELS / "keywords_samples.npz")
+    here = on_vectors(compile(MODELS / "keywords.tflite", target=target, io="int8"))
+    assert any("vectors" in work.kernel.family for work in here.plan.steps)
+    model = HostModel(here)
+    (found,) = model.run(dataset(recorded["inputs"]).cases(model.graph))
+    assert np.array_equal(found, recorded["outputs"])
+    assert on_vectors(here) is here
+
+
+def test_encrypted_models_are_run_as_they_are(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(bytes(range(16)))
+    compiled = compile(MODELS / "digits.tflite", encrypt=str(key))
+    assert on_vectors(compiled) is compiled
 
 
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from mote.graph.types import DType
 from mote.kernels import library
 from mote.kernels.contract import NHWC, Call, Packed
 from mote.kernels.structs import kernel_fields
-from mote.toolchain import Execution, Mode
+from mote.toolchain import Compiler, Emulator, Execution, Mode
 from mote.toolchain.machine_code import read_code
 
 KERNELS = [f"-I{folder}" for folder in library.FOLDERS]
@@ -50,11 +50,31 @@ int program(void) {"""
 """Kernels are compiled as always, but once each, however often they are called."""
 
 
+@dataclass(frozen=True)
+class Computer:
+    """How the host's programs are compiled for some instructions of its own, or for another computer and run there."""
+
+    flags: tuple[str, ...] = ()
+    compiler: tuple[str, ...] = ()
+    """A cross compiler; its programs run without sanitizers."""
+    emulator: tuple[str, ...] = ()
+
+    @property
+    def tools(self) -> tuple[Compiler, Emulator]:
+        target = targets.load("host")
+        if not self.compiler:
+            return toolchain.find_compiler(target), toolchain.find_emulator(target)
+        named = " ".join((*self.compiler, *self.emulator))
+        return Compiler("host", self.compiler, named), Emulator("native", self.emulator, named)
+
+
 @dataclass
 class Program:
     """C that reads rows from its input, calls kernels and writes rows to its output."""
 
     core: str = "host"
+    computer: Computer = field(default_factory=Computer)
+    """For programs of the host."""
     includes: dict[str, None] = field(default_factory=dict)
     instances: dict[str, None] = field(default_factory=dict)
     constants: ConstantPool = field(default_factory=lambda: ConstantPool("k"))
@@ -110,7 +130,8 @@ class Program:
     def _execute(self, mode: Mode) -> Execution:
         target = targets.load(self.core)
         host = target.arch == "host"
-        compiler, emulator = toolchain.find_compiler(target), toolchain.find_emulator(target)
+        own = self.computer.tools if host else None
+        compiler, emulator = own or (toolchain.find_compiler(target), toolchain.find_emulator(target))
         given = b"".join(self.given)
         with TemporaryDirectory() as folder:
             workdir = Path(folder)
@@ -125,8 +146,8 @@ class Program:
                 mode=mode,
                 optimize="balanced",
                 workdir=workdir,
-                sanitize=host,
-                extra_flags=[*FLAGS, *KERNELS, *(QUICK if host else ())],
+                sanitize=host and not self.computer.compiler,
+                extra_flags=[*FLAGS, *KERNELS, *((*QUICK, *self.computer.flags) if host else ())],
             )
             if not host:
                 code = read_code(elf)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mote import targets
-from mote.toolchain import cache, find_compiler
-from mote.toolchain.builder import Compilation
+from mote.toolchain import cache, compilers, find_compiler
+from mote.toolchain.builder import Compilation, target_flags
 
 
 @pytest.fixture
@@ -103,3 +103,22 @@ def test_the_oldest_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_that_cannot_be_written_costs_only_time(folder: Path) -> None:
     cache.FOLDER.write_text("a file where the folder should be")
     assert fetch(folder, "a") == fetch(folder, "a") == ("object", True)
+
+
+def test_objects_for_the_instructions_of_one_computer_are_not_taken_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = find_compiler(targets.load("host"))
+    given = []
+    for macros in ("#define __AVX2__ 1\n", "#define __AVX512BW__ 1\n", "#define __AVX2__ 1\n"):
+        monkeypatch.setattr(compilers, "_predefined", lambda _, told=macros: told)
+        given.append(target_flags(targets.load("native"), compiler))
+    assert given[0] == given[2] != given[1]
+    assert target_flags(targets.load("host"), compiler) == ()
+
+
+def test_a_compiler_that_cannot_be_told_of_this_computer_gets_no_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = find_compiler(targets.load("host"))
+    taken = {"-mcpu=native": "#define X 1\n"}
+    monkeypatch.setattr(compilers, "_predefined", lambda command: taken.get(command[-1]))
+    assert compilers.native_flags(compiler)[0] == "-mcpu=native"
+    taken.clear()
+    assert compilers.native_flags(compiler) == ()

@@ -21,6 +21,7 @@ CORES = [
     "cv32e40p",
     "host",
     "ibex",
+    "native",
     "picorv32",
     "rv32imafc",
     "rv32imc",

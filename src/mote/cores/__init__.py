@@ -8,7 +8,7 @@ from mote.cores.record import Architecture
 from mote.cores.riscv import RISCV
 from mote.cores.xtensa import XTENSA
 
-HOST = Architecture("host", "this computer")
+HOST = Architecture("host", "this computer", features=("vectors",))
 ARCHITECTURES: dict[str, Architecture] = {record.name: record for record in (HOST, ARM, RISCV, XTENSA)}
 """By the `arch` of targets."""
 

@@ -18,7 +18,7 @@ from mote.evaluation.score import by_class, inputs_of, rated, real
 from mote.evaluation.verify import judged, oracle, source_inputs
 from mote.evaluation.worst_samples import worst
 from mote.execute import reference
-from mote.execute.host_library import HostModel, as_in_model
+from mote.execute.host_library import HostModel, as_in_model, on_vectors
 from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
@@ -48,10 +48,10 @@ class How:
 
 
 def answers_here(compiled: Compiled, questions: Posed, say: Say) -> tuple[list[Array], float | None]:
-    """Outputs of the compiled model on the host, and inferences per second; None where it took too little time to
-    measure."""
-    host = HostModel(compiled)
+    """Outputs of the compiled model on the host, by kernels for its vectors, and inferences per second; None where it
+    took too little time to measure."""
     say("compiling the model for this computer")
+    host = HostModel(on_vectors(compiled, say))
     host.build()
     began = monotonic()
     outputs = host.run(questions.cases, stream=questions.kept, done=counted(say, "compiled model"))

@@ -32,6 +32,7 @@ from mote.graph.tolerance import computes_floats
 from mote.lower.program import program
 from mote.metrics import Score, measure
 from mote.ops.elementwise.quantize import QUANTIZED, dequantized
+from mote.targets import NATIVE
 
 FEW = 128
 """Fewer inferences are not worth planning and threads."""
@@ -57,15 +58,15 @@ def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
 
 
 def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
-    """Outputs of an integer graph in Mote's runtime, with a thread per core."""
-    settings = replace(make_settings(), fixed=ANY)
+    """Outputs of an integer graph in Mote's runtime, by kernels for this computer's vectors, with a thread per core."""
+    settings = replace(make_settings(NATIVE, optimize="speed"), fixed=ANY)
     with naming(graph.name):
         plan = planned(graph, settings)
     made = flattened(program(plan))
     image, kernels = write(made, Details(strip=True)), merged(map(record, made.kernels))
     threads = min(cores(), len(cases))
     parts = [cases[i * len(cases) // threads : (i + 1) * len(cases) // threads] for i in range(threads)]
-    interpreters = [Interpreter.of(image, kernels, graph.name) for _ in parts]
+    interpreters = [Interpreter.of(image, kernels, graph.name, NATIVE) for _ in parts]
     with ThreadPoolExecutor(threads) as pool:
         results = list(pool.map(lambda i: _one_by_one(interpreters[i], plan.graph, parts[i]), range(threads)))
     return [np.concatenate(several) for several in zip(*results, strict=True)]

@@ -13,20 +13,27 @@ from time import monotonic
 
 import numpy as np
 
+from mote import targets
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import not_run
+from mote.compiler.line import CompilerInput, emitted
+from mote.compiler.settings import Settings
 from mote.emit.c.encryption import WeightCipher
 from mote.emit.c.programs import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import to_model
 from mote.graph.tensor import Array
-from mote.progress import Done, nobody
+from mote.kernels.library import added
+from mote.progress import Done, Say, nobody, silent
+from mote.targets import NATIVE, VECTORS
 from mote.toolchain import host
 from mote.toolchain.builder import HARNESS
 
 GLUE, BATCH, DECRYPT = "mote_glue.c", "mote_batch.c", "mote_decrypt.c"
 """C files added to those of the model."""
+SAME_RESULTS = ("io", "numerics", "shrink", "stream", "hop", "causal")
+"""Settings that say what a model computes; all others say how."""
 OFTEN = 0.25
 """Seconds between progress callbacks and checks for signals."""
 WORTH_THREADS = 1.0
@@ -63,6 +70,17 @@ int mote_batch(size_t rows, int fresh, const uint8_t *const *inputs, uint8_t *co
 """
 
 
+def on_vectors(compiled: Compiled, say: Say = silent) -> Compiled:
+    """The model compiled for the vectors of this computer, whatever its target is: integers are the same bit for bit.
+    Where its code is not all Mote's, or its weights are encrypted, it stays as it is."""
+    settings = compiled.settings
+    if VECTORS in settings.target.features or settings.offload or settings.encrypt or added():
+        return compiled
+    same = {name: getattr(settings, name) for name in SAME_RESULTS}
+    here = Settings(targets.load(NATIVE), name=compiled.name, optimize="speed", **same)
+    return emitted(CompilerInput(compiled.source, compiled.path, compiled.model), here, say)
+
+
 @dataclass(frozen=True, eq=False)
 class HostModel:
     """The generated C of a model for any core, compiled for the host: kernels for other instruction sets have
@@ -76,7 +94,7 @@ class HostModel:
 
     def build(self) -> None:
         """Compiles the library now instead of at the first run."""
-        self._begun(0)
+        self.begin(0)
 
     def run(self, cases: Sequence[Mapping[int, Array]], *, stream: bool = False, done: Done = nobody) -> list[Array]:
         """All outputs of all inferences in the model's layout: [N, ...], without a leading axis of 1. Every inference
@@ -86,36 +104,41 @@ class HostModel:
         given = [_stacked(graph.tensors[t], [case[t] for case in cases]) for t in graph.inputs]
         results = [np.zeros((count, *t.shape), t.dtype.numpy) for t in (graph.tensors[o] for o in graph.outputs)]
         job = _Job(given, results, not stream and bool(graph.states), self.compiled.path)
-        first = self._begun(0)
+        first = self.begin(0)
         began = monotonic()
         job.do(first, 0, min(1, count))
         pace = max(monotonic() - began, 1e-7)
         threads = 1 if stream or count * pace < WORTH_THREADS else cores()
-        libraries = [first, *(self._begun(copy) for copy in range(1, threads))]
+        libraries = [first, *(self.begin(copy) for copy in range(1, threads))]
         _finish(job, libraries, max(1, int(OFTEN / pace)), lambda rows: done(rows, count))
         return [as_in_model(graph.tensors[o], values) for o, values in zip(graph.outputs, results, strict=True)]
 
-    def _begun(self, copy: int) -> ctypes.CDLL:
+    def begin(self, copy: int = 0) -> ctypes.CDLL:
         """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
         with naming(self.compiled.path):
             _check_buildable(self.compiled)
-            library = host.load(self._files, self._sources, copy)
+            loaded = host.load(self.files, self.sources, copy, self._target)
         if self._cipher is not None:
-            library.mote_set_key(self._cipher.key, ctypes.c_size_t(len(self._cipher.key)))
-        _check(library.mote_batch_begin(), self.compiled.path)
-        return library
+            loaded.mote_set_key(self._cipher.key, ctypes.c_size_t(len(self._cipher.key)))
+        _check(loaded.mote_batch_begin(), self.compiled.path)
+        return loaded
+
+    @property
+    def _target(self) -> str:
+        return NATIVE if VECTORS in self.compiled.settings.target.features else "host"
 
     @property
     def _cipher(self) -> WeightCipher | None:
         return self.compiled.project.options.cipher
 
     @property
-    def _sources(self) -> list[str]:
+    def sources(self) -> list[str]:
         """The C files; the library is kept in a cache, so that it is given a key, and has none."""
         return [*self.compiled.project.sources, GLUE, BATCH, *([DECRYPT] if self._cipher else [])]
 
     @cached_property
-    def _files(self) -> dict[str, str]:
+    def files(self) -> dict[str, str]:
+        """The texts of the C files and of all that they include, by name."""
         project = self.compiled.project
         return {
             **project.code,

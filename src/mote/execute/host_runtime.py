@@ -117,19 +117,19 @@ class KernelTable:
     """Keeps the entries alive that the table points to."""
 
 
-def table(records: Iterable[KernelRecord]) -> KernelTable:
-    """The kernel table, sorted by id."""
-    addresses = [_entry(record) for record in merged(records)]
+def table(records: Iterable[KernelRecord], target: str = "host") -> KernelTable:
+    """The kernel table, sorted by id; with the target `native` kernels use all instructions of this computer."""
+    addresses = [_entry(record, target) for record in merged(records)]
     entries = (ctypes.c_void_p * len(addresses))(*addresses)
     return KernelTable(Kernels(ctypes.cast(entries, ctypes.POINTER(ctypes.c_void_p)), len(addresses)), entries)
 
 
 @cache
-def _entry(record: KernelRecord) -> int:
+def _entry(record: KernelRecord, target: str) -> int:
     """The address of a kernel's entry, compiled on first use."""
     files = entry_files([record], LIMITS)
     del files["mote_kernels.c"], files["mote_kernels.h"]
     headers = {name: text for name, text in runtime_files().items() if name == "mote_kernel.h"}
     sources = [name for name in files if name.endswith(".c")]
-    library = host.load({**files, **headers}, sources)
+    library = host.load({**files, **headers}, sources, target=target)
     return ctypes.addressof(ctypes.c_char.in_dll(library, entry_name(record)))

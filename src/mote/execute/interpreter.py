@@ -72,18 +72,19 @@ class Interpreter:
         self._load(made.data, made.records)
 
     @classmethod
-    def of(cls, data: bytes, kernels: Sequence[KernelRecord], where: str) -> Interpreter:
-        """An interpreter for an image with known kernels."""
+    def of(cls, data: bytes, kernels: Sequence[KernelRecord], where: str, target: str = "host") -> Interpreter:
+        """An interpreter for an image with known kernels, compiled for the host, or with the target `native` for all
+        instructions that this computer has."""
         interpreter = cls.__new__(cls)
         interpreter._settings, interpreter._resized, interpreter._where = None, {}, where
-        interpreter._load(data, kernels)
+        interpreter._load(data, kernels, target)
         return interpreter
 
-    def _load(self, data: bytes, kernels: Sequence[KernelRecord]) -> None:
+    def _load(self, data: bytes, kernels: Sequence[KernelRecord], target: str = "host") -> None:
         self._c = host_runtime.runtime()
         self._image = _words(data)
         self._bytes = len(data)
-        self._kernels = host_runtime.table(kernels)
+        self._kernels = host_runtime.table(kernels, target)
         address = self._image.ctypes.data
         needs, problem = host_runtime.ArenaNeeds(), host_runtime.Problem()
         self._check(self._c.mote_needs(address, self._bytes, needs))

@@ -17,6 +17,7 @@ from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
 from mote.kernels.riscv import KERNELS as RISCV
 from mote.kernels.scalar import KERNELS as SCALAR
+from mote.kernels.vectors import KERNELS as VECTORS
 from mote.kernels.vfp import KERNELS as VFP
 from mote.targets import ALIGNED, Target, declare
 
@@ -28,9 +29,10 @@ FOLDERS = {
     "fpu": "vfp",
     "rv32m": "riscv",
     "mul32": "scalar",
+    "vectors": "vectors",
 }
 """The folder of the kernels for each feature, before those of features that their cores have as well."""
-KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RISCV, *SCALAR, *PORTABLE]
+KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RISCV, *SCALAR, *VECTORS, *PORTABLE]
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ from mote.text import did_you_mean, printable
 __all__ = [
     "ALIGNED",
     "KEPT",
+    "NATIVE",
+    "VECTORS",
     "WORD",
     "Memory",
     "Reads",
@@ -40,6 +42,11 @@ __all__ = [
 
 ALIGNED = "aligned"
 """Among the features of a target: words may be loaded from and stored to multiples of four only."""
+
+VECTORS = "vectors"
+"""Among the features of a target: it is a computer that runs code with all the instructions that it has."""
+NATIVE = "native"
+"""The target of that kind."""
 
 _PARTS = Path(__file__).parent / "parts"
 _declared: dict[str, None] = {}

@@ -13,10 +13,10 @@ from string import Template
 
 from mote.cores.board import Board
 from mote.errors import BudgetError, MoteError
-from mote.targets import Memory, Target
+from mote.targets import VECTORS, Memory, Target
 from mote.targets.flags import OPTIMIZATION, optimization
 from mote.toolchain import cache
-from mote.toolchain.compilers import Compiler, compile_or_raise
+from mote.toolchain.compilers import Compiler, compile_or_raise, native_flags
 from mote.toolchain.elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
@@ -164,7 +164,7 @@ def target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
     if compiler.kind == "zig":
         headers = ("-isystem", str(HARNESS / "freestanding" / "include"))
         return (*target.zig_flags, *headers, *_DEVICE, *_ZIG)
-    return ()
+    return native_flags(compiler) if VECTORS in target.features else ()
 
 
 def _harness_sources(target: Target) -> list[Path]:

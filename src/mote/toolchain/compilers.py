@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,8 @@ from mote.errors import MoteError
 from mote.targets import Target
 
 ZIG_REMEDY = "pip install ziglang (411 MB)"
+NATIVE = ("-march=native", "-mcpu=native")
+"""Options of compilers for all instructions of this computer: the first that one knows."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,27 @@ def _host_compiler(prefer: str | None) -> Compiler:
         f"no C compiler for this computer was found{f': {prefer}' if prefer else ''}",
         remedy=f"apt install {prefer or 'gcc'}, or {ZIG_REMEDY}",
     )
+
+
+def native_flags(compiler: Compiler) -> tuple[str, ...]:
+    """Options with which a host's compiler uses all instructions of this computer, and none that changes a result. A
+    name of these instructions is among them: objects in a cache are for computers that have the same."""
+    for option in NATIVE:
+        macros = _predefined((*compiler.command, option))
+        if macros is not None:
+            return option, "-ffp-contract=off", f"-DMOTE_MACHINE=0x{zlib.crc32(macros.encode()):08x}u"
+    return ()
+
+
+@cache
+def _predefined(command: tuple[str, ...]) -> str | None:
+    """The macros that a compiler defines by itself; None where it does not know the options."""
+    ask = (*command, "-dM", "-E", "-x", "c", os.devnull)
+    try:
+        done = subprocess.run(ask, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 def zig_command() -> tuple[str, ...] | None:

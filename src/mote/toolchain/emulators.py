@@ -99,7 +99,7 @@ def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: st
 def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = True) -> list[str]:
     """The command that runs an ELF file; `counts`: with a clock that advances by instructions."""
     if emulator.kind == "native":
-        return [str(elf.resolve())]
+        return [*emulator.command, str(elf.resolve())]
     board = board_of(target)
     quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
     semihosting = ["-semihosting-config", "enable=on,target=native"]

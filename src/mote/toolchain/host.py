@@ -13,23 +13,25 @@ from mote.errors import MoteError
 from mote.files import fill, temporary_folder
 from mote.targets.flags import optimization
 from mote.toolchain import cache
+from mote.toolchain.builder import target_flags
 from mote.toolchain.compilers import compile_or_raise, find_compiler
 
 FLAGS = ("-std=c99", "-fwrapv", "-fPIC", "-shared")
 """Sums in kernels may wrap."""
 
 
-def load(texts: Mapping[str, str], sources: Sequence[str], copy: int = 0) -> ctypes.CDLL:
+def load(texts: Mapping[str, str], sources: Sequence[str], copy: int = 0, target: str = "host") -> ctypes.CDLL:
     """The shared object of C files, which are among the texts; loaded once in a process. A `copy` with another number
-    has variables of its own."""
-    return _load(tuple(sorted(texts.items())), tuple(sources), copy)
+    has variables of its own. With the target `native` it uses all instructions of this computer."""
+    return _load(tuple(sorted(texts.items())), tuple(sources), copy, target)
 
 
 @remembered
-def _load(texts: tuple[tuple[str, str], ...], sources: tuple[str, ...], copy: int) -> ctypes.CDLL:
-    target = targets.load("host")
+def _load(texts: tuple[tuple[str, str], ...], sources: tuple[str, ...], copy: int, name: str) -> ctypes.CDLL:
+    target = targets.load(name)
     compiler = find_compiler(target)
-    flags = [*compiler.command, *target.gcc_flags, optimization("speed", target.cpu).level, *FLAGS]
+    level = optimization("speed", target.cpu).level
+    flags = [*compiler.command, *target.gcc_flags, *target_flags(target, compiler), level, *FLAGS]
     state = hashlib.sha256("\0".join([compiler.version, *flags, *sources]).encode())
     for name, text in texts:
         state.update(f"\0{name}\0{len(text)}\0{text}".encode())

@@ -209,6 +209,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "patched": (patched(5, 7), dsp | {"shrink": False, "kernels": PATCHED}),
         "patched_quads": (patched(10), dsp | {"shrink": False}),
         "patched_lanes": (patched(5, 7, 8), {"target": HOST_HELIUM, "shrink": False, "kernels": PATCHED_LANES}),
+        "lanes": (images(Net(13)), {"target": "native", "optimize": "speed"}),
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
 
