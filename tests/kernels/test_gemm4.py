@@ -103,8 +103,9 @@ def test_what_fits() -> None:
     assert families(PLAIN) == windows | {"conv4", "conv4_lean"}
     assert families(replace(PLAIN, channels=12)) == windows
     assert families(replace(PLAIN, kernel=(1, 1))) == {"pointwise4"}
-    assert families(replace(PLAIN, kernel=(1, 1), outputs=20)) == {"pointwise4", "pointwise4_lean"}
+    assert families(replace(PLAIN, kernel=(1, 1), outputs=20)) == {"pointwise4"}
     assert families(replace(PLAIN, kernel=(1, 1), channels=3)) == windows
+    assert not families(replace(PLAIN, outputs=3))
     assert families(replace(PLAIN, kernel=(1, 1), size=(9, 1))) == {"pointwise4", "fully_connected8"}
 
 

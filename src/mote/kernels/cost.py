@@ -192,7 +192,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     product, output, pixel, row, call: these
     input: inputs of all windows; where channels do not mix, those of all rows of windows; elsewhere simply all
     tap: rows of windows; where channels do not mix, for each channel
-    line: rows of outputs of each channel, where channels do not mix
+    line: rows of outputs of each channel; one where channels mix and a call goes over all pixels
     rest: what is left of them where they are taken in fours
     single: products of pixels that are left where pixels are taken in pairs
     edge: those of windows that hang over a side of the image
@@ -235,6 +235,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         "input": pixels * depth or sum(t.size for t in op.activations(graph)),
         "tap": pixels * taps,
         "rest": pixels * taps * (depth / taps % 4),
+        "line": lanes * (1 if whole and kernel.entry.call is Call.FLAT else rows),
         "single": _left(kernel, rows, width, whole) * lanes * depth,
         "edge": rows * taps * int((windows < windows.max(initial=0)).sum()),
     }

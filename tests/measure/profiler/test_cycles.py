@@ -306,6 +306,7 @@ UNITS = {
         vmax.s8 q0, q1, q2; vmin.s32 q0, q1, q2; vand q0, q1, q2; veor q0, q1, q2; vorr q0, q1, q2
         vmov q0, q1; vmov.i8 q5, #128; vmov.i32 q0, #0; vcvta.s32.f32 q0, q1; vmaxnm.f32 q0, q1, q2
         vmovlb.s8 q0, q1; vmovlt.s16 q0, q1; vidup.u32 q0, r2, #4
+        vmov q6[2], q6[0], r4, r0; vmov q1[3], q1[1], lr, r2; vmov r0, r2, q6[2], q6[0]; vmov r12, lr, q7[3], q7[1]
     """,
     "VECTOR_MEMORY": """
         vldrw.u32 q0, [r1], #16; vldrb.u8 q0, [r12, #-5]; vldrb.s32 q0, [r1], #4; vldrh.s32 q0, [r2]

@@ -45,6 +45,8 @@ def _armv8_1(flow: Decoded, word: int) -> Task | None:
     if flow.kind == ControlKind.LOOP:
         return Task.LOOP
     helium = first >> 10 & 0x3B == 0x3B and second >> 9 & 7 == 7
+    if first & 0xFFA0 == 0xEC00 and second & 0x1FE0 == 0x0F00:  # VMOV of two core registers and two lanes
+        return Task.VECTOR
     if helium and not first >> 9 & 1:
         return Task.VECTOR_MEMORY
     if not helium and first >> 8 & 0xEF != 0xEF:

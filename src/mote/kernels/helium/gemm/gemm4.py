@@ -1,16 +1,16 @@
-"""Convolutions four pixels at a time: the weights and constants of `mote_gemm4_s8.h`."""
+"""Convolutions four channels and two pixels at a time: the weights and constants of `mote_gemm4_s8.h`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
-from mote.graph.tensor import Shape
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -27,7 +27,7 @@ from mote.kernels.contract import (
     units_of,
 )
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
-from mote.kernels.helium.gemm.gemm_assembly import Columns, Pixels, code, gemm, slide
+from mote.kernels.helium.gemm.gemm_assembly import CHANNELS, PAIR, Columns, Outputs, Pixels, code
 from mote.kernels.helium.gemm.windows_assembly import Windows
 from mote.kernels.helium.requantize import Requantize
 from mote.kernels.pack.params import pad_to, window_params
@@ -38,24 +38,21 @@ from mote.ops.windows.conv import Conv2D
 
 VECTOR = 16
 """Inputs that are multiplied at once."""
-PIXELS = 4
-TILE = (1, PIXELS)
-SUMS = 64
-"""Bytes of the sums of four channels."""
+TILE = (1, PAIR)
+FEW = Refusal("there are fewer than four channels")
 
 
 class GemmBuffers(NamedTuple):
-    """How many channels' sums are kept at once: a kernel that keeps fewer takes less memory and a bit more time."""
+    """How much of the inputs is kept at once: a kernel that keeps less takes less memory and a bit more time."""
 
     end: str
-    fours: int
     packed: int
-    """Bytes of windows that are packed at once, at most, where there are more than four."""
+    """Bytes of windows that are packed at once, at most, where there are more than two."""
     pads: bool
     """Rows are kept with their padding."""
 
 
-ROOMS = (GemmBuffers("", 16, 1024, True), GemmBuffers("_lean", 4, 0, False))
+ROOMS = (GemmBuffers("", 1024, True), GemmBuffers("_lean", 0, False))
 
 
 @dataclass(frozen=True)
@@ -71,40 +68,26 @@ class Layer:
         return len(self.weights)
 
     @property
-    def rest(self) -> int:
-        """Channels that are left of the last four."""
-        return self.channels % 4
+    def fours(self) -> NDArray[np.int64]:
+        """The channels that are computed at once: where they are no multiple of four the last ones overlap."""
+        first = np.minimum(np.arange(0, self.channels, CHANNELS), self.channels - CHANNELS)
+        return first[:, None] + np.arange(CHANNELS)
 
-    @property
-    def fours(self) -> int:
-        return -(-self.channels // 4)
-
-    def part(self, room: GemmBuffers) -> int:
-        return min(room.fours, self.fours)
-
-    def in_parts(self, room: GemmBuffers) -> bool:
-        return self.fours > room.fours
-
-    def params(self, weights: NDArray[np.int8], room: GemmBuffers, pixels: int = PIXELS) -> Params:
-        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie, for groups of so many
-        pixels."""
+    def params(self, weights: NDArray[np.int8]) -> Params:
+        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie."""
+        fours = pad_to(weights, 1, VECTOR)[self.fours].reshape(len(self.fours), CHANNELS, -1, VECTOR)
         return {
-            "weights": in_pairs(weights),
-            "constants": pad_to(self.constants, 0, 4).reshape(-1),
-            "fours": self.fours,
-            "part": self.part(room),
-            "advance": (pixels - 1) * self.channels,
+            "weights": np.ascontiguousarray(fours.transpose(0, 2, 1, 3)).reshape(-1),
+            "constants": np.ascontiguousarray(self.constants[self.fours].transpose(0, 2, 1)).reshape(-1),
+            "fours": len(self.fours),
+            "last": self.channels - CHANNELS,
             "lanes": lanes_params(self.lanes),
             "channels": self.channels,
-            "pixel": self.channels,
         }
 
-
-def in_pairs(weights: NDArray[np.int8]) -> NDArray[np.int8]:
-    """[outputs, inputs] as [pairs of outputs in fours, vectors, two, sixteen]."""
-    padded = pad_to(pad_to(weights, 0, 4), 1, VECTOR)
-    pairs = padded.reshape(len(padded) // 2, 2, -1, VECTOR).transpose(0, 2, 1, 3)
-    return np.ascontiguousarray(pairs).reshape(-1)
+    @property
+    def outputs(self) -> Outputs:
+        return Outputs(Requantize.of(self.lanes), self.channels)
 
 
 def layer(view: View) -> Layer | None:
@@ -122,70 +105,48 @@ def _layer(view: View) -> Layer | None:
     return Layer(requantization, kept, requantization.constants(bias))
 
 
-def instance(conv: Layer, pixels: Pixels, room: GemmBuffers) -> tuple[str, Instance]:
+def instance(conv: Layer, pixels: Pixels) -> tuple[str, Instance]:
     """The code for pixels that lie so, and its name."""
     requantize = Requantize.of(conv.lanes)
-    count = "" if pixels.count == PIXELS else f"{pixels.count}px_"
-    name = f"{pixels.steps}x{pixels.apart}_{count}{_end(conv, room)}"
+    name = f"{pixels.steps}x{pixels.apart}_{conv.channels}_{requantize.name}"
     form, shift = requantize.form, requantize.shift
-    arguments = (name, COUNT[form], pixels.steps, pixels.apart, pixels.count, form, shift)
-    lines = code(gemm(pixels), requantize, conv.rest, parts=conv.in_parts(room))
-    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(lines), _facts(conv, room))
+    arguments = (name, COUNT[form], pixels.steps, pixels.apart, conv.channels, form, shift)
+    return name, Instance("MOTE_GEMM4_CODE", arguments, tuple(code(pixels, conv.outputs)))
 
 
-def _facts(conv: Layer, room: GemmBuffers) -> tuple[int, int]:
-    """`rest` and `parts` of `mote_gemm4_built_t`."""
-    return conv.rest, int(conv.in_parts(room))
-
-
-def _end(conv: Layer, room: GemmBuffers) -> str:
-    """Of the names of functions: how sums become bytes."""
-    name = Requantize.of(conv.lanes).name
-    rest = f"_rest{conv.rest}" if conv.rest else ""
-    return f"{name}{rest}{'_parts' if conv.in_parts(room) else ''}"
-
-
-def _at_once(shape: Shape) -> int:
-    """Three pixels or four: of a small image three leave fewer that are computed for nothing."""
-    pixels = shape[0] * shape[1] * shape[2]
-    threes, fours = (-(-pixels // n) * (2 + 3 * n) for n in (3, 4))
-    return 3 if threes < fours else PIXELS
-
-
-def _pointwise(view: View, room: GemmBuffers) -> Packed | Refusal:
+def _pointwise(view: View) -> Packed | Refusal:
     """Windows of one pixel, at any stride."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     if v.kernel * h.kernel > 1 or v.before + v.after + h.before + h.after:
         return Refusal("it is for windows of one pixel")
     depth = x[3]
-    pixels = Pixels(-(-depth // VECTOR), h.stride * depth, _at_once(y))
+    pixels = Pixels(-(-depth // VECTOR), h.stride * depth)
     if depth % 4:
         return Refusal("channels are no multiple of four")
     if not pixels.fits:
-        return Refusal("four pixels are too far apart")
+        return Refusal("pixels have too many channels")
+    if y[3] < CHANNELS:
+        return FEW
     conv = layer(view)
     if conv is None:
         return NO_CONSTANTS
-    if room.end and conv.fours <= room.fours:
-        return Refusal("it keeps the sums of all channels anyway")
-    name, function = instance(conv, pixels, room)
+    name, function = instance(conv, pixels)
     flat = op.pointwise
     after = 0 if flat else x[2] * depth - (y[2] - 1) * pixels.apart - depth
     behind = -(-max(VECTOR * pixels.steps - depth - after, 0) // pixels.apart)
     params: Params = {
         "depth": depth,
         "apart": pixels.apart,
-        "group": pixels.count,
         "behind": behind,
         "width": y[2],
         "step": v.stride,
         "in_stride": x[2] * depth,
         "out_stride": y[2] * y[3],
-        "gemm": conv.params(conv.weights.reshape(conv.channels, -1), room, pixels.count),
+        "gemm": conv.params(conv.weights.reshape(conv.channels, -1)),
     }
-    copies = behind or y[2] < pixels.count
-    scratch = SUMS * conv.part(room) + (pixels.count * pixels.apart + VECTOR + aligned(y[3]) if copies else 0)
+    copied = PAIR * pixels.apart + VECTOR if behind or y[2] < PAIR else 0
+    scratch = copied + (PAIR * y[3] if y[2] < PAIR else 0)
     instances = function, Instance("MOTE_POINTWISE4", (name,))
     if not flat and y[0] > 1 and x[1] != y[1] * v.stride:
         return Refusal("rows of several images do not lie evenly")
@@ -196,7 +157,7 @@ def _pointwise(view: View, room: GemmBuffers) -> Packed | Refusal:
         params,
         Entry(Call.FLAT, units_of(y, y[3])) if flat else by_rows,
         Needs(scratch=scratch),
-        Price(tile=(1, pixels.count), whole_tiles=True, density=VECTOR * pixels.steps / depth),
+        Price(tile=TILE, whole_tiles=True, density=VECTOR * pixels.steps / depth),
         instances,
     )
 
@@ -240,16 +201,17 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     columns = Columns(v.kernel, h.kernel, h.stride, x.shape[3])
     if not columns.fits or h.dilation > 1:
         return Refusal("it is for windows of up to three rows over few times sixteen channels")
+    if y.shape[3] < CHANNELS:
+        return FEW
     conv = layer(view)
     if conv is None:
         return NO_CONSTANTS
     padded = _padded(view, room, columns.span)
     requantize = Requantize.of(conv.lanes)
     shape = (v.kernel, h.kernel, h.stride, x.shape[3])
-    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{_end(conv, room)}"
-    arguments = (name, COUNT[requantize.form], *shape, requantize.form, requantize.shift)
-    lines = code(slide(columns), requantize, conv.rest, parts=conv.in_parts(room))
-    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(lines), _facts(conv, room))
+    name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{conv.channels}_{requantize.name}"
+    arguments = (name, COUNT[requantize.form], *shape, conv.channels, requantize.form, requantize.shift)
+    function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(code(columns, conv.outputs)))
     vectors = conv.weights.reshape(conv.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
     weights = vectors.transpose(0, 1, 3, 2, 4).reshape(conv.channels, -1)
     params: Params = {
@@ -257,16 +219,14 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
         "depth": x.shape[3],
         "zero": x.zero_point,
         "span": columns.span,
-        "gemm": conv.params(weights, room),
+        "gemm": conv.params(weights),
     }
-    spare = 4 * conv.fours if y.shape[2] < PIXELS else 0
+    spare = aligned(PAIR * conv.channels) if y.shape[2] < PAIR else 0
     return Packed(
         f"conv4_{name}",
         params,
         Entry(Call.ROWS, row=f"conv4_{name}_row", taps=v.kernel),
-        Needs(
-            scratch=SUMS * conv.part(room) + (padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare
-        ),
+        Needs(scratch=(padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare),
         Price(tile=TILE, whole_tiles=True),
         instances=(function, Instance("MOTE_SLIDE4", (name,))),
     )
@@ -282,10 +242,12 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     pixels = Pixels(steps, VECTOR * steps)
     if not pixels.fits:
         return Refusal("windows are too large to be packed")
+    if view.output.shape[3] < CHANNELS:
+        return FEW
     conv = layer(view)
     if conv is None:
         return NO_CONSTANTS
-    gemm_name, gemm_code = instance(conv, pixels, room)
+    gemm_name, gemm_code = instance(conv, pixels)
     windows = Windows(v.kernel, line, h.stride * x.shape[3], pixels.apart)
     pack, instances = "NULL", [gemm_code]
     if windows.fits and h.dilation == 1:
@@ -295,7 +257,7 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     name = f"packed_{pack if pack != 'NULL' else 'any'}_{gemm_name}"
     function = f"mote_windows4_{pack}" if pack != "NULL" else pack
     instances.append(Instance("MOTE_CONV4_WINDOWS", (name, gemm_name, function)))
-    batch = max(room.packed // (PIXELS * pixels.apart), 1) * PIXELS
+    batch = max(room.packed // (PAIR * pixels.apart), 1) * PAIR
     padded = _padded(view, room, 0) if pack != "NULL" else None
     padding = aligned(x.shape[2] * x.shape[3]) if pack != "NULL" and (v.before or v.after) and not padded else 0
     params: Params = {
@@ -305,30 +267,25 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
         "apart": pixels.apart,
         "batch": batch,
         "padding": padding,
-        "gemm": conv.params(conv.weights.reshape(conv.channels, -1), room),
+        "gemm": conv.params(conv.weights.reshape(conv.channels, -1)),
     }
     packed = batch * pixels.apart + VECTOR
     return Packed(
         f"conv4_{name}",
         params,
         Entry(Call.ROWS, row=f"conv4_{name}_row", taps=v.kernel),
-        Needs(scratch=SUMS * conv.part(room) + packed + 4 * conv.fours + (padded.size if padded else padding)),
+        Needs(scratch=packed + aligned(PAIR * conv.channels) + (padded.size if padded else padding)),
         Price(tile=TILE, whole_tiles=True, density=VECTOR * steps / op.depth(view.graph)),
         instances=tuple(instances),
     )
 
 
-FAMILIES: dict[str, Callable[[View, GemmBuffers], Packed | Refusal]] = {
-    "pointwise4": _pointwise,
-    "conv4": _slide,
-    "conv4_packed": _windows,
-}
+def _kernel(name: str, pack: Callable[[View], Packed | Refusal]) -> Kernel:
+    return Kernel(name, (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4)
 
 
-def _kernel(family: str, room: GemmBuffers) -> Kernel:
-    pack = FAMILIES[family]
-    named = f"{family}{room.end}"
-    return Kernel(named, (Conv2D,), INT8, lambda view: pack(view, room), header="gemm4_s8", isa=HELIUM, lanes=4)
-
-
-KERNELS = tuple(_kernel(family, room) for family in FAMILIES for room in ROOMS)
+KERNELS = (
+    _kernel("pointwise4", _pointwise),
+    *(_kernel(f"conv4{room.end}", partial(_slide, room=room)) for room in ROOMS),
+    *(_kernel(f"conv4_packed{room.end}", partial(_windows, room=room)) for room in ROOMS),
+)

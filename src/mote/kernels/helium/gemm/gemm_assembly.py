@@ -1,46 +1,152 @@
-"""The assembly of `mote_gemm4_s8.h`: groups of four pixels times all channels, two channels at a time.
+"""The assembly of `mote_gemm4_s8.h`: pairs of pixels times four channels.
 
-Sums are in the even core registers, r0, r2, .. r12 and lr, which is what VMLADAV wants: four pixels of one channel,
-then four of the next. One STM writes both, so that a vector of four pixels can be loaded for each channel. Pointers and
-counters are in odd registers: r1 the weights, r7 the sums in memory, r9 the count of channels, r11 the pixels, r5 and
-r3 the same, further on.
+Sums are in the even core registers, r0, r2, .. r12 and lr, which is what VMLADAV wants: four channels of one pixel and
+four of the next. From there they move into lanes, so that the constants of four channels are vectors, and leave as four
+bytes. That is done to the sums of a pair while the products of the next one are computed, in between them. All pairs go
+by for four channels, then for the next four; where channels are no multiple of four the last four have some of those
+before them. The first turn of all finishes sums that are none, over outputs that are yet to come.
 
-Windows whose channels are whole vectors are not gathered: their rows stay where they are, in r1, r3 and r5, and their
-columns pass by: each is loaded once for all pixels of the group that it is under. Weights are then in r11.
+Pointers and counters are in odd registers: r1 the weights, r3 the outputs, r9 the count of pairs, r11 and r5 pixels.
+Windows whose channels are whole vectors are not gathered: their rows stay where they are, in r5, r7 and r11, and their
+columns pass by: each is loaded once for both pixels.
 
-    [sp] the layer, where sums go, groups left, constants, fours of channels left and in this part, weights, r11;
-    [sp, #32] four addresses, of the bytes before the next outputs; [sp, #48] the rows; [sp, #64] what stays while sums
-    become bytes; [sp, #80] what is added to addresses behind a group
+    [sp] constants of the four channels, and what is the same for all; then the names below
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mote.kernels.helium.gemm.schedule import Load, Product, scheduled
+from mote.kernels.helium.gemm.schedule import Finish, Load, Product, scheduled
 from mote.kernels.helium.requantize import Requantize
 
-SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
-STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"
-PIXELS = 4
-LAYER, TO, GROUPS, CONSTANTS, LEFT, PART, WEIGHTS, KEPT = range(0, 32, 4)
-ADDRESSES, ROWS, STAYS, ADVANCE, FRAME = 32, 48, 64, 80, 88
-FORWARD, REACH = 508, 1020
-"""How far before or behind a pointer a vector of words can be, and the step of pointers."""
-POINTERS = ("r11", "r5", "r3")
-ROW_POINTERS = ("r1", "r3", "r5")
-LOADS = ("vldrw.u32 {q}, [r7], #16",) * 4
-STORE_WORDS = "vstrw.32 q4, [q6, #4]!"
-BYTES_END = ("sub r11, r11, #4", "vadd.i32 q6, q6, r11", f"ldr r11, [sp, #{KEPT}]")
-FEW, FEW_PRODUCTS = 4, 144
-"""Vectors of inputs, and inputs, with which the code has four channels one after another."""
-LAYER_ADVANCE, LAYER_LANES = 16, 20
-"""Where `mote_gemm4_t` has what is added to addresses behind a group, and how sums become bytes."""
+PAIR = 2
+CHANNELS = 4
+SUMS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))
+BIAS, MULT, RIGHT, SAME = range(0, 64, 16)
+ROWS, OUT, PAIRS, WEIGHTS, CONSTANTS, LEFT, PLACE, LAST, BEGUN = (64, *range(80, 112, 4))
+FRAME = 112
+BACK, REACH = 508, 1020
+"""How far before a pointer a vector of words can be, and how far that is from the last one behind it, and four."""
+POINTERS = ("r11", "r5")
+ROW_POINTERS = ("r11", "r5", "r7")
+MOST_STEP = 508
+"""How far a pointer to words can move behind a load."""
+LAYER_LANES = 16
+"""Where `mote_gemm4_t` has how sums become bytes."""
+CONSTANT = "q5"
+LANES = ("q6", "q7")
+SIGN = "q4"
 
 
-def stored_between(pair: list[str], count: int) -> list[str]:
-    """So many pairs of channels. Sums reach memory late, so that the next weights are loaded before they are stored."""
-    return [*pair, *[line for _ in range(count - 1) for line in (pair[0], STORE_SUMS, *pair[1:])]]
+@dataclass(frozen=True)
+class Outputs:
+    """Where bytes go: `pixel` bytes from one pixel to the next."""
+
+    requantize: Requantize
+    pixel: int
+
+    @property
+    def registers(self) -> list[str]:
+        """Those that are left for products."""
+        return [f"q{i}" for i in range(5 if self.requantize.form == "line" else 4)]
+
+    def begin(self) -> list[str]:
+        """Constants of all channels, by r0, which points to a `mote_lanes_t`: what sums are shifted by, or the zero
+        point."""
+        line = self.requantize.form == "line"
+        dup = ["ldr r2, [r0]", "clz r2, r2", "rsb r2, r2, #31", "vdup.32 q0, r2"]
+        return [*(dup if line else ["ldr r2, [r0, #4]", "vdup.16 q0, r2"]), f"vstrw.32 q0, [sp, #{SAME}]"]
+
+    def constants(self) -> list[str]:
+        """Those of four channels, from r9 to the stack."""
+        places = (BIAS, MULT) if self.requantize.form == "line" else (BIAS, MULT, RIGHT)
+        return [
+            line for at in places for line in (f"vldrw.u32 {CONSTANT}, [r9], #16", f"vstrw.32 {CONSTANT}, [sp, #{at}]")
+        ]
+
+    def finish(self) -> list[Finish]:
+        """Sums -> bytes at r3, which moves on."""
+        moves = [
+            Finish(f"vmov {q}[{lane + 2}], {q}[{lane}], {sums[lane]}, {sums[lane + 2]}", "rest", (), q, sums[lane::2])
+            for q, sums in zip(LANES, SUMS, strict=True)
+            for lane in range(2)
+        ]
+        return [*moves, *(self._line() if self.requantize.form == "line" else self._twice()), *self._bytes()]
+
+    def _both(self, text: str, reads: Sequence[str] = ()) -> list[Finish]:
+        return [_rest(text.format(q=q), q, *reads) for q in LANES]
+
+    def _line(self) -> list[Finish]:
+        multiply = [Finish(f"vqrdmulh.s32 {q}, {q}, {CONSTANT}", "multiply", (q, CONSTANT), q) for q in LANES]
+        ends = zip("bt", LANES, strict=True)
+        return [
+            _load(SAME),
+            *self._both(f"vshl.s32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(BIAS),
+            *self._both(f"vadd.i32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(MULT),
+            *multiply,
+            *(_rest(f"vqrshrn{end}.s32 {LANES[0]}, {q}, #{self.requantize.shift}", LANES[0], q) for end, q in ends),
+        ]
+
+    def _twice(self) -> list[Finish]:
+        products = [
+            step
+            for q in LANES
+            for step in (
+                _rest(f"vshr.s32 {SIGN}, {q}, #31", SIGN, q),
+                Finish(f"vqrdmulh.s32 {q}, {q}, {CONSTANT}", "multiply", (q, CONSTANT), q),
+                _rest(f"vadd.i32 {q}, {q}, {SIGN}", q, SIGN),
+            )
+        ]
+        narrow = [_rest(f"vqmovn{end}.s32 {LANES[0]}, {q}", LANES[0], q) for end, q in zip("bt", LANES, strict=True)]
+        return [
+            _load(BIAS),
+            *self._both(f"vadd.i32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(MULT),
+            *products,
+            _load(RIGHT),
+            *self._both(f"vrshl.s32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(SAME),
+            *narrow,
+            _rest(f"vqadd.s16 {LANES[0]}, {LANES[0]}, {CONSTANT}", LANES[0], CONSTANT),
+        ]
+
+    def _bytes(self) -> list[Finish]:
+        """The half words of both pixels, in turns."""
+        q, spare = LANES
+        cut = [_rest(text, spare if text.startswith("vmov") else q, q) for text in self.requantize.cut(q, spare)]
+        return [
+            _rest(f"vqmovnb.s16 {q}, {q}", q, q),
+            *cut,
+            *self._store(q),
+            _rest(f"vshr.u32 {q}, {q}, #16", q, q),
+            *self._store(q),
+        ]
+
+    def _store(self, q: str) -> list[Finish]:
+        if self.pixel <= 127:
+            return [Finish(f"vstrb.32 {q}, [r3], #{self.pixel}", "memory", (q,))]
+        return [
+            Finish(f"vstrb.32 {q}, [r3]", "memory", (q,)),
+            *(Finish(text, "rest") for text in _add("r3", self.pixel)),
+        ]
+
+
+def _rest(text: str, writes: str, *reads: str) -> Finish:
+    return Finish(text, "rest", (*reads, writes), writes)
+
+
+def _load(at: int) -> Finish:
+    return Finish(f"vldrw.u32 {CONSTANT}, [sp, #{at}]", "memory", (), CONSTANT)
+
+
+def _add(register: str, value: int) -> list[str]:
+    """A constant of any size, in parts that one instruction can add."""
+    parts = [4095] * (value // 4095) + [value % 4095]
+    return [f"addw {register}, {register}, #{part}" for part in parts if part]
 
 
 @dataclass(frozen=True)
@@ -49,54 +155,57 @@ class Pixels:
 
     steps: int
     apart: int
-    count: int = PIXELS
-    """Of a group: three, or four. The fourth of three is the third again."""
-
-    @property
-    def last(self) -> int:
-        """Where the last vector of a group is."""
-        return (self.count - 1) * self.apart + 16 * (self.steps - 1)
 
     @property
     def fits(self) -> bool:
-        return self.apart % 4 == 0 and self.last < REACH * len(POINTERS)
+        return self.apart % 4 == 0 and 16 * (self.steps - 1) <= BACK + MOST_STEP
 
     @property
-    def origin(self) -> int:
-        """Where the first pointer is: further on it reaches backwards too."""
-        return 0 if self.last <= FORWARD else FORWARD
+    def _origin(self) -> int:
+        """Where pointers to pixels are: behind the first vectors, so that they reach the last ones too."""
+        last = 16 * (self.steps - 1)
+        return last if self._moves else min(last, BACK)
 
     @property
-    def resident(self) -> dict[tuple[int, int], str]:
-        """The vectors, by step and pixel, that stay in registers for all channels."""
-        order = [(k, p) for k in range(self.steps) for p in range(self.count)]
-        count = len(order) if len(order) <= 6 else 5
-        return {at: f"q{i}" for i, at in enumerate(order[:count])}
+    def _moves(self) -> bool:
+        """Whether the last load of a pixel moves its pointer on."""
+        return PAIR * self.apart <= MOST_STEP and 16 * (self.steps - 1) <= BACK
 
-    def _place(self, k: int, p: int) -> str:
-        base, offset = divmod(p * self.apart + 16 * k, REACH)
-        return f"[{POINTERS[base]}, #{offset - self.origin}]"
+    @property
+    def weights(self) -> int:
+        """Vectors of weights of four channels."""
+        return CHANNELS * self.steps
+
+    def take(self) -> list[str]:
+        """The pixels, which r3 points to, to the stack."""
+        return [f"add r4, r3, #{self._origin}", f"addw r6, r4, #{self.apart}", f"strd r4, r6, [sp, #{ROWS}]"]
 
     def begin(self) -> list[str]:
-        """The pointers that are needed, and what stays."""
-        more = [f"addw {POINTERS[i]}, r11, #{REACH * i}" for i in range(1, self.last // REACH + 1)]
-        return [*more, *(f"vldrw.u32 {q}, {self._place(*at)}" for at, q in self.resident.items())]
+        return [f"ldr {pointer}, [sp, #{ROWS + 4 * p}]" for p, pointer in enumerate(POINTERS)]
 
-    def pairs(self, count: int) -> list[str]:
-        """All products of so many pairs of channels, whose last sums are left to be stored."""
-        resident = self.resident
-        free = [f"q{i}" for i in range(8) if f"q{i}" not in resident.values()]
+    def advance(self) -> list[str]:
+        """Behind a pair."""
+        return [] if self._moves else [text for p in POINTERS for text in _add(p, PAIR * self.apart)]
+
+    def _load(self, k: int, p: int) -> Load:
+        at = 16 * k - self._origin
+        last = self._moves and k == self.steps - 1
+        return Load(f"pixel{p}_{k}", f"[{POINTERS[p]}], #{PAIR * self.apart}" if last else f"[{POINTERS[p]}, #{at}]")
+
+    def products(self, weights: Weights) -> list[Load | Product]:
         steps: list[Load | Product] = []
         for k in range(self.steps):
             op = "vmladav.s8" if k == 0 else "vmladava.s8"
-            weights = [f"weights{c}_{k}" for c in range(2)]
-            steps += [Load(name, "[r1], #16") for name in weights]
-            for p in range(self.count):
-                pixel = resident.get((k, p), f"pixel{p}_{k}")
-                steps += [] if (k, p) in resident else [Load(pixel, self._place(k, p))]
-                steps += [Product(op, SUMS[4 * c + p], (pixel, weights[c])) for c in range(2)]
-        again = [f"mov {SUMS[i]}, {SUMS[i - 1]}" for i in (3, 7)] if self.count < PIXELS else []
-        return stored_between([*scheduled(steps, free), *again], count)
+            if weights.resident:
+                for p in range(PAIR):
+                    steps.append(self._load(k, p))
+                    steps += [Product(op, SUMS[p][c], (f"pixel{p}_{k}", weights.name(k, c))) for c in range(CHANNELS)]
+                continue
+            steps += [self._load(k, p) for p in range(PAIR)]
+            for c in range(CHANNELS):
+                steps.append(weights.load(k, c))
+                steps += [Product(op, SUMS[p][c], (f"pixel{p}_{k}", weights.name(k, c))) for p in range(PAIR)]
+        return steps
 
 
 @dataclass(frozen=True)
@@ -110,254 +219,188 @@ class Columns:
 
     @property
     def span(self) -> int:
-        """Columns under a group of pixels."""
-        return (PIXELS - 1) * self.stride + self.columns
+        """Columns under a pair of pixels."""
+        return (PAIR - 1) * self.stride + self.columns
 
     @property
     def fits(self) -> bool:
-        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.channels <= FORWARD + 16
+        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.channels <= BACK + 16
 
     @property
     def order(self) -> list[int]:
         """Columns of the window in the order in which most of what is under them is there already."""
         return [at for first in range(self.stride) for at in range(first, self.columns, self.stride)]
 
-    def _place(self, row: int, part: int, column: int) -> str:
-        return f"[{ROW_POINTERS[row]}, #{column * self.channels + 16 * part}]"
-
     @property
-    def resident(self) -> dict[int, str]:
-        """Columns of the first vector of the first row that stay in registers for all channels."""
-        return {0: "q6", self.stride: "q7"}
+    def weights(self) -> int:
+        """Vectors of weights of four channels."""
+        return CHANNELS * self.rows * self.columns * self.channels // 16
+
+    def take(self) -> list[str]:
+        """The rows, which r0 points to, to the stack: their last vectors under the first pair."""
+        return [
+            "vldrw.u32 q0, [r0]",
+            f"mov r4, #{self._origin}",
+            "vadd.i32 q0, q0, r4",
+            f"vstrw.32 q0, [sp, #{ROWS}]",
+        ]
 
     def begin(self) -> list[str]:
-        """The rows, and what stays."""
-        rows = [f"ldrd r1, r3, [sp, #{ROWS}]", f"ldr r5, [sp, #{ROWS + 8}]"]
-        return [*rows, *(f"vldrw.u32 {q}, {self._place(0, 0, column)}" for column, q in self.resident.items())]
+        return [f"ldr {pointer}, [sp, #{ROWS + 4 * k}]" for k, pointer in enumerate(ROW_POINTERS[: self.rows])]
 
-    def pairs(self, count: int) -> list[str]:
-        """All products of so many pairs of channels, whose last sums are left to be stored."""
+    def advance(self) -> list[str]:
+        """Behind a pair."""
+        moved = self._step <= MOST_STEP
+        return [] if moved else [text for p in ROW_POINTERS[: self.rows] for text in _add(p, self._step)]
+
+    @property
+    def _step(self) -> int:
+        """Bytes from the columns under a pair to those under the next."""
+        return PAIR * self.stride * self.channels
+
+    @property
+    def _origin(self) -> int:
+        """Where pointers to rows are: at the vector that is loaded last."""
+        columns = dict.fromkeys(self.stride * p + column for column in self.order for p in range(PAIR))
+        return list(columns)[-1] * self.channels + self.channels - 16
+
+    def _place(self, row: int, part: int, column: int) -> str:
+        at = column * self.channels + 16 * part - self._origin
+        if at == 0 and self._step <= MOST_STEP:
+            return f"[{ROW_POINTERS[row]}], #{self._step}"
+        return f"[{ROW_POINTERS[row]}, #{at}]"
+
+    def products(self, weights: Weights) -> list[Load | Product]:
         steps: list[Load | Product] = []
+        vector = 0
         for row in range(self.rows):
             for part in range(self.channels // 16):
-                there = dict(self.resident) if (row, part) == (0, 0) else {}
+                there: dict[int, str] = {}
                 for column in self.order:
-                    steps += self._column(row, part, column, there, first=not steps)
-        return stored_between(scheduled(steps, [f"q{i}" for i in range(6)]), count)
+                    steps += self._column(row, part, column, there, weights, vector)
+                    vector += 1
+        return steps
 
-    def _column(self, row: int, part: int, column: int, there: dict[int, str], *, first: bool) -> list[Load | Product]:
-        """The products of one vector of two channels with four pixels; `there`: columns that were loaded before."""
-        op = "vmladav.s8" if first else "vmladava.s8"
-        weights = [f"weights{c}_{row}_{part}_{column}" for c in range(2)]
-        steps: list[Load | Product] = [Load(name, "[r11], #16") for name in weights]
-        for p in range(PIXELS):
-            at = self.stride * p + column
+    def _column(
+        self, row: int, part: int, column: int, there: dict[int, str], weights: Weights, vector: int
+    ) -> list[Load | Product]:
+        """The products of one vector of four channels with both pixels; `there`: columns that were loaded before."""
+        op = "vmladava.s8" if vector else "vmladav.s8"
+        steps: list[Load | Product] = []
+        under = [self.stride * p + column for p in range(PAIR)]
+        for at in under:
             if at not in there:
                 there[at] = f"column{at}_{row}_{part}"
                 steps.append(Load(there[at], self._place(row, part, at)))
-            steps += [Product(op, SUMS[PIXELS * c + p], (there[at], w)) for c, w in enumerate(weights)]
+        for c in range(CHANNELS):
+            steps.append(weights.load(vector, c))
+            steps += [Product(op, SUMS[p][c], (there[at], weights.name(vector, c))) for p, at in enumerate(under)]
         return steps
 
 
 @dataclass(frozen=True)
-class Groups:
-    """The instructions of a group of pixels."""
+class Weights:
+    """So many vectors of weights of four channels, from r1 on: in registers, at offsets, or in a row."""
 
-    take: list[str]
-    """With the inputs that are given."""
-    weights: str
-    """The register that points to them."""
-    begin: list[str]
-    """For each part of the channels."""
-    channels: list[str]
-    """The products of so many `pairs` of channels, whose last sums are not stored."""
-    pairs: int
-    advance: list[str]
-    """To the next group."""
+    count: int
+    registers: int
+    """Registers for products: weights that leave one for a pixel stay."""
+
+    @property
+    def resident(self) -> bool:
+        return self.count < self.registers
+
+    @property
+    def _streams(self) -> bool:
+        return 16 * self.count > REACH
+
+    @property
+    def origin(self) -> int:
+        """Where the pointer is."""
+        return 0 if self._streams else min(16 * (self.count - 1), BACK)
+
+    def begin(self) -> list[str]:
+        names = range(self.count if self.resident else 0)
+        return [f"vldrw.u32 q{i}, [r1, #{16 * i - self.origin}]" for i in names]
+
+    def back(self) -> list[str]:
+        """The pointer, behind a pair."""
+        return [text.replace("addw", "subw") for text in _add("r1", 16 * self.count)] if self._streams else []
+
+    def name(self, vector: int, channel: int) -> str:
+        at = CHANNELS * vector + channel
+        return f"q{at}" if self.resident else f"weights{at}"
+
+    def load(self, vector: int, channel: int) -> Load:
+        at = 16 * (CHANNELS * vector + channel) - self.origin
+        return Load(self.name(vector, channel), "[r1], #16" if self._streams else f"[r1, #{at}]")
 
 
-def gemm(pixels: Pixels) -> Groups:
-    """Pixels that lie behind one another."""
-    pairs = 2 if pixels.steps <= FEW else 1
-    advance = add_to("r11", pixels.count * pixels.apart)
-    return Groups([f"add r11, r3, #{pixels.origin}"], "r1", pixels.begin(), pixels.pairs(pairs), pairs, advance)
-
-
-def slide(columns: Columns) -> Groups:
-    """Windows whose rows stay where they are."""
-    take = ["vldrw.u32 q5, [r0, #16]", f"vstrw.32 q5, [sp, #{ROWS}]"]
-    advance = [
-        f"vldrw.u32 q0, [sp, #{ROWS}]",
-        f"movw r0, #{PIXELS * columns.stride * columns.channels}",
-        "vadd.i32 q0, q0, r0",
-        f"vstrw.32 q0, [sp, #{ROWS}]",
-    ]
-    pairs = 2 if columns.rows * columns.columns * columns.channels <= FEW_PRODUCTS else 1
-    return Groups(take, "r11", columns.begin(), columns.pairs(pairs), pairs, advance)
-
-
-def code(groups: Groups, requantize: Requantize, rest: int, *, parts: bool) -> list[str]:
-    """The function; `rest`: the channels that are left of the last four; `parts`: the sums of some channels are kept at
-    once, else those of all."""
+def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
+    """The function: r0 points to a `mote_gemm4_call_t`."""
+    registers = outputs.registers
+    weights = Weights(pixels.weights, len(registers))
+    finish = outputs.finish()
+    free = registers[weights.count :] if weights.resident else registers
     return [
         "push {r7, r11}",
         f"sub sp, sp, #{FRAME}",
         "ldm r0!, {r1, r3, r4, r5}",
-        "vldrw.u32 q6, [r0]",
-        f"strd r1, r5, [sp, #{LAYER}]",
-        f"str r4, [sp, #{GROUPS}]",
-        *groups.take,
-        f"vstrw.32 q6, [sp, #{ADDRESSES}]",
-        *(_in_parts(groups, requantize, rest) if parts else _at_once(groups, requantize, rest)),
-        "vadd.i32 q6, q6, r2",
-        f"vstrw.32 q6, [sp, #{ADDRESSES}]",
-        *groups.advance,
-        f"ldr r0, [sp, #{GROUPS}]",
-        "subs r0, r0, #1",
-        f"str r0, [sp, #{GROUPS}]",
+        f"strd r5, r4, [sp, #{OUT}]",
+        *pixels.take(),
+        "ldm r1, {r2, r4, r6, r8}",
+        f"addw r2, r2, #{weights.origin}",
+        f"strd r2, r4, [sp, #{WEIGHTS}]",
+        "mov r9, #0",
+        f"strd r6, r9, [sp, #{LEFT}]",
+        f"str r8, [sp, #{LAST}]",
+        f"add r0, r1, #{LAYER_LANES}",
+        *outputs.begin(),
+        "mov r3, r5",
+        "1:",
+        f"ldr r1, [sp, #{WEIGHTS}]",
+        *_add_to("r9", "r1", 16 * weights.count),
+        f"str r9, [sp, #{WEIGHTS}]",
+        *pixels.begin(),
+        *weights.begin(),
+        "mov r9, #0",
+        f"str r9, [sp, #{BEGUN}]",
+        "mov r9, #1",
+        "2:",
+        *scheduled(pixels.products(weights), free, finish),
+        *pixels.advance(),
+        *weights.back(),
+        "subs r9, r9, #1",
+        "bne.w 2b",
+        f"ldr r9, [sp, #{BEGUN}]",
+        "cmp r9, #0",
+        "bne 3f",
+        f"ldr r9, [sp, #{CONSTANTS}]",
+        *outputs.constants(),
+        f"str r9, [sp, #{CONSTANTS}]",
+        f"ldrd r9, r3, [sp, #{PLACE}]",
+        "cmp r9, r3",
+        "it gt",
+        "movgt r9, r3",
+        f"ldr r3, [sp, #{OUT}]",
+        "add r3, r3, r9",
+        "add r9, r9, #4",
+        f"str r9, [sp, #{PLACE}]",
+        f"str r3, [sp, #{BEGUN}]",
+        f"ldr r9, [sp, #{PAIRS}]",
+        "subs r9, r9, #1",
+        "bne.w 2b",
+        "3:",
+        f"ldr r9, [sp, #{LEFT}]",
+        "subs r9, r9, #1",
+        f"str r9, [sp, #{LEFT}]",
         "bne.w 1b",
+        *scheduled((), (), finish),
         f"add sp, sp, #{FRAME}",
         "pop {r7, r11}",
     ]
 
 
-def _products(groups: Groups) -> list[str]:
-    """Of the fours of channels that r2 counts."""
-    return [
-        *groups.begin,
-        "mov r9, r2" if groups.pairs == 2 else "lsl r9, r2, #1",
-        "4:",
-        *groups.channels,
-        "subs r9, r9, #1",
-        STORE_SUMS,
-        "bne.w 4b",
-    ]
-
-
-def _at_once(groups: Groups, requantize: Requantize, rest: int) -> list[str]:
-    """A group, and r2: what is added to its addresses."""
-    four = requantize.four_channels("r6", LOADS)
-    return [
-        "ldm r1, {r2, r3, r4}",
-        f"strd r3, r4, [sp, #{CONSTANTS}]",
-        f"str r2, [sp, #{WEIGHTS}]",
-        f"ldr r2, [r1, #{LAYER_ADVANCE}]",
-        f"str r2, [sp, #{ADVANCE}]",
-        f"add r1, r1, #{LAYER_LANES}",
-        *requantize.begin("r1", "r2"),
-        *requantize.keep(f"[sp, #{STAYS}]"),
-        "1:",
-        f"ldr r7, [sp, #{TO}]",
-        f"ldr r2, [sp, #{LEFT}]",
-        f"ldr {groups.weights}, [sp, #{WEIGHTS}]",
-        *_products(groups),
-        f"ldrd r6, r2, [sp, #{CONSTANTS}]",
-        f"ldr r7, [sp, #{TO}]",
-        f"vldrw.u32 q6, [sp, #{ADDRESSES}]",
-        *requantize.again(f"[sp, #{STAYS}]"),
-        *(_some_bytes(four, rest) if rest else ["dls lr, r2", "5:", *four, STORE_WORDS, "le lr, 5b"]),
-        f"ldr r2, [sp, #{ADVANCE}]",
-    ]
-
-
-def _some_bytes(four: list[str], rest: int) -> list[str]:
-    """The fours of channels that r2 counts, of the last of which a rest is left."""
-    return [
-        f"str r11, [sp, #{KEPT}]",
-        "mov r11, #4",
-        "subs r2, r2, #1",
-        "wls lr, r2, 6f",
-        "5:",
-        *four,
-        *_scatter_bytes(4),
-        "le lr, 5b",
-        "6:",
-        *four,
-        *_scatter_bytes(rest),
-        *BYTES_END,
-    ]
-
-
-def _in_parts(groups: Groups, requantize: Requantize, rest: int) -> list[str]:
-    """A group, and r2: what is added to its addresses."""
-    saves = groups.weights in requantize.spends
-    return [
-        "1:",
-        f"ldr r0, [sp, #{LAYER}]",
-        "ldm r0, {r2, r3, r4, r5}",
-        f"mov {groups.weights}, r2",
-        "b 3f",
-        "2:",
-        f"ldr r0, [sp, #{LAYER}]",
-        "ldr r5, [r0, #12]",
-        "3:",
-        "cmp r4, r5",
-        "ite lt",
-        "movlt r2, r4",
-        "movge r2, r5",
-        "subs r4, r4, r2",
-        f"strd r3, r4, [sp, #{CONSTANTS}]",
-        f"str r2, [sp, #{PART}]",
-        f"ldr r7, [sp, #{TO}]",
-        *_products(groups),
-        *([f"str {groups.weights}, [sp, #{WEIGHTS}]"] if saves else []),
-        *_finish_part(requantize, rest),
-        *([f"ldr {groups.weights}, [sp, #{WEIGHTS}]"] if saves else []),
-        f"ldrd r3, r4, [sp, #{CONSTANTS}]",
-        "cmp r4, #0",
-        "bne.w 2b",
-        f"ldr r0, [sp, #{LAYER}]",
-        f"ldr r2, [r0, #{LAYER_ADVANCE}]",
-    ]
-
-
-def _finish_part(requantize: Requantize, rest: int) -> list[str]:
-    """The sums of a part of the channels -> bytes at the addresses, which move on, as do constants."""
-    begin = [
-        f"ldr r0, [sp, #{LAYER}]",
-        f"add r0, r0, #{LAYER_LANES}",
-        *requantize.begin("r0", "r1"),
-        f"ldr r6, [sp, #{CONSTANTS}]",
-        f"ldr r7, [sp, #{TO}]",
-        f"ldr r2, [sp, #{PART}]",
-        f"vldrw.u32 q6, [sp, #{ADDRESSES}]",
-    ]
-    four = requantize.four_channels("r6", LOADS)
-    end = [f"vstrw.32 q6, [sp, #{ADDRESSES}]", f"str r6, [sp, #{CONSTANTS}]"]
-    if not rest:
-        return [*begin, "dls lr, r2", "5:", *four, STORE_WORDS, "le lr, 5b", *end]
-    return [
-        *begin,
-        f"str r11, [sp, #{KEPT}]",
-        "mov r11, #4",
-        f"ldr r0, [sp, #{LEFT}]",
-        "cmp r0, #0",
-        "it eq",
-        "subeq r2, r2, #1",
-        "wls lr, r2, 6f",
-        "5:",
-        *four,
-        *_scatter_bytes(4),
-        "le lr, 5b",
-        "6:",
-        f"ldr r0, [sp, #{LEFT}]",
-        "cmp r0, #0",
-        "bne.w 7f",
-        *four,
-        *_scatter_bytes(rest),
-        "7:",
-        *BYTES_END,
-        *end,
-    ]
-
-
-def _scatter_bytes(count: int) -> list[str]:
-    """The first bytes of each word of q4 to four addresses that need not be aligned."""
-    one = ["vstrb.32 q4, [r11, q6]", "add r11, r11, #1", "vshr.u32 q4, q4, #8"]
-    return (one * count)[:-1]
-
-
-def add_to(register: str, value: int, spare: str = "r0") -> list[str]:
-    if value < 4096:
-        return [f"addw {register}, {register}, #{value}"]
-    return [f"movw {spare}, #{value}", f"add {register}, {register}, {spare}"]
+def _add_to(register: str, source: str, value: int) -> list[str]:
+    first, *rest = _add(source, value)
+    return [first.replace(f"addw {source},", f"addw {register},"), *(t.replace(source, register) for t in rest)]

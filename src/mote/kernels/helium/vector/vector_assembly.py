@@ -9,9 +9,10 @@ sums in memory, r9 the count of rounds, r11 that of outputs.
 
 from __future__ import annotations
 
-from mote.kernels.helium.gemm.gemm_assembly import STORE_SUMS, SUMS
 from mote.kernels.helium.requantize import Requantize
 
+SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
+STORE_SUMS = f"stm r7!, {{{', '.join(SUMS)}}}"
 LAYER, IN, OUT, TO, CONSTANTS, LEFT, PART, BEGIN, FRAME = 0, 4, 8, 12, 16, 20, 24, 28, 32
 LAYER_PART, LAYER_LOOPS, LAYER_LANES, LAYER_SAME = 12, 16, 20, 40
 """Where `mote_fc8_t` has the outputs of a part, rounds, how sums become bytes, and the constants of all outputs."""
