@@ -45,6 +45,17 @@ def layer(size: tuple[int, int], channels: int, outputs: int, **more: object) ->
     return replace(PLAIN, size=size, channels=channels, outputs=outputs, zeros=zeros, **more)  # type: ignore[arg-type]
 
 
+FULLY_CONNECTED = [
+    layer(size, channels, outputs, kind="FULLY_CONNECTED", **{"per_channel": False, **more})
+    for size, channels, outputs, more in (
+        ((1, 1), 640, 13, {}),
+        ((3, 1), 8, 4, {"activation": "NONE"}),
+        ((1, 1), 30, 1, {"activation": "NONE"}),
+        ((1, 1), 129, 10, {"gain": 0.0005}),
+        ((2, 1), 3, 7, {"weights": "small"}),
+        ((1, 1), 64, 6, {"per_channel": True}),
+    )
+]
 SHAPES = [
     layer((3, 8), 4, 2), layer((5, 5), 64, 6), layer((2, 12), 40, 4, activation="NONE"), layer((2, 6), 36, 4),
     layer((4, 3), 72, 3, activation="NONE"), layer((1, 9), 16, 10, batch=2), layer((3, 20), 8, 4, gain=0.1),
@@ -65,14 +76,14 @@ def cases(configs: Sequence[test_conv.Config], core: str) -> list[Case]:
         Case(g, g.ops[0], kernel, i)
         for i, g in enumerate(graphs)
         for kernel in offered(g, g.ops[0], frozenset({isa}))
-        if kernel.family in (f"pointwise_swar{suffix}", f"conv_swar{suffix}")
+        if kernel.family in (f"pointwise_swar{suffix}", f"conv_swar{suffix}", f"fully_connected_swar{suffix}")
     ]
 
 
 @pytest.mark.parametrize(("core", "isa"), HOST_AND_CORES)
 def test_shapes(core: str, isa: str) -> None:
-    layers = cases(SHAPES, isa)
-    assert len(layers) == len(SHAPES)
+    layers = cases([*SHAPES, *FULLY_CONNECTED], isa)
+    assert len(layers) == len(SHAPES) + len(FULLY_CONNECTED)
     check_cases(layers, Program(core))
 
 

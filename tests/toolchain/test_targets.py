@@ -11,7 +11,9 @@ from mote.errors import MoteError
 from mote.targets import Reads, allowed
 
 CORES = [
+    "cortex-m0",
     "cortex-m0plus",
+    "cortex-m23",
     "cortex-m3",
     "cortex-m33",
     "cortex-m4",

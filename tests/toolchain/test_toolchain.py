@@ -27,7 +27,10 @@ from tests.helpers.support import soaked
 from tests.toolchain import fake_model as fake
 
 BOARDS = {name: board for core in ARCHITECTURES.values() for name, board in core.boards.items()}
-CORES = ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85", "rv32imc"]
+CORES = [
+    *("cortex-m0", "cortex-m0plus", "cortex-m23", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"),
+    *("cortex-m85", "rv32imc"),
+]
 CASES = [(core, "gcc") for core in CORES] + [(core, "zig") for core in ("cortex-m4", "cortex-m0plus", "rv32imc")]
 QUICK = [(core, kind) for core, kind in CASES if kind == "gcc" or core == "cortex-m4"]
 """Zig compiles a library of its own for each other core, which takes long."""

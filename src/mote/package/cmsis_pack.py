@@ -14,10 +14,12 @@ from mote.package.readme import readme
 SCHEMA = "1.7.36"
 """Version of the schema of package descriptions that is followed."""
 CORES = {
+    "cortex-m0": ("Cortex-M0", "ARMCM0"),
     "cortex-m0plus": ("Cortex-M0+", "ARMCM0P"),
     "cortex-m3": ("Cortex-M3", "ARMCM3"),
     "cortex-m4": ("Cortex-M4", "ARMCM4"),
     "cortex-m7": ("Cortex-M7", "ARMCM7"),
+    "cortex-m23": ("Cortex-M23", "ARMCM23"),
     "cortex-m33": ("Cortex-M33", "ARMCM33"),
     "cortex-m55": ("Cortex-M55", "ARMCM55"),
     "cortex-m85": ("Cortex-M85", "ARMCM85"),

@@ -16,7 +16,7 @@ class Optimization:
 
 OPTIMIZATION = {"speed": Optimization("-O3"), "balanced": Optimization("-O2"), "size": Optimization("-Os")}
 """By what `--optimize` says."""
-SLOWER = ("cortex-m0plus",)
+SLOWER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
 """Cores for which gcc's -O3 makes some models slower than -O2 does: it takes more registers than they have."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote.graph.numeric.fixedpoint import Ints
-from mote.kernels.pack.weights.swar import GROUP_BYTES, WORD_BYTES, swar
+from mote.kernels.pack.weights.swar import PIXELS, VECTOR, Places, swar
 
 WORD = 1 << 32
 KINDS = {
@@ -24,24 +24,32 @@ def words(x: Ints) -> Ints:
     return fours[:, :2] + (fours[:, 2:] << 16)
 
 
+def words_of_bytes(values: Ints) -> Ints:
+    """Weight words of bytes that are 128 more than weights."""
+    parts = np.stack([values & 0x00FF00FF, values >> 8 & 0x00FF00FF], axis=-1) - 0x00800080
+    return parts.reshape(len(values), -1)
+
+
 def upper(products: Ints) -> Ints:
     """The upper half of a word, after half of the lower one's range was added."""
     return (((products + (1 << 15)) % WORD) ^ (1 << 31)) - (1 << 31) >> 16
 
 
+@pytest.mark.parametrize("places", [PIXELS, VECTOR])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("depth", [1, 4, 7, 64])
-def test_sums_are_exact(kind: str, depth: int) -> None:
+def test_sums_are_exact(kind: str, depth: int, places: Places) -> None:
     rng = np.random.default_rng(depth)
     matrix = KINDS[kind](rng, (9, depth)).astype(np.int64)
-    packed = swar(matrix)
+    packed = swar(matrix, places)
+    assert np.array_equal(words_of_bytes(packed.bytes), packed.words)
     for x in (rng.integers(-128, 128, depth), rng.choice([-128, 127], depth), np.full(depth, -128)):
         inputs = words(np.pad(x.astype(np.int64), (0, -depth % 4)))
         for row, own, spills in zip(matrix, packed.words, packed.spills, strict=True):
             total = int(upper((inputs * own.reshape(-1, 2)).sum(axis=1)).sum())
             for offset, word in spills:
-                group, place = divmod(offset, GROUP_BYTES)
-                total += int(upper(inputs[group, place // WORD_BYTES] * word))
+                group, place = divmod(offset, places.group)
+                total += int(upper(inputs[group, place // places.word] * word))
             assert total == int(row @ x)
 
 

@@ -41,6 +41,12 @@ _M0PLUS = CycleTable(
     taken={Task.CALL: 2, Task.LOADS: 2},
     taken_else=1,
 )
+_M0 = CycleTable(
+    {Task.LOAD: 2, Task.STORE: 2, Task.SYSTEM: 4, Task.BARRIER: 4, Task.FENCE: 4},
+    words=1,
+    taken={Task.CALL: 3, Task.LOADS: 3},
+    taken_else=2,
+)
 
 
 _VECTORS = (Task.VECTOR, Task.VECTOR_MULTIPLY, Task.VECTOR_MEMORY)
@@ -151,7 +157,9 @@ def _m7_join(before: Timed, after: Timed, jumped: bool) -> int:
 _HELIUM = "LLVM's scheduling model, no pairs of 16-bit instructions; vectors two beats a cycle"
 
 CYCLES = {
+    "cortex-m0": _M0.model("Cortex-M0", "Arm DDI 0432C, table 3-1; single-cycle multiplier"),
     "cortex-m0plus": _M0PLUS.model("Cortex-M0+", "Arm DDI 0484C, table 3-1; single-cycle multiplier"),
+    "cortex-m23": _M0PLUS.model("Cortex-M23", "Arm publishes no timing: the Cortex-M0+'s is assumed", estimate=True),
     "cortex-m3": _M3.model("Cortex-M3", "Arm DDI 0337I, 3.3"),
     "cortex-m4": _M4.model("Cortex-M4", "Arm 100166 (DDI 0439), 3.3 and 7.2"),
     "cortex-m33": _M4.model("Cortex-M33", "Arm publishes no timing: the Cortex-M4's is assumed", estimate=True),

@@ -1,5 +1,5 @@
 """Kernels for cores with Thumb-2, products of 64 bits and no DSP instructions (Cortex-M3)."""
 
-from mote.kernels.swar import gemm
+from mote.kernels.swar import gemm, vector
 
-KERNELS = gemm.kernels(gemm.LONG, "armv7m")
+KERNELS = (*gemm.kernels(gemm.LONG, "armv7m"), *vector.kernels(gemm.LONG, "armv7m"))

@@ -4,8 +4,10 @@
 
 #include "mote_compiler.h"
 
-#if defined(__ARM_ARCH_7M__) && (defined(__ARM_FEATURE_UNALIGNED) || MOTE_WORDS_ALIGNED) && defined(__GNUC__) && \
-    !defined(MOTE_PORTABLE)
+/* Their code loads words from any address, see mote_dsp.h. */
+#if defined(__thumb2__) && defined(__ARM_ARCH_PROFILE) && defined(__GNUC__) && !defined(MOTE_PORTABLE) && \
+    (defined(__ARM_FEATURE_UNALIGNED) || MOTE_WORDS_ALIGNED)
+#if __ARM_ARCH_PROFILE == 'M'
 
 /* 28 instructions for the 16 inputs of a group of four pixels. */
 __attribute__((naked, noinline, unused, aligned(4))) static void mote_swar_spread4(
@@ -156,6 +158,44 @@ MOTE_SWAR_CODE(plain, "r2-r4", MOTE_SWAR_PRODUCT)
 MOTE_SWAR_CODE(linear, "r2-r5", MOTE_SWAR_SIGNED)
 #define mote_swar_linear mote_swar_linear
 
+/* 23 instructions for 16 products. r0: inputs, r1: weights, r2, r3 and r12: of a group, r8 to r11: sums, r7: the end, lr:
+ * 0x00FF00FF. */
+#define MOTE_SWAR_CHANNEL(word, sum) \
+    "and r6, lr, " word ", lsr #8\n" \
+    "and " word ", " word ", lr\n" \
+    "mla " word ", " word ", r2, r12\n" \
+    "mla " word ", r6, r3, " word "\n" \
+    "add " sum ", " sum ", " word ", asr #16\n"
+#define MOTE_SWAR_FOUR \
+    "ldmia r0!, {r2, r3, r12}\n" \
+    "ldmia r1!, {r4, r5}\n" \
+    MOTE_SWAR_CHANNEL("r4", "r8") \
+    MOTE_SWAR_CHANNEL("r5", "r9") \
+    "ldmia r1!, {r4, r5}\n" \
+    MOTE_SWAR_CHANNEL("r4", "r10") \
+    MOTE_SWAR_CHANNEL("r5", "r11")
+__attribute__((naked, noinline, unused, aligned(4))) static const int32_t *mote_swar_vector(
+    const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)),
+    const uint32_t *end __attribute__((unused)), int32_t *sum __attribute__((unused))) {
+    __asm__ volatile(
+        "push {r3-r11, lr}\n"
+        "mov r7, r2\n"
+        "mov lr, #0x00FF00FF\n"
+        "ldmia r1!, {r8-r11}\n"
+        ".balign 4\n"
+        "1:\n"
+        MOTE_SWAR_FOUR
+        MOTE_SWAR_FOUR
+        "cmp r0, r7\n"
+        "bne 1b\n"
+        "mov r0, r1\n"
+        "pop {r3}\n"
+        "stmia r3, {r8-r11}\n"
+        "pop {r4-r11, pc}\n");
+}
+#define mote_swar_vector mote_swar_vector
+
+#endif
 #endif
 
 #endif

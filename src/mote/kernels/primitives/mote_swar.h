@@ -59,6 +59,42 @@ MOTE_NOINLINE const int32_t *mote_swar_sums(const uint32_t *inputs, int32_t grou
     return stream;
 }
 
+/* A group of four inputs of a vector: two words, and what takes 128 off each weight, with the half of 2^16. */
+static inline void mote_swar_widen_group(const int8_t *x, uint32_t *to) {
+    to[0] = (uint32_t)x[0] + ((uint32_t)x[2] << 16);
+    to[1] = (uint32_t)x[1] + ((uint32_t)x[3] << 16);
+    to[2] = 0x8000u - 0x00800080u * (to[0] + to[1]);
+}
+
+/* `count` inputs, with zeros behind them. */
+MOTE_NOINLINE MOTE_HOT void mote_swar_widen(const int8_t *from, int32_t count, uint32_t *to, int32_t groups) {
+    for (; count > 3; count -= 4, groups--, from += 4, to += 3) {
+        mote_swar_widen_group(from, to);
+    }
+    for (; groups > 0; groups--, count = 0, to += 3) {
+        int8_t rest[4] = {0, 0, 0, 0};
+        memcpy(rest, from, (size_t)count);
+        mote_swar_widen_group(rest, to);
+    }
+}
+
+/* The sums of four channels of one vector: where they begin, then for each group a word of each channel, bytes that are 128
+ * more than the weights of inputs 2, 3, 0 and 1. Gives what is behind that. */
+#ifndef mote_swar_vector
+MOTE_NOINLINE const int32_t *mote_swar_vector(const uint32_t *inputs, const int32_t *stream, const uint32_t *end,
+                                              int32_t *sum) {
+    memcpy(sum, stream, 4 * sizeof *sum);
+    for (stream += 4; inputs != end; inputs += 3) {
+        for (int32_t i = 0; i < 4; i++, stream++) {
+            const uint32_t w = (uint32_t)*stream;
+            const uint32_t product = inputs[0] * (w & 0x00FF00FFu) + inputs[1] * (w >> 8 & 0x00FF00FFu) + inputs[2];
+            sum[i] = mote_wrapping_add(sum[i], (int32_t)product >> 16);
+        }
+    }
+    return stream;
+}
+#endif
+
 static inline int32_t mote_swar_high(int32_t x, int32_t mult) { return (int32_t)(((int64_t)x * mult) >> 32); }
 
 static inline int8_t mote_swar_to_plain(int32_t x, const int32_t *q) {

@@ -71,7 +71,6 @@ class Stream:
     again: Ints
     """[slow channels, `mote_swar_again_t`]"""
     density: float
-    """Products that are left over take as long as a group: its share of all, more than one."""
 
 
 def _stream(view: View, products: CoreProducts) -> Stream | Refusal:
@@ -87,19 +86,19 @@ def _stream(view: View, products: CoreProducts) -> Stream | Refusal:
     starts = np.where(sums.constant, 0, bias + constants.offset)
     weights = swar(matrix)
     parts = [
-        np.concatenate([[start], words, [len(spills)], _flat(spills), rest])
+        np.concatenate([[start], words, left_over(spills), rest])
         for start, words, spills, rest in zip(starts, weights.words, weights.spills, constants.rows, strict=True)
     ]
     begins = np.cumsum([0, *map(len, parts)])[:-1]
     slow = np.flatnonzero(constants.slow)
     again = np.stack([slow, begins[slow], sums.mult[slow], -sums.shift[slow] - 1], axis=1)
     form = ("linear" if sums.linear else "plain") + products.suffix
-    density = 1 + 2 * sum(map(len, weights.spills)) / max(weights.words.size, 1)
-    return Stream(form, np.concatenate(parts), again, density)
+    return Stream(form, np.concatenate(parts), again, weights.density)
 
 
-def _flat(spills: list[Spill]) -> Ints:
-    return np.array(spills, np.int64).reshape(-1)
+def left_over(spills: list[Spill]) -> Ints:
+    """The number of products that are left over, and these."""
+    return np.array([len(spills), *(number for spill in spills for number in spill)], np.int64)
 
 
 def _pack(view: View, products: CoreProducts, *, pointwise: bool) -> Packed | Refusal:

@@ -34,7 +34,9 @@ CODES = {
 }
 """Type codes of `array.array`."""
 CORES = {
+    "cortex-m0": "armv6m",
     "cortex-m0plus": "armv6m",
+    "cortex-m23": "armv6m",
     "cortex-m3": "armv7m",
     "cortex-m4": "armv7emsp",
     "cortex-m33": "armv7emsp",

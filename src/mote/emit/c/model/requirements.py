@@ -16,8 +16,7 @@ from mote.text import printable
 MOST_SMALL = 32767
 """Bytes of an object that any C compiler takes."""
 INSTRUCTIONS = {
-    "armv6m": ("!defined(__ARM_ARCH_6M__) && !defined(__ARM_ARCH_8M_BASE__)", "the instructions of Armv6-M"),
-    "armv7m": ("!defined(__ARM_ARCH_7M__)", "the instructions of Armv7-M"),
+    "armv7m": ("!defined(__thumb2__)", "the instructions of Armv7-M"),
     "dsp": ("!defined(__ARM_FEATURE_DSP)", "DSP instructions"),
     "mve": ("!defined(__ARM_FEATURE_MVE)", "Helium"),
     "fpu": ("!defined(__ARM_FP) || !(__ARM_FP & 4)", "the FPU"),

@@ -23,8 +23,21 @@ from mote.kernels.pack.params import pad_to
 
 GROUP = 4
 """Inputs of a group: words hold the first and the third of them, the second and the fourth."""
-GROUP_BYTES, WORD_BYTES = 32, 8
-"""From a group's inputs to those of the next one, and between its two words, for four pixels."""
+
+
+class Places(NamedTuple):
+    """Where input words lie, in bytes."""
+
+    group: int
+    """From a group's words to those of the next one."""
+    word: int
+    """Between its two words."""
+
+
+PIXELS = Places(32, 8)
+"""Those of four pixels."""
+VECTOR = Places(12, 4)
+"""Those of one vector."""
 LOW, HIGH = -128, 127
 """Inputs are int8."""
 HALF = 1 << 15
@@ -44,10 +57,27 @@ class Spill(NamedTuple):
 class SwarWeights:
     """The weights of a layer's channels."""
 
-    words: Ints
-    """[channels, 2 * groups]"""
+    pairs: Ints
+    """[channels, groups, words, 2] weights that are left in the groups."""
     spills: list[list[Spill]]
     """Of each channel."""
+
+    @property
+    def words(self) -> Ints:
+        """[channels, 2 * groups]"""
+        return words_of(self.pairs[..., 0], self.pairs[..., 1]).reshape(len(self.pairs), -1)
+
+    @property
+    def bytes(self) -> Ints:
+        """[channels, groups]: all four weights of a group in a word, each as a byte that is 128 more."""
+        (first, third), (second, fourth) = (self.pairs + 128).transpose(2, 3, 0, 1)
+        words: Ints = third + (fourth << 8) + (first << 16) + (second << 24)
+        return words
+
+    @property
+    def density(self) -> float:
+        """Products that are left over take as long as a group: its share of all, more than one."""
+        return 1 + sum(map(len, self.spills)) / max(self.pairs.size // GROUP, 1)
 
 
 def words_of(first: Ints, second: Ints) -> Ints:
@@ -55,16 +85,16 @@ def words_of(first: Ints, second: Ints) -> Ints:
     return second + (first << 16)
 
 
-def swar(matrix: Ints) -> SwarWeights:
-    """[channels, depth] weights."""
+def swar(matrix: Ints, places: Places = PIXELS) -> SwarWeights:
+    """[channels, depth] weights, of inputs that lie so."""
     weights: Ints = pad_to(matrix, 1, GROUP).astype(np.int64)
     pairs = weights.reshape(len(weights), -1, 2, 2).transpose(0, 1, 3, 2)  # [channels, groups, words, weights]
     kept = pairs.copy()
     spills: list[list[Spill]] = [[] for _ in weights]
     for channel, group in np.argwhere(~fits(pairs)).tolist():
-        spills[channel] += _spilled(kept[channel, group], group * GROUP_BYTES)
+        spills[channel] += _spilled(kept[channel, group], group * places.group, places.word)
     assert fits(kept).all()
-    return SwarWeights(words_of(kept[..., 0], kept[..., 1]).reshape(len(weights), -1), spills)
+    return SwarWeights(kept, spills)
 
 
 def fits(pairs: Ints) -> NDArray[np.bool_]:
@@ -79,7 +109,7 @@ def _within(weights: Ints) -> NDArray[np.bool_]:
     return inside
 
 
-def _spilled(group: Ints, offset: int) -> list[Spill]:
+def _spilled(group: Ints, offset: int, each: int) -> list[Spill]:
     """Takes weights [2, 2] out of a group until it fits."""
     spills = []
     for word in (1, 0):
@@ -91,5 +121,5 @@ def _spilled(group: Ints, offset: int) -> list[Spill]:
             taken = [taken[0] * np.array(one) for one in ((1, 0), (0, 1))]
         if word == 0:  # one of the two may stay
             group[word] = taken.pop(0)
-        spills += [Spill(offset + word * WORD_BYTES, int(words_of(t[0], t[1]))) for t in taken]
+        spills += [Spill(offset + word * each, int(words_of(t[0], t[1]))) for t in taken]
     return spills
