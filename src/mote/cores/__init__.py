@@ -4,12 +4,13 @@ A new architecture is a folder here, and one more record in this list.
 """
 
 from mote.cores.arm import ARM
+from mote.cores.avr import AVR
 from mote.cores.record import Architecture
 from mote.cores.riscv import RISCV
 from mote.cores.xtensa import XTENSA
 
 HOST = Architecture("host", "this computer", features=("vectors",))
-ARCHITECTURES: dict[str, Architecture] = {record.name: record for record in (HOST, ARM, RISCV, XTENSA)}
+ARCHITECTURES: dict[str, Architecture] = {record.name: record for record in (HOST, ARM, RISCV, XTENSA, AVR)}
 """By the `arch` of targets."""
 
 __all__ = ["ARCHITECTURES", "HOST", "Architecture"]

@@ -35,6 +35,11 @@ class Board:
     """A second RAM, which stands for the external one of parts that have one."""
     mailbox: int = 0
     """Where a core in RTL calls the host; 0 where the emulator knows semihosting."""
+    counts: str = "instructions"
+    """The unit of the counter."""
+    known: tuple[int, int, int] = (1, 1, 1)
+    """How many of these the harness's function takes that does nothing, and the one with two marks before the first and
+    after the last of them."""
 
     @property
     def ticks_per_instruction(self) -> Fraction:

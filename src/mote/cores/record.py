@@ -22,9 +22,11 @@ class MachineCode:
     padding: tuple[int, ...]
     """Half words that fill the space between a table or a jump and what comes next."""
     disassembler: tuple[str, ...]
-    """Capstone's names of the architecture and of the modes."""
+    """Capstone's names of the architecture and of the modes; none where `timed` needs no disassembly."""
     timed: Callable[[int, Decoded, int, Any], Timed]
     """A callback for the cycle models: address, decoded instruction, word, and Capstone's instruction or None."""
+    pushed: int = 0
+    """Bytes of the return address that a call puts on the stack."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Architecture:
     """The file that gcc finds where its C library is installed."""
     gcc_flags: tuple[str, ...] = ()
     """For every core of it."""
+    link_flags: tuple[str, ...] = ()
+    """For linking the measuring harness with gcc."""
     options: tuple[str, ...] = ()
     """Options of compilers that only choose a core, its instructions and its calls: with `=` where they take a word."""
     aligned_gcc: tuple[str, ...] = ()
@@ -91,17 +95,25 @@ class Architecture:
     """The start-up file: entry, traps and semihosting."""
     measure: Path | None = None
     """Reading the counter of the emulated board, for the measuring harness."""
+    port: str = "port_device.c"
+    """The file of the measuring harness with what it needs of the emulated board."""
+    script: str = "device.ld"
+    """The template of the linker script for the measuring harness."""
     qemu: str = ""
     qemu_packages: str = ""
     qemu_options: tuple[str, ...] = ()
     boards: Mapping[str, Board] = field(default_factory=dict)
-    """The emulated boards, by QEMU's name of the machine; RTL_BOARD is that of cores in RTL."""
+    """The emulated boards, by the emulator's name of the machine; RTL_BOARD is that of cores in RTL."""
     rtl: Mapping[str, Rtl] = field(default_factory=dict)
     """Cores whose RTL can be simulated, by `rtl` of targets."""
     exceptions: Mapping[int, str] = field(default_factory=dict)
     """The names of the traps that the start-up file reports by number."""
     unicorn: Unicorn | None = None
     code: MachineCode | None = None
+    variants: Mapping[int, MachineCode] = field(default_factory=dict)
+    """The same for cores that the flags of ELF files tell apart, by the lowest byte of these."""
+    flash_apart: bool = False
+    """Loads of data do not reach program memory: constants there are read by instructions of their own."""
     features: tuple[str, ...] = ()
     """The optional features of its cores, as targets name them and kernels require them."""
     kernels: Callable[[str], tuple[str, ...]] = lambda cpu: ()

@@ -25,6 +25,7 @@ from mote.graph.io_order import model_shape, to_model
 from mote.graph.tensor import Array
 from mote.ops.control.control_flow import depends
 from mote.toolchain import Mode
+from mote.toolchain.builder import board_of
 
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
@@ -98,10 +99,12 @@ class RunResult:
     inferences: list[Inference]
     values: dict[str, Array]
     """Outputs by name; with a leading axis where there are several inferences."""
+    unit: str = "instructions"
+    """The unit of `instructions`: on AVR cycles, which its simulator knows exactly."""
 
     def __repr__(self) -> str:
         counted = "not counted" if self.instructions is None else f"{self.instructions:,}"
-        return f"<RunResult of {self.model!r} on {self.target}: instructions {counted}>"
+        return f"<RunResult of {self.model!r} on {self.target}: {self.unit} {counted}>"
 
     def json(self) -> dict[str, Any]:
         summary = asdict(self)
@@ -213,6 +216,7 @@ def measured(
         outputs=outputs,
         inferences=inferences,
         values={name: _together([x.outputs[name] for x in inferences]) for name in inferences[0].outputs},
+        unit="instructions" if target.is_host else board_of(target).counts,
     )
 
 

@@ -52,7 +52,7 @@ _PARTS = Path(__file__).parent / "parts"
 _declared: dict[str, None] = {}
 """Features that kernels of users ask for."""
 _TEXT = (
-    *("name", "description", "arch", "cpu", "cycle_model", "rtl", "qemu_machine", "unicorn_cpu"),
+    *("name", "description", "arch", "cpu", "cycle_model", "rtl", "qemu_machine", "unicorn_cpu", "simavr_mcu"),
     *("energy_source", "extends", "costs"),
 )
 _PLACES = {"code_in": "code", "constants_in": "data"}
@@ -94,6 +94,7 @@ class Target:
     """The name of its cycle model: that of the `cpu` where the file states none."""
     rtl: str | None = None
     """The core's RTL, which `mote profile` simulates."""
+    simavr_mcu: str | None = None
     peak_macs: int | None = None
     """int8 multiplications with addition that the core can do in a cycle."""
     reads: Reads = field(default_factory=Reads)
@@ -349,6 +350,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         unicorn_cpu=keys.get("unicorn_cpu"),
         cycle_model=keys.get("cycle_model", keys["cpu"]),
         rtl=keys.get("rtl") or None,
+        simavr_mcu=keys.get("simavr_mcu"),
         **{key: keys[key] for key in ("peak_macs", "cores", *_REAL, *_PLACES) if key in keys},
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),

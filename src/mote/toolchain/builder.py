@@ -99,11 +99,14 @@ def build(
 def board_of(target: Target) -> Board:
     """The board that a target's code is linked for, by either emulator."""
     boards = target.core.boards
-    board = boards.get(target.qemu_machine or "")
+    board = boards.get(target.qemu_machine or target.simavr_mcu or "")
     if board is None:
+        key = "simavr_mcu" if target.core.flash_apart else "qemu_machine"
         raise MoteError(
-            f"target '{target.name}' cannot be emulated: no board for qemu_machine = {target.qemu_machine!r}",
-            remedy=f"extend a bundled core, or set qemu_machine to one of: {', '.join(boards)}",
+            f"target '{target.name}' cannot be emulated: no board for {key} = {getattr(target, key)!r}",
+            remedy=f"extend a bundled core, or set {key} to one of: {', '.join(boards)}"
+            if boards
+            else f"nothing that is known to Mote emulates {target.core.title}",
         )
     return board
 
@@ -169,7 +172,7 @@ def target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
 
 def _harness_sources(target: Target) -> list[Path]:
     core = target.core
-    device = [HARNESS / "port_device.c", *(file for file in (core.start, core.measure) if file)]
+    device = [HARNESS / core.port, *(file for file in (core.start, core.measure) if file)]
     return [HARNESS / "main.c", *([HARNESS / "port_host.c"] if core.start is None else device)]
 
 
@@ -193,7 +196,7 @@ def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str,
     script = workdir / "device.ld"
     script.write_text(_linker_script(board_of(target), target), encoding="utf-8")
     # zig has no start files for a board, and with -Os keeps the names of functions only where it is asked to debug.
-    own = ("-nostartfiles",) if compiler.kind == "gcc" else ("-g",)
+    own = ("-nostartfiles", *target.core.link_flags) if compiler.kind == "gcc" else ("-g",)
     return (*own, "-static", f"-T{script}", "-Wl,--gc-sections")
 
 
@@ -203,7 +206,7 @@ def libraries(compiler: Compiler) -> tuple[str, ...]:
 
 
 def _linker_script(board: Board, target: Target) -> str:
-    template = Template((HARNESS / "device.ld").read_text(encoding="utf-8"))
+    template = Template((HARNESS / target.core.script).read_text(encoding="utf-8"))
     (rom, rom_size), (ram, ram_size), slow = board.rom, board.ram, board.slow_ram
     late = [m for m in target.choice("ram") if slow is not None and m.data_reads.waits]
     fast = [m for m in target.choice("ram") if m not in late]

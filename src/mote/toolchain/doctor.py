@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mote.cores import ARCHITECTURES
 from mote.extras import TORCH_REMEDY, installing, version_of
+from mote.toolchain import simavr
 from mote.toolchain.compilers import ZIG_REMEDY, first_line
 from mote.toolchain.firmware.flash import FLASH_TOOLS, drives
 from mote.toolchain.rtl import find_verilator
@@ -78,7 +79,9 @@ def _wheels() -> Sequence[tuple[str, str, str, str]]:
 def doctor() -> list[Finding]:
     """Every tool that Mote can use, found or not."""
     programs = [_program(*row) for row in _PROGRAMS]
-    return [*programs, _verilator(), *(_wheel(*row) for row in _wheels()), *_flash_tools()]
+    header = simavr.header()
+    library = Finding("libsimavr", "emulate AVR", header is not None, str(header or ""), simavr.REMEDY)
+    return [*programs, _verilator(), library, *(_wheel(*row) for row in _wheels()), *_flash_tools()]
 
 
 def _program(name: str, purpose: str, remedy: str) -> Finding:

@@ -1,4 +1,4 @@
-"""Running a linked model: in QEMU when it is installed, else in Unicorn; on RTL where asked; on the host natively."""
+"""Running a linked model: in QEMU, else in Unicorn; AVR in simavr; on RTL where asked; on the host natively."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mote.cores.board import RTL_BOARD
 from mote.errors import MoteError
 from mote.extras import version_of as package_version
 from mote.targets import Target
+from mote.toolchain import simavr
 from mote.toolchain.builder import Mode, board_of
 from mote.toolchain.compilers import version_of
 from mote.toolchain.harness_protocol import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
@@ -24,7 +25,7 @@ from mote.toolchain.unicorn_board import run_unicorn
 ROOM = 1 << 20
 """Bytes of a disk that is not full."""
 RTL = "verilator"
-EMULATORS = ("qemu", "unicorn", RTL)
+EMULATORS = ("qemu", "unicorn", "simavr", RTL)
 UNICORN_REMEDY = "pip install unicorn"
 
 
@@ -39,25 +40,30 @@ class Emulator:
 
 def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
     """QEMU when it is there, else Unicorn; `prefer` ("qemu", "unicorn", or "verilator" for the core's RTL) forces one.
-    The host runs its own."""
+    AVR has simavr alone, the host runs its own."""
     if prefer not in (None, *EMULATORS):
         raise MoteError(f"unknown emulator '{prefer}'", remedy=f"use one of: {', '.join(EMULATORS)}")
     if target.is_host:
         return Emulator("native", (), "this computer")
     if prefer == RTL:
         return Emulator(RTL, (), check_rtl(target))
+    if target.simavr_mcu and prefer in (None, "simavr"):
+        if simavr.header() is not None:
+            return Emulator("simavr", (), "")
+        raise MoteError(f"no emulator for target '{target.name}' was found", remedy=simavr.REMEDY)
     qemu = target.core.qemu
     if prefer != "unicorn" and target.qemu_machine and shutil.which(qemu):
         return Emulator("qemu", (qemu,), version_of((qemu, "--version")))
     if prefer != "qemu" and target.unicorn_cpu and importlib.util.find_spec("unicorn"):
         return Emulator("unicorn", (), package_version("unicorn") or "of unknown version")
     remedies = []
-    if prefer != "unicorn":
+    if prefer != "unicorn" and target.core.qemu:
         remedies.append(f"apt install {target.core.qemu_packages}")
     if prefer != "qemu" and target.unicorn_cpu:
         remedies.append(UNICORN_REMEDY)
     why = "" if target.unicorn_cpu or prefer == "qemu" else f" (unicorn does not know the {target.cpu})"
-    raise MoteError(f"no emulator for target '{target.name}' was found{why}", remedy=", or ".join(remedies))
+    remedy = ", or ".join(remedies) or f"use {'simavr' if target.simavr_mcu else 'another target'}"
+    raise MoteError(f"no emulator for target '{target.name}' was found{why}", remedy=remedy)
 
 
 def as_run(target: Target, emulator: Emulator) -> Target:
@@ -83,7 +89,7 @@ def execute(
     elif emulator.kind == RTL:
         said = run_rtl(elf, target, workdir, timeout_s=timeout_s).said
     else:
-        said = _run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
+        said = run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
     entries = check(elf, target, emulator, workdir, said)
     return interpret(entries, mode, None if target.is_host else board_of(target))
 
@@ -100,6 +106,8 @@ def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = Tru
     """The command that runs an ELF file; `counts`: with a clock that advances by instructions."""
     if emulator.kind == "native":
         return [*emulator.command, str(elf.resolve())]
+    if emulator.kind == "simavr":
+        return simavr.command(elf, str(target.simavr_mcu), elf.parent)
     board = board_of(target)
     quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
     semihosting = ["-semihosting-config", "enable=on,target=native"]
@@ -117,7 +125,7 @@ def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = Tru
     ]
 
 
-def _run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Path, timeout_s: float) -> str:
+def run_process(command: list[str], elf: Path, emulator: Emulator, workdir: Path, timeout_s: float) -> str:
     """The output of the process, with its exit status when that was not 0, for the error message of a crash."""
     try:
         done = subprocess.run(

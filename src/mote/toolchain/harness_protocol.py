@@ -184,13 +184,13 @@ def _check(board: Board, inference: _Inference) -> None:
 
 
 def _overhead(board: Board, calibration: list[_Inference]) -> _Overhead:
-    """From port_nothing (1 instruction) and port_two_marks, whose instructions around the marks are known."""
+    """From port_nothing and port_two_marks, whose instructions around the marks are known."""
     nothing, marks = (c.run for c in calibration)
     assert nothing and marks
     (_, _, first), (_, leave, enter) = calibration[1].marks
-    before, after = (2, 3) if board.timer == "mtime" else (1, 1)
+    alone, before, after = board.known
     return _Overhead(
-        call=board.elapsed(nothing.before, nothing.after) - 1,
+        call=board.elapsed(nothing.before, nothing.after) - alone,
         first=board.elapsed(marks.before, first) - before,
         between=board.elapsed(leave, enter),
         last=board.elapsed(marks.last_mark, marks.after) - after,

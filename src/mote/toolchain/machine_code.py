@@ -91,7 +91,8 @@ def read_code(elf: Path) -> ElfCode:
 
     with elf.open("rb") as file:
         parsed = ELFFile(file)
-        machine = _MACHINES[parsed["e_machine"]].code
+        core = _MACHINES[parsed["e_machine"]]
+        machine = core.variants.get(parsed["e_flags"] & 0x7F, core.code)
         assert machine is not None
         executable = {n: s for n, s in enumerate(parsed.iter_sections()) if s["sh_flags"] & _EXECUTABLE}
         sections = [(int(s["sh_addr"]), bytes(s.data())) for s in executable.values()]

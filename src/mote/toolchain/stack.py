@@ -62,8 +62,9 @@ def _deepest(code: ElfCode, entry: int, known: dict[int, Stack], callers: tuple[
         chains = [Stack(depth, _frames(code, entry, -at, depth))]
         for at, target in walk.calls.items():
             below = _deepest(code, target, known, (*callers, entry))
-            frames = _frames(code, entry, at, walk.depths[at])
-            chains.append(Stack(walk.depths[at] + below.size, (*frames, *below.chain)))
+            depth = walk.depths[at] + (code.machine.pushed if code.instruction(at).calls else 0)
+            frames = _frames(code, entry, at, depth)
+            chains.append(Stack(depth + below.size, (*frames, *below.chain)))
         known[entry] = max(chains, key=lambda s: s.size)
     return known[entry]
 

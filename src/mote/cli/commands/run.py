@@ -80,11 +80,11 @@ def print_text(result: RunResult) -> None:
         )
         for x, name in zip(result.layers, shortened([x.name for x in result.layers]), strict=True)
     ]
-    print(table(("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "share"), rows, left=4))
+    print(table(("#", "layer", "op", "kernel", "MACs", result.unit, "per MAC", "share"), rows, left=4))
     macs = sum(x.macs for x in result.layers)
     if result.instructions is not None:
         per = f", {result.instructions / macs:.2f} per MAC" if macs else ""
-        print(f"instructions: {result.instructions:,}{per}")
+        print(f"{result.unit}: {result.instructions:,}{per}")
     ram, flash = result.ram, result.flash
     code = f" + code {ram.code:,}" if ram.code else ""
     stack = (
@@ -94,15 +94,15 @@ def print_text(result: RunResult) -> None:
     print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
     for i, inference in enumerate(result.inferences[:ROWS]):
         if len(result.inferences) > 1:
-            print(bold(f"row {i}") + _took(inference))
+            print(bold(f"row {i}") + _took(inference, result.unit))
         for name, values in inference.outputs.items():
             print(f"output {name}: {values.dtype} {'x'.join(map(str, values.shape))} {_values(values.reshape(-1))}")
     if len(result.inferences) > ROWS:
         print(f"and {len(result.inferences) - ROWS:,} rows more: --json prints them, --output writes them")
 
 
-def _took(inference: Inference) -> str:
-    return "" if inference.instructions is None else f": {inference.instructions:,} instructions"
+def _took(inference: Inference, unit: str) -> str:
+    return "" if inference.instructions is None else f": {inference.instructions:,} {unit}"
 
 
 def _values(values: Array) -> str:

@@ -42,6 +42,7 @@ RISCV = Architecture(
             counter_hz=10_000_000,
             icount_shift=8,
             slow_ram=(0x82000000, 64 * _MEGA),
+            known=(1, 2, 3),
         ),
         RTL_BOARD: Board(
             vectors=0x80000000,
@@ -54,6 +55,7 @@ RISCV = Architecture(
             icount_shift=0,
             slow_ram=(0x82000000, 64 * _MEGA),
             mailbox=0x10000000,
+            known=(1, 2, 3),
         ),
     },
     rtl=RTL,

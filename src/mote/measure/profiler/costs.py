@@ -229,7 +229,8 @@ def profiled(
 def check_cycles(target: Target) -> None:
     """Refuses a target without a cycle model."""
     cycle_model(target)
-    check_disassembler()
+    if target.core.code is not None and target.core.code.disassembler:
+        check_disassembler()
 
 
 def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:

@@ -36,12 +36,22 @@ def check_disassembler() -> None:
 
 def disassemble(code: ElfCode, blocks: Iterable[tuple[int, int]]) -> list[list[Timed]]:
     """The instructions of each block, which goes from an address up to another."""
+    if not code.machine.disassembler:
+        return [list(_plain(code, start, end)) for start, end in blocks]
     check_disassembler()
     capstone: Any = import_module("capstone")
     arch, *modes = (getattr(capstone, name) for name in code.machine.disassembler)
     disassembler = capstone.Cs(arch, sum(modes))
     disassembler.detail = True
     return [list(_block(code, disassembler, start, end)) for start, end in blocks]
+
+
+def _plain(code: ElfCode, at: int, end: int) -> Iterator[Timed]:
+    """Of an architecture whose own decoder says all that there is to know."""
+    while at < end:
+        flow = code.instruction(at)
+        yield code.machine.timed(at, flow, code.word(at), None)
+        at += flow.size
 
 
 def _block(code: ElfCode, disassembler: Any, at: int, end: int) -> Iterator[Timed]:

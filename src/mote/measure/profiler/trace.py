@@ -29,9 +29,9 @@ from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.measure.profiler.plugin import plugin
 from mote.targets import Target
-from mote.toolchain import Emulator
+from mote.toolchain import Emulator, simavr
 from mote.toolchain.builder import board_of
-from mote.toolchain.emulators import RTL, command, timed_out
+from mote.toolchain.emulators import RTL, command, run_process, timed_out
 from mote.toolchain.machine_code import ElfCode
 from mote.toolchain.rtl import run_rtl
 from mote.toolchain.unicorn_board import run_unicorn
@@ -83,6 +83,8 @@ def trace(
         ran = run_rtl(elf, target, workdir, timeout_s=timeout_s, cuts=cuts)
         words, cycles = (np.frombuffer(data, np.uint32) for data in (ran.trace, ran.cycles))
         return replace(_understood(words, code, board_of(target).rom[0], ran.said), cycles=cycles.astype(np.int64))
+    if emulator.kind == "simavr":
+        return _simavr(elf, code, target, emulator, workdir, timeout_s)
     run = _Run(elf, target, emulator, workdir, timeout_s)
     return _followed(run, code) or _logged(run, code)
 
@@ -227,6 +229,17 @@ def _unicorn(elf: Path, target: Target, workdir: Path, timeout_s: float) -> Trac
     said = run_unicorn(elf, target, workdir, count=False, timeout_s=timeout_s, entered=entered, loaded=loaded)
     loads = FlashLoads(*(np.frombuffer(data, np.int64) for data in (addresses, sizes, places)))
     return Trace([(start, start + size) for start, size in known], np.frombuffer(order, np.int32), said, loads)
+
+
+def _simavr(elf: Path, code: ElfCode, target: Target, emulator: Emulator, workdir: Path, timeout_s: float) -> Trace:
+    """From the runs of instructions that the simulated board writes: their first and last addresses."""
+    with temporary_folder() as folder:
+        path = folder / "runs.bin"
+        said = run_process(simavr.command(elf, str(target.simavr_mcu), folder, path), elf, emulator, workdir, timeout_s)
+        runs = np.fromfile(path, np.uint64)
+    kinds, order = np.unique(runs, return_inverse=True)
+    extents = [(int(run) & 0xFFFFFFFF, int(run) >> 32) for run in kinds]
+    return Trace([(first, last + code.instruction(last).size) for first, last in extents], order.astype(np.int32), said)
 
 
 def cut(traced: Trace, at: set[int]) -> Trace:
