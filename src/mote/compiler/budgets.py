@@ -5,7 +5,31 @@ from __future__ import annotations
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import PlanOptions
 from mote.emit.c.project import Project
-from mote.errors import BudgetError
+from mote.errors import BudgetError, MoteError
+from mote.graph import Graph
+
+NEAR_FLASH = 0xFF00
+"""Bytes of program memory behind the vectors that `lpm` reaches."""
+
+
+def check_apart(graph: Graph, settings: PlanOptions, where: str) -> None:
+    """Refuses what needs constants that are loaded as data, on cores whose loads do not reach program memory."""
+    core = settings.target.core
+    if not core.flash_apart:
+        return
+    if settings.encrypt:
+        raise MoteError(
+            f"constants cannot be decrypted from the program memory of {core.title}",
+            where=where,
+            remedy="omit --encrypt",
+        )
+    flow = next((op for op in graph.ops if op.bodies), None)
+    if flow is not None:
+        raise MoteError(
+            f"control flow does not run on {core.title}: its bodies take constants as data",
+            where=flow.where,
+            remedy="use a core with one address space, or a model without control flow",
+        )
 
 
 def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code") -> None:
@@ -17,6 +41,13 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "co
         memory = s.target.code_rams[0]
         over_budget(memory.name, {"code": s.ram_code}, memory.size, s, compiled.path)
     check_flashes(compiled.project, s, code, compiled.path)
+    if s.target.core.flash_apart and compiled.project.constants > NEAR_FLASH:
+        raise BudgetError(
+            f"has {compiled.project.constants:,} bytes of constants, and the {NEAR_FLASH:,} that 16-bit addresses of"
+            " program memory reach must hold them all",
+            where=f"{compiled.path} on {s.target.name}",
+            remedy="use a smaller model, or a core with one address space",
+        )
     over_budget("RAM", planned, s.ram, s, compiled.path)
     over_budget("RAM", {**planned, "stack": stack}, s.target.ram, s, compiled.path)
     over_budget("flash", {"constants": compiled.project.constants, what: code}, s.flash_limit, s, compiled.path)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mote import frontends
 from mote.compiler.advice import advice
-from mote.compiler.budgets import check_budgets, too_slow
+from mote.compiler.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, checked_code
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import (
@@ -139,6 +139,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
     """Optimizes, plans and emits C, which is not built: its code is not counted."""
     graph, where, source = subject.graph, subject.where, subject.source
     ready, savings = optimized(graph, settings)
+    check_apart(ready, settings, where)
     chosen = plan_for(ready, where, settings, say)
     name, renamed = c_name(settings, graph)
     options = ProjectOptions(
@@ -165,6 +166,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         flashes=settings.target.choice("flash"),
         code_in_ram=settings.place_code == "ram",
         cipher=read_key(settings.encrypt) if settings.encrypt else None,
+        flash_apart=settings.target.core.flash_apart,
     )
     same = chosen.graph.tensors.keys() == ready.tensors.keys()
     project = packaged(generate(Job(chosen, options, golden(ready if same else chosen.graph))), settings.target)
@@ -308,7 +310,13 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
 
 def _lowering(settings: PlanOptions) -> Lowering:
     sealed = bool(settings.encrypt)
-    return Lowering(settings.target.features, Policy(settings.optimize), sealed=sealed, fixed=settings.fixed)
+    return Lowering(
+        settings.target.features,
+        Policy(settings.optimize),
+        sealed=sealed,
+        copied=settings.target.core.flash_apart,
+        fixed=settings.fixed,
+    )
 
 
 def _check_pushable(graph: Graph, where: str) -> None:

@@ -157,6 +157,13 @@ def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tu
             where="option cores",
             remedy="omit it, or make C of the model: `mote compile`",
         )
+    if settings.target.core.flash_apart:
+        raise MoteError(
+            f"runs no images: their constants are loaded as data, which does not reach the program memory of"
+            f" {settings.target.core.title}",
+            where=f"target {settings.target.name}",
+            remedy="make C of the model: `mote compile`",
+        )
     if settings.place_code != "flash":
         raise MoteError(
             "is for generated C: an image holds no code",

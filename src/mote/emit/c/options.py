@@ -81,8 +81,15 @@ class ProjectOptions:
     """Flash memories for constants, fastest first; empty where there is no choice."""
     cipher: WeightCipher | None = None
     """Encrypts the constants of kernels."""
+    flash_apart: bool = False
+    """Loads of data do not reach flash: constants there are marked, and copied or read by other means."""
     code_in_ram: bool = False
     """Inner loops are in a section that the start-up code copies to RAM."""
+
+    @property
+    def flash_mark(self) -> str:
+        """The attribute of constants in flash behind a space, where loads of data do not reach them."""
+        return " MOTE_FLASH" if self.flash_apart else ""
 
     @property
     def optimization(self) -> Optimization:

@@ -206,7 +206,7 @@ def _parts(jobs: Sequence[Job]) -> list[_Part]:
 
 
 def _part(job: Job, *, wide: bool = False) -> _Part:
-    constants, made = ConstantPool(job.options.name), program(job.plan)
+    constants, made = ConstantPool(job.options.name, mark=job.options.flash_mark), program(job.plan)
     return _Part(job, made, constants, source.unit(job.plan, made, job.options, constants, wide=wide))
 
 

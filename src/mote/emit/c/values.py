@@ -82,6 +82,8 @@ class ConstantArray:
     alignment: int = ALIGNMENT
     sealed: bool = False
     """It is encrypted."""
+    mark: str = ""
+    """The attribute of constants in flash, where there is one."""
 
     @property
     def nbytes(self) -> int:
@@ -95,7 +97,8 @@ class ConstantArray:
     @property
     def definition(self) -> Text:
         aligned = "MOTE_ALIGNED" if self.alignment <= ALIGNMENT else f"MOTE_ALIGN({self.alignment})"
-        return table(_ctype(self.value), self.name, _items(self.value), f" {aligned}{section(self.memory)}")
+        attributes = f" {aligned}{self.mark}{section(self.memory)}"
+        return table(_ctype(self.value), self.name, _items(self.value), attributes)
 
 
 @dataclass
@@ -105,6 +108,8 @@ class ConstantPool:
     prefix: str
     tables: int = 0
     """Bytes of schedule and row tables."""
+    mark: str = ""
+    """The attribute of constants in flash, where there is one, behind a space."""
     _found: dict[tuple[str, bytes], ConstantArray] = field(default_factory=dict)
 
     @property
@@ -124,7 +129,7 @@ class ConstantPool:
         """The name of a constant with `value`, defined on first use."""
         data = value.rows if isinstance(value, Structs) else value
         constant = self._found.setdefault(
-            (_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value)
+            (_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value, mark=self.mark)
         )
         constant.reads[hint] = reads
         constant.alignment = max(constant.alignment, alignment)

@@ -71,6 +71,20 @@ static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
 #define memcpy mote_copy_bytes
 #endif
 
+/* Constants: where they are kept, and how they are read where loads of data do not reach that memory. */
+#include "mote_compiler_avr.h"
+
+#ifndef MOTE_FLASH
+#define MOTE_FLASH
+#define mote_flash_u8(from) (*(from))
+#define mote_flash_s8(from) (*(from))
+#define mote_flash_u16(from) (*(from))
+#define mote_flash_s16(from) (*(from))
+#define mote_flash_u32(from) (*(from))
+#define mote_flash_s32(from) (*(from))
+#define mote_flash_copy(to, from, bytes) memcpy(to, from, bytes)
+#endif
+
 /* A variable in a register for floats, as an operand of assembly that may change it. */
 #if defined(__aarch64__)
 #define MOTE_REAL(variable) "+w"(variable)

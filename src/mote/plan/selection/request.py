@@ -32,5 +32,8 @@ class Lowering:
     """Whether kernels with coded weights may be chosen."""
     sealed: bool = False
     """Whether constants are encrypted in flash."""
+    copied: bool = False
+    """Whether loads of data do not reach constants in flash: kernels that do not read them by other means are given
+    copies in working memory."""
     fixed: Fixed | None = None
     """The available kernels, where the firmware is fixed."""

@@ -82,8 +82,8 @@ def array_span(name: str, value: Array | Structs) -> ConstantSpan:
     return ConstantSpan(name, f"{name} + {values.size}", values)
 
 
-def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
-    """The check function and its tables: constants by width, then addresses."""
+def check(name: str, parts: Sequence[Checked], mark: str = "") -> list[Definition]:
+    """The check function and its tables: constants by width, then addresses. `mark`: the attribute of constants."""
     crc = 0
     tables: list[Definition] = []
     looks: list[str] = []
@@ -91,13 +91,15 @@ def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
     for width in sorted({s.width for s in every}):
         spans = [s for s in every if s.width == width]
         table = f"{name}_checked_{8 * width}"
-        tables.append(_table("mote_constant_t", table, [f"{{{s.address}, {s.end}, {s.values.nbytes}}}" for s in spans]))
+        items = [f"{{{s.address}, {s.end}, {s.values.nbytes}}}" for s in spans]
+        tables.append(_table("mote_constant_t", table, items, mark))
         looks.append(f"mote_crc_constants(&crc, {table}, {len(spans)}, {width})")
         for s in spans:
             crc = zlib.crc32(s.values.astype(s.values.dtype.newbyteorder("<")).tobytes(), crc)
     if addresses := {at: value for part in parts for at, value in part.addresses.items()}:
         table = f"{name}_checked_addresses"
-        tables.append(_table("mote_address_t", table, [f"{{&{at}, &{at} + 1, {v}}}" for at, v in addresses.items()]))
+        items = [f"{{&{at}, &{at} + 1, {v}}}" for at, v in addresses.items()]
+        tables.append(_table("mote_address_t", table, items, mark))
         looks.append(f"mote_addresses_hold({table}, {len(addresses)})")
     steps: list[Statement] = []
     if looks:
@@ -108,5 +110,5 @@ def check(name: str, parts: Sequence[Checked]) -> list[Definition]:
     return [*tables, CFunction(f"mote_status {name}_check(void)", [*steps, "return MOTE_OK"])]
 
 
-def _table(ctype: str, name: str, items: list[str]) -> Text:
-    return Text(f"static const {ctype} {name}[{len(items)}] = {{\n{wrap(items)}\n}};\n")
+def _table(ctype: str, name: str, items: list[str], mark: str) -> Text:
+    return Text(f"static const {ctype} {name}[{len(items)}]{mark} = {{\n{wrap(items)}\n}};\n")

@@ -234,7 +234,7 @@ class Executor:
         if program.straight:
             steps = [part for case in cases for part in (Comment(case.comment), *case.body)]
         else:
-            steps = [loop("uint32_t", "step", len(program.schedule), Switch(f"{self._order_name}[step]", cases))]
+            steps = [loop("uint32_t", "step", len(program.schedule), Switch(self.scheduled("step"), cases))]
         counters = [f"uint{8 * program.counter_bytes}_t next[{program.counters}] = {{0}}"] if program.counters else []
         said = [*steps, *body.end]
         return CFunction(body.signature, [*self.variables, *counters, *body.unused, *said])
@@ -269,17 +269,20 @@ class Executor:
         definitions: list[Definition] = []
         for name, values in self.arrays.items():
             ctype = "mote_place_t" if name == self._rows_name else f"{values.dtype}_t"
-            definitions += [*([about[name]] if name in about else []), table(ctype, name, map(str, values.tolist()))]
+            definition = table(ctype, name, map(str, values.tolist()), self.options.flash_mark)
+            definitions += [*([about[name]] if name in about else []), definition]
         return definitions
 
     def _case(self, number: int, i: Instruction) -> Case:
         shape = "x".join(map(str, i.shape)) or "scalar"
         after = [call("MOTE_NEXT")] if self.outermost.program.mixed else []
         body = self._body(number, i)
-        if i.kernel is not None and i.kernel.sealed is not None:
+        if i.kernel is not None and i.kernel.sealed is not None and not self.options.flash_apart:
             body = [
                 Compound("/* With its constants, decrypted. */", [*self._opening(number, i, i.kernel.sealed), *body])
             ]
+        elif i.kernel is not None and self.options.flash_apart and i.external is None:
+            body = [Compound("/* With its parameters, copied. */", [*self._copying(number, i), *body])]
         return Case(number, brief(f"{i.kind} {shape} {i.name}"), [*body, *after])
 
     def _opening(self, number: int, i: Instruction, sealed: Sealed) -> list[Statement]:
@@ -298,6 +301,34 @@ class Executor:
             *(assign(f"{OPENED}.{name}", self._opened(i, name)) for name in sealed.paths),
             opened if i.counter is None else when(again, opened),
         ]
+
+    def _copying(self, number: int, i: Instruction) -> list[Statement]:
+        """The statements that copy the parameters of an instruction from flash, and the constants that its kernel does
+        not read from there. A turn right behind another one finds these where they were."""
+        params = f"{self.prefix}_step_{number}"
+        made: list[Statement] = [
+            f"mote_{i.called.name}_t {OPENED}",
+            call("mote_flash_copy", f"&{OPENED}", f"&{params}", f"sizeof {OPENED}"),
+        ]
+        sealed = i.called.sealed
+        if sealed is None:
+            return made
+        assert i.scratch is not None
+        arrays = (
+            self.constants.array(f"{self.hint}{number}_{name.replace('.', '_')}", value, i.reads)
+            for name, value in sealed.arrays.items()
+        )
+        copies = [
+            call("mote_flash_copy", self._opened(i, name), array, f"sizeof {array}")
+            for name, array in zip(sealed.arrays, arrays, strict=True)
+        ]
+        made += [assign(f"{OPENED}.{name}", self._opened(i, name)) for name in sealed.paths]
+        again = Template(f"step == 0 || {{}} != {number}", (self.scheduled("step - 1"),))
+        return [*made, *(copies if i.counter is None else [when(again, *copies)])]
+
+    def scheduled(self, step: Expression) -> Expression:
+        """The number of the instruction that a step of the schedule is a turn of."""
+        return element_of(self.options, self._order_name, step, self.program.schedule)
 
     def _opened(self, i: Instruction, name: str) -> Expression:
         """The address of a decrypted constant."""
@@ -376,7 +407,9 @@ class Executor:
         """The counter of an instruction, which has a turn for each value of y."""
         if i.counter is None:
             return _Count(0, i.first)
-        y = index(self._list(f"y_{number}", i.listed), N) if i.listed else plus(times(N, i.step), i.first)
+        y = plus(times(N, i.step), i.first)
+        if i.listed:
+            y = element_of(self.options, self._list(f"y_{number}", i.listed), N, i.listed)
         counters = "next" if self.caller else f"{variable(self.options, 'state')}.next"
         return _Count(Template("{}++", (index(counters, i.counter),)), y)
 
@@ -427,7 +460,7 @@ class Executor:
     def _params(self, number: int, suffix: str = "") -> Expression:
         """The parameters of the kernel of an instruction."""
         kernel = self.program.instructions[number].kernel
-        if kernel is not None and kernel.sealed is not None:
+        if kernel is not None and (kernel.sealed is not None or self.options.flash_apart):
             return f"&{OPENED}"
         return f"&{self.prefix}_step_{number}{suffix}"
 
@@ -497,7 +530,8 @@ class Executor:
         """The one row that is read, by its formula or from a list."""
         if not source.operand.listed:
             return source.row
-        return index(self._reads(source, suffix), _nth(source.instruction))
+        name = self._reads(source, suffix)
+        return element_of(self.options, name, _nth(source.instruction), self.lists[name])
 
     def _reads(self, source: _Source, suffix: str) -> str:
         """The list of the rows that are read; of rows that are computed in groups it begins with the first one."""
@@ -556,7 +590,7 @@ class Executor:
             "int32_t",
             K,
             count,
-            assign("const int32_t row", index(name, plus(times(nth, count), K))),
+            assign("const int32_t row", element_of(self.options, name, plus(times(nth, count), K), self.lists[name])),
             assign(index(array.name, plus(K, at)), Template("{} < 0 ? NULL : {}", (ROW, row))),
         )
 
@@ -602,6 +636,13 @@ def _contiguous(i: Instruction) -> bool:
     out = i.target
     turns = (out.offsets[begin : min(begin + i.group, i.last)] for begin in i.begins)
     return out.kind is Kind.STRIP or all(b == (a or 0) + out.row_bytes for rows in turns for a, b in pairwise(rows))
+
+
+def element_of(options: ProjectOptions, table: str, at: Expression, values: Sequence[int]) -> Expression:
+    """An element of a table in flash that holds these values."""
+    if not options.flash_apart:
+        return index(table, at)
+    return call(f"mote_flash_{CTYPES[DType(_integer(values).name)].suffix}", plus(table, at))
 
 
 def element(i: Instruction) -> CType:

@@ -17,6 +17,7 @@ from mote.emit.c.c import (
     Include,
     Statement,
     Switch,
+    Template,
     Text,
     assign,
     call,
@@ -27,7 +28,7 @@ from mote.emit.c.c import (
 from mote.emit.c.model import checks, opening, states
 from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
-from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, other_elements
+from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, element_of, other_elements
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.emit.c.model.ports import inputs, outputs, parameters
 from mote.emit.c.model.requirements import requirements
@@ -119,7 +120,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
             *static_variables(plan, options),
             *keeping,
             *(opening.functions(options, pool) if options.cipher else []),
-            *checks.check(name, _checked(pool, executor, structs)),
+            *checks.check(name, _checked(pool, executor, structs), pool.mark),
             *_accessors(plan, made, options),
             *(_zones(plan, options) if plan.zone else []),
             *work,
@@ -247,7 +248,7 @@ def _structs(executor: Executor) -> Iterator[_Struct]:
 def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definition]:
     """Definitions of the parameter structs."""
     made = ((s, pool.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
-    return [Text(f"static const mote_{s.kernel.name}_t {s.name} = {value};\n") for s, value in made]
+    return [Text(f"static const mote_{s.kernel.name}_t {s.name}{pool.mark} = {value};\n") for s, value in made]
 
 
 def _checked(pool: ConstantPool, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
@@ -375,13 +376,14 @@ def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition]
     functions = executor.functions
     macros = [Define(f"{a.at}(offset)", f"((mote_any_t)({a.pointer} + (offset)))") for a in arenas]
     if executor.row_table:
-        place = f"{ALIGNMENT} * (size_t){name}_rows[index]"
+        entry = f"mote_place({name}_rows + (index))" if options.flash_apart else f"{name}_rows[index]"
+        place = f"{ALIGNMENT} * (size_t){entry}"
         macros += [Define(f"{a.row}(index)", call(a.at, place)) for a in arenas]
     body = [
         *(f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in arenas),
         *executor.variables,
         *(f"(void){a.pointer}" for a in arenas),
-        Switch("step" if made.straight else f"{name}_schedule[step]", cases),
+        Switch("step" if made.straight else executor.scheduled("step"), cases),
     ]
     more = ["const void *row"] if made.pushed else [f"uint32_t {CORES.text}"] if made.split else []
     work = CFunction(f"static void {name}_work({taken(options, 'uint32_t step', *more)})", body)
@@ -481,6 +483,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
     name, (port,) = options.name, inputs(plan, options)
     position = f"{variable(options, 'state')}.position"
     arrival = next(n for n, i in enumerate(made.instructions) if i.form is Form.ARRIVAL)
+    scheduled = element_of(options, f"{name}_schedule", f"(uint32_t){position} - 1", made.schedule)
     waits = f"{name}_waits({handed(options)})"
     status = f"{waits} ? MOTE_WAITING : MOTE_BUSY"
     work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', 'row')})"
@@ -492,7 +495,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
         Comment("Whether the next step is the arrival of a row."),
         Accessor(
             f"static int {name}_waits({taken(options, const=True)})",
-            f"return {name}_schedule[(uint32_t){position} - 1] == {arrival}",
+            Template(f"return {{}} == {arrival}", (scheduled,)),
         ),
         Comment("One step; what comes after it."),
         CFunction(

@@ -87,7 +87,8 @@ def _forgetting(plan: Plan, options: ProjectOptions, constants: ConstantPool) ->
         if np.all(raw == raw[0]):
             body.append(call("memset", target, int(raw[0]), raw.size))
         else:
-            body.append(call("memcpy", target, constants.array(f"initial_{i}", state.initial, 0), raw.size))
+            copy = "mote_flash_copy" if options.flash_apart else "memcpy"
+            body.append(call(copy, target, constants.array(f"initial_{i}", state.initial, 0), raw.size))
     if plan.rings:
         body.append(f"memset({kept}.oldest, 0, sizeof {kept}.oldest)")
     if plan.graph.warm_up:

@@ -10,6 +10,13 @@
 #endif
 typedef MOTE_PLACE mote_place_t;
 
+/* An entry of the list of places. */
+#ifdef MOTE_FLASH_APART
+#define mote_place(at) ((mote_place_t)mote_flash_u16(at))
+#else
+#define mote_place(at) (*(at))
+#endif
+
 /* Rows that lie one after another, `stride` bytes apart. */
 static inline mote_any_const_t mote_strip_row(const uint8_t *strip, int32_t stride, int32_t count, int32_t row) {
     return row >= 0 && row < count ? strip + row * stride : NULL;
@@ -17,7 +24,7 @@ static inline mote_any_const_t mote_strip_row(const uint8_t *strip, int32_t stri
 
 /* Rows whose places are listed, in units of four bytes. */
 static inline mote_any_const_t mote_table_row(const uint8_t *arena, const mote_place_t *at, int32_t count, int32_t row) {
-    return row >= 0 && row < count ? arena + 4 * (size_t)at[row] : NULL;
+    return row >= 0 && row < count ? arena + 4 * (size_t)mote_place(at + row) : NULL;
 }
 
 #define MOTE_PLACED_ROWS(suffix, type) \

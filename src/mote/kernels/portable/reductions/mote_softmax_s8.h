@@ -16,7 +16,7 @@ typedef struct {
 /* exp of minus `below` input steps: Taylor's series around -1/8 for what is left over whole quarters, times
  * exp(-2^k) for each bit k of those, from -2 up. */
 static inline int32_t mote_softmax_exp(const mote_softmax_s8_t *p, int32_t below) {
-    static const int32_t factor[7] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
+    static const int32_t factor[7] MOTE_FLASH = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
     int32_t x, rest, a, size, a2, tail, y, quarters;
     if (below == 0 || below > p->radius) {
         return below == 0 ? INT32_MAX : 0;
@@ -32,7 +32,7 @@ static inline int32_t mote_softmax_exp(const mote_softmax_s8_t *p, int32_t below
     quarters = (rest - x) >> 24;
     for (const int32_t *f = factor; quarters > 0; quarters >>= 1, f++) { /* at most 127 */
         if (quarters & 1) {
-            y = mote_high_mul(y, *f);
+            y = mote_high_mul(y, mote_flash_s32(f));
         }
     }
     return y;
