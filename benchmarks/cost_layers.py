@@ -158,6 +158,39 @@ def models(every: int = 1) -> list[list[Layer]]:
     return [found[i::count] for found, count in parts for i in range(count)]
 
 
+def small() -> list[list[Layer]]:
+    """Layers of networks for a few kilobytes of RAM, each in a model of its own."""
+    windows = [
+        Layer("CONV_2D", (8, 8), 1, 16, (3, 3)),
+        Layer("CONV_2D", (8, 8), 1, 4, (3, 3)),
+        Layer("CONV_2D", (9, 7), 3, 8, (3, 3), 2),
+        Layer("CONV_2D", (6, 6), 8, 12, (3, 3), padding="VALID", linear=True),
+        Layer("CONV_2D", (6, 6), 8, 24, (3, 3), padding="VALID"),
+        Layer("CONV_2D", (12, 5), 2, 8, (5, 3)),
+        Layer("CONV_2D", (5, 5), 16, 4, (3, 3)),
+        Layer("CONV_2D", (4, 4), 4, 32, (2, 2)),
+        Layer("CONV_2D", (1, 20), 4, 8, (1, 5)),
+        Layer("CONV_2D", (4, 6), 6, 16, (3, 3)),
+        Layer("CONV_2D", (6, 6), 8, 16),
+        Layer("CONV_2D", (4, 4), 24, 32),
+        Layer("CONV_2D", (4, 4), 16, 10, linear=True),
+        Layer("CONV_2D", (2, 8), 40, 8),
+        Layer("CONV_2D", (5, 3), 12, 20),
+        Layer("DEPTHWISE_CONV_2D", (8, 8), 16, 16, (3, 3), 2),
+        Layer("DEPTHWISE_CONV_2D", (4, 4), 24, 24, (3, 3)),
+        Layer("DEPTHWISE_CONV_2D", (6, 5), 8, 8, (3, 3), padding="VALID"),
+        Layer("DEPTHWISE_CONV_2D", (10, 1), 12, 12, (5, 1)),
+        Layer("DEPTHWISE_CONV_2D", (7, 7), 4, 4, (5, 5)),
+    ]
+    vectors = [
+        Layer("FULLY_CONNECTED", (1, 1), *s) for s in ((32, 10), (64, 16), (128, 12), (16, 4), (400, 8), (60, 30))
+    ]
+    tables = [
+        Layer("LOGISTIC", size, channels, channels) for size, channels in (((4, 4), 16), ((1, 1), 10), ((8, 8), 8))
+    ]
+    return [[layer] for layer in (*windows, *vectors, *tables)]
+
+
 def _some(found: list[Layer], every: int) -> list[Layer]:
     """Every Nth; all shapes of fully connected layers, which take least time, and of windows of 3x3, which have most
     kernels to choose from."""

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mlperf_tiny
-from cost_layers import Layer, graph_of, models, streamed
+from cost_layers import Layer, graph_of, models, small, streamed
 from host_steps import times
 from mote import compile, cores, profile, toolchain
 from mote.compiler.compiled import Compiled
@@ -110,7 +110,8 @@ class Core:
     @cached_property
     def how(self) -> Lowering:
         """For size no kernel is left out."""
-        return Lowering(self.settings.target.features, Policy.SIZE)
+        target = self.settings.target
+        return Lowering(target.features, Policy.SIZE, copied=target.core.flash_apart)
 
     def kernels(self, graph: Graph) -> dict[Numbers, list[Packed]]:
         return ops_of(graph, self.how)
@@ -128,7 +129,9 @@ class Core:
     def run(self, graph: Graph, kernels: Mapping[Numbers, Packed], whole: bool) -> list[Taken]:
         """What each kernel takes."""
         plan = plan_of(graph, kernels, whole, self.how)
-        project = generate(Job(plan, ProjectOptions("layers", target=self.settings.target.name)))
+        target = self.settings.target
+        options = ProjectOptions("layers", target=target.name, flash_apart=target.core.flash_apart)
+        project = generate(Job(plan, options))
         known = None if self.cache is None else self.cache / f"{self.settings.target.name}-{self._digest(project)}.json"
         if known is not None and known.exists():
             return [Taken(*each) for each in json.loads(known.read_text())]
@@ -204,7 +207,10 @@ def main() -> None:
         only = frozenset(arguments.only or ())
         cores = [Core(name, cache, only) for name in names]
         first, step = arguments.part or (0, 1)
-        measured = measure(cores, pool, models(arguments.every)[first::step])
+        large = models(arguments.every)[first::step]
+        measured = [
+            measure([core], pool, small() if core.settings.target.core.flash_apart else large)[0] for core in cores
+        ]
         if arguments.part:
             return
         for core, samples in zip(cores, measured, strict=True):
@@ -262,7 +268,8 @@ def write(core: Core, tables: Tables) -> None:
     """One line for each family, so that a difference can be read."""
     target = core.settings.target
     tools = (toolchain.find_compiler(target), toolchain.find_emulator(target))
-    measured = ", ".join(f"{tool.kind} {tool.version}" for tool in tools) + (NANOSECONDS if target.is_host else "")
+    said = ", ".join(f"{tool.kind} {tool.version}".strip() for tool in tools)
+    measured = said + (NANOSECONDS if target.is_host else "")
     head = f'  "unit": "{UNIT}",\n  "measured": {json.dumps(measured)},\n'
     body = f'  "families": {_lines(tables.cycles)},\n  "reads": {_lines(tables.reads)}\n'
     path = Path(target.costs) if target.costs.endswith(".json") else TABLES / f"{target.name}.json"

@@ -57,6 +57,8 @@ HOST_DSP = str(Path(__file__).with_name("host-dsp.toml"))
 HOST_HELIUM = str(Path(__file__).with_name("host-helium.toml"))
 """The same with Helium."""
 
+HOST_AVR = str(Path(__file__).with_name("host-avr.toml"))
+"""The host as a target, with the kernels of AVR as their portable twins."""
 HOST_FPU = str(Path(__file__).with_name("host-fpu.toml"))
 """The host as a target, compiled for as a core with a floating-point unit."""
 

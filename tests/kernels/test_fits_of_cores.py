@@ -42,9 +42,10 @@ ELSEWHERE = frozenset(
     }
 )
 """Kernels of headers that others share with them, whose checks are tried there."""
-UNCHECKED = ("patched", "affine")
+UNCHECKED = ("patched", "affine", "avr")
 """Parts of the names of kernels that are not tried: of those that no runtime has, since nothing checks their
-parameters, and of those of QONNX, whose checks are those of the kernels that they are variants of."""
+parameters (AVR runs no images), and of those of QONNX, whose checks are those of the kernels that they are variants
+of."""
 WANTED = tuple(
     k
     for k in catalogue.KERNELS

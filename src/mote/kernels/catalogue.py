@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from mote.kernels.armv6m import KERNELS as ARMV6M
 from mote.kernels.armv7em import KERNELS as ARMV7EM
 from mote.kernels.armv7m import KERNELS as ARMV7M
+from mote.kernels.avre import KERNELS as AVRE
 from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, View
 from mote.kernels.files import SETS
 from mote.kernels.helium import KERNELS as HELIUM
@@ -30,9 +31,10 @@ FOLDERS = {
     "rv32m": "riscv",
     "mul32": "scalar",
     "vectors": "vectors",
+    "avre": "avre",
 }
 """The folder of the kernels for each feature, before those of features that their cores have as well."""
-KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RISCV, *SCALAR, *VECTORS, *PORTABLE]
+KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RISCV, *SCALAR, *VECTORS, *AVRE, *PORTABLE]
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:

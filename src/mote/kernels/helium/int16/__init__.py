@@ -1,1 +1,0 @@
-"""Layers with int16 activations."""
