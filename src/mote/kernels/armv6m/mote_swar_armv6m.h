@@ -77,6 +77,22 @@ static inline void mote_swar_spread4(const int8_t *from, int32_t step, int32_t g
 }
 #define mote_swar_spread4 mote_swar_spread4
 
+static inline void mote_swar_copy(const int8_t *from, int32_t count, int8_t *to) {
+    for (; count > 3; count -= 4, from += 4, to += 4) {
+        const int8_t a = from[0], b = from[1], c = from[2], d = from[3];
+        to[0] = a;
+        to[1] = b;
+        to[2] = c;
+        to[3] = d;
+        MOTE_MOVED(to);
+    }
+    for (; count > 0; count--) {
+        *to++ = *from++;
+        MOTE_MOVED(to);
+    }
+}
+#define mote_swar_copy mote_swar_copy
+
 MOTE_NOINLINE MOTE_HOT void mote_swar_spread(const int8_t *from, int32_t groups, uint32_t *to) {
     const uint32_t *const end = to + 8 * groups;
     for (; to != end; from += 4, to += 8) {

@@ -43,6 +43,20 @@ __attribute__((naked, noinline, unused, aligned(4))) static void mote_swar_sprea
 }
 #define mote_swar_spread4 mote_swar_spread4
 
+#if defined(__ARM_FEATURE_UNALIGNED)
+static inline void mote_swar_copy(const int8_t *from, int32_t count, int8_t *to) {
+    for (; count > 3; count -= 4, from += 4, to += 4) {
+        __builtin_memcpy(to, from, 4);
+        MOTE_MOVED(to);
+    }
+    for (; count > 0; count--) {
+        *to++ = *from++;
+        MOTE_MOVED(to);
+    }
+}
+#define mote_swar_copy mote_swar_copy
+#endif
+
 MOTE_NOINLINE MOTE_HOT void mote_swar_spread(const int8_t *from, int32_t groups, uint32_t *to) {
     for (; groups > 0; groups--, from += 4, to += 8) {
         uint32_t x;

@@ -15,6 +15,11 @@ typedef struct {
 #include "mote_swar_armv6m.h"
 #include "mote_swar_armv7m.h"
 
+/* A few bytes, from anywhere to anywhere: the C library's memcpy takes longer to begin. */
+#ifndef mote_swar_copy
+static inline void mote_swar_copy(const int8_t *from, int32_t count, int8_t *to) { memcpy(to, from, (size_t)count); }
+#endif
+
 /* Groups of four inputs as words, for one pixel of four. */
 #ifndef mote_swar_spread
 MOTE_NOINLINE MOTE_HOT void mote_swar_spread(const int8_t *from, int32_t groups, uint32_t *to) {

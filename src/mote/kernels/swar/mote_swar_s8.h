@@ -120,10 +120,25 @@ typedef struct {
     int32_t direct; /* rows of a window inside the image are widened where they lie */
 } mote_conv_swar_t;
 
-/* The inputs of the window under output column x. */
-MOTE_NOINLINE void mote_conv_swar_pixel(const mote_conv_swar_t *p, const int8_t *const *rows, int32_t x, int8_t *window,
-                                        uint32_t *to) {
-    mote_gather(&p->patch, rows, x, window);
+/* The inputs of the window under output column x; `whole`: none of its rows is padding. */
+MOTE_NOINLINE void mote_conv_swar_pixel(const mote_conv_swar_t *p, const int8_t *const *rows, int32_t x, int32_t whole,
+                                        int8_t *window, uint32_t *to) {
+    const mote_span_t *const s = &p->patch.cols;
+    const int32_t first = x * s->step - s->pad, c = p->patch.in_channels, line = s->taps * c;
+    if (whole && s->spread == 1 && first >= 0 && first <= s->in_size - s->taps) {
+        int8_t *at = window;
+        if (p->direct) {
+            for (int32_t k = 0; k < p->patch.rows.taps; k++) {
+                mote_swar_spread(rows[k] + first * c, line / 4, to + 2 * k * line);
+            }
+            return;
+        }
+        for (int32_t k = 0; k < p->patch.rows.taps; k++, at += line) {
+            mote_swar_copy(rows[k] + first * c, line, at);
+        }
+    } else {
+        mote_gather(&p->patch, rows, x, window);
+    }
     mote_swar_spread(window, p->gemm.groups, to);
 }
 
@@ -165,10 +180,10 @@ MOTE_NOINLINE void mote_conv_swar_all(const mote_conv_swar_t *p, const int8_t *i
         }
         int8_t *to = (outs != NULL ? outs[j] : out) + g->channels;
         const int8_t *const *const these = outs != NULL ? rows + j * patch->rows.step : rows;
-        const int32_t whole = p->direct && mote_conv_swar_whole(these, taps);
+        const int32_t whole = mote_conv_swar_whole(these, taps);
         int32_t inside = 0;
         for (int32_t x = 0; x < s->out_size;) {
-            if (waiting == 0 && whole && inside < 4) {
+            if (waiting == 0 && whole && p->direct && inside < 4) {
                 inside = mote_conv_swar_inside(s, x);
             }
             if (waiting == 0 && inside > 3) {
@@ -186,7 +201,7 @@ MOTE_NOINLINE void mote_conv_swar_all(const mote_conv_swar_t *p, const int8_t *i
             }
             const int32_t last = x + 1 == s->out_size && j + 1 == count;
             do { /* the last pixel stands in for those that are missing */
-                mote_conv_swar_pixel(p, these, x, window, scratch + mote_swar_slot(waiting));
+                mote_conv_swar_pixel(p, these, x, whole, window, scratch + mote_swar_slot(waiting));
                 f.to[waiting++] = to;
             } while (last && waiting < 4);
             to += g->pixel;
