@@ -62,6 +62,7 @@ def test_shapes(core: str) -> None:
     check_cases(found, Program(core))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("core", ["host", "rv32imc"])
 @given(st.lists(test_variants.layers(), min_size=5, max_size=5))
 @FEW
@@ -81,6 +82,42 @@ def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
 def test_refusals(config: test_conv.Config, why: str) -> None:
     g = tflite.parse(test_conv.model([config]), "model")
     assert why in [r.why for k, r in catalogue.asked(View(g, (g.ops[0],)), RISCV) if isinstance(r, Refusal)]
+
+
+LONG, SHORT = frozenset({"mul32"}), frozenset({"mul32", "armv6m"})
+DEPTHWISE = ("depthwise_planes", "depthwise_planes_short")
+PLACES = [("host", LONG), ("host", SHORT), ("rv32imc", LONG), ("cortex-m3", LONG), ("cortex-m0plus", SHORT)]
+
+
+def depthwise(size: tuple[int, int], channels: int, kernel: tuple[int, int], **more: object) -> test_conv.Config:
+    return layer(size, channels, 1, kind="DEPTHWISE_CONV_2D", kernel=kernel, **more)
+
+
+WINDOWS = [
+    depthwise((6, 5), 4, (3, 3)), depthwise((5, 7), 3, (3, 3), activation="NONE"), depthwise((2, 4), 2, (3, 3)),
+    depthwise((7, 8), 2, (3, 3), stride=(2, 2)), depthwise((6, 4), 3, (3, 3), padding="VALID", batch=2),
+    depthwise((9, 9), 2, (5, 5)), depthwise((6, 7), 2, (7, 7), stride=(2, 2), activation="NONE"),
+    depthwise((9, 1), 5, (5, 1), padding="VALID"), depthwise((4, 3), 2, (2, 4), stride=(1, 2)),
+    layer((5, 6), 2, 3, kind="DEPTHWISE_CONV_2D", kernel=(3, 3)), depthwise((4, 4), 3, (3, 3), weights="ends"),
+    depthwise((3, 3), 2, (3, 3), gain=0.1), depthwise((2, 9), 1, (1, 3)),
+]  # fmt: skip
+BOUNDED = [depthwise((4, 5), 3, (3, 3), activation="RELU6"), depthwise((4, 5), 3, (4, 3), activation="RELU6")]
+
+
+@pytest.mark.parametrize(("core", "features"), PLACES, ids=lambda p: p if isinstance(p, str) else "+".join(sorted(p)))
+def test_depthwise_shapes(core: str, features: frozenset[str]) -> None:
+    configs = WINDOWS if features == SHORT else [*WINDOWS, *BOUNDED]
+    found = cases(configs, features, DEPTHWISE)
+    assert len(found) == len(configs)
+    check_cases(found, Program(core))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("core", "features"), PLACES[:1] + PLACES[2:], ids=lambda p: p if isinstance(p, str) else "")
+@given(st.lists(test_conv.configs("DEPTHWISE_CONV_2D"), min_size=6, max_size=6))
+@FEW
+def test_any_depthwise_layer(core: str, features: frozenset[str], configs: list[test_conv.Config]) -> None:
+    check_cases(cases([c for c in configs if c.dtype == "int8"], features, DEPTHWISE), Program(core))
 
 
 WEIGHTS = st.lists(

@@ -223,7 +223,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
     if op.kind in BY_CHANNEL:
         inside = channels * _rows_read(graph, op, rows)
         return amounts | {
-            "product": inside * int(windows.sum()),
+            "product": inside * int(windows.sum()) * kernel.price.density,
             "input": inside * op.input(graph).shape[-2],
             "tap": inside * width,
             "line": rows * channels,

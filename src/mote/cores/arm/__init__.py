@@ -71,7 +71,7 @@ ARM = Architecture(
         disassembler=("CS_ARCH_ARM", "CS_MODE_THUMB", "CS_MODE_MCLASS", "CS_MODE_V8"),
         timed=timed,
     ),
-    features=("armv6m", "armv7m", "dsp", "dual", "fpu", "fma", "mve"),
+    features=("armv6m", "armv7m", "mul32", "dsp", "dual", "fpu", "fma", "mve"),
     kernels=lambda cpu: ("armv6m" if cpu in _SMALL else "armv7em",),
     cycles=CYCLES,
 )

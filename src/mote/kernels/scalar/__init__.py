@@ -1,5 +1,3 @@
 """Kernels for cores that multiply 32 bits and have no SIMD instructions."""
 
-from mote.kernels.contract import Kernel
-
-KERNELS: tuple[Kernel, ...] = ()
+from mote.kernels.scalar.depthwise import KERNELS as KERNELS

@@ -24,7 +24,11 @@ class Spilled:
     @property
     def lists(self) -> NDArray[np.int16]:
         """Of each channel how many there are, then an input and its weight each."""
-        rows = ([(i, row[i]) for i in np.flatnonzero(row)] for row in self.taken)
+        return self.lists_at(np.arange(self.taken.shape[1]))
+
+    def lists_at(self, places: Ints) -> NDArray[np.int16]:
+        """The same with another number for each input."""
+        rows = ([(places[i], row[i]) for i in np.flatnonzero(row)] for row in self.taken)
         parts = [np.array([len(row), *(number for pair in row for number in pair)], np.int16) for row in rows]
         return np.concatenate(parts)
 

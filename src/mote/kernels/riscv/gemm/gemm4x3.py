@@ -70,8 +70,7 @@ class Gemm:
 
     @property
     def instance(self) -> Instance:
-        byte = "mote_lanes_byte" if self.form == "plain" else f"mote_lanes_byte_{self.form}"
-        return Instance("MOTE_GEMM4X3", (self.form, byte))
+        return Instance("MOTE_GEMM4X3", (self.form, f"mote_lanes_byte_{self.form}"))
 
 
 def gemm_of(view: View) -> Gemm | Refusal:

@@ -1,0 +1,174 @@
+"""Depthwise convolutions of whole images: the weights and constants of `mote_depthwise_planes_s8.h`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.graph.ranges import Range
+from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Price, Refusal, View
+from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
+from mote.kernels.pack.requantize.high import high_words
+from mote.kernels.pack.requantize.scalar import short_product
+from mote.kernels.pack.weights.lanes import Spilled, spilled
+from mote.ops.common import bias_values, int8_range
+from mote.ops.matrix.accumulators import Accumulators
+from mote.ops.windows.depthwise import DepthwiseConv2D
+
+MUL32, SHORT = frozenset({"mul32"}), frozenset({"armv6m"})
+GROUP = 3
+"""Words that are multiplied and added up before the high sum is taken out."""
+SPILLED = 2.0
+"""Products that a spilled weight takes the time of."""
+WORD = 4
+MOST_PLACE = (1 << 15) - 1
+"""Bytes that a list of 16 bits can name."""
+BEHIND = 2
+"""Words that the last group may read behind the last window."""
+FULL = -128, 127
+"""All of int8."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bytes:
+    """How sums become bytes."""
+
+    form: str
+    constants: Ints
+    """[channels, constants] with the bias first."""
+    lo: int
+    hi: int
+
+
+def _long(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
+    words = high_words(sums, limits)
+    if isinstance(words, Refusal):
+        return words
+    form = f"{words.form}_full" if limits == FULL else words.form
+    return Bytes(form, words.structs(bias).rows, words.lo, words.hi)
+
+
+def _short(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
+    """For cores with products of 32 bits."""
+    if limits != FULL:
+        return Refusal("the activation has bounds inside of int8")
+    short = short_product(sums)
+    if short.slow.any():
+        return Refusal("no products of 32 bits give the reference's results")
+    constants = np.concatenate([(bias + short.offset)[:, None], short.rows], axis=1)
+    return Bytes("short_halves" if sums.linear else "short", constants, *limits)
+
+
+def _weights(view: View) -> Ints:
+    """[channels, columns * rows], columns padded to whole groups."""
+    w = view.constant(1)[0].astype(np.int64)
+    padded = pad_to(w.transpose(2, 1, 0), 2, GROUP)
+    matrix: Ints = padded.reshape(len(padded), -1)
+    return matrix
+
+
+def _spilled(view: View) -> Spilled:
+    """Each channel with the inputs of its own."""
+    op, matrix = view.the(DepthwiseConv2D), view.once(_weights)
+    inputs = view.graph.ranges[op.inputs[0]]
+    parts = [
+        spilled(row[None], _of_channel(inputs, c // op.multiplier, len(row)), view.input.zero_point, GROUP)
+        for c, row in enumerate(matrix)
+    ]
+    return Spilled(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("weights", "taken")))
+
+
+def _of_channel(inputs: Range, channel: int, taps: int) -> Range:
+    return Range(np.full(taps, inputs.low[channel]), np.full(taps, inputs.high[channel]))
+
+
+def places(view: View, height: int) -> Ints:
+    """Where the word of each weight lies in a window over columns of `height` words, in bytes."""
+    rows = -(-view.the(DepthwiseConv2D).vertical.kernel // GROUP) * GROUP
+    column, row = np.divmod(np.arange(view.once(_weights).shape[1]), rows)
+    return WORD * (column * height + row)
+
+
+def bytes_of(view: View, *, short: bool) -> Bytes | Refusal:
+    op, x = view.the(DepthwiseConv2D), view.input
+    channels = view.output.shape[3]
+    folded = x.zero_point * view.constant(1)[0].astype(np.int64).sum(axis=(0, 1))
+    bias: Ints = wrap32(bias_values(op.tensor(view.graph, 2), channels) - folded)
+    sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
+    return (_short if short else _long)(sums, bias, int8_range(op.activation, view.output))
+
+
+def refused(view: View) -> Refusal | None:
+    op = view.the(DepthwiseConv2D)
+    if rounds_to_even(view):
+        return TO_EVEN
+    if op.vertical.dilation > 1 or op.horizontal.dilation > 1:
+        return Refusal("windows are dilated")
+    if view.output.shape[1] < 2:
+        return Refusal("two rows of outputs are computed at once")
+    return None
+
+
+def _price(view: View, parts: Spilled, family: str) -> Price:
+    """Windows of 3x3 have loops of their own; columns of others may have zeros behind them."""
+    rows, columns, channels = view.constant(1)[0].shape
+    taken = int(np.count_nonzero(parts.taken))
+    density = (parts.weights.size + SPILLED * taken) / (rows * columns * channels)
+    return Price(family if (rows, columns) == (3, 3) else f"{family}_any", density=density)
+
+
+def pack(view: View, *, short: bool) -> Packed | Refusal:
+    """`short`: for cores without products of 64 bits."""
+    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
+    if (why := refused(view)) is not None:
+        return why
+    how = bytes_of(view, short=short)
+    if isinstance(how, Refusal):
+        return how
+    height = (y.shape[1] - y.shape[1] // 2 - 1) * op.vertical.stride + op.vertical.kernel
+    parts, at = view.once(_spilled), places(view, height)
+    if at[-1] > MOST_PLACE:
+        return Refusal("columns are too long")
+    params: Params = {
+        **window_params(view),
+        "images": x.shape[0],
+        "in_channels": x.shape[3],
+        "channels": y.shape[3],
+        "multiplier": op.multiplier,
+        "in_zero": x.zero_point,
+        "taps": parts.weights.shape[1],
+        "lo": how.lo,
+        "hi": how.hi,
+        "weights": parts.weights.astype(np.int8),
+        "channel": wrap32(how.constants).astype(np.int32),
+        "spill": parts.lists_at(at),
+    }
+    under = (y.shape[2] - 1) * op.horizontal.stride + op.horizontal.kernel
+    words = height * max(under, op.horizontal.before + x.shape[2]) + BEHIND
+    return Packed(
+        f"depthwise_planes_{how.form}",
+        params,
+        Entry(Call.WHOLE),
+        Needs(WORD * (words + parts.weights.shape[1])),
+        _price(view, parts, "depthwise_planes_short" if short else "depthwise_planes"),
+        (Instance("MOTE_DEPTHWISE_PLANES", (how.form,)),),
+    )
+
+
+def _kernel(name: str, *, short: bool) -> Kernel:
+    return Kernel(
+        name,
+        (DepthwiseConv2D,),
+        INT8,
+        partial(pack, short=short),
+        header="depthwise_planes_s8",
+        isa=MUL32 | SHORT if short else MUL32,
+        unless=frozenset() if short else SHORT,
+    )
+
+
+KERNELS = (_kernel("depthwise_planes", short=False), _kernel("depthwise_planes_short", short=True))
