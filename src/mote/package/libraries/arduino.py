@@ -26,6 +26,7 @@ void setup() {{
 void loop() {{}}""",
 )
 ARCHITECTURES = {
+    "atmega": ("avr",),
     "esp32": ("esp32",),
     "imxrt": ("teensy", "avr"),  # Teensyduino calls its architecture avr
     "nrf52": ("nrf52", "mbed", "mbed_nano"),
