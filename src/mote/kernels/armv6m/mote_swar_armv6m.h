@@ -210,7 +210,6 @@ MOTE_NOINLINE MOTE_HOT void mote_swar_spread(const int8_t *from, int32_t groups,
             "muls r5, r6, r5\n" \
             "adr r6, 3f\n" \
             "adds r5, r5, r6\n" \
-            "adds r5, r5, #1\n" \
             "str r5, [sp, #4]\n" \
             "rsbs r4, r4, #0\n" \
             "str r4, [sp, #8]\n" \
@@ -229,7 +228,7 @@ MOTE_NOINLINE MOTE_HOT void mote_swar_spread(const int8_t *from, int32_t groups,
             "mov r9, r3\n" \
             "mov r10, r3\n" \
             "mov r11, r3\n" \
-            "bx r2\n" \
+            "mov pc, r2\n" \
             ".balign 4\n" \
             "3:\n" \
             MOTE_SWAR_GROUP MOTE_SWAR_GROUP MOTE_SWAR_GROUP MOTE_SWAR_GROUP \

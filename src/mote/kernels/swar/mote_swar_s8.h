@@ -37,6 +37,7 @@ typedef struct {
     mote_output_t output; /* of these */
 } mote_swar_t;
 
+/* Walks over pixels are given it as a constant, so that it is called directly. */
 typedef void mote_swar_run_t(const mote_swar_frame_t *);
 
 /* Where the words of pixel i of four are. */
@@ -61,7 +62,7 @@ MOTE_NOINLINE void mote_swar_slowly(const mote_swar_t *g, const mote_swar_frame_
 }
 
 /* All channels of four pixels whose inputs are widened. */
-static inline void mote_swar_four(const mote_swar_t *g, const mote_swar_frame_t *f, mote_swar_run_t *run) {
+MOTE_ALWAYS_INLINE void mote_swar_four(const mote_swar_t *g, const mote_swar_frame_t *f, mote_swar_run_t *run) {
     run(f);
     if (g->slow > 0) {
         mote_swar_slowly(g, f);
@@ -75,9 +76,9 @@ typedef struct {
 
 /* 1x1 windows over channels in fours: `count` rows of `width` pixels, one after another, or where `rows` and `outs` say.
  * Blocks of four pixels go on from one row to the next; the last pixel stands in for those that are missing at the end. */
-MOTE_NOINLINE void mote_pointwise_swar_all(const mote_swar_t *g, const int8_t *in, int8_t *out,
-                                           const int8_t *const *rows, int8_t *const *outs, int32_t width,
-                                           int32_t count, uint32_t *scratch, mote_swar_run_t *run) {
+MOTE_ALWAYS_INLINE void mote_pointwise_swar_walk(const mote_swar_t *g, const int8_t *in, int8_t *out,
+                                                 const int8_t *const *rows, int8_t *const *outs, int32_t width,
+                                                 int32_t count, uint32_t *scratch, mote_swar_run_t *run) {
     const int32_t channels = 4 * g->groups, pixel = g->pixel;
     int32_t waiting = 0;
     mote_swar_frame_t f;
@@ -161,9 +162,9 @@ static inline int32_t mote_conv_swar_whole(const int8_t *const *rows, int32_t ta
 
 /* `count` output rows: the first one from `rows`, the next ones from `step` rows further on and to where `outs` says, or,
  * for a tensor in one piece, from those under row y + 1 and so on of the tensor `in`, behind one another. */
-MOTE_NOINLINE void mote_conv_swar_all(const mote_conv_swar_t *p, const int8_t *in, const int8_t **rows,
-                                      int8_t *const *outs, int32_t y, int32_t count, int8_t *out, uint32_t *scratch,
-                                      mote_swar_run_t *run) {
+MOTE_ALWAYS_INLINE void mote_conv_swar_walk(const mote_conv_swar_t *p, const int8_t *in, const int8_t **rows,
+                                            int8_t *const *outs, int32_t y, int32_t count, int8_t *out,
+                                            uint32_t *scratch, mote_swar_run_t *run) {
     const mote_patch_t *const patch = &p->patch;
     const mote_swar_t *const g = &p->gemm;
     const mote_span_t *const s = &patch->cols;
@@ -217,33 +218,42 @@ MOTE_NOINLINE void mote_conv_swar_all(const mote_conv_swar_t *p, const int8_t *i
 
 #define MOTE_POINTWISE_SWAR(form) \
     typedef mote_pointwise_swar_t mote_pointwise_swar_##form##_t; \
+    MOTE_NOINLINE void mote_pointwise_swar_##form##_all(const mote_swar_t *g, const int8_t *in, int8_t *out, \
+                                                        const int8_t *const *rows, int8_t *const *outs, \
+                                                        int32_t width, int32_t count, uint32_t *scratch) { \
+        mote_pointwise_swar_walk(g, in, out, rows, outs, width, count, scratch, mote_swar_##form); \
+    } \
     MOTE_UNUSED static inline void mote_pointwise_swar_##form(const mote_pointwise_swar_t *p, const int8_t *in, \
                                                               int8_t *out, int32_t pixels, uint32_t *scratch) { \
-        mote_pointwise_swar_all(&p->gemm, in, out, NULL, NULL, pixels, 1, scratch, mote_swar_##form); \
+        mote_pointwise_swar_##form##_all(&p->gemm, in, out, NULL, NULL, pixels, 1, scratch); \
     } \
     MOTE_UNUSED static inline void mote_pointwise_swar_##form##_rows(const mote_pointwise_swar_t *p, \
                                                                      const int8_t *const *rows, int8_t *const *outs, \
                                                                      int32_t count, uint32_t *scratch) { \
-        mote_pointwise_swar_all(&p->gemm, NULL, NULL, rows, outs, p->width, count, scratch, mote_swar_##form); \
+        mote_pointwise_swar_##form##_all(&p->gemm, NULL, NULL, rows, outs, p->width, count, scratch); \
     }
 
 #define MOTE_CONV_SWAR(form) \
     typedef mote_conv_swar_t mote_conv_swar_##form##_t; \
+    MOTE_NOINLINE void mote_conv_swar_##form##_all(const mote_conv_swar_t *p, const int8_t *in, const int8_t **rows, \
+                                                   int8_t *const *outs, int32_t y, int32_t count, int8_t *out, \
+                                                   uint32_t *scratch) { \
+        mote_conv_swar_walk(p, in, rows, outs, y, count, out, scratch, mote_swar_##form); \
+    } \
     MOTE_UNUSED static inline void mote_conv_swar_##form##_rows(const mote_conv_swar_t *p, const int8_t **rows, \
                                                                 int8_t *const *outs, int32_t count, \
                                                                 uint32_t *scratch) { \
-        mote_conv_swar_all(p, NULL, rows, outs, 0, count, outs[0], scratch, mote_swar_##form); \
+        mote_conv_swar_##form##_all(p, NULL, rows, outs, 0, count, outs[0], scratch); \
     } \
     MOTE_UNUSED static inline void mote_conv_swar_##form##_row(const mote_conv_swar_t *p, const int8_t **rows, \
                                                                int8_t *out, uint32_t *scratch) { \
-        mote_conv_swar_all(p, NULL, rows, NULL, 0, 1, out, scratch, mote_swar_##form); \
+        mote_conv_swar_##form##_all(p, NULL, rows, NULL, 0, 1, out, scratch); \
     } \
     MOTE_UNUSED static inline void mote_conv_swar_##form(const mote_conv_swar_t *p, const int8_t *in, int8_t *out, \
                                                          int32_t lo, int32_t hi, uint32_t *scratch) { \
         const int8_t *rows[MOTE_MAX_TAPS]; \
         mote_window_s8(&p->patch.rows, in, lo, rows); \
-        mote_conv_swar_all(p, in, rows, NULL, lo, hi - lo, out + lo * p->patch.rows.out_stride, scratch, \
-                           mote_swar_##form); \
+        mote_conv_swar_##form##_all(p, in, rows, NULL, lo, hi - lo, out + lo * p->patch.rows.out_stride, scratch); \
     }
 
 #endif
