@@ -57,10 +57,10 @@ def _armv8_1(flow: Decoded, word: int) -> Task | None:
 
 
 def _scattered(word: int) -> int:
-    """How many places in memory a vector's load or store accesses one after another, 0 where it is one place: gathers
-    and scatters, and what interleaves."""
+    """How many places in memory a vector's load or store accesses one after another, 0 where it is one place, and where
+    it interleaves: gathers and scatters."""
     first, second = word & 0xFFFF, word >> 16
-    if first >> 8 == 0xFD or (first >> 8 == 0xFC and second >> 12 & 1):
+    if first >> 8 == 0xFD:
         return 4
     if first >> 8 & 0xEF == 0xEC and not first >> 5 & 1 and not second >> 12 & 1:
         return 16 >> (second >> 7 & 3)

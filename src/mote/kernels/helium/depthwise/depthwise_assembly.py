@@ -10,25 +10,32 @@ the same weights loaded from some bytes before. A *band* is what rows of outputs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from mote.kernels.helium.gemm.schedule import Finish
 from mote.kernels.helium.requantize import Requantize
 
 VECTOR = 16
 WORD = 4
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 """One instruction adds up products into an even register."""
-MOST_QUADS = 10
-"""Fours of outputs whose sums are kept for each channel: further ones are out of reach of an offset."""
-MOST_WEIGHTS = 6
-"""Vectors of weights that stay in registers."""
+MOST_QUADS = 20
+"""Fours of outputs that are computed for one channel after another: more take longer code."""
+RESIDENT = ("q0", "q1", "q2", "q3")
+"""Vectors of weights that stay in registers, or come one after another."""
+MOST_GATHERS, MOST_MORE = 6, 2
+TILE = 8
+"""Outputs whose sums are computed from the same gathers at once."""
 UNROLLED = 6
 """Columns that are interleaved without a loop."""
 REACH = 508
 """The largest offset of a load or store of words."""
-DATA, ADDRESSES = "q6", "q7"
+LANES, SPARE, DATA, ADDRESSES = "q4", "q5", "q6", "q7"
+CALL, CONSTANTS, LEFT, ZERO, FRAME = range(0, 20, 4)
+"""Places on the stack."""
 HEIGHTS = (4, 8, 16)
 
 
@@ -57,11 +64,24 @@ class Taps:
     group: int
     """Rows of outputs that are computed at once: those of all bands, the last of which may have fewer."""
     wide: int
+    more: int = 0
+    """Vectors under a tile beside those under a window."""
 
     @cached_property
+    def needed(self) -> int:
+        """Vectors under a window."""
+        return -(-self.window.taps[1] * self.height // VECTOR)
+
+    @property
     def gathers(self) -> int:
         """Vectors under a tile."""
-        return -(-self.window.taps[1] * self.height // VECTOR)
+        return self.needed + self.more
+
+    def under(self, column: int, vector: int) -> bool:
+        """Whether that vector of a tile has inputs of the windows of that column of outputs."""
+        first = column * self.window.steps[1] * self.height
+        last = first + (self.window.taps[1] - 1) * self.height
+        return first < VECTOR * (vector + 1) and last >= VECTOR * vector
 
     @cached_property
     def columns_of_tile(self) -> int:
@@ -141,10 +161,16 @@ class Taps:
     def largest_shift(self) -> int:
         return self.shift(self.rows - 1, self.columns_of_tile - 1)
 
+    @property
+    def resident(self) -> bool:
+        """Whether the weights of a tile stay in registers while tiles go by."""
+        outputs = min(self.columns_of_tile, self.wide) * min(self.rows, self.group)
+        return self.gathers == 1 and outputs <= len(RESIDENT)
+
     @cached_property
     def passes(self) -> list[list[tuple[int, int]]]:
-        """Outputs of a tile whose weights are in registers at the same time."""
-        each = max(1, MOST_WEIGHTS // self.gathers)
+        """Outputs of a tile whose sums are computed at once."""
+        each = TILE
         columns, rows = min(self.columns_of_tile, self.wide), min(self.rows, self.group)
         outputs = [(i, j) for i in range(rows) for j in range(columns)]
         return [outputs[at : at + each] for at in range(0, len(outputs), each)]
@@ -180,25 +206,26 @@ class Taps:
     def scratch(self) -> int:
         """Working memory: sums, addresses, planes, and a row of zeros."""
         row = max(self.window.inputs[1], self.window.outputs[1]) * self.window.channels
-        sums = WORD * (self.block + 4) if self.single else 4 * WORD * self.quads * (self.block + 1)
+        sums = WORD * (self.block + 4) if self.single else WORD * (self.quads * (self.block + 4) + VECTOR)
         return sums + len(self.planes) * self.plane + row
 
     def estimate(self, memory: float) -> float:
-        """About how many instructions an output takes; each byte of working memory counts for a share of them."""
-        return self._estimate(memory, len(sums_code(self)))
+        """About how many cycles an output takes; each byte of working memory counts for a share of them."""
+        return self._estimate(memory, cycles(channel_code(self, Requantize("line", 16))))
 
     def least_estimate(self, memory: float) -> float:
-        """A lower bound of the estimate: weights are loaded and inputs gathered at least once, with one instruction."""
-        outputs, weights = self.group * self.wide, min(self.rows, self.group) * min(self.columns_of_tile, self.wide)
-        return self._estimate(memory, self.gathers * (outputs + weights + self.bands * self.tiles) + outputs // 8 + 6)
+        """A lower bound of the estimate: inputs are gathered once, and multiplied once for each output."""
+        outputs = self.group * self.wide
+        gathered = 4 * self.gathers * self.bands * self.tiles
+        return self._estimate(memory, 2 * self.needed * outputs + gathered + outputs // 2)
 
-    def _estimate(self, memory: float, sums: int) -> float:
+    def _estimate(self, memory: float, channel: int) -> float:
         w = self.window
         strips = -(-w.outputs[0] // self.group)
         parts = -(-w.outputs[1] // self.wide)
-        channel = sums + self.quads * 21 / 4 + 3
-        interleave = len(self.planes) * (w.inputs[1] * 8.5 + 12) / VECTOR
-        total = strips * (parts * (channel + 90 / self.block) + interleave)
+        stored = (self.quads * 28 + 90) / self.block
+        interleave = len(self.planes) * (w.inputs[1] * 16 + 20) / VECTOR
+        total = strips * (parts * (channel + stored) + interleave)
         return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * memory)
 
 
@@ -212,8 +239,13 @@ def ways(window: Window) -> Iterator[Taps]:
                 bands = -(-group // rows)
                 whole = high % group == 0 or group % rows == 0
                 few = {columns for columns in widths if group * columns <= 4 * MOST_QUADS}
-                candidates = (Taps(window, height, rows, bands, group, columns) for columns in few if whole)
-                yield from (taps for taps in candidates if taps.gathers <= MOST_WEIGHTS and taps.quads <= MOST_QUADS)
+                candidates = (
+                    Taps(window, height, rows, bands, group, columns, more)
+                    for columns in few
+                    for more in range(MOST_MORE + 1)
+                    if whole
+                )
+                yield from (taps for taps in candidates if taps.gathers <= MOST_GATHERS and taps.quads <= MOST_QUADS)
 
 
 def columns_code(taps: Taps) -> list[str]:
@@ -265,117 +297,244 @@ def _add(register: str, amount: int) -> list[str]:
 
 
 def code(taps: Taps, requantize: Requantize) -> list[str]:
-    """All outputs of some channels; r0 points to a `mote_taps_call_t`, which the stack keeps with its table."""
+    """All outputs of some channels; r0 points to a `mote_taps_call_t`, which the stack keeps."""
+    if taps.single:
+        body = [*_single_sums(taps), *_single_bytes(requantize)]
+        begin = ["ldr r3, [r0, #12]", "ldr r5, [r0, #24]"]
+    else:
+        body = [*_channels(taps, requantize), *_stores(taps)]
+        begin = ["ldr r3, [r0, #8]", "ldr r5, [r0, #24]", f"strd r3, r5, [sp, #{CONSTANTS}]"]
     return [
         "push {r4-r11, lr}",
         "vpush {d8-d15}",
-        "ldr r1, [r0, #16]",
-        "push {r0, r1}",
+        f"sub sp, sp, #{FRAME}",
+        f"str r0, [sp, #{CALL}]",
         "ldr r7, [r0]",
         "ldr r1, [r0, #4]",
-        "ldr r3, [r0, #12]",
-        "ldr r5, [r0, #24]",
         "ldr r9, [r0, #32]",
         f"vldrw.u32 {ADDRESSES}, [r9]",
         f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7",
-        *(_single_sums(taps) if taps.single else sums_code(taps)),
-        *(_single_bytes(requantize) if taps.single else _bytes(taps, requantize)),
-        "add sp, sp, #8",
+        *begin,
+        *body,
+        f"add sp, sp, #{FRAME}",
         "vpop {d8-d15}",
         "pop {r4-r11, pc}",
     ]
 
 
-def sums_code(taps: Taps) -> list[str]:
-    """The sums of each channel, one channel after another, to r3."""
-    body: list[str] = []
+def _channels(taps: Taps, requantize: Requantize) -> list[str]:
+    """The outputs of each channel, one channel after another, as bytes to working memory, r7: four outputs of all
+    channels, then the next four. r1 weights, r3 and r5 constants of a channel, and r9, which lines have for all."""
+    line = requantize.form == "line"
+    scale = ["ldr r9, [r9]", "clz r9, r9", "rsb r9, r9, #31"]
+    zero = ["ldr r11, [r9, #4]", f"str r11, [sp, #{ZERO}]"]
+    constants = [f"ldr r0, [sp, #{CONSTANTS}]", f"ldrd r3, r5, [r0], #{requantize.constants}"]
+    return [
+        "ldr r9, [r0, #28]",
+        "ldr r7, [r0, #12]",
+        *(scale if line else zero),
+        "1:",
+        *constants,
+        *([] if line else ["ldr r9, [r0, #-4]"]),
+        f"str r0, [sp, #{CONSTANTS}]",
+        *channel_code(taps, requantize),
+        f"ldr r0, [sp, #{LEFT}]",
+        "subs r0, r0, #1",
+        f"str r0, [sp, #{LEFT}]",
+        "bne.w 1b",
+    ]
+
+
+def channel_code(taps: Taps, requantize: Requantize) -> list[str]:
+    """One channel; r1, r7 and addresses move on to the next."""
+    body = _Channel(taps, requantize)
     at = count = 0
+    if taps.resident:
+        body.weights = dict(zip(taps.passes[0], RESIDENT, strict=False))
+        for output, q in body.weights.items():
+            body.emit(f"vldrb.u8 {q}, [r1, #{-taps.shift(*output)}]", "memory")
     for some in taps.passes:
-        body += [
-            f"vldrb.u8 q{n * taps.gathers + k}, [r1, #{VECTOR * k - taps.shift(*output)}]"
-            for n, output in enumerate(some)
-            for k in range(taps.gathers)
-        ]
         for band, tile, outputs in taps.tile_outputs(some):
             begin = band * taps.band + tile * taps.columns_of_tile * taps.window.steps[1] * taps.column
-            for part in _in_eights(count, [variant for variant, *_ in outputs]):
+            variants = [some[variant] for variant, *_ in outputs]
+            for part in _parts(variants, count):
                 for k in range(taps.gathers):
                     to = begin + k * VECTOR // taps.height * taps.column
-                    if taps.gathers > 1 or part[0] == outputs[0][0]:
-                        body += _gather(to - at)
+                    if taps.gathers > 1 or part[0] == variants[0]:
+                        body.gather(to - at)
                         at = to
-                    op = "vmladava.s8" if k else "vmladav.s8"
-                    sums = [(SUMS[(count + n) % 8], variant * taps.gathers + k) for n, variant in enumerate(part)]
-                    body += [f"{op} {register}, {DATA}, q{weights}" for register, weights in sums]
-                body += _stored(count, len(part))
+                    for n, output in enumerate(part):
+                        if taps.under(output[1], k):
+                            body.product(count + n, output, k)
                 count += len(part)
+                body.finish(count)
     while count % 4:
-        body += [f"mov {SUMS[count % 8]}, {SUMS[count % 8 - 1]}", *_stored(count, 1)]
+        body.repeat(count)
         count += 1
-    if count % 8:
-        body += ["stm r3!, {r0, r2, r4, r6}"]
-    back = ["mov r7, #4"] if at == 0 else [f"movw r7, #{at - WORD & 0xFFFF}", f"movt r7, #{at - WORD >> 16}"]
-    op = "vadd" if at == 0 else "vsub"
-    ends = [f"{op}.i32 {ADDRESSES}, {ADDRESSES}, r7", f"add r1, r1, #{taps.weights}", "subs r5, r5, #1", "bne 1b"]
-    return [*back, "1:", *body, *ends]
+    body.finish(count)
+    body.rest()
+    step = at - WORD
+    back = [f"movw r0, #{abs(step) & 0xFFFF}", *([f"movt r0, #{abs(step) >> 16}"] if abs(step) >> 16 else [])]
+    return [
+        *body.lines,
+        *back,
+        f"{'vsub' if step > 0 else 'vadd'}.i32 {ADDRESSES}, {ADDRESSES}, r0",
+        f"add r1, r1, #{taps.weights}",
+        f"subw r7, r7, #{taps.quads * taps.column - WORD}",
+    ]
 
 
-def _gather(ahead: int) -> list[str]:
-    """Four words from so many bytes ahead of the last ones."""
-    if ahead == 0:
-        return [f"vldrw.u32 {DATA}, [{ADDRESSES}]"]
-    if abs(ahead) <= REACH:
-        return [f"vldrw.u32 {DATA}, [{ADDRESSES}, #{ahead}]!"]
-    step = [f"movw r9, #{abs(ahead)}", f"{'vadd' if ahead > 0 else 'vsub'}.i32 {ADDRESSES}, {ADDRESSES}, r9"]
-    return [*step, f"vldrw.u32 {DATA}, [{ADDRESSES}]"]
-
-
-def _in_eights(count: int, outputs: list[int]) -> Iterator[list[int]]:
-    """Outputs in parts, each of which fits the registers that are left of eight."""
-    room = 8 - count % 8
+def _parts(outputs: list[tuple[int, int]], count: int) -> Iterator[list[tuple[int, int]]]:
+    """Outputs in parts that fit the registers which `count` sums before them, less fours, leave of eight."""
+    room = 8 - count % 4
     if outputs:
         yield outputs[:room]
-        yield from _in_eights(count + room, outputs[room:])
+        yield from _parts(outputs[room:], count + room)
 
 
-def _stored(count: int, more: int) -> list[str]:
-    """Eight sums go to memory as soon as they are there."""
-    return [f"stm r3!, {{{', '.join(SUMS)}}}"] if count // 8 < (count + more) // 8 else []
+class _Channel:
+    """The instructions of a channel. Four sums at a time become bytes, between the products of the next ones."""
+
+    def __init__(self, taps: Taps, requantize: Requantize) -> None:
+        self.taps, self.requantize = taps, requantize
+        self.lines: list[str] = []
+        self.weights: dict[tuple[int, int], str] = {}
+        self.queue: deque[Finish] = deque()
+        self.pipe = ""
+        self.loaded = self.finished = 0
+
+    def emit(self, text: str, pipe: str) -> None:
+        self.lines.append(text)
+        self.pipe = pipe
+
+    def gather(self, ahead: int) -> None:
+        """Four words from so many bytes ahead of the last ones."""
+        if ahead == 0:
+            self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}]", "gather")
+        elif abs(ahead) <= REACH:
+            self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}, #{ahead}]!", "gather")
+        else:
+            op = "vadd" if ahead > 0 else "vsub"
+            self.emit(f"movw r11, #{abs(ahead)}", "")
+            self.emit(f"{op}.i32 {ADDRESSES}, {ADDRESSES}, r11", "rest")
+            self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}]", "gather")
+            if self.requantize.form == "twice":
+                self.emit(f"ldr r11, [sp, #{ZERO}]", "")
+
+    def product(self, n: int, output: tuple[int, int], k: int) -> None:
+        """The n-th sum's, with the k-th vector of the weights for that output of a tile."""
+        register = SUMS[n % 8]
+        first = not k or not self.taps.under(output[1], k - 1)
+        while first and any(register in step.sums for step in self.queue):
+            self._step()
+        weights = self.weights.get(output)
+        if weights is None:
+            weights = RESIDENT[self.loaded % len(RESIDENT)]
+            self.loaded += 1
+            self.emit(f"vldrb.u8 {weights}, [r1, #{VECTOR * k - self.taps.shift(*output)}]", "memory")
+        self.emit(f"{'vmladav' if first else 'vmladava'}.s8 {register}, {DATA}, {weights}", "multiply")
+        self._between()
+
+    def repeat(self, n: int) -> None:
+        """The sum before as the n-th one, where there are no more."""
+        while any(SUMS[n % 8] in step.sums for step in self.queue):
+            self._step()
+        self.emit(f"mov {SUMS[n % 8]}, {SUMS[n % 8 - 1]}", "")
+
+    def finish(self, count: int) -> None:
+        """So many sums are there."""
+        while self.finished + 4 <= count:
+            half = self.finished // 4 % 2
+            self.queue.extend(_finish(self.requantize, SUMS[4 * half : 4 * half + 4], self.taps.column))
+            self.finished += 4
+
+    def rest(self) -> None:
+        while self.queue:
+            self._step()
+
+    def _between(self) -> None:
+        """Behind a product: what is for another pipeline, as long as the next is for yet another."""
+        while self.queue and self.queue[0].pipe != self.pipe:
+            self._step()
+
+    def _step(self) -> None:
+        step = self.queue.popleft()
+        self.emit(step.text, step.pipe)
 
 
-def _bytes(taps: Taps, requantize: Requantize) -> list[str]:
-    """Four channels at a time, four outputs each: r6 constants, r7 sums, r11 what is added to the addresses at r12."""
-    line = requantize.form == "line"
-    counter = "r10" if line else "r9"
-    channel = WORD * 4 * taps.quads
-    loads = ["vldrw.u32 {q}, [r7], #16", *(f"vldrw.u32 {{q}}, [r7, #{i * channel - 16}]" for i in (1, 2, 3))]
-    store = ["vldrw.u32 q6, [r12], #16", "vstrw.32 q4, [r11, q6]"]
-    four = requantize.four_channels("r6", loads)
-    constants = 4 * requantize.constants
-    back = [] if line else [f"sub r6, r6, #{constants}"]
+def _finish(requantize: Requantize, sums: Sequence[str], column: int) -> list[Finish]:
+    """Four outputs of a channel -> bytes at r7, which moves on."""
+    q = LANES
+    moves = [
+        Finish(f"vmov {q}[{i + 2}], {q}[{i}], {sums[i]}, {sums[i + 2]}", "rest", sums=(sums[i], sums[i + 2]))
+        for i in range(2)
+    ]
+    if requantize.form == "line":
+        steps = [
+            Finish(f"vshl.s32 {q}, r9", "rest"),
+            Finish(f"vadd.i32 {q}, {q}, r3", "rest"),
+            Finish(f"vqrdmulh.s32 {q}, {q}, r5", "multiply"),
+            Finish(f"vqrshrnb.s32 {q}, {q}, #{requantize.shift}", "rest"),
+        ]
+    else:
+        steps = [
+            Finish(f"vadd.i32 {q}, {q}, r3", "rest"),
+            Finish(f"vshr.s32 {SPARE}, {q}, #31", "rest"),
+            Finish(f"vqrdmlah.s32 {SPARE}, {q}, r5", "multiply"),
+            Finish(f"vrshl.s32 {SPARE}, r9", "rest"),
+            Finish(f"vqmovnb.s32 {q}, {SPARE}", "rest"),
+            Finish(f"vqadd.s16 {q}, {q}, r11", "rest"),
+        ]
+    cut = [Finish(text, "rest") for text in requantize.cut(q, SPARE)]
     return [
-        "ldr r9, [sp]",
-        "ldr r6, [r9, #8]",
+        *moves,
+        *steps,
+        Finish(f"vqmovnb.s16 {q}, {q}", "rest"),
+        *cut,
+        Finish(f"vstrb.32 {q}, [r7], #{column}", "memory"),
+    ]
+
+
+def cycles(lines: Sequence[str]) -> int:
+    """About how many cycles a core takes whose vector instructions overlap with others for another pipeline."""
+    total, before = 0, ""
+    for line in lines:
+        pipe = _pipe(line)
+        alone = {"": 1, "gather": 4}.get(pipe, 2)
+        overlaps = pipe != before and pipe not in ("", "gather") and before not in ("", "gather")
+        total, before = total + alone - overlaps, pipe
+    return total
+
+
+def _pipe(line: str) -> str:
+    if not line.startswith("v"):
+        return ""
+    if line.startswith(("vldr", "vstr")):
+        return "gather" if "[q" in line else "memory"
+    return "multiply" if line.startswith(("vml", "vqrdm")) else "rest"
+
+
+def _stores(taps: Taps) -> list[str]:
+    """Bytes in working memory -> outputs: r7 the bytes, r11 what is added to the addresses at r12."""
+    whole = taps.window.channels % VECTOR == 0
+    stores = [f"vstrb{'' if whole else 't'}.8 q{i}, [r{i}]" for i in range(4)]
+    return [
+        f"ldr r9, [sp, #{CALL}]",
         "ldr r7, [r9, #12]",
+        "ldr r12, [r9, #16]",
         "ldr r11, [r9, #20]",
-        "ldr r10, [r9, #28]",
-        *requantize.begin("r10"),
-        f"ldr {counter}, [r9, #24]",
-        "3:",
-        *(four[:1] if line else []),
-        "ldr r12, [sp, #4]",
+        "ldr r5, [r9, #24]",
+        *([] if whole else ["vctp.8 r5"]),
         f"mov lr, #{taps.quads}",
         "dls lr, lr",
-        "4:",
-        *(four[1:] if line else four),
-        *store,
-        *back,
-        "le lr, 4b",
-        *([] if line else [f"add r6, r6, #{constants}"]),
-        f"add r7, r7, #{3 * channel}",
-        "add r11, r11, #4",
-        f"subs {counter}, {counter}, #4",
-        "bne 3b",
+        "3:",
+        "ldm r12!, {r0, r1, r2, r3}",
+        *(f"vld4{i}.8 {{q0, q1, q2, q3}}, [r7]" for i in range(4)),
+        *(f"add r{i}, r{i}, r11" for i in range(4)),
+        *([] if whole else ["vpstttt"]),
+        *stores,
+        f"add r7, r7, #{taps.column}",
+        "le lr, 3b",
     ]
 
 
@@ -397,11 +556,11 @@ def _single_bytes(requantize: Requantize) -> list[str]:
     """Four channels at a time: r2 outputs, r6 constants, r7 sums."""
     scale = ["ldr r3, [r10]"] if requantize.form == "line" else requantize.begin("r10")
     return [
-        "ldr r9, [sp]",
+        f"ldr r9, [sp, #{CALL}]",
         "ldr r6, [r9, #8]",
         "ldr r7, [r9, #12]",
         "ldr r2, [r9, #20]",
-        "ldr r12, [sp, #4]",
+        "ldr r12, [r9, #16]",
         "ldr r12, [r12]",
         "add r2, r2, r12",
         "ldr r10, [r9, #28]",

@@ -111,9 +111,17 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
             taps=v.kernel,
         ),
         Needs(scratch=taps.scratch),
-        Price(tile=(taps.group, 1), costs=SINGLE if taps.single else ""),
+        _price(taps),
         instances=instances,
     )
+
+
+def _price(taps: Taps) -> Price:
+    """Products count by the cycles that they take in vectors, which are the fuller the better they fit the window."""
+    if taps.single:
+        return Price(tile=(taps.group, 1), costs=SINGLE)
+    high, wide = taps.window.taps
+    return Price(tile=(taps.group, 1), density=taps.estimate(0) / (high * wide))
 
 
 @lru_cache(maxsize=256)
@@ -160,9 +168,11 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
     """The name of the kernel and its code; layers of the same shape share it."""
     w = taps.window
     (high, wide), (down, across) = w.taps, w.steps
-    shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}_{taps.group}"
+    more = f"p{taps.more}" if taps.more else ""
+    shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}{more}_{taps.group}"
     ending = f"{requantize.name}_single{8 if w.channels % 8 == 0 else 4}" if taps.single else requantize.name
-    made = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}"
+    part = "" if taps.single or w.channels % VECTOR == 0 else "_part"
+    made = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}{part}"
     columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}x{taps.block}"
     name = f"depthwise_{made}_{w.inputs[1]}x{w.channels}_{kernel}"
     arguments = (

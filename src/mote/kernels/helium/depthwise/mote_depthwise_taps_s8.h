@@ -166,7 +166,7 @@ typedef struct {
 static inline mote_taps_parts_t mote_taps_parts(const mote_depthwise_taps_t *p, int32_t *scratch) {
     mote_taps_parts_t parts;
     parts.sums = scratch;
-    parts.table = scratch + (p->single ? 1 : 4 * p->quads) * p->block;
+    parts.table = scratch + (p->single ? p->block : p->quads * p->block + 16);
     parts.planes = (int8_t *)(parts.table + 4 * p->quads);
     parts.zeros = parts.planes + p->planes * p->columns * 4 * p->block;
     return parts;

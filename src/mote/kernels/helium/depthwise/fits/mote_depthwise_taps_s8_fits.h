@@ -64,7 +64,7 @@ static inline int mote_taps_arrays_fit(const mote_depthwise_taps_t *p, const mot
 
 static inline uint32_t mote_taps_scratch(const mote_depthwise_taps_t *p) {
     const uint32_t block = (uint32_t)p->block, quads = (uint32_t)p->quads;
-    const uint32_t sums = 4 * ((p->single ? 1 : 4 * quads) * block + 4 * quads);
+    const uint32_t sums = 4 * ((p->single ? block : quads * block + 16) + 4 * quads);
     const uint32_t planes = (uint32_t)(p->planes * p->columns) * 4 * block;
     return sums + planes + (uint32_t)((p->width > p->out_width ? p->width : p->out_width) * p->channels);
 }
