@@ -9,9 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mote import compile, run, verify
 from mote.frontends import tflite
+from mote.kernels import catalogue
+from mote.kernels.contract import Refusal, View
+from tests.helpers.network import Net
 from tests.helpers.offered import offered
-from tests.helpers.support import examples
+from tests.helpers.support import emulated, examples
 from tests.kernels import test_variants
 from tests.kernels.c_harness import Case, Program, check_cases
 from tests.ops.windows import test_conv
@@ -42,7 +46,8 @@ PLAIN = test_conv.Config(
 
 def layer(size: tuple[int, int], channels: int, outputs: int, **more: object) -> test_conv.Config:
     zeros = (-128, 11) if more.get("activation") == "NONE" else (7, -128)
-    return replace(PLAIN, size=size, channels=channels, outputs=outputs, zeros=zeros, **more)  # type: ignore[arg-type]
+    given = {"zeros": zeros, **more}
+    return replace(PLAIN, size=size, channels=channels, outputs=outputs, **given)  # type: ignore[arg-type]
 
 
 FULLY_CONNECTED = [
@@ -92,3 +97,41 @@ def test_shapes(core: str, isa: str) -> None:
 @FEW
 def test_any_layer(core: str, isa: str, configs: list[test_conv.Config]) -> None:
     check_cases(cases(configs, isa), Program(core))
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_the_planner_chooses_it(core: str) -> None:
+    """For outputs of both forms in one model, whose stack is then known."""
+    suffix = CORES[core][1]
+    net, relu = Net(), {"fused_activation_function": "RELU", "quant": (0.05, -128)}
+    y = net.conv(net.conv(net.input(1, 14, 10, 3), 8, stride=2, **relu), 16, 1, **relu)
+    y = net.conv(net.conv(y, 16, 1), 8, 3)
+    compiled = compile(net.finish(net.fully_connected(net.mean(y), 24)), target=core, optimize="speed")
+    chosen = {step.kernel.family for step in compiled.plan.steps}
+    assert chosen >= {f"{kind}_swar{suffix}" for kind in ("pointwise", "conv")}
+    emulated(core)
+    assert verify(compiled, 2).passed
+    assert run(compiled, layers=False).instructions
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (layer((4, 4), 8, 3, kernel=(3, 3)), "channels in fours"),
+        (layer((4, 4), 8, 3), "the other one fits"),
+        (layer((4, 4), 8, 3, zeros=(7, 0)), "cuts off more than int8 does"),
+    ],
+    ids=str,
+)
+def test_refusals(config: test_conv.Config, why: str) -> None:
+    g = tflite.parse(test_conv.model([config]), "model")
+    asked = catalogue.asked(View(g, (g.ops[0],)), frozenset({"armv7m"}))
+    refused = [r.why for kernel, r in asked if kernel.name.endswith("_swar") and isinstance(r, Refusal)]
+    assert any(why in reason for reason in refused), refused
+
+
+def test_slow_channels_and_products_left_over_are_among_the_shapes() -> None:
+    for core in CORES:
+        kernels = [case.kernel for case in cases(SHAPES, core)]
+        assert any(kernel.params["gemm"]["slow"] for kernel in kernels)  # type: ignore[call-overload, index]
+        assert all(kernel.price.density > 1 for kernel in kernels)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mote.graph.numeric.fixedpoint import Ints
-from mote.kernels.pack.weights.swar import PIXELS, VECTOR, Places, swar
+from mote.graph.ranges import Range
+from mote.kernels.pack.weights.swar import PIXELS, VECTOR, Places, SwarWeights, swar
 
 WORD = 1 << 32
 KINDS = {
@@ -35,6 +36,16 @@ def upper(products: Ints) -> Ints:
     return (((products + (1 << 15)) % WORD) ^ (1 << 31)) - (1 << 31) >> 16
 
 
+def check(matrix: Ints, packed: SwarWeights, x: Ints, places: Places) -> None:
+    inputs = words(np.pad(x, (0, -len(x) % 4)))
+    for row, own, spills in zip(matrix, packed.words, packed.spills, strict=True):
+        total = int(upper((inputs * own.reshape(-1, 2)).sum(axis=1)).sum())
+        for offset, word in spills:
+            group, place = divmod(offset, places.group)
+            total += int(upper(inputs[group, place // places.word] * word))
+        assert total == int(row @ x)
+
+
 @pytest.mark.parametrize("places", [PIXELS, VECTOR])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("depth", [1, 4, 7, 64])
@@ -44,16 +55,21 @@ def test_sums_are_exact(kind: str, depth: int, places: Places) -> None:
     packed = swar(matrix, places)
     assert np.array_equal(words_of_bytes(packed.bytes), packed.words)
     for x in (rng.integers(-128, 128, depth), rng.choice([-128, 127], depth), np.full(depth, -128)):
-        inputs = words(np.pad(x.astype(np.int64), (0, -depth % 4)))
-        for row, own, spills in zip(matrix, packed.words, packed.spills, strict=True):
-            total = int(upper((inputs * own.reshape(-1, 2)).sum(axis=1)).sum())
-            for offset, word in spills:
-                group, place = divmod(offset, places.group)
-                total += int(upper(inputs[group, place // places.word] * word))
-            assert total == int(row @ x)
+        check(matrix, packed, x.astype(np.int64), places)
 
 
 def test_small_weights_leave_nothing_over() -> None:
     rng = np.random.default_rng(1)
     assert not any(swar(KINDS["small"](rng, (8, 64)).astype(np.int64)).spills)
     assert all(swar(KINDS["least"](rng, (8, 64)).astype(np.int64)).spills)
+
+
+def test_inputs_of_small_range_leave_less_over() -> None:
+    """Each input has its own range: sums are exact for all inputs in these."""
+    rng = np.random.default_rng(3)
+    matrix = KINDS["large"](rng, (6, 32)).astype(np.int64)
+    low, high = np.sort(rng.integers(-128, 128, (2, 32)), axis=0)
+    packed, any_inputs = swar(matrix, PIXELS, Range(low, high)), swar(matrix)
+    assert 0 < sum(map(len, packed.spills)) < sum(map(len, any_inputs.spills))
+    for x in (low, high, rng.integers(low, high + 1), np.where(rng.random(32) < 0.5, low, high)):
+        check(matrix, packed, x, PIXELS)

@@ -10,6 +10,7 @@ from math import gcd
 import numpy as np
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.graph.ranges import Range
 from mote.graph.tensor import Shape
 from mote.kernels.contract import (
     INT8,
@@ -32,6 +33,7 @@ from mote.kernels.pack.params import output_params
 from mote.kernels.pack.requantize.even import TO_EVEN
 from mote.kernels.pack.requantize.scalar import ScalarConstants, long_product, short_product
 from mote.kernels.pack.weights.swar import GROUP, Spill, swar
+from mote.kernels.pack.weights.swar import PIXELS as PIXEL_WORDS
 from mote.kernels.portable.windows.conv import patch_params, sums_of
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
@@ -84,7 +86,7 @@ def _stream(view: View, products: CoreProducts) -> Stream | Refusal:
     matrix[sums.constant] = 0
     bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(axis=1)
     starts = np.where(sums.constant, 0, bias + constants.offset)
-    weights = swar(matrix)
+    weights = swar(matrix, PIXEL_WORDS, _inputs(view))
     parts = [
         np.concatenate([[start], words, left_over(spills), rest])
         for start, words, spills, rest in zip(starts, weights.words, weights.spills, constants.rows, strict=True)
@@ -94,6 +96,14 @@ def _stream(view: View, products: CoreProducts) -> Stream | Refusal:
     again = np.stack([slow, begins[slow], sums.mult[slow], -sums.shift[slow] - 1], axis=1)
     form = ("linear" if sums.linear else "plain") + products.suffix
     return Stream(form, np.concatenate(parts), again, weights.density)
+
+
+def _inputs(view: View) -> Range:
+    """The range of each input of a window, which may be padding."""
+    x, op = view.input, view.the(Conv2D)
+    ends, taps = view.graph.ranges[x.id], op.vertical.kernel * op.horizontal.kernel
+    low, high = np.minimum(ends.low, x.zero_point), np.maximum(ends.high, x.zero_point)
+    return Range(*(np.tile(np.broadcast_to(end, x.shape[3:]), taps) for end in (low, high)))
 
 
 def left_over(spills: list[Spill]) -> Ints:

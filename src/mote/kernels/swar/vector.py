@@ -50,7 +50,7 @@ def _pack(view: View, products: CoreProducts) -> Packed | Refusal:
     if not sums.exact[slow].all():
         return FINE
     matrix = pad_to(np.where(sums.constant[:, None], 0, view.constant(1).astype(np.int64)), 1, GROUPS * GROUP)
-    weights = swar(matrix, VECTOR)
+    weights = swar(matrix, VECTOR, view.graph.ranges[view.input.id].hull)
     begins = np.where(sums.constant, 0, view.once(starts) + constants.offset)
     blocks, at = [], []
     length = 0

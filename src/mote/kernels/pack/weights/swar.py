@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.ranges import Range
 from mote.kernels.pack.params import pad_to
 
 GROUP = 4
@@ -38,7 +39,7 @@ PIXELS = Places(32, 8)
 """Those of four pixels."""
 VECTOR = Places(12, 4)
 """Those of one vector."""
-LOW, HIGH = -128, 127
+ANY = Range(np.array([-128]), np.array([127]))
 """Inputs are int8."""
 HALF = 1 << 15
 """A half word holds -HALF..HALF-1."""
@@ -85,39 +86,46 @@ def words_of(first: Ints, second: Ints) -> Ints:
     return second + (first << 16)
 
 
-def swar(matrix: Ints, places: Places = PIXELS) -> SwarWeights:
-    """[channels, depth] weights, of inputs that lie so."""
-    weights: Ints = pad_to(matrix, 1, GROUP).astype(np.int64)
-    pairs = weights.reshape(len(weights), -1, 2, 2).transpose(0, 1, 3, 2)  # [channels, groups, words, weights]
+def swar(matrix: Ints, places: Places = PIXELS, inputs: Range = ANY) -> SwarWeights:
+    """[channels, depth] weights, of inputs that lie so and have these ranges, one for all or one for each."""
+    pairs = _pairs(matrix)
+    low, high = (_pairs(np.broadcast_to(end, matrix.shape[1:])[None])[0] for end in (inputs.low, inputs.high))
     kept = pairs.copy()
-    spills: list[list[Spill]] = [[] for _ in weights]
-    for channel, group in np.argwhere(~fits(pairs)).tolist():
-        spills[channel] += _spilled(kept[channel, group], group * places.group, places.word)
-    assert fits(kept).all()
+    spills: list[list[Spill]] = [[] for _ in pairs]
+    for channel, group in np.argwhere(~fits(pairs, low, high)).tolist():
+        at = group * places.group
+        spills[channel] += _spilled(kept[channel, group], low[group], high[group], at, places.word)
+    assert fits(kept, low, high).all()
     return SwarWeights(kept, spills)
 
 
-def fits(pairs: Ints) -> NDArray[np.bool_]:
-    """Whether the sums of the products of [.., words, 2] weights fit half words."""
-    cross = pairs[..., 1:]
-    return _within(pairs) & _within(cross)
+def _pairs(values: Ints) -> Ints:
+    """[.., groups, words, 2] of [.., depth] values, with zeros behind them."""
+    padded: Ints = pad_to(values, 1, GROUP).astype(np.int64)
+    return padded.reshape(len(padded), -1, 2, 2).transpose(0, 1, 3, 2)
 
 
-def _within(weights: Ints) -> NDArray[np.bool_]:
-    low, high = (f(LOW * weights, HIGH * weights).sum(axis=(-2, -1)) for f in (np.minimum, np.maximum))
-    inside: NDArray[np.bool_] = (low >= -HALF) & (high < HALF)
+def fits(pairs: Ints, low: Ints, high: Ints) -> NDArray[np.bool_]:
+    """Whether the sums of the products of [.., words, 2] weights with inputs fit half words: both of a pair, and the
+    second weight with the first input."""
+    return _within(pairs, low, high) & _within(pairs[..., 1:], low[..., :1], high[..., :1])
+
+
+def _within(weights: Ints, low: Ints, high: Ints) -> NDArray[np.bool_]:
+    least, most = (f(low * weights, high * weights).sum(axis=(-2, -1)) for f in (np.minimum, np.maximum))
+    inside: NDArray[np.bool_] = (least >= -HALF) & (most < HALF)
     return inside
 
 
-def _spilled(group: Ints, offset: int, each: int) -> list[Spill]:
+def _spilled(group: Ints, low: Ints, high: Ints, offset: int, each: int) -> list[Spill]:
     """Takes weights [2, 2] out of a group until it fits."""
     spills = []
     for word in (1, 0):
-        if fits(group):
+        if fits(group, low, high):
             break
         taken = [group[word].copy()]
         group[word] = 0
-        if word == 0 or not fits(taken[0][None]):
+        if word == 0 or not fits(taken[0][None], low[word : word + 1], high[word : word + 1]):
             taken = [taken[0] * np.array(one) for one in ((1, 0), (0, 1))]
         if word == 0:  # one of the two may stay
             group[word] = taken.pop(0)
