@@ -97,7 +97,7 @@ WINDOWS = [
     depthwise((6, 5), 4, (3, 3)), depthwise((5, 7), 3, (3, 3), activation="NONE"), depthwise((2, 4), 2, (3, 3)),
     depthwise((7, 8), 2, (3, 3), stride=(2, 2)), depthwise((6, 4), 3, (3, 3), padding="VALID", batch=2),
     depthwise((9, 9), 2, (5, 5)), depthwise((6, 7), 2, (7, 7), stride=(2, 2), activation="NONE"),
-    depthwise((9, 1), 5, (5, 1), padding="VALID"), depthwise((4, 3), 2, (2, 4), stride=(1, 2)),
+    depthwise((9, 2), 5, (5, 1), padding="VALID"), depthwise((4, 3), 2, (2, 4), stride=(1, 2)),
     layer((5, 6), 2, 3, kind="DEPTHWISE_CONV_2D", kernel=(3, 3)), depthwise((4, 4), 3, (3, 3), weights="ends"),
     depthwise((3, 3), 2, (3, 3), gain=0.1), depthwise((2, 9), 1, (1, 3)),
 ]  # fmt: skip

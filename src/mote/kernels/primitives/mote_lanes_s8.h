@@ -167,6 +167,11 @@ MOTE_ALWAYS_INLINE void mote_lanes_spilled(const uint32_t *x, const int16_t *spi
         MOTE_LANES_WINDOWS(form, MOTE_LANES_OF_ANY) \
     }
 
+/* mote_lanes_twos_FORM, mote_lanes_threes_FORM: columns of two groups, and of three. */
+#define MOTE_LANES_COLUMNS(form) \
+    MOTE_UNUSED static inline void mote_lanes_twos_##form(mote_lanes_windows_t *t) { mote_lanes_any_##form(t); } \
+    MOTE_UNUSED static inline void mote_lanes_threes_##form(mote_lanes_windows_t *t) { mote_lanes_any_##form(t); }
+
 #ifndef mote_lanes_nine_plain
 MOTE_LANES_NINE(plain)
 #endif
@@ -189,6 +194,20 @@ MOTE_LANES_ANY(plain_full)
 MOTE_LANES_ANY(halves_full)
 MOTE_LANES_ANY(short)
 MOTE_LANES_ANY(short_halves)
+#ifndef mote_lanes_twos_plain
+MOTE_LANES_COLUMNS(plain)
+#endif
+#ifndef mote_lanes_twos_halves
+MOTE_LANES_COLUMNS(halves)
+#endif
+#ifndef mote_lanes_twos_plain_full
+MOTE_LANES_COLUMNS(plain_full)
+#endif
+#ifndef mote_lanes_twos_halves_full
+MOTE_LANES_COLUMNS(halves_full)
+#endif
+MOTE_LANES_COLUMNS(short)
+MOTE_LANES_COLUMNS(short_halves)
 
 /* n elements of two pixels, as words two apart. */
 static inline void mote_lanes_join(const int8_t *a, const int8_t *b, int32_t n, uint32_t *to) {

@@ -40,6 +40,13 @@
 #define MOTE_LANES_RESTORE(saved, at) "lw " saved ", " at "(sp)\n\t"
 #define MOTE_LANES_SCALES "lw t2, 40(a0)\n\tlw a5, 0(t2)\n\tlw a6, 4(t2)\n\t"
 
+/* Weights that were spilled, whose list is at t2: so many as t3 says, of words from t4 on. */
+#define MOTE_LANES_SPILLED \
+    "5:\n\t" \
+    "lh a5, 2(t2)\n\tlh a6, 4(t2)\n\taddi t2, t2, 4\n\tadd a5, a5, t4\n\tlw a5, 0(a5)\n\taddi t3, t3, -1\n\t" \
+    "mul a5, a5, a6\n\tadd t0, t0, a5\n\tadd a5, a5, a4\n\tsrai a5, a5, 16\n\tadd t1, t1, a5\n\t" \
+    "bnez t3, 5b\n\t" MOTE_LANES_SCALES
+
 /* s0..s8: weights, s9, s10: outputs, s11: from one to the next, ra: windows; a1: words, a2, a3: from a column to the
  * next, from a window to the next; t0: T, t1: H. */
 #define MOTE_LANES_NINE_RISCV(name, form) \
@@ -65,20 +72,58 @@
             "addi sp, sp, 64\n\tret\n" \
             "4:\n\t" /* weights that were spilled */ \
             "slli t4, a2, 1\n\tsub t4, a1, t4\n" \
-            "5:\n\t" \
-            "lh a5, 2(t2)\n\tlh a6, 4(t2)\n\taddi t2, t2, 4\n\tadd a5, a5, t4\n\tlw a5, 0(a5)\n\taddi t3, t3, -1\n\t" \
-            "mul a5, a5, a6\n\tadd t0, t0, a5\n\tadd a5, a5, a4\n\tsrai a5, a5, 16\n\tadd t1, t1, a5\n\t" \
-            "bnez t3, 5b\n\t" MOTE_LANES_SCALES "j 3b\n\t"); \
+            MOTE_LANES_SPILLED "j 3b\n\t"); \
     }
+
+/* A group at offset `at` of both words and weights, s0. */
+#define MOTE_LANES_GROUP_AT(at) \
+    "lw t2, " at "(a1)\n\tlw t3, " at "(s0)\n\tlw t4, 4+" at "(a1)\n\tlw t5, 4+" at "(s0)\n\tmul t2, t2, t3\n\t" \
+    "lw t3, 8+" at "(a1)\n\tlw t6, 8+" at "(s0)\n\tmul t4, t4, t5\n\tadd t2, t2, a4\n\tmul t3, t3, t6\n\t" \
+    "add t2, t2, t4\n\tadd t2, t2, t3\n\tadd t0, t0, t2\n\tsrai t2, t2, 16\n\tadd t1, t1, t2\n\t"
+
+/* Columns of several groups. s4, s5: outputs, s6: from one to the next, s7: windows, s8: words of one, s9: from one to
+ * the next. */
+#define MOTE_LANES_COLUMNS_RISCV(name, form, column, bytes) \
+    __attribute__((naked, noinline, unused)) static void mote_lanes_##name( \
+        mote_lanes_windows_t *t __attribute__((unused))) { \
+        __asm__ volatile( \
+            "addi sp, sp, -64\n\t" MOTE_LANES_SAVED(MOTE_LANES_SAVE) \
+            "lw s8, 0(a0)\n\tlw s9, 24(a0)\n\tlw s4, 8(a0)\n\tlw s5, 12(a0)\n\tlw s7, 16(a0)\n\tlw s6, 20(a0)\n\t" \
+            "lw a2, 28(a0)\n\taddi a2, a2, " bytes "\n\tlui a4, 8\n\t" MOTE_LANES_SCALES "lw a7, 8(t2)\n" \
+            "1:\n\t" \
+            "lw t0, 32(a0)\n\tlw t1, 36(a0)\n\tmv a1, s8\n\tlw s0, 4(a0)\n\tlw s1, 48(a0)\n" \
+            "2:\n\t" column "addi s0, s0, " bytes "\n\tadd a1, a1, a2\n\taddi s1, s1, -1\n\tbnez s1, 2b\n\t" \
+            "lw t2, 44(a0)\n\tlh t3, 0(t2)\n\tbnez t3, 4f\n" \
+            "3:\n\t" \
+            "add s8, s8, s9\n\tslli t2, t1, 16\n\tsub t0, t0, t2\n\tlw t5, 56(a0)\n\tlw t6, 60(a0)\n\t" \
+            MOTE_LANES_STORE(form, "t0", "s4") MOTE_LANES_STORE(form, "t1", "s5") \
+            "add s4, s4, s6\n\tadd s5, s5, s6\n\taddi s7, s7, -1\n\tbnez s7, 1b\n\t" \
+            MOTE_LANES_SAVED(MOTE_LANES_RESTORE) \
+            "addi sp, sp, 64\n\tret\n" \
+            "4:\n\t" \
+            "mv t4, s8\n" MOTE_LANES_SPILLED "j 3b\n\t"); \
+    }
+#define MOTE_LANES_COLUMNS_OF(form, rounded) \
+    MOTE_LANES_COLUMNS_RISCV(twos_##form, rounded, MOTE_LANES_GROUP_AT("0") MOTE_LANES_GROUP_AT("12"), "24") \
+    MOTE_LANES_COLUMNS_RISCV(threes_##form, rounded, \
+                             MOTE_LANES_GROUP_AT("0") MOTE_LANES_GROUP_AT("12") MOTE_LANES_GROUP_AT("24"), "36")
 
 MOTE_LANES_NINE_RISCV(plain, plain)
 MOTE_LANES_NINE_RISCV(halves, halves)
 MOTE_LANES_NINE_RISCV(plain_full, plain)
 MOTE_LANES_NINE_RISCV(halves_full, halves)
+MOTE_LANES_COLUMNS_OF(plain, plain)
+MOTE_LANES_COLUMNS_OF(halves, halves)
+MOTE_LANES_COLUMNS_OF(plain_full, plain)
+MOTE_LANES_COLUMNS_OF(halves_full, halves)
 #define mote_lanes_nine_plain mote_lanes_nine_plain
 #define mote_lanes_nine_halves mote_lanes_nine_halves
 #define mote_lanes_nine_plain_full mote_lanes_nine_plain_full
 #define mote_lanes_nine_halves_full mote_lanes_nine_halves_full
+#define mote_lanes_twos_plain mote_lanes_twos_plain
+#define mote_lanes_twos_halves mote_lanes_twos_halves
+#define mote_lanes_twos_plain_full mote_lanes_twos_plain_full
+#define mote_lanes_twos_halves_full mote_lanes_twos_halves_full
 
 #endif
 

@@ -1,9 +1,9 @@
 /* mote_depthwise_planes_s8.h: int8 depthwise convolution of whole images, for cores without SIMD.
  *
- * Every output row is computed with the one half an image below it. Channel by channel inputs become words: a pixel under
- * the upper window, and 2^16 times the one that the lower window has there (see mote_lanes_s8.h). A weight is multiplied
- * with both. Words lie in columns, and each is made once for all windows over it. High sums are taken out after three
- * words; weights with which a sum might not fit are zero there, and listed: `spill`.
+ * Every output row is computed with the one half an image below it. Channel by channel inputs become words: a pixel
+ * under the upper window, and 2^16 times the one that the lower window has there (see mote_lanes_s8.h). A weight is
+ * multiplied with both. Words lie in columns, and each is made once for all windows over it. High sums are taken out
+ * after three words; weights with which a sum might not fit are zero there, and listed: `spill`.
  */
 #ifndef MOTE_DEPTHWISE_PLANES_S8_H
 #define MOTE_DEPTHWISE_PLANES_S8_H
@@ -66,8 +66,12 @@ static inline void mote_lanes_next(const mote_depthwise_planes_t *p, mote_lanes_
 
 #define MOTE_LANES_RUN(form, t) \
     do { \
-        if ((t)->columns == 3 && (t)->groups == 1) { \
+        if ((t)->groups == 1 && (t)->columns == 3) { \
             mote_lanes_nine_##form(t); \
+        } else if ((t)->groups == 2) { \
+            mote_lanes_twos_##form(t); \
+        } else if ((t)->groups == 3) { \
+            mote_lanes_threes_##form(t); \
         } else { \
             mote_lanes_any_##form(t); \
         } \
@@ -116,8 +120,9 @@ MOTE_NOINLINE MOTE_HOT void mote_lanes_plane(const mote_depthwise_planes_t *p, c
                 if (copy == 0) { \
                     mote_lanes_plane(p, in + input, height, below, words + p->cols.pad * height); \
                 } \
-                t.x = words; \
-                for (int32_t x = p->cols.out_size; x > 0; x--, t.x += p->cols.step * height, to += p->channels) { \
+                const uint32_t *from = words; \
+                for (int32_t x = p->cols.out_size; x > 0; x--, from += p->cols.step * height, to += p->channels) { \
+                    t.x = from; \
                     t.upper = to; \
                     t.lower = to + half * stride; \
                     t.left = upper; \

@@ -90,11 +90,11 @@ def _pack(view: View, products: CoreProducts) -> Packed | Refusal:
     )
 
 
-def kernels(products: CoreProducts, isa: str) -> tuple[Kernel, ...]:
-    """The kernels of an instruction set."""
+def kernels(products: CoreProducts, isa: str, ending: str = "") -> tuple[Kernel, ...]:
+    """The kernels of an instruction set, whose names end so."""
     return (
         Kernel(
-            f"fully_connected_swar{products.suffix}",
+            f"fully_connected_swar{products.suffix}{ending}",
             (FullyConnected,),
             INT8,
             partial(_pack, products=products),
