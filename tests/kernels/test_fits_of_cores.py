@@ -32,7 +32,7 @@ from tests.ops.windows import test_conv, test_pool
 MUTANTS = examples(150)
 FEW = {"depthwise3_s8", "fully_connected4_s8", "pool_helium_s8"}
 """Headers that `make test` tries, since compiling all of them takes longer than their mutants do."""
-VARIANTS = ("dual", "compact", "lean", "row", "sparse2", "coded8", "coded32")
+VARIANTS = ("dual", "compact", "lean", "row", "sparse2", "coded8", "coded32", "nibbles32")
 """Parts of the names of kernels that have the checks of others: their code is in another order, or they are asked for
 fewer rows, smaller blocks or more channels at once."""
 ELSEWHERE = frozenset(
@@ -79,6 +79,8 @@ CONVOLUTIONS = (
     *(conv((1, 1), n, 11, kind="FULLY_CONNECTED", per_channel=False, pruned=how) for n, how in ((24, "few"), (13, ""))),
     conv((1, 1), 32, 16, kind="FULLY_CONNECTED", per_channel=False, **LINEAR),
     conv((1, 1), 7, 6, kind="FULLY_CONNECTED", dtype="float32"),
+    conv((3, 3), 3, 10, weights="small"),
+    conv((1, 1), 8, 10, weights="small"),
     conv((3, 3), 5, 6, dtype="int16", gain=4.0),
     conv((1, 1), 13, 11, kind="FULLY_CONNECTED", dtype="int16", per_channel=False),
     conv((3, 3), 6, 1, kind="DEPTHWISE_CONV_2D", dtype="int16", gain=4.0),

@@ -7,6 +7,7 @@ from mote.kernels.armv7em.int16 import conv4x2, depthwise4x2, fully_connected8
 from mote.kernels.armv7em.vector import recurrent, vector4, vector8
 from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.requantize.patch import patched
+from mote.kernels.portable.windows.nibbles_conv import nibbles
 
 LAYERS = (*gemm4x2.KERNELS, *gemm3.KERNELS, *vector4.KERNELS, *depthwise_planar.KERNELS)
 KERNELS = (
@@ -28,6 +29,7 @@ KERNELS = (
     *depthwise4x2.KERNELS,
     *fully_connected8.KERNELS,
     *gemm3.CODED,
+    *(made for kernel in gemm4x2.KERNELS if kernel.name.endswith("_pair") for made in nibbles(kernel)),
     *(patched(kernel) for kernel in LAYERS if "sparse" not in kernel.name),
     *affines(*LAYERS),
 )

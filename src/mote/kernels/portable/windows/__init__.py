@@ -2,12 +2,15 @@
 
 from mote.kernels.portable.windows import conv, conv3d, depthwise, grid_roi_sampling, pool, resize, transpose_conv
 from mote.kernels.portable.windows.coded_conv import coded
+from mote.kernels.portable.windows.nibbles_conv import nibbles
 
 KERNELS = (
     *conv.KERNELS,
     *depthwise.KERNELS,
     *coded(conv.POINTWISE),
     *coded(conv.CONV2D),
+    *nibbles(conv.POINTWISE),
+    *nibbles(conv.CONV2D),
     *pool.KERNELS,
     *resize.KERNELS,
     *transpose_conv.KERNELS,

@@ -55,15 +55,16 @@ MOTE_NOINLINE void mote_expand_channels(const mote_coded_t *p, mote_expanding_t 
     }
 }
 
-/* The kernel `name` with weights that are expanded to where its `field` is to point; the other arguments are those of
- * its call behind the output: `count`, and `work`, its own working memory behind that of the weights. */
-#define MOTE_CODED(name, field, ...) \
+/* The kernel `name` with weights that are expanded to where its `field` is to point, by a function for some channels of a
+ * struct like the one above; the other arguments are those of its call behind the output: `count`, and `work`, its own
+ * working memory behind that of the weights. */
+#define MOTE_EXPANDED(kind, coded_t, expand, name, field, ...) \
     typedef struct { \
         mote_##name##_t plain; \
-        mote_coded_t coded; \
-    } mote_coded_##name##_t; \
-    MOTE_UNUSED static inline void mote_coded_##name(const mote_coded_##name##_t *p, const int8_t *in, int8_t *out, \
-                                                     mote_any_t scratch) { \
+        coded_t coded; \
+    } mote_##kind##_##name##_t; \
+    MOTE_UNUSED static inline void mote_##kind##_##name(const mote_##kind##_##name##_t *p, const int8_t *in, \
+                                                        int8_t *out, mote_any_t scratch) { \
         const int32_t count = p->coded.count, at_once = p->coded.channels; \
         const int32_t pair = p->coded.first + p->coded.coded + p->coded.last; \
         const mote_any_t work = (int8_t *)scratch + at_once / 2 * pair; \
@@ -73,11 +74,14 @@ MOTE_NOINLINE void mote_expand_channels(const mote_coded_t *p, mote_expanding_t 
         plain.gemm.field = scratch; \
         for (int32_t left = p->plain.gemm.channels; left > 0; left -= at_once, out += p->coded.step) { \
             plain.gemm.channels = mote_min(left, at_once); \
-            mote_expand_channels(&p->coded, &e, plain.gemm.channels, scratch); \
+            expand(&p->coded, &e, plain.gemm.channels, scratch); \
             mote_##name(&plain, in, out, __VA_ARGS__); \
             MOTE_CODED_NEXT_##field(plain.gemm, at_once); \
         } \
     }
+
+#define MOTE_CODED(name, field, ...) \
+    MOTE_EXPANDED(coded, mote_coded_t, mote_expand_channels, name, field, __VA_ARGS__)
 
 /* What else a kernel has to be told about the next channels. */
 #define MOTE_CODED_NEXT_stream(gemm, channels) ((void)0)

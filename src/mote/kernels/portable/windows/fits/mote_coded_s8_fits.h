@@ -19,23 +19,24 @@ static inline int mote_coded_fits(const mote_coded_t *p, const mote_room_t *room
 }
 
 /* What the kernel around is given to compute some of the channels, with weights in working memory. */
-static inline mote_room_t mote_coded_room(const mote_coded_t *p, const mote_room_t *room, uint32_t bytes) {
+static inline mote_room_t mote_coded_room(int32_t count, const mote_room_t *room, uint32_t bytes) {
     mote_room_t inner = *room;
     inner.lo = 0;
-    inner.hi = p->count;
+    inner.hi = count;
     inner.lent = bytes;
     inner.scratch -= bytes;
     return inner;
 }
 
 /* Every group of channels is checked as the kernel is called for it. */
-#define MOTE_CODED_FITS(name, field, ...) \
-    MOTE_UNUSED static inline int mote_coded_##name##_fits(const mote_coded_##name##_t *p, const mote_room_t *room) { \
+#define MOTE_EXPANDED_FITS(kind, coded_fits, name, field, ...) \
+    MOTE_UNUSED static inline int mote_##kind##_##name##_fits(const mote_##kind##_##name##_t *p, \
+                                                              const mote_room_t *room) { \
         mote_##name##_t plain = p->plain; \
         int32_t left = p->plain.gemm.channels; \
         uint32_t bytes = 0; \
-        int fits = room->form == MOTE_RUN_WHOLE && mote_coded_fits(&p->coded, room, left, &bytes); \
-        mote_room_t inner = mote_coded_room(&p->coded, room, bytes); \
+        int fits = room->form == MOTE_RUN_WHOLE && coded_fits(&p->coded, room, left, &bytes); \
+        mote_room_t inner = mote_coded_room(p->coded.count, room, bytes); \
         plain.gemm.field = (const void *)&inner; \
         for (uint32_t begin = 0; fits && left > 0; left -= p->coded.channels, begin += (uint32_t)p->coded.step) { \
             plain.gemm.channels = mote_min(left, p->coded.channels); \
@@ -45,5 +46,7 @@ static inline mote_room_t mote_coded_room(const mote_coded_t *p, const mote_room
         } \
         return fits; \
     }
+
+#define MOTE_CODED_FITS(name, field, ...) MOTE_EXPANDED_FITS(coded, mote_coded_fits, name, field, __VA_ARGS__)
 
 #endif
