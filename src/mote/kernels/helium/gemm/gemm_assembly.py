@@ -33,6 +33,8 @@ POINTERS = ("r11", "r5")
 ROW_POINTERS = ("r11", "r5", "r7")
 MOST_STEP = 508
 """How far a pointer to words can move behind a load."""
+MOST_TWICE = 160
+"""Instructions of a pair that the code has twice, so that it jumps back half as often."""
 LAYER_LANES = 16
 """Where `mote_gemm4_t` has how sums become bytes."""
 CONSTANT = "q5"
@@ -337,11 +339,14 @@ class Weights:
 
 
 def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
-    """The function: r0 points to a `mote_gemm4_call_t`."""
+    """The function: r0 points to a `mote_gemm4_call_t`. A loop of two pairs begins with its second one where their
+    number is odd."""
     registers = outputs.registers
     weights = Weights(pixels.weights, len(registers))
     finish = outputs.finish()
     free = registers[weights.count :] if weights.resident else registers
+    pair = [*scheduled(pixels.products(weights), free, finish), *pixels.advance(), *weights.back()]
+    twice = len(pair) <= MOST_TWICE
     return [
         "push {r7, r11}",
         f"sub sp, sp, #{FRAME}",
@@ -366,10 +371,8 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
         "mov r9, #0",
         f"str r9, [sp, #{BEGUN}]",
         "mov r9, #1",
-        "2:",
-        *scheduled(pixels.products(weights), free, finish),
-        *pixels.advance(),
-        *weights.back(),
+        *(["b.w 4f", "2:", *pair, "4:"] if twice else ["2:"]),
+        *pair,
         "subs r9, r9, #1",
         "bne.w 2b",
         f"ldr r9, [sp, #{BEGUN}]",
@@ -389,7 +392,7 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
         f"str r3, [sp, #{BEGUN}]",
         f"ldr r9, [sp, #{PAIRS}]",
         "subs r9, r9, #1",
-        "bne.w 2b",
+        *(["beq 3f", "lsrs.w r9, r9, #1", "bcc.w 2b", "add r9, r9, #1", "b.w 4b"] if twice else ["bne.w 2b"]),
         "3:",
         f"ldr r9, [sp, #{LEFT}]",
         "subs r9, r9, #1",

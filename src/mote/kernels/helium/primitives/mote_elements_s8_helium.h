@@ -12,14 +12,24 @@
 #if MOTE_HELIUM
 
 /* x * a + y * b + c, shifted right by 21 and clamped: a shift left that saturates comes before one that is 3 longer. */
-#define MOTE_HELIUM_ADD_FOUR \
+#define MOTE_HELIUM_ADD_BEGIN \
     "vldrb.s32 q0, [r0], #4\n\t" \
     "vmlas.s32 q0, q2, r6\n\t" \
     "vldrb.s32 q1, [r1], #4\n\t" \
-    "vmla.s32 q0, q1, r5\n\t" \
-    "vqshl.s32 q0, q0, #3\n\t" \
-    "vshr.s32 q0, q0, #24\n\t" \
-    "vstrb.32 q0, [r2], #4\n\t"
+    "vmla.s32 q0, q1, r5\n\t"
+#define MOTE_HELIUM_ADD_END(q) \
+    "vqshl.s32 " q ", " q ", #3\n\t" \
+    "vshr.s32 " q ", " q ", #24\n\t" \
+    "vstrb.32 " q ", [r2], #4\n\t"
+/* Ends one while the next begins: vector instructions overlap with others for another pipeline. */
+#define MOTE_HELIUM_ADD_NEXT(q, next) \
+    "vqshl.s32 " q ", " q ", #3\n\t" \
+    "vldrb.s32 " next ", [r0], #4\n\t" \
+    "vshr.s32 " q ", " q ", #24\n\t" \
+    "vmlas.s32 " next ", q2, r6\n\t" \
+    "vldrb.s32 q1, [r1], #4\n\t" \
+    "vmla.s32 " next ", q1, r5\n\t" \
+    "vstrb.32 " q ", [r2], #4\n\t"
 
 /* n sums of `terms` = a, b, c: 29 instructions for sixteen elements. */
 __attribute__((naked, noinline, unused)) static void mote_helium_add(
@@ -32,12 +42,13 @@ __attribute__((naked, noinline, unused)) static void mote_helium_add(
                      "vdup.32 q2, r4\n\t"
                      "lsr r12, r3, #4\n\t"
                      "wls lr, r12, 2f\n"
-                     "1:\n\t" MOTE_HELIUM_ADD_FOUR MOTE_HELIUM_ADD_FOUR MOTE_HELIUM_ADD_FOUR MOTE_HELIUM_ADD_FOUR
+                     "1:\n\t" MOTE_HELIUM_ADD_BEGIN MOTE_HELIUM_ADD_NEXT("q0", "q3") MOTE_HELIUM_ADD_NEXT("q3", "q0")
+                         MOTE_HELIUM_ADD_NEXT("q0", "q3") MOTE_HELIUM_ADD_END("q3")
                      "le lr, 1b\n"
                      "2:\n\t"
                      "and r3, r3, #15\n\t"
                      "wlstp.32 lr, r3, 4f\n"
-                     "3:\n\t" MOTE_HELIUM_ADD_FOUR
+                     "3:\n\t" MOTE_HELIUM_ADD_BEGIN MOTE_HELIUM_ADD_END("q0")
                      "letp lr, 3b\n"
                      "4:\n\t"
                      "pop {r4-r6, pc}\n\t");
