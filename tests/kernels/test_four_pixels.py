@@ -27,6 +27,7 @@ from tests.ops.windows import test_conv
 FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 COMPACT = "_compact"
 FAMILIES = ("pointwise4x2_wide", "pointwise4x2_pair", "conv4x2_wide", "conv4x2_pair")
+SHARED = tuple(f"{family}_shared" for family in FAMILIES)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,12 @@ class Case:
         call_row_by_row(program, self.graph, self.graph.ops[0], kernel, self.inputs)
 
 
-def cases(configs: Sequence[test_conv.Config], layouts: Sequence[Layout], features: frozenset[str] = DSP) -> list[Case]:
+def cases(
+    configs: Sequence[test_conv.Config],
+    layouts: Sequence[Layout],
+    features: frozenset[str] = DSP,
+    families: Sequence[str] = (*FAMILIES, *SHARED),
+) -> list[Case]:
     """Every kernel of four pixels for each layer and layout that there is one for."""
     graphs = [tflite.parse(test_conv.model([c]), "model") for c in configs]
     return [
@@ -65,7 +71,7 @@ def cases(configs: Sequence[test_conv.Config], layouts: Sequence[Layout], featur
         for i, g in enumerate(graphs)
         for layout in layouts
         for kernel in offered(g, g.ops[0], features, writes=layout)
-        if kernel.price.costs in FAMILIES and not kernel.family.endswith(COMPACT)
+        if kernel.family.removesuffix("_dual") in families
     ]
 
 
@@ -119,19 +125,23 @@ SHAPES = [
 LAYOUTS = [Planar(64, 1), Planar(24, 3), Planar(20, 0)]
 
 
-def planar(configs: Sequence[test_conv.Config], features: frozenset[str] = DSP) -> list[Case]:
+def planar(
+    configs: Sequence[test_conv.Config],
+    features: frozenset[str] = DSP,
+    families: Sequence[str] = (*FAMILIES, *SHARED),
+) -> list[Case]:
     """Into lines that hold a row, of one layout or another."""
     found = []
     for i, c in enumerate(configs):
         layout = LAYOUTS[i % len(LAYOUTS)]
-        found += cases([c], [layout] if c.size[1] + layout.before <= layout.line else LAYOUTS[:1], features)
+        found += cases([c], [layout] if c.size[1] + layout.before <= layout.line else LAYOUTS[:1], features, families)
     return found
 
 
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 def test_shapes(core: str) -> None:
     found = [*cases(SHAPES, [NHWC]), *planar([c for c in SHAPES if c.activation == "RELU"])]
-    assert {case.kernel.family for case in found} == set(FAMILIES)
+    assert {case.kernel.family for case in found} == {*FAMILIES, *SHARED}
     check(found, core)
 
 
@@ -143,9 +153,19 @@ def test_short_code() -> None:
     check([Case(g, kernel, 1) for g, kernel in kernels], "cortex-m4")
 
 
+def test_layers_of_any_depth_share_code() -> None:
+    """As many as have the same form of weights and outputs, into lines of any length."""
+    made = [
+        case.kernel.instances[0]
+        for case in planar([layer((5, 8), depth, 4) for depth in (4, 24, 96, 204)], families=SHARED)
+    ]
+    assert len(made) > 4 and len({str(i) for i in made}) == 2
+
+
 def test_order_for_two_instructions_a_cycle() -> None:
     features, some = DSP | {"dual"}, SHAPES[:12:2]
-    found = [*cases(some, [NHWC], features), *planar([c for c in some if c.activation == "RELU"], features)]
+    relu = [c for c in some if c.activation == "RELU"]
+    found = [*cases(some, [NHWC], features, FAMILIES), *planar(relu, features, FAMILIES)]
     assert {case.kernel.family for case in found} == {f"{family}_dual" for family in FAMILIES}
     check(found, "cortex-m7")
 

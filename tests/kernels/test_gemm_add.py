@@ -145,7 +145,8 @@ WINDOW = replace(POINTWISE, conv=replace(POINTWISE.conv, kernel=(3, 3)))
 def test_offered(pair: Pair) -> None:
     name = "pointwise" if pair is POINTWISE else "conv"
     found = offered(tflite.parse(model(pair), "pair"))
-    assert [k.family for k in found] == [f"{name}{how}_{w}_add" for how in ("4x2", "3") for w in ("pair", "wide")]
+    ways = [("4x2", ""), ("4x2", "_shared"), ("3", "")]
+    assert [k.family for k in found] == [f"{name}{n}_{w}{way}_add" for n, way in ways for w in ("pair", "wide")]
     for kernel in found:
         assert kernel.entry.operands == (0, 3) and kernel.needs.in_place == (3,)
 

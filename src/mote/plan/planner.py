@@ -28,7 +28,7 @@ from mote.plan.selection.estimate import estimate
 from mote.plan.selection.external import with_external
 from mote.plan.selection.pins import pinned
 from mote.plan.selection.request import Lowering, Policy
-from mote.plan.selection.select import LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
+from mote.plan.selection.select import APART, LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
 from mote.progress import Say, silent
 from mote.targets import Memory
 
@@ -189,7 +189,8 @@ class Planner:
             for way in FUSED
             if self.selection(way).ops.keys() != self.selection(replace(way, fused=False)).ops.keys()
         ]
-        return [*ways, *fused] if selection.simple else [*ways, LEAN, *fused]
+        apart = [APART] if self.selection(APART).ops.keys() != selection.ops.keys() else []
+        return [*ways, *fused] if selection.simple else [*ways, LEAN, *apart, *fused]
 
     def _lane(self, way: Way, bottom_up: bool, searched: Scheduler | None) -> Lane:
         scheduler = self.side(way, bottom_up).scheduler

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from mote.graph.region import Numbers
-from mote.kernels.contract import Packed
+from mote.kernels.contract import Instance, Packed
 
 KERNEL = 500
 """Estimated bytes of code of a kernel written in C, once per project."""
@@ -15,10 +15,25 @@ LARGER = {"depthwise_s8": 1150, "fully_connected4_s8": 780, "fully_connected4_tw
 """Estimated bytes of code for headers that take more (gcc -Os, Cortex-M4)."""
 INSTANCE = 700
 """Estimated bytes of code of a macro instance."""
-LINE = 3.4
-"""Estimated bytes of code of a line of shape-specific assembly."""
+SMALLER = {
+    "MOTE_POINTWISE4X2": 130,
+    "MOTE_POINTWISE4X2_ADD": 60,
+    "MOTE_CONV4X2": 130,
+    "MOTE_CONV4X2_ADD": 60,
+    "MOTE_TWO": 190,
+    "MOTE_DEPTHWISE_GEMM": 350,
+    "MOTE_DEPTHWISE_GEMM_TWO": 450,
+    "MOTE_DEPTHWISE_WIDE": 100,
+}
+"""Estimated bytes of code for macros that define less: what calls assembly that was made for the shape."""
+INSTRUCTION = 3.8
+"""Bytes of an instruction of shape-specific assembly, on average."""
+EITHER = ("_near", "_anywhere")
+"""Ends of the names of routines of which a plan links one: rows that lie one after another, or anywhere."""
 DECODER, DECODING = 280, 160
 """Estimated bytes of code that decode weights, and of each kernel that calls it."""
+Alone = Callable[[Numbers, Packed], float]
+"""Cost of an operator with a kernel, without code: its constants, and its time as bytes of code that it is worth."""
 
 
 _known: WeakKeyDictionary[Packed, dict[str, float]] = WeakKeyDictionary()
@@ -32,10 +47,17 @@ def code(kernel: Packed) -> dict[str, float]:
 
 
 def _code(kernel: Packed) -> dict[str, float]:
-    made = {str(i): LINE * len(i.code) if i.code else INSTANCE for i in kernel.instances}
+    made = {str(i): _made(i) for i in kernel.instances}
     decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.price.coding is not None else {}
     header = " ".join(kernel.headers)
     return {header: LARGER.get(header, KERNEL), **made, **decoding}
+
+
+def _made(instance: Instance) -> float:
+    """Bytes of code of an instance."""
+    if not instance.code:
+        return SMALLER.get(instance.macro, INSTANCE)
+    return INSTRUCTION * instance.instructions * (0.5 if str(instance.arguments[0]).endswith(EITHER) else 1.0)
 
 
 def flash(kernels: Iterable[Packed]) -> float:
@@ -45,44 +67,135 @@ def flash(kernels: Iterable[Packed]) -> float:
     return sum(kernel.own_flash for kernel in given) + sum(pieces.values())
 
 
-def smallest(offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, Packed]:
-    """Chooses a kernel per operator to minimize total flash, heuristically. Each has the one that takes least where
-    nothing is shared at first; then one piece of code after another is left out, if that saves something, and each
-    operator has the best for what the others need. Of kernels that take the same the first one is taken."""
-    best = _settled(offered, {ops: _least(kernels, set()) for ops, kernels in offered.items()})
-    improved = True
-    while improved:
-        improved = False
-        for name in sorted({name for kernel in best.values() for name in code(kernel)}):
-            without = {ops: [k for k in kernels if name not in code(k)] or kernels for ops, kernels in offered.items()}
-            other = {ops: k if k in without[ops] else _least(without[ops], set()) for ops, k in best.items()}
-            other = _settled(without, other)
-            if flash(other.values()) < flash(best.values()):
-                best, improved = other, True
-    return best
+def constants(ops: Numbers, kernel: Packed) -> float:
+    """The flash of a kernel without code, where time does not count."""
+    return kernel.own_flash
 
 
-def _settled(offered: Mapping[Numbers, Sequence[Packed]], chosen: Mapping[Numbers, Packed]) -> dict[Numbers, Packed]:
-    """Iterates until each operator has the kernel that adds the least flash beside the others'."""
-    settled = dict(chosen)
-    needed = Counter(name for kernel in settled.values() for name in code(kernel))
-    changed = True
-    while changed:
-        changed = False
+def smallest(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone = constants) -> dict[Numbers, Packed]:
+    """Chooses a kernel per operator to minimize total flash and time, heuristically. Each has the best one where
+    nothing is shared at first; then one piece of code after another is left out, or added, if that saves something, and
+    each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
+    market = _Market.of(offered, alone)
+    chosen = market.improved(market.settled(market.begun()))
+    return {ops: kernels[chosen.kernels[i]] for i, (ops, kernels) in enumerate(offered.items())}
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """A kernel by what it takes alone, in bytes, and the numbers of the pieces of code that it needs."""
+
+    alone: float
+    pieces: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A kernel for each operator, by its number, and how many operators need each piece of code."""
+
+    kernels: list[int]
+    needed: list[int]
+
+    def copy(self) -> _Chosen:
+        return _Chosen(self.kernels.copy(), self.needed.copy())
+
+
+@dataclass(frozen=True)
+class _Market:
+    """Local search among the kernels of operators that share pieces of code."""
+
+    offers: list[list[_Offer]]
+    sizes: list[float]
+    """Bytes of each piece of code."""
+    users: list[list[int]]
+    """The operators that have kernels with it."""
+
+    @staticmethod
+    def of(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone) -> _Market:
+        numbers: dict[str, int] = {}
+        sizes: list[float] = []
+        offers: list[list[_Offer]] = []
         for ops, kernels in offered.items():
-            needed.subtract(code(settled[ops]).keys())
-            shared = {name for name, times in needed.items() if times}
-            best = _least(kernels, shared)
-            if _more(best, shared) < _more(settled[ops], shared):
-                settled[ops], changed = best, True
-            needed.update(code(settled[ops]).keys())
-    return settled
+            offers.append([])
+            for kernel in kernels:
+                for name, nbytes in code(kernel).items():
+                    if numbers.setdefault(name, len(sizes)) == len(sizes):
+                        sizes.append(nbytes)
+                pieces = tuple(numbers[name] for name in code(kernel))
+                offers[-1].append(_Offer(alone(ops, kernel), pieces))
+        users: list[list[int]] = [[] for _ in sizes]
+        for op, kernels_of in enumerate(offers):
+            for piece in sorted({piece for offer in kernels_of for piece in offer.pieces}):
+                users[piece].append(op)
+        return _Market(offers, sizes, users)
+
+    def begun(self) -> _Chosen:
+        """Each operator with the kernel that takes the least where nothing is shared."""
+        nothing = [0] * len(self.sizes)
+        chosen = _Chosen([self._best(op, nothing) for op in range(len(self.offers))], nothing)
+        for op, kernel in enumerate(chosen.kernels):
+            self._count(chosen, op, kernel, 1)
+        return chosen
+
+    def total(self, chosen: _Chosen) -> float:
+        alone = sum(self.offers[op][kernel].alone for op, kernel in enumerate(chosen.kernels))
+        return alone + sum(nbytes for nbytes, times in zip(self.sizes, chosen.needed, strict=True) if times)
+
+    def improved(self, best: _Chosen) -> _Chosen:
+        """Leaves pieces of code out and adds them while that saves something."""
+        least, better = self.total(best), True
+        while better:
+            better = False
+            for piece, users in enumerate(self.users):
+                if best.needed[piece]:
+                    other = self.settled(best.copy(), users, without=piece)
+                elif len(users) > 1:
+                    other = self.settled(self.settled(best.copy(), users, free=piece), users)
+                else:
+                    continue
+                total = self.total(other)
+                if total < least:
+                    best, least, better = other, total, True
+        return best
+
+    def settled(
+        self, chosen: _Chosen, ops: Sequence[int] | None = None, *, without: int = -1, free: int = -1
+    ) -> _Chosen:
+        """Iterates until each operator, beginning with `ops`, has the kernel that adds the least beside the others'.
+        `without`: a piece of code that none may need that can do without; `free`: one that takes nothing."""
+        pending = set(range(len(self.offers)) if ops is None else ops)
+        while pending:
+            op = min(pending)
+            pending.discard(op)
+            before = chosen.kernels[op]
+            self._count(chosen, op, before, -1)
+            best = self._best(op, chosen.needed, without, free)
+            stays = without not in self.offers[op][before].pieces or without in self.offers[op][best].pieces
+            if stays and self._more(op, best, chosen.needed, free) >= self._more(op, before, chosen.needed, free):
+                best = before
+            chosen.kernels[op] = best
+            self._count(chosen, op, best, 1)
+            if best != before:
+                changed = {*self.offers[op][before].pieces, *self.offers[op][best].pieces}
+                pending.update(user for piece in changed if chosen.needed[piece] < 2 for user in self.users[piece])
+                pending.discard(op)
+        return chosen
+
+    def _count(self, chosen: _Chosen, op: int, kernel: int, times: int) -> None:
+        for piece in self.offers[op][kernel].pieces:
+            chosen.needed[piece] += times
+
+    def _best(self, op: int, needed: Sequence[int], without: int = -1, free: int = -1) -> int:
+        offers = self.offers[op]
+        able = [n for n, offer in enumerate(offers) if without not in offer.pieces]
+        return min(able or range(len(offers)), key=lambda n: self._more(op, n, needed, free))
+
+    def _more(self, op: int, kernel: int, needed: Sequence[int], free: int = -1) -> float:
+        """Bytes that a kernel adds to already present pieces of code, and its time."""
+        offer = self.offers[op][kernel]
+        return offer.alone + sum(self.sizes[piece] for piece in offer.pieces if not needed[piece] and piece != free)
 
 
-def _least(kernels: Sequence[Packed], shared: set[str]) -> Packed:
-    return min(kernels, key=lambda kernel: _more(kernel, shared))
-
-
-def _more(kernel: Packed, shared: set[str]) -> float:
-    """Bytes that a kernel adds to already present pieces of code."""
-    return kernel.own_flash + sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)
+def missing(kernel: Packed, shared: Container[str]) -> float:
+    """Bytes of the pieces of code of a kernel that are not there yet."""
+    return sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
 from mote.errors import MoteError
@@ -24,7 +24,7 @@ from mote.plan.goal import Goal
 from mote.plan.plan import Halved, Option, Plan, Step
 from mote.plan.scheduling.op_order import order
 from mote.plan.scheduling.rows import Arrival, is_alias, lacks_rows, operator, takes_rows
-from mote.plan.selection.code_size_model import code, flash, smallest
+from mote.plan.selection.code_size_model import code, flash, missing, smallest
 from mote.plan.selection.cores import split
 from mote.plan.selection.request import Lowering, Policy
 
@@ -33,6 +33,10 @@ RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
 SURE = 0.99
 """With --optimize speed, an operator only departs from its balanced kernel if it takes at most this share of the
 cycles: smaller gains are within the error of the cost model."""
+SHARING = 1.025
+"""Maximum slowdown by code that layers share, with the balanced policy."""
+CODE_RATES = (3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.125, 0.0625)
+"""Exchange rates of code by those of constants, from which the first is taken that does not slow down a model more."""
 MOST_RATE = 1e6
 """The exchange rate at which only flash counts, in cycles per byte."""
 MOST_DECODING = 2.0
@@ -186,10 +190,21 @@ class Way:
     fused: bool = False
     """Whether to fuse operators wherever a kernel can, even if that is slower: intermediate tensors then take no
     RAM."""
+    apart: bool = False
+    """Whether to fuse no operators: code of a region is shared by fewer layers."""
 
 
 ROOMY = Way()
+APART = Way(apart=True)
 LEAN = Way(layouts=False)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Pieces of code that layers share, and the exchange rate of others, in cycles per byte."""
+
+    rate: float
+    pieces: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +217,7 @@ class Selection:
     goal: Goal
     way: Way
     _costs: dict[tuple[Packed, bool], float] = field(default_factory=dict)
+    _shared: dict[int, Linked] = field(default_factory=dict)
 
     @property
     def graph(self) -> Graph:
@@ -213,12 +229,12 @@ class Selection:
 
     @cached_property
     def _pieces(self) -> dict[Numbers, Op]:
-        """Operators grouped by fusion, in topological order, views included. With --optimize size only external
-        generators fuse: one more kernel takes more code than it saves. A region is split again if no kernel reads its
-        input in the chosen layout."""
+        """Operators grouped by fusion, in topological order, views included. With --optimize size, or apart, only
+        external generators fuse: one more kernel takes more code than it saves. A region is split again if no kernel
+        reads its input in the chosen layout."""
         regions = self.offers.regions(self.how)
-        if self.how.optimize is Policy.SIZE:
-            regions = [ops for ops in regions if any(isinstance(k, Offloaded) for k in self._somehow(ops))]
+        if self.how.optimize is Policy.SIZE or self.way.apart:
+            regions = [ops for ops in regions if self._must_fuse(ops)]
         gains = {ops: self._gain(ops) for ops in regions}
         least = -math.inf if self.way.fused else 0.0
         wanted = sorted((ops for ops in regions if gains[ops] > least), key=lambda ops: -gains[ops])
@@ -229,6 +245,12 @@ class Selection:
             if not lost:
                 return pieces
             wanted = [ops for ops in wanted if ops not in lost]
+
+    def _must_fuse(self, region: Numbers) -> bool:
+        """Whether an external generator computes a region, or a kernel is pinned for it that needs all of it."""
+        if any(isinstance(kernel, Offloaded) for kernel in self._somehow(region)):
+            return True
+        return bool(self.offers.pinned(region)) and not all(self._somehow((n,)) for n in region)
 
     def _joined(self, regions: Sequence[Numbers]) -> dict[Numbers, Op]:
         """Operators grouped by these regions; a region is skipped if an earlier one has an operator of it, or if fusing
@@ -450,11 +472,41 @@ class Selection:
         return RATES[self.how.optimize]
 
     def price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
-        """Latency of a kernel plus its constants at an exchange rate of `rate` cycles per byte; above the policy's
-        rate, code size counts as well."""
-        more = rate - self.rate
-        taken = self.cost(ops, kernel, whole) + rate * kernel.own_flash
-        return taken + more * sum(code(kernel).values()) if more > 0 else taken
+        """Latency of a kernel, plus its constants at an exchange rate of `rate` cycles per byte, plus the code that no
+        other layer has."""
+        taken = self.cost(ops, kernel, whole)
+        if not rate:
+            return taken
+        linked = self._linked(rate)
+        return taken + rate * kernel.own_flash + linked.rate * missing(kernel, linked.pieces)
+
+    def _linked(self, rate: float) -> Linked:
+        """The code to link at an exchange rate of flash. At the balanced rate it is the least that does not slow down
+        the model much; above it, bytes of code cost what bytes of constants do."""
+        level = math.floor(math.log2(rate / RATES[Policy.BALANCED]))
+        if level not in self._shared:
+            rates = [rate * share for share in CODE_RATES] if rate <= RATES[Policy.BALANCED] else [rate]
+            alone = self._alone(rate)
+            apart = {ops: min(ks, key=partial(alone, ops)) for ops, ks in self.on_one_core.items()}
+            choices = ((each, self._sharing(each)) for each in rates)
+            self._shared[level] = next(
+                Linked(each, frozenset(name for kernel in chosen.values() for name in code(kernel)))
+                for each, chosen in choices
+                if each == rates[-1] or self._time(chosen) <= SHARING * self._time(apart)
+            )
+        return self._shared[level]
+
+    def _time(self, kernels: Mapping[Numbers, Packed]) -> float:
+        return sum(self.cost(ops, kernel, True) for ops, kernel in kernels.items())
+
+    def _sharing(self, rate: float) -> dict[Numbers, Packed]:
+        """The kernels of the operators at an exchange rate of constants and code, of which they share pieces."""
+        alone = self._alone(rate)
+        return smallest(self.on_one_core, lambda ops, kernel: alone(ops, kernel) / rate)
+
+    def _alone(self, rate: float) -> Callable[[Numbers, Packed], float]:
+        """Latency and constants of kernels at an exchange rate."""
+        return lambda ops, kernel: self.cost(ops, kernel, True) + rate * kernel.own_flash
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
         """The cheapest kernel with at most `room` bytes of scratch."""

@@ -24,7 +24,18 @@ from mote.kernels.armv7em.gemm.gemm3 import (
     outputs_of,
     refused_of,
 )
-from mote.kernels.armv7em.gemm.gemm_assembly import AHEAD, MOST_OFFSET, OutputPlaces, PixelBytes, code, twice
+from mote.kernels.armv7em.gemm.gemm_assembly import (
+    AHEAD,
+    MOST_OFFSET,
+    STEP_CYCLES,
+    OutputPlaces,
+    PixelBytes,
+    code,
+    loop_cycles,
+    twice,
+)
+from mote.kernels.armv7em.gemm.gemm_shared_assembly import loop_cycles as shared_loop_cycles
+from mote.kernels.armv7em.gemm.gemm_shared_assembly import shared_code
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -51,6 +62,8 @@ DUAL = "_dual"
 """The end of the names of kernels for cores that start two instructions a cycle."""
 FOURS = "_fours"
 """The end of the names of code that computes four channels in a pass."""
+SHARED = "_shared"
+"""The end of the names of kernels whose code layers of any depth share."""
 ONTO = "_onto"
 """The end of the names of code that adds to what is there."""
 PLACES = (0, 2, 1, 3)
@@ -106,13 +119,20 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
 
 
 def pack(
-    view: View, weights: Weights, *, pointwise: bool, dual: bool = False, compact: bool = False, added: bool = False
+    view: View,
+    weights: Weights,
+    *,
+    pointwise: bool,
+    dual: bool = False,
+    compact: bool = False,
+    shared: bool = False,
+    added: bool = False,
 ) -> Packed | Refusal:
-    """`dual`: ordered for two instructions a cycle; `compact`: short code; `added`: code that adds its results to what
-    is there."""
+    """`dual`: ordered for two instructions a cycle; `compact`: short code; `shared`: code for sums of any length;
+    `added`: code that adds its results to what is there."""
     if refused := _refused(view, pointwise=pointwise):
         return refused
-    source, target = _source(view, pointwise=pointwise), target_of(view)
+    source, target = _source(view, pointwise=pointwise), OutputPlaces(1) if shared else target_of(view)
     if isinstance(target, Refusal):
         return target
     if source.steps > MOST_STEPS:
@@ -120,6 +140,8 @@ def pack(
     stream = _stream(view, source, weights)
     if isinstance(stream, Refusal):
         return stream
+    if shared:
+        return _shared(view, source, stream, added=added) if source.rest == 0 else Refusal("lines are not whole words")
     target = replace(target, added=added)
     if not compact:
         return _packed(view, source, target, stream, dual=dual)
@@ -148,12 +170,50 @@ def name_of(form: str, source: PixelBytes, target: OutputPlaces, *, dual: bool =
 def _packed(
     view: View, source: PixelBytes, target: OutputPlaces, stream: Stream, *, dual: bool = False, most: int | None = None
 ) -> Packed:
-    y, form = view.output.shape, stream.form
+    form = stream.form
     name = name_of(form.name, source, target, dual=dual, most=most)
     text = code(source, target, form.weights, form.outputs, form.shift, dual=dual, most=most)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
-    kind = "conv4x2" if source.taps else "pointwise4x2"
     macro = "MOTE_GEMM4X2_ADD_CODE" if target.added else "MOTE_GEMM4X2_CODE"
+    kind, instance = kind_of(source), Instance(macro, arguments, text, facts_of(view, source, target))
+    more = loop_cycles(source.steps, most) - loop_cycles(source.steps)
+    return replace(
+        _called(view, source, stream, name, instance, slower=_slower(source, more)),
+        beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
+    )
+
+
+def kind_of(source: PixelBytes) -> str:
+    return "conv4x2" if source.taps else "pointwise4x2"
+
+
+def _shared(view: View, source: PixelBytes, stream: Stream, *, added: bool) -> Packed:
+    """With code for sums of any length, and outputs anywhere."""
+    name, made = shared_instance(stream.form, source.taps, added=added)
+    slower = _slower(source, shared_loop_cycles(source.steps) - shared_loop_cycles(2))
+    return _called(view, source, stream, name, made, of="_ANY", slower=slower)
+
+
+def _slower(source: PixelBytes, cycles: int) -> float:
+    """How many times as long products take with so many cycles beside those of a sum."""
+    return 1 + cycles / (STEP_CYCLES * source.steps)
+
+
+def shared_instance(form: GemmForm, taps: int, *, ready: bool = False, added: bool = False) -> tuple[str, Instance]:
+    """The name and the code that layers with this form of weights and outputs share."""
+    lines = f"{taps}xany" if taps else "any"
+    name = f"{'ready_' if ready else ''}{form.name}_{lines}{ONTO if added else ''}"
+    text = shared_code(taps, form.weights, form.outputs, form.shift, ready=ready, added=added)
+    macro = "MOTE_GEMM4X2_ADD_ANY_CODE" if added else "MOTE_GEMM4X2_ANY_CODE"
+    return name, Instance(macro, (name, form.weights, form.outputs, form.shift, -1 if ready else taps), text)
+
+
+def _called(
+    view: View, source: PixelBytes, stream: Stream, name: str, made: Instance, *, of: str = "", slower: float = 1.0
+) -> Packed:
+    """The kernel around code of that name; `of`: the end of the macro that calls it; `slower`: how many times as long
+    its products take."""
+    y, kind = view.output.shape, kind_of(source)
     several = y[0] == 1 and (not source.taps or view.the(Conv2D).vertical.dilation == 1)
     params, scratch = _conv(view, source) if source.taps else _pointwise(view, source)
     gemm: Params = {
@@ -175,12 +235,8 @@ def _packed(
             group=4 // gcd(y[2], 4) if several and y[2] < SHORT else 1,
         ),
         Needs(scratch=scratch, writes=view.writes),
-        Price(tile=(1, 4), whole_tiles=True),
-        instances=(
-            Instance(macro, arguments, text, facts_of(view, source, target)),
-            Instance(f"MOTE_{kind.upper()}", (name,)),
-        ),
-        beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
+        Price(tile=(1, 4), whole_tiles=True, density=slower),
+        instances=(made, Instance(f"MOTE_{kind.upper()}{of}", (name,))),
     )
 
 
@@ -214,17 +270,19 @@ def _conv(view: View, source: PixelBytes) -> tuple[Params, int]:
     return {"patch": patch, "waiting": waiting, "columns": columns}, aligned(end)
 
 
-def _kernel(weights: Weights, *, pointwise: bool, dual: bool = False, compact: bool = False) -> Kernel:
+def _kernel(weights: Weights, *, pointwise: bool, dual: bool = False, way: str = "") -> Kernel:
+    """`way`: the end of its name, COMPACT or SHARED."""
     name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
     return Kernel(
-        name + (DUAL if dual else COMPACT if compact else ""),
+        name + (DUAL if dual else way),
         (Conv2D,),
         INT8,
-        partial(pack, weights=weights, pointwise=pointwise, dual=dual, compact=compact),
+        partial(pack, weights=weights, pointwise=pointwise, dual=dual, compact=way == COMPACT, shared=way == SHARED),
         header="gemm4x2_s8",
         isa=DSP | {"dual"} if dual else DSP,
+        unless=frozenset({"mve"} if way == SHARED else ()),
         lanes=2,
-        costs=name,
+        costs=name + (SHARED if way == SHARED else ""),
         writes=(Planar,),
     )
 
@@ -236,6 +294,9 @@ KERNELS = tuple(
     for weights in WEIGHTS
 )
 SHORT_KERNELS = tuple(
-    _kernel(weights, pointwise=pointwise, compact=True) for pointwise in (True, False) for weights in WEIGHTS
+    _kernel(weights, pointwise=pointwise, way=way)
+    for way in (COMPACT, SHARED)
+    for pointwise in (True, False)
+    for weights in WEIGHTS
 )
-"""Those whose code fits what parts keep of it: behind the others, which they cost like where code does not wait."""
+"""Those with less code: what parts keep of it, or what layers share."""

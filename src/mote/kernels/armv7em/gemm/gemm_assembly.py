@@ -31,6 +31,8 @@ MOST_STEPS_TWICE = 8
 """Of sums that are no longer four channels are computed in a pass."""
 MOST_WORDS = 6
 """Longer lines of a window are widened in a loop."""
+STEP_CYCLES, PASS = 16, 6
+"""Cycles of a step on a Cortex-M4, and of a pass of the loop beside its steps."""
 AHEAD = 255
 """The furthest that a load or a store can move its pointer."""
 MOST_OFFSET = 4095
@@ -100,17 +102,17 @@ def code(
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
-    made = [*_sums(weights, steps, loop, _pairs if dual else _steps), *_narrow(weights, scale, saturate, shift)]
+    made = [*_sums(weights, steps, loop, _pairs if dual else in_steps), *narrow(weights, scale, saturate, shift)]
     if twice(source, target):
         channels = [*made, *_store_half(target), *made, *_store_rest(target)]
     else:
-        channels = [*made, *(_add(target, added) if target.added else []), *_store(target, last)]
+        channels = [*made, *(add_onto(target, added) if target.added else []), *_store(target, last)]
     return (
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
         f"add r12, sp, #{INPUTS}",
-        *_copy(GIVEN + source.pointers),
-        *(_addition(added) if target.added else []),
+        *copy(GIVEN + source.pointers),
+        *(addition(added) if target.added else []),
         f"ldrd r0, r1, [sp, #{INPUTS}]",
         "subs r0, r0, #8",
         "subs r1, r1, #4",
@@ -118,7 +120,7 @@ def code(
         *([*_plus("add", "r0", 16 * steps), f"str r0, [sp, #{END}]"] if loop else []),
         "1:",
         *_widened_inputs(source),
-        *_begin(target),
+        *begin(target),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
         "2:",
         *channels,
@@ -146,7 +148,7 @@ def _plus(op: str, register: str, value: int) -> list[str]:
     )
 
 
-def _copy(words: int) -> list[str]:
+def copy(words: int) -> list[str]:
     """From r0 to r12."""
     lines = []
     for at in range(0, words, 10):
@@ -220,20 +222,20 @@ def _line(words: int, label: str) -> list[str]:
     places = ("r0", "r1", "r12", "lr")
     loads = [f"ldr r{4 + p}, [{r}], #4" for p, r in enumerate(places)]
     return [f"movs r3, #{words}" if words < 256 else f"movw r3, #{words}", f"{label}:", *loads, "subs r3, r3, #1",
-            *_widened(), f"bne {label}b"]  # fmt: skip
+            *widened(), f"bne {label}b"]  # fmt: skip
 
 
 def _widen(offsets: Sequence[str]) -> list[str]:
     places = zip(("r0", "r1", "r12", "lr"), offsets, strict=True)
-    return [*(f"ldr r{4 + p}, [{r}, {offset}]" for p, (r, offset) in enumerate(places)), *_widened()]
+    return [*(f"ldr r{4 + p}, [{r}, {offset}]" for p, (r, offset) in enumerate(places)), *widened()]
 
 
-def _widened() -> list[str]:
+def widened() -> list[str]:
     odd = [f"sxtb16 r{8 + p}, r{4 + p}, ror #8" for p in range(4)]
     return [*odd, *(f"sxtb16 r{4 + p}, r{4 + p}" for p in range(4)), "stm r2!, {r4-r11}"]
 
 
-def _begin(target: OutputPlaces) -> list[str]:
+def begin(target: OutputPlaces) -> list[str]:
     """Where this block's outputs begin and end, and where the next one's begin."""
     if target.places:
         return [
@@ -263,8 +265,14 @@ def _loop(steps: int, most: int | None) -> tuple[int, int] | None:
     if left < (MOST_STEPS if most is None else most + 1):
         return None
     sizes = range(8, AHEAD // 16 + 1) if most is None else [n for n in range(1, most + 1) if n + left % n <= most]
-    each = min(sizes, key=lambda k: (6 * (left // k) + left % k, k))
+    each = min(sizes, key=lambda k: (PASS * (left // k) + left % k, k))
     return each, left // each
+
+
+def loop_cycles(steps: int, most: int | None = None) -> int:
+    """Cycles of the loop of a sum beside its products, on a Cortex-M4."""
+    loop = _loop(steps, most)
+    return PASS * loop[1] if loop else 0
 
 
 class Products(Protocol):
@@ -276,15 +284,15 @@ class Products(Protocol):
 def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Products) -> list[str]:
     """All products of eight sums."""
     if loop is None:
-        return [*_first(weights, move=False), *products(weights, steps - 1, start=16, move=False)]
+        return [*first_step(weights, move=False), *products(weights, steps - 1, start=16, move=False)]
     each, passes = loop
     before = steps - 1 - each * passes
-    lines = [*_first(weights, move=True), *products(weights, before, start=0, move=True)]
+    lines = [*first_step(weights, move=True), *products(weights, before, start=0, move=True)]
     return [*lines, "4:", *products(weights, each, start=0, move=True),
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
-def _first(weights: str, *, move: bool) -> list[str]:
+def first_step(weights: str, *, move: bool) -> list[str]:
     """The first products, with the biases; `move`: the inputs' pointer too."""
     loads = ["ldr r0, [r8, #8]", "ldr r1, [r8, #12]", "ldr r3, [r8, #20]", f"ldr r2, [r8, #16]{'!' if move else ''}"]
     biases = ["ldr r10, [r9, #4]", "ldr r11, [r9, #8]"]
@@ -296,7 +304,7 @@ def _first(weights: str, *, move: bool) -> list[str]:
     return [*loads, *second, *(f"smlad r{p}, r{p}, r12, r10" for p in range(4))]
 
 
-def _steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
+def in_steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
     """Two products of each sum a step. The weights' pointer moves with the last one, the inputs' where `move` says."""
     lines = []
     for i in range(count):
@@ -357,7 +365,7 @@ def _constants(registers: Sequence[str]) -> list[str]:
     return [f"ldr {r}, [r9, #{4 * i + 4}]{'!' if i == last else ''}" for i, r in enumerate(registers)]
 
 
-def _narrow(weights: str, scale: str, saturate: str, shift: int) -> list[str]:
+def narrow(weights: str, scale: str, saturate: str, shift: int) -> list[str]:
     """Sums to bytes."""
     first, second = SUMS[:4], SUMS[4:]
     if weights == "pair":
@@ -397,7 +405,7 @@ def _shifted(sums: Sequence[str], saturate: str) -> list[str]:
     return [text for a in sums for text in (f"asr {a}, {a}, r12", f"{saturate} {a}, #8, {a}")]
 
 
-def _addition(at: int) -> list[str]:
+def addition(at: int) -> list[str]:
     """The constants of the addition, the first three of the stream, to the stack."""
     return [
         f"ldr r1, [sp, #{STREAM}]",
@@ -408,7 +416,7 @@ def _addition(at: int) -> list[str]:
     ]
 
 
-def _add(target: OutputPlaces, at: int) -> list[str]:
+def add_onto(target: OutputPlaces, at: int) -> list[str]:
     """(c + a * y + b * out) >> 21 for every result y. All is loaded before anything is stored: a pixel may be there
     more than once."""
     lines = [f"ldrd r11, r12, [sp, #{at}]", *(f"mla {a}, {a}, r11, r12" for a in SUMS), f"ldr r11, [sp, #{at + 8}]"]
