@@ -5,16 +5,18 @@
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core all --update --jobs 16 # the tables of all cores
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --only depthwise3 conv2d --update
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --worst 5    # with the worst layers
+    PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --level size --update  # built with -Os
     PYTHONPATH=src:models python benchmarks/fit_costs.py --check                       # estimates of whole models
 
 Layers of many shapes (cost_layers.py) are computed by every kernel that can compute them, whole, by rows, and by groups
 of rows, on the emulated core; the cycle model of `mote profile` says what each took, in memory that answers at once.
 `mote.kernels.cost.features` says what takes time there, this how much. `--only` measures the kernels of some families
-and keeps what the table says of all others. `--core native` measures the time that steps take on this computer, the
-shortest of several, one layer after another (`--jobs 1`). Beside cycles the table says how many bytes of constants are
-read, which is what parts with slow flash wait for. All cores take about ten minutes on two processors. With `--cache
-FOLDER` no layer is run a second time, so that several machines can measure, each with `--part I/N`, before one of them
-fits the table to what is in all their caches.
+and keeps what the table says of all others. `--level size` builds layers with the compiler's optimization for that
+policy, and fits how many times as long each family takes. `--core native` measures the time that steps take on this
+computer, the shortest of several, one layer after another (`--jobs 1`). Beside cycles the table says how many bytes of
+constants are read, which is what parts with slow flash wait for. All cores take about ten minutes on two processors.
+With `--cache FOLDER` no layer is run a second time, so that several machines can measure, each with `--part I/N`,
+before one of them fits the table to what is in all their caches.
 """
 
 from __future__ import annotations
@@ -102,10 +104,12 @@ class Core:
     """The folder that remembers what was measured."""
     only: frozenset[str] = frozenset()
     """The families that are measured; none named: all."""
+    level: str = "balanced"
+    """The policy whose optimization of the C compiler is measured."""
 
     @cached_property
     def settings(self) -> Settings:
-        return make_settings(self.name)
+        return make_settings(self.name, optimize=self.level)
 
     @cached_property
     def how(self) -> Lowering:
@@ -151,7 +155,7 @@ class Core:
         sources = [Path(instructions.__file__), *sorted(Path(cores.__file__).parent.rglob("*.py"))]
         model = [path.read_text(encoding="utf-8") for path in sources]
         files = {name: project.files[name] for name in sorted(project.files)}
-        text = json.dumps([files, target.gcc_flags, toolchain.find_compiler(target).version, model])
+        text = json.dumps([files, self.level, target.gcc_flags, toolchain.find_compiler(target).version, model])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -188,6 +192,7 @@ def main() -> None:
     what.add_argument("--check", nargs="*", metavar="CORE", help="compare estimates of models with the emulator")
     p.add_argument("--update", action="store_true", help="write the tables")
     p.add_argument("--only", nargs="+", metavar="FAMILY", help="measure kernels of these families, keep other costs")
+    p.add_argument("--level", default="balanced", choices=("balanced", "size"), help="how the C compiler optimizes")
     p.add_argument("--worst", type=int, default=0, metavar="N", help="show the N worst layers of each family")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many layers are measured at once")
     p.add_argument("--cache", type=Path, help="a folder that remembers what was measured")
@@ -205,7 +210,7 @@ def main() -> None:
         cache.mkdir(parents=True, exist_ok=True)
         names = cost.tables() if arguments.core == ["all"] else arguments.core
         only = frozenset(arguments.only or ())
-        cores = [Core(name, cache, only) for name in names]
+        cores = [Core(name, cache, only, arguments.level) for name in names]
         first, step = arguments.part or (0, 1)
         large = models(arguments.every)[first::step]
         measured = [
@@ -214,7 +219,13 @@ def main() -> None:
         if arguments.part:
             return
         for core, samples in zip(cores, measured, strict=True):
-            tables = fit(samples, known(core) if only else Tables({}, {}))
+            if arguments.level != "balanced":
+                tables = slower(core, samples)
+                print(f"{core.name}: {tables.levels[core.level]}", flush=True)
+                if arguments.update:
+                    write(core, tables)
+                continue
+            tables = fit(samples, known(core) if only else Tables({}, {}, known_levels(core)))
             if not only:
                 tables.cycles[cost.SLIDE] = sliding(core)
                 keep(core, tables)
@@ -236,6 +247,25 @@ class Tables(NamedTuple):
 
     cycles: Table
     reads: Table
+    levels: Table
+    """How many times as long families take that are built for other policies."""
+
+
+def slower(core: Core, samples: Sequence[Sample]) -> Tables:
+    """What the tables of a core say already, and how many times as long the families of samples take that were built
+    with the compiler's optimization for another policy."""
+    tables = known(core)
+    ratios = defaultdict(list)
+    for sample in samples:
+        if not sample.beside:
+            ratios[sample.family].append(sample.cycles / predicted(tables.cycles, sample))
+    factors = {family: _rounded(median(found)) for family, found in ratios.items()}
+    own = tables.levels.get(core.level, {})
+    return tables._replace(levels=tables.levels | {core.level: dict(sorted((own | factors).items()))})
+
+
+def known_levels(core: Core) -> Table:
+    return {policy: dict(factors) for policy, factors in core.settings.costs.levels.items()}
 
 
 def known(core: Core) -> Tables:
@@ -243,8 +273,8 @@ def known(core: Core) -> Tables:
     costs = core.settings.costs
     if costs.unit != UNIT:
         raise SystemExit(f"the table of {core.name} has {costs.unit}: fit all of it")
-    cycles, reads = ({family: dict(c) for family, c in found.items()} for found in (costs.families, costs.reads))
-    return Tables(cycles, reads)
+    sections = costs.families, costs.reads, costs.levels
+    return Tables(*({family: dict(c) for family, c in found.items()} for found in sections))
 
 
 def usable(target: Target) -> set[str]:
@@ -271,7 +301,9 @@ def write(core: Core, tables: Tables) -> None:
     said = ", ".join(f"{tool.kind} {tool.version}".strip() for tool in tools)
     measured = said + (NANOSECONDS if target.is_host else "")
     head = f'  "unit": "{UNIT}",\n  "measured": {json.dumps(measured)},\n'
-    body = f'  "families": {_lines(tables.cycles)},\n  "reads": {_lines(tables.reads)}\n'
+    levels = tables.levels
+    body = f'  "families": {_lines(tables.cycles)},\n  "reads": {_lines(tables.reads)}'
+    body += f',\n  "levels": {_lines(levels)}\n' if levels else "\n"
     path = Path(target.costs) if target.costs.endswith(".json") else TABLES / f"{target.name}.json"
     path.write_text(f"{{\n{head}{body}}}\n", encoding="utf-8")
 
@@ -408,7 +440,10 @@ def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lo
 def fit(samples: Sequence[Sample], known: Tables) -> Tables:
     """Costs, none below zero, with the least relative errors; those of families without samples are as known."""
     found = families(samples)
-    cycles, reads = ({family: costs for family, costs in table.items() if family not in found} for table in known)
+    cycles, reads = (
+        {family: costs for family, costs in table.items() if family not in found}
+        for table in (known.cycles, known.reads)
+    )
     if cost.BY_ROWS not in cycles:
         cycles[cost.BY_ROWS] = {"row": _rounded(by_rows(samples))}
     for family in sorted(found, key=lambda name: (name == cost.CODED, bool(found[name][0].beside))):
@@ -416,7 +451,8 @@ def fit(samples: Sequence[Sample], known: Tables) -> Tables:
         names = CODED if family == cost.CODED else _names(family, own)
         cycles[family] = _costs(cycles, own, names, [s.cycles for s in own])
         reads[family] = _costs({**reads, cost.BY_ROWS: {}}, own, names, [s.read for s in own])
-    return Tables(dict(sorted(cycles.items())), {family: costs for family, costs in sorted(reads.items()) if costs})
+    known_reads = {family: costs for family, costs in sorted(reads.items()) if costs}
+    return Tables(dict(sorted(cycles.items())), known_reads, known.levels)
 
 
 def _names(family: str, samples: Sequence[Sample]) -> tuple[str, ...]:

@@ -72,6 +72,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "aligned": (1,),
     "place_code": ("rom", None),
     "ram_code": ("1K", None),
+    "low": ("much", None),
     "causal": (1,),
     "fixed": ("cortex-m4", 3),
     "shapes": ("x=1", ["x"], {"x": (0, 3)}, {"x": 3}, ["x=1,,3"], 3),

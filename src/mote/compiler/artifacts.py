@@ -55,7 +55,7 @@ def artifacts(
             (*project.sources, *project.external),
             target,
             compiler,
-            settings.optimize,
+            settings.built_for,
             tuple(f"-I{path}" for path in project.includes),
         )
         own = {} if main is None else {EXAMPLE: main}

@@ -40,6 +40,8 @@ class Compiled:
     """The reason why the C prefix differs from the model's name, if it does."""
     warnings: tuple[str, ...] = ()
     """Warnings about the model file."""
+    cycles: int | None = None
+    """Cycles of an inference on the emulated core, where they were measured against a time limit."""
 
     def __repr__(self) -> str:
         plan, constants = self.plan, self.project.constants

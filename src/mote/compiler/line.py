@@ -147,7 +147,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         source=Path(where).name,
         notes=subject.warnings,
         target=settings.target.name,
-        optimize=settings.optimize,
+        optimize=settings.built_for,
         core_flags=settings.target.gcc_flags,
         cpu=settings.target.cpu,
         instruction_sets=instruction_sets(settings.target),
@@ -272,7 +272,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         ram=settings.ram_limit,
         spend=settings.ram is not None,
         flash=None if settings.flash_limit is None else max(settings.flash_limit - USUAL_CODE, 0),
-        most_cost=settings.cycle_limit,
+        most_cost=None if settings.cycle_limit is None else settings.cycle_limit / settings.low,
         least=settings.least_ram,
         pushed=settings.input == "rows",
         small_steps=settings.step == "row",
@@ -296,7 +296,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
             remedy=f"use a part with more {error.memory.name}, or a smaller model",
         ) from None
     except TooSlowError as error:
-        raise too_slow(settings, round(error.taken), where) from None
+        raise too_slow(settings, round(error.taken * settings.low), where) from None
     except DoesNotFitError as error:
         assert goal.ram is not None
         raise BudgetError(

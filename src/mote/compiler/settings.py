@@ -113,12 +113,20 @@ class PlanOptions(TargetOptions):
     """ram: inner loops are executed from RAM, for parts with slow flash."""
     ram_code: int = 0
     """Bytes of RAM that code takes. Internal: determined by building it."""
+    low: float = 1.0
+    """How many times the estimate a plan's cycles are. Internal: determined by running it, for a time limit."""
+
+    @property
+    def built_for(self) -> str:
+        """The policy whose optimization level of the C compiler the code is built with: that of `balanced` for `size`
+        within a time limit, since estimates are those of that level, and -Os takes up to a third more cycles."""
+        return "balanced" if self.optimize == Policy.SIZE and self.cycle_limit is not None else self.optimize
 
     @property
     def costs(self) -> Costs:
         """The cost table of kernels on the target."""
         table = cost.load(self.target.costs, f"target {self.target.name}")
-        return table.on(self.target.constant_reads, self._code_reads)
+        return table.built_for(self.built_for).on(self.target.constant_reads, self._code_reads)
 
     @property
     def _code_reads(self) -> Reads:

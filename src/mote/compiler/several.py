@@ -114,7 +114,7 @@ def compile_several(
         FOLDER,
         source=", ".join(job.options.source for job in jobs),
         target=settings.target.name,
-        optimize=settings.optimize,
+        optimize=settings.built_for,
         cpu=settings.target.cpu,
         core_flags=settings.target.gcc_flags,
         fused="fma" in settings.target.features,

@@ -68,10 +68,19 @@ class Costs:
     """Wait states and cache of the memory that constants are in."""
     code: Reads = field(default_factory=Reads)
     """Wait states and cache of the memory that code is in."""
+    levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How many times as long families take that are built with the compiler's optimization for another policy, by the
+    policy; families that are not named take as long."""
+    slower: Mapping[str, float] = field(default_factory=dict)
+    """Those of the level that code is built with."""
 
     def on(self, memory: Reads, code: Reads | None = None) -> Costs:
         """Costs with constants in one memory and code in another, or in one without wait states."""
         return replace(self, memory=memory, code=code or Reads())
+
+    def built_for(self, policy: str) -> Costs:
+        """Costs of code that is built with the compiler's optimization for a policy."""
+        return replace(self, slower=self.levels.get(policy, {}))
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
@@ -94,8 +103,9 @@ class Costs:
         known = self._family(kernel.price.costs)
         if kernel.price.coding is not None:
             known = {**self.families[CODED], **known}
-        parts = [known, self._family(kernel.price.more)] if kernel.price.more else [known]
-        total = _sum(parts, unpaid)
+        parts = [(kernel.price.costs, known)]
+        parts += [(kernel.price.more, self._family(kernel.price.more))] if kernel.price.more else []
+        total = sum(self.slower.get(name, 1.0) * _sum([part], unpaid) for name, part in parts)
         return total + self._waits(kernel, unpaid) + self._fetches(kernel, total)
 
     def _waits(self, kernel: Packed, amounts: Mapping[str, float]) -> float:
@@ -160,11 +170,12 @@ def load(table: str, where: str = "") -> Costs:
         )
     try:
         keys = json.loads(path.read_text(encoding="utf-8"))
-        families, reads = (
+        families, reads, levels = (
             {name: {f: _finite(n) for f, n in family.items()} for name, family in section.items()}
-            for section in (keys["families"], keys.get("reads", {}))
+            for section in (keys["families"], keys.get("reads", {}), keys.get("levels", {}))
         )
-        return Costs(Path(table).stem, printable(keys["unit"]), printable(keys["measured"]), families, reads)
+        named = Path(table).stem, printable(keys["unit"]), printable(keys["measured"])
+        return Costs(*named, families, reads, levels=levels)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise MoteError(f"is no table of costs ({error!r})", where=str(path), remedy="fit it anew") from None
 

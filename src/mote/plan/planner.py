@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from heapq import heappop, heappush
 from itertools import count
 
@@ -28,7 +28,19 @@ from mote.plan.selection.estimate import estimate
 from mote.plan.selection.external import with_external
 from mote.plan.selection.pins import pinned
 from mote.plan.selection.request import Lowering, Policy
-from mote.plan.selection.select import APART, LEAN, MOST_RATE, RATES, ROOMY, Offers, Selection, Way, offers, ordered
+from mote.plan.selection.select import (
+    APART,
+    LEAN,
+    MOST_RATE,
+    RATES,
+    ROOMY,
+    SMALLEST,
+    Offers,
+    Selection,
+    Way,
+    offers,
+    ordered,
+)
 from mote.progress import Say, silent
 from mote.targets import Memory
 
@@ -97,8 +109,15 @@ def draft(known: Offers, how: Lowering, goal: Goal, say: Say = silent) -> Draft:
     best = _draft(_planner(known, how, goal, say))
     if how.optimize is Policy.SIZE:
         coded = _draft(_planner(known, replace(how, coded=True), goal, say))
-        best = coded if _flash(coded.plan) < _flash(best.plan) else best
+        best = min((best, coded), key=partial(_smaller, goal))
     return best
+
+
+def _smaller(goal: Goal, draft: Draft) -> float:
+    """Estimated flash of a plan, and within the flash budget its time, as the bytes that it is worth."""
+    nbytes = _flash(draft.plan)
+    over = goal.flash is not None and nbytes > goal.flash
+    return nbytes if over else nbytes + estimate(goal.costs, draft.plan) / SMALLEST
 
 
 def _planner(known: Offers, how: Lowering, goal: Goal, say: Say) -> Planner:

@@ -242,7 +242,7 @@ def planned(task: ExplorationTask, name: str) -> Planned | None:
             return None
         raise
     plan = compiled.plan
-    flags = compiled.settings.optimize if task.measured else ""
+    flags = compiled.settings.built_for if task.measured else ""
     return Planned(
         code=digest(flags, compiled.project.code),
         arena=plan.arena,

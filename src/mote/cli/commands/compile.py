@@ -17,6 +17,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
 from mote.measure.run import stack_bound, with_step_bound
+from mote.measure.time_limit import within_time
 from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
 from mote.package.description import metadata
@@ -136,7 +137,7 @@ def _adapter(name: str, models: Sequence[Compiled]) -> _Adapter:
 
 
 def _compiled(model: str, chosen: Settings, say: Say) -> Compiled:
-    compiled = line.compile(model, chosen, say=say)
+    compiled = within_time(line.compile(model, chosen, say=say), lambda s: line.compile(model, s, say=say))
     return with_step_bound(compiled) if compiled.settings.step else compiled
 
 
@@ -223,6 +224,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
             "unit": compiled.settings.costs.unit,
             "cost": compiled.cost,
             "budget": compiled.settings.cycle_limit,
+            "measured": compiled.cycles,
             **cores(compiled),
         },
         "ram": {
@@ -315,9 +317,13 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.settings.cores > 1:
         print(f"  two cores: {two_cores_line(compiled)}; `mote plan` says why")
     if compiled.settings.cycle_limit is not None:
-        print(f"  {compiled.settings.time_line(compiled.cost)}, by the estimate; `mote profile` measures")
+        print(f"  {compiled.settings.time_line(compiled.cycles or compiled.cost)}, {_known_by(compiled)}")
     constants = f"constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}"
     print(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
+
+
+def _known_by(compiled: Compiled) -> str:
+    return "by the estimate; `mote profile` measures" if compiled.cycles is None else "on the emulated core"
 
 
 def _shown(code: CodeSize, limit: int | None) -> str:

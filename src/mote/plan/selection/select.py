@@ -39,6 +39,8 @@ CODE_RATES = (3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.125, 0.0625)
 """Exchange rates of code by those of constants, from which the first is taken that does not slow down a model more."""
 MOST_RATE = 1e6
 """The exchange rate at which only flash counts, in cycles per byte."""
+SMALLEST = 1000.0
+"""With --optimize size, cycles that a byte of flash may cost where flash is not over budget."""
 MOST_DECODING = 2.0
 """Maximum slowdown of an operator by compressed weights, unless flash is over budget."""
 
@@ -417,19 +419,20 @@ class Selection:
         }
 
     def _smallest(self, offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
-        """The kernel of each operator for least total flash. Within the flash budget, no operator is slowed down much
-        by compressed weights; with small steps, none gives up running by rows."""
+        """The kernel of each operator for least total flash. Within the flash budget, a byte does not cost more cycles
+        than `SMALLEST`, and no operator is slowed down much by compressed weights; with small steps, none gives up
+        running by rows."""
         able = {ops: sorted(self._in_steps(ops, ks), key=lambda k: self._taken(ops, k)) for ops, ks in offered.items()}
         plain = {
             ops: min((self._taken(ops, k) for k in ks if k.price.coding is None), default=math.inf)
             for ops, ks in able.items()
         }
         quick = {ops: [k for k in ks if self._taken(ops, k) <= MOST_DECODING * plain[ops]] for ops, ks in able.items()}
-        chosen = smallest(
-            {ops: [k for k in able[ops] if k.price.coding is None or k in ks] for ops, ks in quick.items()}
-        )
-        if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
-            chosen = smallest(able)
+        usual = {ops: [k for k in able[ops] if k.price.coding is None or k in ks] for ops, ks in quick.items()}
+        chosen = smallest(usual, lambda ops, kernel: kernel.own_flash + self._taken(ops, kernel) / SMALLEST)
+        for kernels in (usual, able):
+            if self.goal.flash is not None and flash(chosen.values()) > self.goal.flash:
+                chosen = smallest(kernels)
         return {
             ops: [replace(k, entry=replace(k.entry, group=1)) if k.entry.group > 1 else k] for ops, k in chosen.items()
         }
