@@ -12,18 +12,19 @@ the runtime's core alone.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
 from anchors import TFLM, Anchor, load
-from mote import toolchain
+from mote import profile, toolchain
 from mote.compiler.firmware import bench
 from mote.compiler.line import compile as compiled
 from mote.compiler.packer import pack
-from mote.compiler.runtime import runtime
-from mote.evaluation.images import LoadedImage, known_kernels, load_image, run_image
+from mote.compiler.runtime import TUNED, runtime
+from mote.evaluation.images import LoadedImage, known_kernels, load_image, profile_image, run_image
 from mote.files import temporary_folder
 from mote.measure.run import run
 from mote.toolchain import Mode
@@ -73,7 +74,11 @@ def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--models", type=Path, required=True, metavar="DIR", help="the folder of the published models")
     p.add_argument("--only", nargs="+", metavar="NAME", help="only these models")
+    p.add_argument("--tuned", action="store_true", help="of the set `tuned` instead: ratios, and its code")
     options = p.parse_args()
+    if options.tuned:
+        tuned([a for a in load() if a.name in (options.only or [a.name])], options.models)
+        return
     print("| " + " | ".join(HEAD) + " |")
     print("|---" + "|---:" * (len(HEAD) - 1) + "|")
     cores = set()
@@ -105,6 +110,26 @@ def measured(anchor: Anchor, path: Path) -> tuple[Row, int]:
         counted = [result.instructions or 0 for result in (plain, *found)]
         ram = found[0].ram.static or 0
         return Row(anchor.name, *counted, tflm, _init(mine, folder / "c"), code, stock_code, ram), core
+
+
+def tuned(anchors: Sequence[Anchor], models: Path) -> None:
+    """Instructions and cycles of the tuned set for any model, beside those of compiled code, and its code."""
+    print("| model | instructions | ratio | cycles | ratio | code |\n|---|---:|---:|---:|---:|---:|")
+    with temporary_folder() as folder:
+        runtime(TUNED, target=TARGET).write(folder / "runtime")
+        for anchor in anchors:
+            path, packed = models / anchor.file, folder / f"{anchor.name}.mote"
+            pack(path, target=TARGET, runtime=folder / "runtime").write(packed)
+            image = load_image(packed, target=TARGET, runtime=folder / "runtime")
+            own = compiled(path, target=TARGET)
+            plain, found = run(own, layers=False), run_image(image, layers=False)
+            assert [o.sha256 for o in found.outputs] == [o.sha256 for o in plain.outputs], "other outputs"
+            cycles = profile(own, layers=False).cycles, profile_image(image, layers=False).cycles
+            whole = replace(image, kernels=list(known_kernels(folder / "runtime", image.target).kernels))
+            code, _ = _sizes(whole, folder / anchor.name)
+            counted = plain.instructions or 0, found.instructions or 0
+            cells = [f"{n:,} | {n / of:.3f}x" for of, n in (counted, cycles)]
+            print(f"| {anchor.name} | {' | '.join(cells)} | {code:,} |", flush=True)
 
 
 def _init(image: LoadedImage, folder: Path) -> int:

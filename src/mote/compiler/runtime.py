@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from mote.emit.image.entries import entry_files
 from mote.emit.image.kernels import ANY, merged, record
 from mote.emit.image.manifest import Manifest, manifest
 from mote.emit.image.sources import runtime_files
-from mote.emit.image.stock_kernels import limits_of, minimal, stock
+from mote.emit.image.stock_kernels import limits_of, minimal, stock, tuned
 from mote.emit.licence import licensed
 from mote.errors import MoteError
 from mote.kernels import library
@@ -28,10 +28,12 @@ from mote.package.packagers import default_files, write_packages
 from mote.package.runtime_project import image_example, runtime_package
 from mote.plan.plan import Plan
 from mote.progress import Say, silent
-from mote.targets import ALIGNED
+from mote.targets import ALIGNED, Target
 from mote.targets.flags import optimization
 
-ALL, MINIMAL = "all", "minimal"
+ALL, MINIMAL, TUNED = "all", "minimal", "tuned"
+SETS: dict[str, Callable[[Target], Manifest]] = {ALL: stock, MINIMAL: minimal, TUNED: tuned}
+"""The sets of kernels for models that are not known yet, by name."""
 EXAMPLE_MODEL = Path(mote.package.__file__).with_name("digits.tflite")
 """The model of the example of a runtime for any model: models/digits.tflite."""
 LEAST_TAPS = 8
@@ -82,15 +84,16 @@ def runtime(
     say: Say = silent,
     **options: Any,
 ) -> Runtime:
-    """A runtime for a target with the kernels of the stock runtime (`all`), of int8 CNNs (`minimal`), or of given
-    models: with code specialized for their layers, and portable kernels for other shapes. `update` adds the
-    over-the-air update module. Options are those of `pack`, which plan the models."""
+    """A runtime for a target with the kernels of the stock runtime (`all`), of int8 CNNs (`minimal`; `tuned`: with fast
+    ones for cores with DSP instructions), or of given models: with code specialized for their layers, and portable
+    kernels for other shapes. `update` adds the over-the-air update module. Options are those of `pack`, which plan the
+    models."""
     settings = chosen_settings(settings, options)
     own = _manifest(kernels, settings, say)
     files = {**runtime_files(), **entry_files(own.kernels, own.limits), **(update_files() if update else {})}
     files = {name: text if name in library.added() else licensed(text) for name, text in files.items()}
     how = optimization(settings.optimize, settings.target.cpu)
-    model = EXAMPLE_MODEL if isinstance(kernels, str) and kernels in (ALL, MINIMAL) else _models(kernels)[0]
+    model = EXAMPLE_MODEL if isinstance(kernels, str) and kernels in SETS else _models(kernels)[0]
     image = pack(model, settings, runtime=own, say=say)
     example = image_example(image.data, image.name, image.plan, golden(image.plan.graph))
     package = runtime_package({**files, manifests.FILE: own.to_json()}, settings.target, how, *example, image.data)
@@ -103,11 +106,11 @@ def _models(kernels: str | Path | bytes | Sequence[str | Path | bytes]) -> list[
 
 def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, say: Say) -> Manifest:
     target = settings.target
-    if isinstance(kernels, str) and kernels in (ALL, MINIMAL):
-        return stock(target) if kernels == ALL else minimal(target)
+    if isinstance(kernels, str) and kernels in SETS:
+        return SETS[kernels](target)
     models = _models(kernels)
     if not models:
-        raise MoteError("names no kernels", where="option kernels", remedy=f"give {ALL}, {MINIMAL} or models")
+        raise MoteError("names no kernels", where="option kernels", remedy=f"give {', '.join(SETS)} or models")
     images = [pack(model, replace(settings, fixed=ANY), say=say) for model in models]
     used = [kernel for image in images for kernel in (*image.program.kernels, *_portable(image.plan))]
     records = merged(map(record, used))

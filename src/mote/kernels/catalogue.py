@@ -66,7 +66,7 @@ def candidates(
     """The kernels to choose from, without those that an earlier one beats in every way: they are not even packed."""
     kernels: dict[str, Packed] = {}
     beaten: set[str] = set()
-    for kernel in _available(view, features, coded=coded):
+    for kernel in _available(view, features, coded=coded, general=fixed is not None):
         packed = _allowed(view.once(kernel.bind), fixed) if kernel.name not in beaten else None
         if isinstance(packed, Packed):
             kernels[kernel.name] = packed
@@ -80,7 +80,10 @@ def asked(
     view: View, features: frozenset[str], fixed: Fixed | None = None
 ) -> Iterator[tuple[Kernel, Packed | Refusal]]:
     """Every kernel that a core with these features has for the operator, bound to it or with the reason why not."""
-    return ((kernel, _allowed(view.once(kernel.bind), fixed)) for kernel in _available(view, features))
+    return (
+        (kernel, _allowed(view.once(kernel.bind), fixed))
+        for kernel in _available(view, features, general=fixed is not None)
+    )
 
 
 def _allowed(packed: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
@@ -91,11 +94,12 @@ def _allowed(packed: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
     return Refusal(why) if why else packed
 
 
-def _available(view: View, features: frozenset[str], *, coded: bool = False) -> Iterator[Kernel]:
+def _available(view: View, features: frozenset[str], *, coded: bool = False, general: bool = False) -> Iterator[Kernel]:
     for kernel in KERNELS:
         if (
             kernel.call is None
             and (coded or not kernel.coded)
+            and (general or not kernel.general)
             and kernel.computed(view)
             and _runs(kernel, view, features)
         ):

@@ -494,6 +494,8 @@ class Kernel:
     """ADDS or RING, which are asked for by name; None: one of the others."""
     coded: bool = False
     """Its weights are coded, which is offered only where flash is what counts."""
+    general: bool = False
+    """Its code takes layers of any shape: it is offered only where the kernels of a firmware are fixed."""
     reads: Callable[[View], Layout | None] | None = None
     """The layout other than NHWC in which it reads its input, if it does; None where there is none for the shape."""
     writes: tuple[type[Layout], ...] = ()

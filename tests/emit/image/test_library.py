@@ -20,7 +20,7 @@ from mote.emit.image.entries import Limits, entry_files
 from mote.emit.image.kernels import KernelRecord
 from mote.emit.image.manifest import parse_manifest, read_manifest
 from mote.emit.image.sources import runtime_files
-from mote.emit.image.stock_kernels import everything, minimal, stock
+from mote.emit.image.stock_kernels import TUNED, everything, minimal, stock, tuned
 from mote.evaluation.images import load_image, run_image, verify_image
 from mote.execute.interpreter import Interpreter
 from mote.kernels.contract import Call
@@ -98,6 +98,18 @@ def test_a_manifest_is_read_back_as_it_was_written(folder: Path) -> None:
     with pytest.raises(MoteError, match="no manifest"):
         read_manifest(folder)
     (folder / "kept.json").replace(folder / "manifest.json")
+
+
+def test_the_tuned_set_has_all_its_kernels_and_takes_any_shape() -> None:
+    """Beside the minimal set; none of them has code or sizes of one layer."""
+    m4 = targets.load("cortex-m4")
+    kernels = {k.name: k for k in tuned(m4).kernels}
+    assert kernels.keys() == {*TUNED, *(k.name for k in minimal(m4).kernels)}
+    assert not any(k.assembly for k in kernels.values())
+    used = {k.name for k in pack(KEYWORDS, target="cortex-m4", runtime=tuned(m4)).program.kernels}
+    assert {"depthwise3_any_s1_relu_10", "conv3_pair_planar_0"} <= used
+    with pytest.raises(MoteError, match="need DSP instructions"):
+        tuned(targets.load("cortex-m3"))
 
 
 def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.common import add_json, add_package, print_json, progress
-from mote.compiler.runtime import ALL, MINIMAL, runtime
+from mote.compiler.runtime import ALL, MINIMAL, SETS, TUNED, runtime
 from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.package.adapters import NAMES, adapters_files
 from mote.package.description import metadata
@@ -26,7 +26,8 @@ def add(p: argparse.ArgumentParser) -> None:
         default=[ALL],
         metavar="KERNELS",
         help=f"{ALL}: the kernels of the stock runtime, for any model (default); {MINIMAL}: for int8 convolutional"
-        " networks; or model files: the kernels of their plans, with code specialised for their layers",
+        f" networks; {TUNED}: the same with fast kernels for cores with DSP instructions; or model files: kernels of"
+        " their plans, with code specialised for their layers",
     )
     p.add_argument(
         "--optimize",
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         aligned=arguments.aligned,
     )
     with progress("planning") as say:
-        kernels = given[0] if given in ([ALL], [MINIMAL]) else given
+        kernels = given[0] if given[0] in SETS and len(given) == 1 else given
         made = runtime(kernels, settings, update=arguments.update, say=say)
     made = made.with_files(adapters).described(metadata(arguments.metadata))
     overwritten = made.write(arguments.output, arguments.package, force=arguments.force)

@@ -14,6 +14,7 @@ from importlib.resources import files
 from mote.emit.image.entries import Limits
 from mote.emit.image.kernels import KernelRecord
 from mote.emit.image.manifest import Manifest, manifest
+from mote.errors import MoteError
 from mote.targets import ALIGNED, Target
 
 FILE = "stock.json"
@@ -23,6 +24,13 @@ MINIMAL = (
     *("quantize", "sum_s8"),
 )
 """Kernel headers that an int8 CNN needs on any core."""
+TUNED = (
+    *("conv3_pair_linear_0", "conv3_pair_nhwc_0", "conv3_pair_planar_0", "pointwise3_pair_linear_0"),
+    *("pointwise3_pair_nhwc_0", "pointwise3_rows_pair_planar_0", "winograd2_s8_linear_11", "winograd2_s8_relu_11"),
+    *("depthwise3_any_s1_relu_10", "depthwise3_any_s2_relu_10", "depthwise_column_s8"),
+    *("fully_connected4_s8", "fully_connected4_roomy_s8", "add4_s8", "add4_rows_s8"),
+)
+"""Kernels for cores with DSP instructions that take layers of any shape, beside the minimal set."""
 MOST_JOINED = 4
 """Most inputs of a concatenation in the minimal set."""
 
@@ -46,5 +54,20 @@ def stock(target: Target) -> Manifest:
 
 def minimal(target: Target) -> Manifest:
     """The minimal runtime for int8 CNNs."""
-    kernels = (k for k in everything() if k.headers[0] in MINIMAL and k.operands <= MOST_JOINED)
-    return manifest("the minimal runtime", target.name, target.features, kernels, limits_of(target))
+    return manifest("the minimal runtime", target.name, target.features, _minimal(), limits_of(target))
+
+
+def tuned(target: Target) -> Manifest:
+    """The minimal runtime with the tuned kernels of cores with DSP instructions that are made for no shape."""
+    if "dsp" not in target.features:
+        raise MoteError(
+            "the tuned kernels need DSP instructions, which this core does not have",
+            where=f"target {target.name}",
+            remedy="use --kernels minimal, or all",
+        )
+    kernels = (*_minimal(), *(k for k in everything() if k.name in TUNED))
+    return manifest("the tuned runtime", target.name, target.features, kernels, limits_of(target))
+
+
+def _minimal() -> list[KernelRecord]:
+    return [k for k in everything() if k.headers[0] in MINIMAL and k.operands <= MOST_JOINED]

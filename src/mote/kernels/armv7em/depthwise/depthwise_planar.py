@@ -8,7 +8,7 @@ from functools import partial
 
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
-from mote.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3
+from mote.kernels.armv7em.depthwise.depthwise3 import any_parts, blocks3, parts3, takes_any
 from mote.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_rows
 from mote.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.depthwise.planar import Planar
@@ -40,7 +40,22 @@ def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Re
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    return _packed(view, *parts3(view, blocks, channels, weights))
+    return replace(_packed(view, *parts3(view, blocks, channels, weights)), beats=(ANY,))
+
+
+def pack_any(view: View, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of 3x3 and rows of any length; `shift`: only with this one."""
+    layout = view.once(planar_layout)
+    if layout is None or blocks3(view, view.once(_present)) is None:
+        return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
+    if not takes_any(view, layout.line):
+        return Refusal("lines do not have the padding behind their last pixels")
+    channels = channels_once(view, "w16", shift)
+    if channels is None:
+        return NO_CONSTANTS
+    name, instances, params, scratch = any_parts(view, layout.line, channels)
+    packed = _packed(view, name, instances, params)
+    return replace(packed, needs=replace(packed.needs, scratch=scratch))
 
 
 def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
@@ -78,6 +93,8 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed 
     return _packed(view, *wide_parts(view, split, channels, weights, max(present)))
 
 
+ANY = "depthwise3_any"
+"""The kernel of runtimes for models that are not known yet: a model of its own has better ones."""
 CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channels_of, weights=w) for w in WEIGHTS}
 """Functions that search for the constants of channels, once for all kernels of a layer."""
 
@@ -123,4 +140,17 @@ def _kernel(name: str, weights: Weights) -> Kernel:
     )
 
 
-KERNELS = tuple(_kernel(name, weights) for name in PACKERS for weights in WEIGHTS)
+KERNELS = (
+    *(_kernel(name, weights) for name in PACKERS for weights in WEIGHTS),
+    Kernel(
+        ANY,
+        (DepthwiseConv2D,),
+        INT8,
+        pack_any,
+        "depthwise3_any_s8",
+        DSP,
+        costs="depthwise3",
+        general=True,
+        reads=planar_layout,
+    ),
+)
