@@ -38,7 +38,7 @@ def test_a_record_is_whole(core: Architecture) -> None:
     if core.qemu:
         assert core.qemu_packages and core.exceptions
     for file in (core.start, core.measure):
-        assert file is not None and file.is_file() and file.is_relative_to(SOURCES / "cores" / core.name)
+        assert file is not None and file.is_file() and core.name in file.relative_to(SOURCES / "cores").parts
     machines = [other.code.elf_machine for other in EMULATED if other.code is not None]
     assert machines.count(core.code.elf_machine) == 1
 

@@ -25,7 +25,7 @@ from mote.plan.selection.estimate import estimate
 from mote.plan.selection.request import Lowering, Policy
 from mote.quantize import post_training
 from mote.targets import Reads
-from tests.helpers.support import emulated
+from tests.helpers.support import emulated, soaked
 from tests.plan.test_plan import MODELS, model
 
 WHOLE, MARGIN, LOOSE = 0.1, 0.15, 0.3
@@ -138,8 +138,12 @@ def test_costs_are_rounded_and_not_negative(name: str) -> None:
         assert costs and all(value > 0 and float(f"{value:.{fit_costs.DIGITS}g}") == value for value in costs.values())
 
 
-@pytest.mark.parametrize("name", cost.tables())
-@pytest.mark.parametrize("bundled", ("digits", "keywords"))
+LONG = ("keywords", "avr5")
+"""A model and a core on which it takes a simulator long."""
+BUNDLED = [(bundled, name) for bundled in ("digits", "keywords") for name in cost.tables()]
+
+
+@pytest.mark.parametrize(("bundled", "name"), soaked(BUNDLED, [case for case in BUNDLED if case != LONG]))
 def test_bundled_models_on_every_core(bundled: str, name: str) -> None:
     compiled = compile(MODELS / f"{bundled}.tflite", target=fitted(name))
     taken = profile(compiled, layers=False).cycles

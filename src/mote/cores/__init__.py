@@ -8,9 +8,10 @@ from mote.cores.avr import AVR
 from mote.cores.record import Architecture
 from mote.cores.riscv import RISCV
 from mote.cores.xtensa import XTENSA
+from mote.cores.xtensa.lx106 import LX106
 
 HOST = Architecture("host", "this computer", features=("vectors",))
-ARCHITECTURES: dict[str, Architecture] = {record.name: record for record in (HOST, ARM, RISCV, XTENSA, AVR)}
+ARCHITECTURES: dict[str, Architecture] = {record.name: record for record in (HOST, ARM, RISCV, XTENSA, LX106, AVR)}
 """By the `arch` of targets."""
 
 __all__ = ["ARCHITECTURES", "HOST", "Architecture"]

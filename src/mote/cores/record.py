@@ -97,6 +97,8 @@ class Architecture:
     """Reading the counter of the emulated board, for the measuring harness."""
     port: str = "port_device.c"
     """The file of the measuring harness with what it needs of the emulated board."""
+    support: tuple[str, ...] = ()
+    """Files of the measuring harness with library functions that parts have in their ROM."""
     script: str = "device.ld"
     """The template of the linker script for the measuring harness."""
     qemu: str = ""

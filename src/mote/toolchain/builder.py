@@ -172,7 +172,11 @@ def target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
 
 def _harness_sources(target: Target) -> list[Path]:
     core = target.core
-    device = [HARNESS / core.port, *(file for file in (core.start, core.measure) if file)]
+    device = [
+        HARNESS / core.port,
+        *(HARNESS / file for file in core.support),
+        *(file for file in (core.start, core.measure) if file),
+    ]
     return [HARNESS / "main.c", *([HARNESS / "port_host.c"] if core.start is None else device)]
 
 

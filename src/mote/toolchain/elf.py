@@ -11,7 +11,7 @@ from mote.targets import Memory, Target
 _ALLOCATED = 2  # SHF_ALLOC
 # All of harness/device.ld: a section that the linker placed by itself would be missing from the sizes.
 _MODEL = (".text", ".rodata", ".data", ".ram_code", ".bss")
-_HARNESS = (".vectors", ".stack", ".tbss", ".harness_rom", ".harness_data", ".harness_bss")
+_HARNESS = (".reset", ".vectors", ".stack", ".tbss", ".harness_rom", ".harness_data", ".harness_bss")
 
 
 @dataclass(frozen=True)
