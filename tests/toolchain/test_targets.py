@@ -27,6 +27,8 @@ CORES = [
     "ibex",
     "native",
     "picorv32",
+    "rv32emc",
+    "rv32imac",
     "rv32imafc",
     "rv32imc",
     "xtensa-lx106",

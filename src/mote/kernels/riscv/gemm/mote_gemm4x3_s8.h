@@ -186,7 +186,7 @@ typedef struct {
 #else
 
 /* The sums of two pixels and one of the `block` channels whose weights are together. */
-static inline void mote_gemm4x3_sums(const uint32_t *x, int32_t depth, const int8_t *w, int32_t block, int32_t bias,
+MOTE_ALWAYS_INLINE void mote_gemm4x3_sums(const uint32_t *x, int32_t depth, const int8_t *w, int32_t block, int32_t bias,
                                      const int16_t *spill, int32_t *sum) {
     uint32_t t = (uint32_t)bias * 0x10001u, h = (uint32_t)bias;
     for (const uint32_t *u = x, *const end = x + 2 * depth; u < end; u += 8, w += 4 * block) {
@@ -215,7 +215,11 @@ static inline void mote_gemm4x3_sums(const uint32_t *x, int32_t depth, const int
             const mote_lanes_channel_t q = g->channel[c]; \
             for (int32_t i = 0; i < n; i += 2) { \
                 int32_t sum[2]; \
-                mote_gemm4x3_sums(x + i / 2, depth, w + place, block, q.bias, spill, sum); \
+                if (block == 3) { \
+                    mote_gemm4x3_sums(x + i / 2, depth, w + place, 3, q.bias, spill, sum); \
+                } else { \
+                    mote_gemm4x3_sums(x + i / 2, depth, w + place, 2, q.bias, spill, sum); \
+                } \
                 out[i * g->pixel + c] = byte(sum[0], q, lo, hi); \
                 if (i + 1 < n) { \
                     out[(i + 1) * g->pixel + c] = byte(sum[1], q, lo, hi); \
