@@ -117,9 +117,9 @@ def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) 
     assert any(k.assembly for k in made.records) and {k.id for k in made.records} <= set(read_manifest(folder).by_id)
     with pytest.raises(MoteError, match=r"the runtime in .* has no kernel .*, nor another one that computes"):
         pack(KEYWORDS, target="cortex-m4", runtime=folder)
-    small = minimal(targets.load("cortex-m0plus"))
+    small = minimal(targets.load("xtensa-lx7"))
     assert 10 < len(small.kernels) < 40 and all(not k.instances or k.headers == ("join",) for k in small.kernels)
-    settings = replace(pack(KEYWORDS, target="cortex-m0plus").settings, fixed=small.fixed, name="")
+    settings = replace(pack(KEYWORDS, target="xtensa-lx7").settings, fixed=small.fixed, name="")
     assert {k.name for k in pack(KEYWORDS, settings).records} <= {k.name for k in small.kernels}
     tight = replace(small, limits=replace(small.limits, taps=2))
     with pytest.raises(MoteError, match="windows of at most 2 rows"):
