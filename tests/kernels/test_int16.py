@@ -22,7 +22,9 @@ from tests.kernels.c_harness import Case, Program
 from tests.ops.windows import test_conv
 from tests.ops.windows.test_conv import Config
 
+HELIUM = frozenset({"mve", "dsp"})
 FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
+VECTORED = ("conv4_s16", "depthwise4_s16", "fully_connected8_vectors_s16")
 CONNECTED = ("fully_connected8_s16_wide", "fully_connected8_s16")
 FAMILIES = ("conv4x2_s16_wide", "conv4x2_s16", "depthwise4x2_s16", *CONNECTED)
 
@@ -53,14 +55,14 @@ def parsed(config: Config) -> Graph:
     return tflite.parse(test_conv.model([config]), "model")
 
 
+def cases_of(g: Graph, families: Sequence[str], features: frozenset[str], seed: int) -> list[Case]:
+    kernels = (kernel for kernel in offered(g, g.ops[0], features) if kernel.family in families)
+    return [Shorts(g, g.ops[0], kernel, seed) for kernel in kernels]
+
+
 def cases(configs: Sequence[Config], families: Sequence[str], features: frozenset[str]) -> list[Case]:
     graphs = [parsed(c) for c in configs]
-    return [
-        Shorts(g, g.ops[0], kernel, i)
-        for i, g in enumerate(graphs)
-        for kernel in offered(g, g.ops[0], features)
-        if kernel.family in families
-    ]
+    return [case for i, g in enumerate(graphs) for case in cases_of(g, families, features, i)]
 
 
 def check(some: Sequence[Case], core: str) -> None:
@@ -114,6 +116,14 @@ def test_layers(core: str) -> None:
     check(some, core)
 
 
+@pytest.mark.parametrize("core", ["host", "cortex-m55"])
+def test_layers_in_vectors(core: str) -> None:
+    layers = [*CONVOLUTIONS, *DEPTHWISE, *VECTORS]
+    some = cases(layers, VECTORED, HELIUM)
+    assert len(some) == len(layers)
+    check(some, core)
+
+
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
 @given(data=st.data())
 @FEW
@@ -122,7 +132,8 @@ def test_any_layer(kind: str, data: st.DataObject) -> None:
     by_channel = kind == "DEPTHWISE_CONV_2D"
     even = [replace(c, channels=2 * c.channels, outputs=1) if by_channel else c for c in configs]
     even = [replace(c, outputs=2 * c.outputs, seed=c.seed | 1) if kind == "CONV_2D" else c for c in even]
-    check(cases([replace(c, dtype="int16") for c in even], FAMILIES, DSP), "host")
+    wide = [replace(c, dtype="int16") for c in even]
+    check([*cases(wide, FAMILIES, DSP), *cases(wide, VECTORED, HELIUM)], "host")
 
 
 def _scaled(config: Config) -> object:
@@ -136,6 +147,21 @@ def test_sums_that_may_not_fit_are_refused() -> None:
     assert not isinstance(_scaled(fits), Refusal)
     refused = _scaled(leaves)
     assert isinstance(refused, Refusal) and "32 bits" in refused.why
+
+
+def test_channels_without_weights_have_fixed_results() -> None:
+    """Their scales may be far from those of the others, and their biases large."""
+    plain = parsed(layer((1, 4), 8, 4))
+    _, w, b = plain.ops[0].inputs
+    weights, bias = (np.array(plain.tensors[i].data) for i in (w, b))
+    weights[1], bias[1] = 0, 1 << 33
+    tensors = {i: replace(plain.tensors[i], data=data) for i, data in ((w, weights), (b, bias))}
+    g = replace(plain, tensors={**plain.tensors, **tensors})
+    scale = high_scale(View(g, (g.ops[0],)), g.ops[0].activation)
+    assert not isinstance(scale, Refusal)
+    assert scale.fixed.tolist() == [False, True, False, False]
+    assert not scale.weights(weights, 0)[1].any() and scale.weights(weights, 0)[0].any()
+    check([*cases_of(g, FAMILIES, DSP, 1), *cases_of(g, VECTORED, HELIUM, 1)], "host")
 
 
 def test_sums_that_wrap_are_refused() -> None:

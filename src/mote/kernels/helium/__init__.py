@@ -3,9 +3,18 @@
 from mote.kernels.helium import arithmetic
 from mote.kernels.helium.depthwise import depthwise_taps, pool
 from mote.kernels.helium.gemm import gemm4
+from mote.kernels.helium.int16 import blocks, fully_connected8
 from mote.kernels.helium.vector import vector8
 from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.requantize.patch import patched
 
 LAYERS = (*vector8.KERNELS, *gemm4.KERNELS, *depthwise_taps.KERNELS)
-KERNELS = (*LAYERS, *arithmetic.KERNELS, *pool.KERNELS, *map(patched, LAYERS), *affines(*LAYERS))
+KERNELS = (
+    *LAYERS,
+    *arithmetic.KERNELS,
+    *pool.KERNELS,
+    *blocks.KERNELS,
+    *fully_connected8.KERNELS,
+    *map(patched, LAYERS),
+    *affines(*LAYERS),
+)

@@ -7,75 +7,28 @@ from functools import partial
 
 import numpy as np
 
-from mote.graph.numeric.fixedpoint import Ints, wrap32
-from mote.graph.types import DType
+from mote.graph.numeric.fixedpoint import Ints
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.armv7em.int16.conv4x2_assembly import MOST_OFFSET, Outputs, code
-from mote.kernels.contract import Call, Entry, Instance, Kernel, Needs, Packed, Price, Refusal, View, signature
-from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
+from mote.kernels.pack.blocks_s16 import (
+    DILATED,
+    FAR,
+    INT16,
+    ODD,
+    PIXELS,
+    blocks,
+    bytes_in_words,
+    halves_in_words,
+    pixels_of,
+)
+from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize.high_s16 import HighScale, high_scale
-from mote.ops.common import WindowOp
 from mote.ops.windows.conv import Conv2D
-
-INT16 = signature(DType.INT16, DType.INT16)
-PIXELS = 4
-ODD = Refusal("channels are computed two at a time")
-DILATED = Refusal("windows are dilated")
-FAR = Refusal("pixels have too many channels")
-
-
-def in_image(view: View) -> bool:
-    """Whether no window leaves the image."""
-    op = view.the(WindowOp)
-    rows, columns = view.input.shape[1:3]
-    axes = ((op.vertical, rows, view.output.shape[1]), (op.horizontal, columns, view.output.shape[2]))
-    return all(
-        axis.before == 0 and (count - 1) * axis.stride + (axis.kernel - 1) * axis.dilation < size
-        for axis, size, count in axes
-    )
-
-
-def blocks(view: View, name: str, stream: Ints, codes: dict[int, Instance], costs: Price) -> Packed:
-    """The kernel of blocks whose functions are `codes`, by the pixels that they compute."""
-    op, channels = view.the(WindowOp), view.input.shape[3]
-    names = [str(codes[n].arguments[0]) for n in sorted(codes, reverse=True)]
-    columns = 3 * op.horizontal.stride + op.horizontal.kernel
-    scratch = 0 if in_image(view) else 2 * op.vertical.kernel * columns * channels
-    params = {
-        **window_params(view),
-        "in_channels": channels,
-        "channels": view.output.shape[3],
-        "stream": wrap32(stream).astype(np.int32),
-    }
-    return Packed(
-        name,
-        params,
-        Entry(Call.ROWS, row=f"{name}_row", taps=op.vertical.kernel),
-        Needs(scratch=scratch),
-        costs,
-        instances=(*codes.values(), Instance("MOTE_BLOCKS_S16", (name, names[0], names[-1]))),
-    )
-
-
-def pixels_of(view: View) -> list[int]:
-    """How many pixels blocks of a row have: four, and what is left."""
-    width = view.output.shape[2]
-    return [n for n in (PIXELS if width >= PIXELS else 0, width % PIXELS) if n]
 
 
 def outputs_of(scale: HighScale) -> Outputs:
     return Outputs(scale.shift, scale.low, scale.high, len(scale.bias))
-
-
-def bytes_in_words(data: Ints) -> Ints:
-    """Four bytes a word, the first one lowest; bytes are on the last axis."""
-    fours = (data & 0xFF).reshape(*data.shape[:-1], -1, 4)
-    return np.asarray((fours << np.arange(0, 32, 8)).sum(axis=-1))
-
-
-def halves_in_words(data: Ints) -> Ints:
-    """Two half words a word, the first one lowest."""
-    return np.asarray((data[..., 0::2] & 0xFFFF) | (data[..., 1::2] & 0xFFFF) << 16)
 
 
 def _stream(weights: Ints, scale: HighScale, *, wide: bool) -> Ints:
@@ -114,8 +67,8 @@ def _pack(view: View, *, wide: bool) -> Packed | Refusal:
         )
         for n in pixels_of(view)
     }
-    stream = _stream(w.reshape(channels, taps, line), scale, wide=wide)
-    return blocks(view, f"conv_blocks_s16_{form}_{view.output.shape[2] % PIXELS}", stream, codes, Price(tile=(1, 4)))
+    stream = _stream(scale.weights(w, 0).reshape(channels, taps, line), scale, wide=wide)
+    return blocks(view, f"conv_blocks_s16_{form}", stream, codes)
 
 
 def _scale(view: View) -> HighScale | Refusal:

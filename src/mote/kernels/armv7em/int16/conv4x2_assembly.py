@@ -14,7 +14,7 @@ from functools import lru_cache
 TO, LIMIT, FROM, END, TAP, FRAME = 0, 4, 8, 12, 16, 20
 """Where on the stack are: where the next outputs go and where they end, the pointers to rows, the end of a line's loop
 and the pointer to the next row; and how many bytes that takes."""
-ROWS = 8
+ROWS = 12
 """Where the pointers to rows lie in `mote_block_s16_t`."""
 MOST_STEPS = 20
 """Pairs of products that are written out; longer sums have loops."""

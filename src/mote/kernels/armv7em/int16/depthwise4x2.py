@@ -6,20 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from mote.kernels.armv7em.common import DSP
-from mote.kernels.armv7em.int16.conv4x2 import (
-    DILATED,
-    FAR,
-    INT16,
-    ODD,
-    PIXELS,
-    blocks,
-    halves_in_words,
-    outputs_of,
-    pixels_of,
-)
+from mote.kernels.armv7em.int16.conv4x2 import outputs_of
 from mote.kernels.armv7em.int16.conv4x2_assembly import MOST_OFFSET
 from mote.kernels.armv7em.int16.depthwise4x2_assembly import MOST_ROWS, code
-from mote.kernels.contract import Instance, Kernel, Packed, Price, Refusal, View
+from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
+from mote.kernels.pack.blocks_s16 import DILATED, FAR, INT16, ODD, PIXELS, edged, edges_of, halves_in_words
 from mote.kernels.pack.requantize.high_s16 import high_scale
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -42,19 +33,22 @@ def _pack(view: View) -> Packed | Refusal:
     if isinstance(scale, Refusal):
         return scale
     out = outputs_of(scale)
+    edges = edges_of(view)
+    if isinstance(edges, Refusal):
+        return edges
     form = f"{taps}x{columns}_{step}_{channels}_{out.shift}_{out.low}_{out.high}".replace("-", "m")
+    ends = channels, out.shift, out.low, out.high
     codes = {
-        n: Instance(
+        edge: Instance(
             "MOTE_DEPTHWISE4X2_S16_CODE",
-            (f"depthwise{n}x2_s16_{form}", n, taps, columns, step, channels, out.shift, out.low, out.high),
-            code(n, taps, columns, step, out),
+            (f"depthwise4x2_s16_{edge}_{form}", edge.pixels, taps, columns, step, edge.left, edge.right, *ends),
+            code(edge, taps, columns, step, out),
         )
-        for n in pixels_of(view)
+        for edge in dict.fromkeys(edges)
     }
-    pairs = halves_in_words(w.reshape(-1, channels)).T
+    pairs = halves_in_words(scale.weights(w, 2).reshape(-1, channels)).T
     stream = np.concatenate([scale.bias.reshape(-1, 2), pairs, scale.factor.reshape(-1, 2)], axis=1).reshape(-1)
-    name = f"depthwise_blocks_s16_{form}_{view.output.shape[2] % PIXELS}"
-    return blocks(view, name, stream, codes, Price(tile=(1, PIXELS)))
+    return edged(view, f"depthwise_blocks_s16_{form}", stream, codes, edges)
 
 
 KERNELS = (

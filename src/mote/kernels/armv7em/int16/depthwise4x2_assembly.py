@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mote.kernels.armv7em.int16.conv4x2_assembly import ROWS, Outputs, begin, biases, end, finish
+from mote.kernels.pack.blocks_s16 import EdgeBlock
 
 SLOT, LINES = 8, 12
 """Where on the stack the pointer to the next row's pointer and these pointers themselves lie."""
@@ -21,10 +22,11 @@ MOST_ROWS = 10
 
 
 @lru_cache(maxsize=256)
-def code(pixels: int, taps: int, columns: int, step: int, out: Outputs) -> tuple[str, ...]:
+def code(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs) -> tuple[str, ...]:
     """A function that computes all channels of some pixels, `step` columns apart, under windows of `taps` rows."""
+    pixels = edge.pixels
     frame = LINES + 4 * taps
-    row = _row(pixels, columns, step, 2 * out.channels)
+    row = _row(edge, columns, step, 2 * out.channels)
     if taps * columns <= MOST_WRITTEN:
         rows = [
             text
@@ -61,19 +63,26 @@ def code(pixels: int, taps: int, columns: int, step: int, out: Outputs) -> tuple
     )
 
 
-def _row(pixels: int, columns: int, step: int, pixel: int) -> list[str]:
-    """The products of a row: `pixel` bytes are between columns. The first load moves r8 to the next two channels."""
-    lines = []
+def _row(edge: EdgeBlock, columns: int, step: int, pixel: int) -> list[str]:
+    """The products of a row: `pixel` bytes are between columns. The first instruction moves r8 to the next two
+    channels; it loads the first column where that is the first one that is used."""
+    lines: list[str] = []
+    inside = range(edge.left, (edge.pixels - 1) * step + columns - edge.right)
     for first in range(0, columns, len(WEIGHTS)):
         taps = range(first, min(columns, first + len(WEIGHTS)))
         load = f"ldm r9!, {{{', '.join(WEIGHTS[: len(taps)])}}}" if len(taps) > 1 else f"ldr {WEIGHTS[0]}, [r9], #4"
-        used = sorted({p * step + t for p in range(pixels) for t in taps})
+        used = sorted({p * step + t for p in range(edge.pixels) for t in taps} & set(inside))
+        if not lines and used[:1] != [edge.left]:
+            lines.append("add r8, r8, #4")
+        if not used:
+            lines.append(load)
         for column in used:
-            lines.append(f"ldr lr, [r8, #{column * pixel - 4}]" if column else "ldr lr, [r8], #4")
+            at = (column - edge.left) * pixel - 4
+            lines.append("ldr lr, [r8], #4" if not lines else f"ldr lr, [r8, #{at}]")
             lines += [load] if column == used[0] else []
             for t in taps:
                 p, off = divmod(column - t, step)
-                if off == 0 and 0 <= p < pixels:
+                if off == 0 and 0 <= p < edge.pixels:
                     w = WEIGHTS[t - first]
                     lines += [f"smlabb r{p}, lr, {w}, r{p}", f"smlatt r{4 + p}, lr, {w}, r{4 + p}"]
     return lines

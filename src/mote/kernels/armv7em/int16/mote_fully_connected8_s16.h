@@ -8,19 +8,23 @@
 #define MOTE_FULLY_CONNECTED8_S16_H
 
 #include "mote_dsp.h"
-#include "mote_layer.h"
+#include "mote_fully_connected_eights_s16.h"
+
+/* Words of weights for two outputs. */
+static inline int32_t mote_fc8_s16_words_bytes(int32_t depth) { return (depth + 1) / 2; }
+static inline int32_t mote_fc8_s16_words_wide(int32_t depth) { return (depth + 1) / 2 * 2; }
 
 #if MOTE_DSP
 /* Adds the products of the inputs in lr to two sums, with the weights in a register. */
-#define MOTE_FC8_S16_BYTES(a, b, w) \
+#define MOTE_FC8_S16_PAIR(a, b, w) \
     "sxtb16 r11, " w "\n" \
     "sxtb16 " w ", " w ", ror #8\n" \
     "smlad " a ", lr, r11, " a "\n" \
     "smlad " b ", lr, " w ", " b "\n"
-#define MOTE_FC8_S16_EIGHT_0 \
-    "ldm r9!, {r10, r12}\n" MOTE_FC8_S16_BYTES("r0", "r1", "r10") MOTE_FC8_S16_BYTES("r2", "r3", "r12") \
-    "ldm r9!, {r10, r12}\n" MOTE_FC8_S16_BYTES("r4", "r5", "r10") MOTE_FC8_S16_BYTES("r6", "r7", "r12")
-#define MOTE_FC8_S16_EIGHT_1 \
+#define MOTE_FC8_S16_EIGHT_BYTES \
+    "ldm r9!, {r10, r12}\n" MOTE_FC8_S16_PAIR("r0", "r1", "r10") MOTE_FC8_S16_PAIR("r2", "r3", "r12") \
+    "ldm r9!, {r10, r12}\n" MOTE_FC8_S16_PAIR("r4", "r5", "r10") MOTE_FC8_S16_PAIR("r6", "r7", "r12")
+#define MOTE_FC8_S16_EIGHT_WIDE \
     "ldm r9!, {r10-r12}\n" \
     "smlad r0, lr, r10, r0\n" \
     "smlad r1, lr, r11, r1\n" \
@@ -32,8 +36,8 @@
     "ldm r9!, {r10, r11}\n" \
     "smlad r6, lr, r10, r6\n" \
     "smlad r7, lr, r11, r7\n"
-#define MOTE_FC8_S16_TWO_0 "ldr r10, [r9], #4\n" MOTE_FC8_S16_BYTES("r0", "r1", "r10")
-#define MOTE_FC8_S16_TWO_1 "ldm r9!, {r10, r11}\nsmlad r0, lr, r10, r0\nsmlad r1, lr, r11, r1\n"
+#define MOTE_FC8_S16_TWO_BYTES "ldr r10, [r9], #4\n" MOTE_FC8_S16_PAIR("r0", "r1", "r10")
+#define MOTE_FC8_S16_TWO_WIDE "ldm r9!, {r10, r11}\nsmlad r0, lr, r10, r0\nsmlad r1, lr, r11, r1\n"
 
 /* Four inputs a turn in the first loop, two in the second, then one that is left. */
 #define MOTE_FC8_S16_LOOPS(step) \
@@ -84,10 +88,10 @@
         int32_t depth __attribute__((unused)), int32_t *sums __attribute__((unused))) { \
         __asm__ volatile(MOTE_FC8_S16_LOOPS(step)); \
     }
-MOTE_FC8_S16_SUMS(mote_fc8_s16_eight_0, MOTE_FC8_S16_EIGHT_0)
-MOTE_FC8_S16_SUMS(mote_fc8_s16_eight_1, MOTE_FC8_S16_EIGHT_1)
-MOTE_FC8_S16_SUMS(mote_fc8_s16_two_0, MOTE_FC8_S16_TWO_0)
-MOTE_FC8_S16_SUMS(mote_fc8_s16_two_1, MOTE_FC8_S16_TWO_1)
+MOTE_FC8_S16_SUMS(mote_fc8_s16_eight_bytes, MOTE_FC8_S16_EIGHT_BYTES)
+MOTE_FC8_S16_SUMS(mote_fc8_s16_eight_wide, MOTE_FC8_S16_EIGHT_WIDE)
+MOTE_FC8_S16_SUMS(mote_fc8_s16_two_bytes, MOTE_FC8_S16_TWO_BYTES)
+MOTE_FC8_S16_SUMS(mote_fc8_s16_two_wide, MOTE_FC8_S16_TWO_WIDE)
 #else
 /* Adds the products of `depth` inputs to `outputs` sums. */
 static inline void mote_fc8_s16_c(const int16_t *x, const int32_t *w, int32_t depth, int32_t outputs, int32_t wide,
@@ -107,42 +111,10 @@ static inline void mote_fc8_s16_c(const int16_t *x, const int32_t *w, int32_t de
     MOTE_UNUSED static inline void name(const int16_t *x, const int32_t *w, int32_t depth, int32_t *sums) { \
         mote_fc8_s16_c(x, w, depth, outputs, wide, sums); \
     }
-MOTE_FC8_S16_C(mote_fc8_s16_eight_0, 8, 0)
-MOTE_FC8_S16_C(mote_fc8_s16_eight_1, 8, 1)
-MOTE_FC8_S16_C(mote_fc8_s16_two_0, 2, 0)
-MOTE_FC8_S16_C(mote_fc8_s16_two_1, 2, 1)
+MOTE_FC8_S16_C(mote_fc8_s16_eight_bytes, 8, 0)
+MOTE_FC8_S16_C(mote_fc8_s16_eight_wide, 8, 1)
+MOTE_FC8_S16_C(mote_fc8_s16_two_bytes, 2, 0)
+MOTE_FC8_S16_C(mote_fc8_s16_two_wide, 2, 1)
 #endif
-
-#define MOTE_FULLY_CONNECTED8_S16(name, finish_t, start_of, finish_of, wide) \
-    typedef struct { \
-        int32_t depth, channels; \
-        const int32_t *weights; \
-        finish_t finish; \
-    } mote_##name##_t; \
-\
-    MOTE_NOINLINE void mote_##name(const mote_##name##_t *p, const int16_t *in, int16_t *out, int32_t vectors) { \
-        const finish_t *f = &p->finish; \
-        const int32_t depth = p->depth, channels = p->channels, words = (depth + 1) / 2 * (1 + (wide)); \
-        for (; vectors > 0; vectors--, in += depth, out += channels) { \
-            const int32_t *w = p->weights; \
-            for (int32_t c = 0, count; c < channels; c += count) { \
-                int32_t sums[8] = {0}; \
-                count = mote_min(channels - c, channels - c >= 8 ? 8 : 2); \
-                for (int32_t i = 0; i < count; i++) { \
-                    sums[i] = start_of(f, c + i); \
-                } \
-                if (count == 8) { \
-                    mote_fc8_s16_eight_##wide(in, w, depth, sums); \
-                    w += 4 * words; \
-                } else { \
-                    mote_fc8_s16_two_##wide(in, w, depth, sums); \
-                    w += words; \
-                } \
-                for (int32_t i = 0; i < count; i++) { \
-                    out[c + i] = finish_of(f, c + i, sums[i]); \
-                } \
-            } \
-        } \
-    }
 
 #endif

@@ -1,0 +1,1 @@
+"""Layers with int16 activations."""
