@@ -22,8 +22,8 @@ VECTOR = 16
 WORD = 4
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 """One instruction adds up products into an even register."""
-MOST_QUADS = 20
-"""Fours of outputs that are computed for one channel after another: more take longer code."""
+MOST_QUADS, MOST_PRODUCTS = 32, 128
+"""Fours of outputs that are computed for one channel after another, and products of vectors: more take longer code."""
 RESIDENT = ("q0", "q1", "q2", "q3")
 """Vectors of weights that stay in registers, or come one after another."""
 MOST_GATHERS, MOST_MORE = 6, 2
@@ -199,6 +199,11 @@ class Taps:
         return places + [places[-1]] * (-len(places) % 4)
 
     @property
+    def fits(self) -> bool:
+        products = self.group * self.wide * self.needed
+        return self.gathers <= MOST_GATHERS and self.quads <= MOST_QUADS and products <= MOST_PRODUCTS
+
+    @property
     def quads(self) -> int:
         return -(-self.group * self.wide // 4)
 
@@ -245,7 +250,7 @@ def ways(window: Window) -> Iterator[Taps]:
                     for more in range(MOST_MORE + 1)
                     if whole
                 )
-                yield from (taps for taps in candidates if taps.gathers <= MOST_GATHERS and taps.quads <= MOST_QUADS)
+                yield from (taps for taps in candidates if taps.fits)
 
 
 def columns_code(taps: Taps) -> list[str]:
