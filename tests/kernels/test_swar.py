@@ -15,7 +15,7 @@ from mote.kernels import catalogue
 from mote.kernels.contract import Refusal, View
 from tests.helpers.network import Net
 from tests.helpers.offered import offered
-from tests.helpers.support import emulated, examples
+from tests.helpers.support import emulated, examples, soaked
 from tests.kernels import test_variants
 from tests.kernels.c_harness import Case, Program, check_cases
 from tests.ops.windows import test_conv
@@ -92,14 +92,14 @@ def test_shapes(core: str, isa: str) -> None:
     check_cases(layers, Program(core))
 
 
-@pytest.mark.parametrize(("core", "isa"), HOST_AND_CORES)
+@pytest.mark.parametrize(("core", "isa"), soaked(HOST_AND_CORES, HOST_AND_CORES[1:3]))
 @given(st.lists(test_variants.layers(), min_size=6, max_size=6))
 @FEW
 def test_any_layer(core: str, isa: str, configs: list[test_conv.Config]) -> None:
     check_cases(cases(configs, isa), Program(core))
 
 
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", soaked(tuple(CORES), ("cortex-m0plus",)))
 def test_the_planner_chooses_it(core: str) -> None:
     """For outputs of both forms in one model, whose stack is then known."""
     suffix = CORES[core][1]
