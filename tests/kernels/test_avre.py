@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from mote import compile, pack, profile, run, verify
 from mote.errors import BudgetError, MoteError
 from mote.frontends.tflite.writer import Writer
-from tests.helpers.support import HOST_AVR, check, emulated, exact_on, examples, needs_litert, soaked
+from tests.helpers.support import HOST_AVR, check, emulated, exact_on, examples, needs, needs_litert, soaked
+from tests.kernels.c_harness import KERNELS
 from tests.kernels.families import FAMILIES
 from tests.ops.control.test_control_flow import branches
 
@@ -72,3 +74,24 @@ def test_constants_beyond_64_kilobytes_are_refused() -> None:
     w.output(x)
     with pytest.raises(BudgetError, match="of program memory reach"):
         compile(w.finish(), target="avr6")
+
+
+@pytest.mark.parametrize("language", ["avr-gcc -std=c99", "avr-g++ -std=c++11 -x c++"])
+def test_headers_are_clean(language: str, tmp_path: Path) -> None:
+    """Without a warning, in C and C++, by the compiler that assembles what is in them."""
+    needs("avr-gcc", "avr-g++")
+    source = tmp_path / "all.c"
+    names = ("conv2d_avr_s8", "depthwise_avr_s8", "vectors_avr_s8", "lut_avr_s8")
+    source.write_text("".join(f'#include "mote_{name}.h"\n' for name in names))
+    flags = [
+        "-mmcu=atmega328p",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Wconversion",
+        "-pedantic",
+        "-Werror",
+        "-Wno-unused-function",
+    ]
+    done = subprocess.run([*language.split(), *flags, *KERNELS, "-c", str(source), "-o", str(tmp_path / "all.o")])
+    assert done.returncode == 0

@@ -115,7 +115,7 @@ MOTE_NOINLINE void mote_gemm_avr(const mote_gemm_avr_s8_t *g, const int8_t *x, i
     for (int16_t c = (int16_t)g->channels; c > 0; c = (int16_t)(c - 4)) {
         mote_sum_avr_t sum[4];
         w = mote_dot_avr_4(x, w, depth, start, sum);
-        mote_finish_avr(sum, q, out, c < 4 ? (uint8_t)c : 4, lo, hi);
+        mote_finish_avr(sum, q, out, (uint8_t)(c < 4 ? c : 4), lo, hi);
         q += 4 * MOTE_FINISH_AVR;
         out += 4;
     }
