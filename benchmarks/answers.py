@@ -2,9 +2,10 @@
 
     PYTHONPATH=models python benchmarks/answers.py [MODEL ...] [--seconds 2]
 
-The compiled C is what `mote evaluate` asks, for the host and as it is planned for a Cortex-M4. Runtime and NumPy are
-what `mote.score` chooses from, without compiling anything; the runtime plans the model anew for every 256 inputs. The
-reference is LiteRT's. Processor time is counted, so that other work on the computer changes little.
+The compiled C is what `mote evaluate` asks for the vectors of this computer, and portable C for the host and as it is
+planned for a Cortex-M4. Runtime and NumPy are what `mote.score` chooses from, without compiling anything; the runtime
+plans the model anew for every 256 inputs. The reference is LiteRT's. Processor time is counted, so that other work on
+the computer changes little.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from mote.compiler.line import compile
 from mote.evaluation import score
 from mote.execute import batch, host_library
-from mote.execute.host_library import HostModel
+from mote.execute.host_library import HostModel, on_vectors
 from mote.execute.reference import litert
 from mote.execute.stimuli import stimuli
 from mote.graph.tensor import Array
@@ -44,6 +45,7 @@ def rates(path: str, seconds: float) -> dict[str, float]:
     graph = here.source
     cases = [case for case in stimuli(graph, 256) if all(np.isfinite(x).all() for x in case.values())]
     found = {
+        "C, vectors": rate(HostModel(on_vectors(here)).run, cases, seconds),
         "C, host": rate(HostModel(here).run, cases, seconds),
         "C, cortex-m4": rate(HostModel(core).run, cases, seconds),
         "runtime": rate(lambda some: score.interpreted(graph, some), cases, seconds),

@@ -33,12 +33,13 @@ COMPUTERS = {
     "sse4.1": Computer(("-O1", "-msse4.1")),
     "avx2": Computer(("-O1", "-mavx2")),
     "avx512": Computer(("-O1", "-mavx512f", "-mavx512bw")),
+    "avxvnni": Computer(("-O1", "-mavx2", "-mavxvnni")),
     "avx512vnni": Computer(("-O1", "-mavx512f", "-mavx512bw", "-mavx512vnni")),
     "neon": NEON,
     "dotprod": replace(NEON, flags=("-O1", "-march=armv8.2-a+dotprod")),
 }
 """-O0 copies vectors from place to place for minutes."""
-NEEDED = {"sse4.1": "sse4_1", "avx2": "avx2", "avx512": "avx512bw", "avx512vnni": "avx512_vnni"}
+NEEDED = {"sse4.1": "sse4_1", "avx2": "avx2", "avx512": "avx512bw", "avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni"}
 WINDOWS = [(1, 1), (3, 3), (3, 3), (1, 3), (10, 4), (3, 1), (5, 5), (2, 2), (7, 7)]
 
 

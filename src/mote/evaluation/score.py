@@ -1,9 +1,10 @@
 """Scores a graph on labelled data without compiling it, cheaply enough for every candidate of a search.
 
 Integer graphs run in Mote's runtime, whose kernels are compiled once for all models; float graphs run in NumPy.
-`benchmarks/answers.py` measures both, planning included, on 256 inputs and one core: for MLPerf Tiny's int8 keyword
-spotter the runtime does 340 inferences per second and NumPy 140, for its int8 ResNet 141 and 124, for the float32
-ResNet 83 and 500. Integer results are the same from both, so a few samples, which are not worth a plan, run in NumPy.
+`benchmarks/answers.py` measures both, planning included, on 256 inputs and one core with AVX-512: for MLPerf Tiny's
+int8 keyword spotter the runtime does 1,500 inferences per second and NumPy 80, for its int8 ResNet 1,250 and 50 (on a
+busy machine), for the float32 ResNet 83 and 500. Integer results are the same from both, so a few samples, which are
+not worth a plan, run in NumPy.
 """
 
 from __future__ import annotations
