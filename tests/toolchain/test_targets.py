@@ -31,6 +31,7 @@ CORES = [
     "rv32imac",
     "rv32imafc",
     "rv32imc",
+    "rv32imc_zve32x",
     "xtensa-lx106",
     "xtensa-lx7",
 ]

@@ -248,6 +248,8 @@ class Price:
     """How many rows and columns of the output it computes at once."""
     whole_tiles: bool = False
     """Where fewer are left it computes as many all the same."""
+    whole_windows: bool = False
+    """Where channels do not mix: it computes what is outside of the image, too, and as many channels as at once."""
     density: float = 1.0
     """The share of its products that are computed: the others have weights of zero; above 1 where it computes more,
     with weights of zero that pad vectors."""

@@ -231,7 +231,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
     amounts = {"output": pixels * lanes, "pixel": pixels, "row": rows, "call": 1.0}
     depth = op.macs(graph) / max(rows * width * channels, 1)
     windows = _windows(graph, op, width)
-    if op.kind in BY_CHANNEL:
+    if op.kind in BY_CHANNEL and not kernel.price.whole_windows:
         inside = channels * _rows_read(graph, op, rows)
         return amounts | {
             "product": inside * int(windows.sum()) * kernel.price.density,

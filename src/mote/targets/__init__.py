@@ -52,12 +52,23 @@ _PARTS = Path(__file__).parent / "parts"
 _declared: dict[str, None] = {}
 """Features that kernels of users ask for."""
 _TEXT = (
-    *("name", "description", "arch", "cpu", "cycle_model", "rtl", "qemu_machine", "unicorn_cpu", "simavr_mcu"),
+    *(
+        "name",
+        "description",
+        "arch",
+        "cpu",
+        "cycle_model",
+        "rtl",
+        "qemu_machine",
+        "qemu_cpu",
+        "unicorn_cpu",
+        "simavr_mcu",
+    ),
     *("energy_source", "extends", "costs"),
 )
 _PLACES = {"code_in": "code", "constants_in": "data"}
 """Keys that name a memory, and what it must be able to hold."""
-_LISTS = ("features", "gcc_flags", "zig_flags")
+_LISTS = ("features", "gcc_flags", "gcc_link_flags", "zig_flags")
 _WHOLE = {
     "clock_hz": (1, 10**11),
     "peak_macs": (1, 10**5),
@@ -90,6 +101,10 @@ class Target:
     zig_flags: tuple[str, ...]
     qemu_machine: str | None
     unicorn_cpu: str | None
+    gcc_link_flags: tuple[str, ...] = ()
+    """Flags behind those for compiling, where gcc would not find its libraries by them."""
+    qemu_cpu: str = ""
+    """QEMU's name of the core, if not that of the machine."""
     cycle_model: str = ""
     """The name of its cycle model: that of the `cpu` where the file states none."""
     rtl: str | None = None
@@ -305,7 +320,7 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
 
 def _check_flags(path: Path, keys: dict[str, Any]) -> None:
     """Refuse options of compilers that can run programs, or read and write files."""
-    for key in ("gcc_flags", "zig_flags"):
+    for key in ("gcc_flags", "gcc_link_flags", "zig_flags"):
         flag = not_allowed(keys.get(key, ()))
         if flag is not None:
             raise bad(
@@ -348,6 +363,8 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         zig_flags=tuple(keys.get("zig_flags", ())),
         qemu_machine=keys.get("qemu_machine"),
         unicorn_cpu=keys.get("unicorn_cpu"),
+        gcc_link_flags=tuple(keys.get("gcc_link_flags", ())),
+        qemu_cpu=keys.get("qemu_cpu", ""),
         cycle_model=keys.get("cycle_model", keys["cpu"]),
         rtl=keys.get("rtl") or None,
         simavr_mcu=keys.get("simavr_mcu"),

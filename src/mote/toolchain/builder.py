@@ -200,7 +200,8 @@ def _link_flags(target: Target, compiler: Compiler, workdir: Path) -> tuple[str,
     script = workdir / "device.ld"
     script.write_text(_linker_script(board_of(target), target), encoding="utf-8")
     # zig has no start files for a board, and with -Os keeps the names of functions only where it is asked to debug.
-    own = ("-nostartfiles", *target.core.link_flags) if compiler.kind == "gcc" else ("-g",)
+    flags = (*target.core.link_flags, *target.gcc_link_flags)
+    own = ("-nostartfiles", *flags) if compiler.kind == "gcc" else ("-g",)
     return (*own, "-static", f"-T{script}", "-Wl,--gc-sections")
 
 

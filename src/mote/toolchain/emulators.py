@@ -111,7 +111,7 @@ def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = Tru
     board = board_of(target)
     quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
     semihosting = ["-semihosting-config", "enable=on,target=native"]
-    machine = ["-M", str(target.qemu_machine)]
+    machine = ["-M", str(target.qemu_machine), *(["-cpu", target.qemu_cpu] if target.qemu_cpu else [])]
     clock = ["-icount", f"shift={board.icount_shift}"] if counts else []
     return [
         *emulator.command,

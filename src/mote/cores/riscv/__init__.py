@@ -75,6 +75,6 @@ RISCV = Architecture(
         disassembler=("CS_ARCH_RISCV", "CS_MODE_RISCV32", "CS_MODE_RISCVC"),
         timed=timed,
     ),
-    features=("float32", "rv32m", "mul32"),
+    features=("float32", "rv32m", "mul32", "zve32x"),
     cycles=CYCLES,
 )

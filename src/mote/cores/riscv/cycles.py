@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mote.cores.cycles import Block, CycleModel
@@ -64,6 +64,7 @@ def _straddles(i: Timed) -> bool:
 
 
 _PLAIN = Pipeline({Task.LOAD: 2, Task.MULL: 2, Task.DIV: 34, Task.SYSTEM: 2}, branch=2, jump=1, indirect=1)
+_VECTORS = replace(_PLAIN, cycles={**_PLAIN.cycles, Task.VECTOR: 4, Task.VECTOR_MEMORY: 4})
 _IBEX = Pipeline(
     {Task.LOAD: 2, Task.STORE: 2, Task.MUL: 3, Task.MULL: 4, Task.DIV: 37},
     *(2, 1, 1),
@@ -85,9 +86,11 @@ _PICORV32 = Pipeline(
     overrun=1,
 )
 _GUESS = "a plain single-issue pipeline; no part's manual states its timing"
+_VECTOR_GUESS = f"{_GUESS}. A vector instruction is taken to need four cycles"
 
 CYCLES = {
     **{name.lower(): _PLAIN.model(name, _GUESS, estimate=True) for name in ("RV32IMC", "RV32IMAFC")},
+    "rv32imc_zve32x": _VECTORS.model("RV32IMC with Zve32x", _VECTOR_GUESS, estimate=True),
     "ibex": _IBEX.model("Ibex", "Ibex reference guide, pipeline details; compared with its RTL"),
     "cv32e40p": _CV32E40P.model("CV32E40P", "CV32E40P user manual, pipeline details; compared with its RTL"),
     "picorv32": _PICORV32.model("PicoRV32", "PicoRV32's README, cycles per instruction; compared with its RTL"),

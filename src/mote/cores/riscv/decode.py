@@ -7,6 +7,9 @@ from mote.cores.instructions import ControlKind, Decoded, Known, Read, bits, con
 _RA, _SP = 1, 2
 _FLOAT = (0x07, 0x43, 0x47, 0x4B, 0x4F, 0x53)
 """The F extension: flw, the four that multiply and add, and the rest."""
+_VECTOR = 0x57
+_VECTOR_TO_INTEGER = 0x40002057
+"""Of the vectors, those that write an integer register; so do those that set the length (function 7)."""
 _TO_INTEGER = (0x50, 0x60, 0x70)
 """Of the rest, the upper bits of those that write an integer register: comparisons, conversions, moves."""
 
@@ -39,6 +42,8 @@ def _rv32(i: int, at: int, known: Known) -> Decoded:
     if i in (0x00100073, 0xC0001073):  # ebreak, unimp
         return Decoded(4, ControlKind.STOP)
     if operation in (0x23, 0x27):  # stores
+        return Decoded(4, known=known)
+    if operation == _VECTOR and i >> 12 & 7 != 7 and i & 0xFC00707F != _VECTOR_TO_INTEGER:
         return Decoded(4, known=known)
     if operation in _FLOAT and not (operation == 0x53 and i >> 25 in _TO_INTEGER):
         return Decoded(4, known=known)

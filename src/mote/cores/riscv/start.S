@@ -19,7 +19,7 @@ mote_start:
 #if !defined(MOTE_MAILBOX)
     la t0, mote_trap
     csrw mtvec, t0
-    li t0, 0x2000               /* the FPU on, where there is one */
+    li t0, 0x2200               /* the FPU and the vectors on, where there are */
     csrs mstatus, t0
 #endif
     call mote_boot

@@ -15,7 +15,7 @@ _STORES = ("sb", "sh", "sw", "swsp", "fsw", "fswsp")
 def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
     """The timing of the instruction at an address; `instruction` is None where Capstone cannot decode it."""
     if instruction is None:
-        return Timed(at, flow, "alu", Task.ALU)
+        return Timed(at, flow, "alu", _unknown(word))
     name = instruction.mnemonic.removeprefix("c.")
     operands = [o.strip() for o in instruction.op_str.split(",") if o.strip()]
     inside = re.search(r"\((\w+)\)", instruction.op_str)
@@ -28,6 +28,14 @@ def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
         reads |= {"ra"}
     words = 1 if address else 0
     return Timed(at, flow, name, task, reads, writes, address, words)
+
+
+def _unknown(word: int) -> Task:
+    """The task of an instruction that Capstone does not know: of the vectors, but for those that set their length."""
+    operation, function = word & 0x7F, word >> 12 & 7
+    if operation in (0x07, 0x27) and function in (0, 5, 6, 7):
+        return Task.VECTOR_MEMORY
+    return Task.VECTOR if operation == 0x57 and function != 7 else Task.ALU
 
 
 def _reads_all(name: str, flow: Decoded) -> bool:

@@ -78,7 +78,7 @@ class Build:
             objects += self._stage(firmware.stage)
         elf = self.workdir.resolve() / "firmware.elf"
         # zig has no start files for a part, and with -Os keeps the names of functions only where it is asked to debug.
-        own = ("-nostartfiles",) if self.compiler.kind == "gcc" else ("-g",)
+        own = ("-nostartfiles", *self.target.gcc_link_flags) if self.compiler.kind == "gcc" else ("-g",)
         script = (self.project / SCRIPT).resolve()
         link = [*self._base, *own, "-static", f"-T{script}", "-Wl,--gc-sections", *objects, "-o", str(elf)]
         try:

@@ -3,7 +3,7 @@ are too small, is an error with a remedy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mote.emit.c.c import Definition, Text
 from mote.emit.c.model.arenas import arenas
@@ -21,7 +21,9 @@ INSTRUCTIONS = {
     "mve": ("!defined(__ARM_FEATURE_MVE)", "Helium"),
     "fpu": ("!defined(__ARM_FP) || !(__ARM_FP & 4)", "the FPU"),
 }
-"""For features of a core: the condition that the C compiler does not use them, and their name."""
+"""For features of Cortex-M: the condition that the C compiler does not use them, and their name."""
+RISCV_INSTRUCTIONS = {"zve32x": ("!defined(__riscv_v_min_vlen)", "vectors of 128 bits")}
+"""The same for RISC-V."""
 
 
 def requirements(plan: Plan, options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
@@ -33,12 +35,22 @@ def _instructions(plan: Plan, options: ProjectOptions) -> Iterator[Definition]:
     """Tuned kernels have portable twins, so that the wrong flags would only show in the speed."""
     used = {feature for p in plan.all for step in p.steps for feature in step.kernel.isa}
     used |= {"fpu"} if computes_floats(plan.graph) else set()
-    checks = "\n".join(
-        f'#if {missing}\n#error "{_told(options, what)}"\n#endif'
-        for feature, (missing, what) in INSTRUCTIONS.items()
-        if feature in used & plan.how.features
-    )
-    if checks:
+
+    def checked(known: Mapping[str, tuple[str, str]]) -> str:
+        return "\n".join(
+            f'#if {missing}\n#error "{_told(options, what)}"\n#endif'
+            for feature, (missing, what) in known.items()
+            if feature in used & plan.how.features
+        )
+
+    if checks := checked(RISCV_INSTRUCTIONS):
+        yield Text(f"""\
+/* Built without these instructions the model would be right, and slow. */
+#if defined(__riscv) && !defined(MOTE_PORTABLE)
+{checks}
+#endif
+""")
+    if checks := checked(INSTRUCTIONS):
         yield Text(f"""\
 /* Built without these instructions the model would be right, and slow. */
 #if defined(__ARM_ARCH_PROFILE) && !defined(MOTE_PORTABLE)
