@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 # Without bytecode on the disk each process compiles Mote's Python anew: 1.7 CPU seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-frontends soak test-costs fuzz prove misra tried lint types tools lock clean
+.PHONY: demo test test-frontends soak test-costs fuzz prove misra measure tried lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -68,6 +68,16 @@ prove: $(VENV)/test tools
 # Deviations from MISRA C:2012, in docs/trust/misra.md.
 misra: $(VENV)/test tools
 	$(CHECKER) benchmarks/misra.py --write
+
+# Cost tables, the lock, hashes of generated C, every table and every quoted output of the docs, measured again: an hour
+# on two cores. MODELS is the folder of the published models (docs/measure/benchmarks.md).
+measure: $(VENV)/test tools
+	@test -d '$(MODELS)' || { echo 'make measure MODELS=FOLDER: the folder of the published models'; exit 2; }
+	$(CHECKER) benchmarks/fit_costs.py --core all --update
+	$(CHECKER) benchmarks/lock.py --update
+	$(CHECKER) benchmarks/fingerprints.py --update
+	$(CHECKER) benchmarks/doc_tables.py --models '$(MODELS)'
+	$(CHECKER) benchmarks/quotes.py --update
 
 # What is tried to break Mote, and how often: the table of SECURITY.md.
 tried: $(VENV)/test

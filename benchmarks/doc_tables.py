@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import anchors
@@ -29,11 +30,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 RECORD = HERE / "doc_tables.json"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITNESSES: tuple[lock.Case, ...] = (
-    ("digits", "cortex-m4", "speed"),
-    ("keywords", "cortex-m4", "balanced"),
-    ("keywords", "cortex-m55", "balanced"),
-)
+M4 = ("cortex-m4",)
+EVERY = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc")
+WITNESSES = tuple(case for case in lock.SOME if case[1] in EVERY and case[2] != "size")
 """What is measured to see whether code has changed: some of what the lock's tests measure anyway."""
 MODELS = "FOLDER"
 """Stands for the folder of published models in a command."""
@@ -44,6 +43,8 @@ class Table:
     """A script that prints a Markdown table, and tables that are derived from it, by name."""
 
     command: tuple[str, ...]
+    cores: tuple[str, ...] = M4
+    """The cores that it measures: changes of the code for others do not make it stale."""
     writes: bool = False
     """The script writes its tables into pages by itself."""
     derived: tuple[tuple[str, Callable[[str], str]], ...] = ()
@@ -68,13 +69,13 @@ def summary(table: str) -> str:
 
 
 TABLES: dict[str, Table] = {
-    "compare": Table(("compare.py", "--models", MODELS, "--write"), writes=True),
+    "compare": Table(("compare.py", "--models", MODELS, "--write"), EVERY, writes=True),
     "memory-rows": Table(("memory.py", "--models", MODELS), derived=(("memory-summary", summary),)),
     "streaming": Table(("stream_costs.py", "--models", MODELS)),
     "interpreter": Table(("interpreter.py", "--models", MODELS)),
     "chains": Table(("chains.py",)),
     "coding": Table(("coding.py", "--models", MODELS)),
-    "estimates": Table(("fit_costs.py", "--check")),
+    "estimates": Table(("fit_costs.py", "--check"), EVERY),
     "transformers": Table(("transformers.py",)),
     "compile-time": Table(("planning.py", "--stages")),
     "host": Table(("host.py", "--models", MODELS)),
@@ -88,9 +89,8 @@ def main() -> None:
     p.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), metavar="NAME", help="some of the tables")
     p.add_argument("--stale", action="store_true", help="only print which tables are older than the code")
     options = p.parse_args()
-    now = figures()
     if options.stale:
-        print("measured with other code:", ", ".join(stale(now)) or "none")
+        print("measured with other code:", ", ".join(stale()) or "none")
         print("measured before this record was kept:", ", ".join(never()) or "none")
         return
     for name in options.only:
@@ -99,7 +99,7 @@ def main() -> None:
             p.error(f"{name} needs --models")
         print(f"{name}: {' '.join(table.command)}", file=sys.stderr, flush=True)
         measure(name, table, options.models)
-        RECORD.write_text(json.dumps(record() | {name: now}, indent=1) + "\n", encoding="utf-8")
+        RECORD.write_text(json.dumps(record() | {name: figures(table.cores)}, indent=1) + "\n", encoding="utf-8")
 
 
 def measure(name: str, table: Table, models: Path | None) -> None:
@@ -131,19 +131,24 @@ def put(name: str, table: str) -> None:
         page.write_text(f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")
 
 
-def figures() -> dict[str, lock.Figures]:
-    """What the witnesses take with the code as it is."""
-    return {lock.key(case): lock.measure(case) for case in WITNESSES}
+def figures(cores: tuple[str, ...]) -> dict[str, lock.Figures]:
+    """What the witnesses on some cores take with the code as it is."""
+    return {lock.key(case): taken(case) for case in WITNESSES if case[1] in cores}
+
+
+@cache
+def taken(case: lock.Case) -> lock.Figures:
+    return lock.measure(case)
 
 
 def record() -> dict[str, dict[str, lock.Figures]]:
-    found: dict[str, dict[str, lock.Figures]] = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
-    return found
+    recorded: dict[str, dict[str, lock.Figures]] = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
+    return recorded
 
 
-def stale(now: dict[str, lock.Figures]) -> list[str]:
+def stale() -> list[str]:
     """The tables that were measured with other code."""
-    return [name for name, then in record().items() if then != now]
+    return [name for name, then in record().items() if then != figures(TABLES[name].cores)]
 
 
 def never() -> list[str]:

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,10 @@ def main() -> None:
     p.add_argument("models", nargs="*", default=MODELS, help="only these models (to look, not with --update)")
     options = p.parse_args()
     before = load() if FILE.exists() else {}
-    after = {key(model, target): fingerprints(model, target) for model, target in cases(options.models)}
+    chosen = list(cases(options.models))
+    with Pool() as pool:
+        hashes = pool.starmap(fingerprints, chosen, chunksize=1)
+    after = {key(*case): hashed for case, hashed in zip(chosen, hashes, strict=True)}
     for name, found in after.items():
         for line in changes(name, before.get(name, {}), found):
             print(line)

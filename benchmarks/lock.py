@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,12 @@ def main() -> None:
     update = p.parse_args().update
     before = load() if LOCK.exists() else {"compilers": {}, "figures": {}}
     after: dict[str, Any] = {"compilers": {}, "figures": {}}
-    for case in CASES:
-        after["compilers"][case[1]] = compiler(case[1])
-        after["figures"][key(case)] = found = measure(case)
-        for line in changes(case, before["figures"].get(key(case), {}), found, margin=0.0):
-            print(line, flush=True)
+    with Pool() as pool:
+        for case, figures in zip(CASES, pool.imap(measure, CASES), strict=True):
+            after["compilers"][case[1]] = compiler(case[1])
+            after["figures"][key(case)] = figures
+            for line in changes(case, before["figures"].get(key(case), {}), figures, margin=0.0):
+                print(line, flush=True)
     if update:
         LOCK.write_text(text(after), encoding="utf-8")
 

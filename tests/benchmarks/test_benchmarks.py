@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -22,8 +21,6 @@ from tests.helpers.support import emulated
 LOCK = lock.load()
 OPTIONAL = ("ai_edge_quantizer", "emlearn", "keras", "lightgbm", "onnxmltools", "skl2onnx", "torchao", "xgboost")
 """Packages of comparisons, which only some install."""
-measured = cache(lock.measure)
-"""What a case takes. Two tests want the same cases."""
 
 
 @pytest.mark.parametrize("case", lock.SOME, ids=lock.key)
@@ -31,7 +28,7 @@ def test_no_figure_has_grown_by_more_than_a_percent(case: lock.Case) -> None:
     core = emulated(case[1])
     if lock.compiler(core) != LOCK["compilers"][core]:
         pytest.skip(f"the lock is for {LOCK['compilers'][core]}, here is {lock.compiler(core)}")
-    worse = lock.changes(case, LOCK["figures"][lock.key(case)], measured(case), margin=lock.MARGIN)
+    worse = lock.changes(case, LOCK["figures"][lock.key(case)], doc_tables.taken(case), margin=lock.MARGIN)
     assert not worse, "\n".join([*worse, f"if that is on purpose: {lock.UPDATE}"])
 
 
@@ -116,14 +113,13 @@ def test_saturating_integers_are_not_compared(saturates: bool, monkeypatch: pyte
     assert (level == [onnx_quantizer.GraphOptimizationLevel.ORT_DISABLE_ALL]) == saturates
 
 
-def test_tables_of_the_docs_are_not_older_than_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_the_docs_are_not_older_than_the_code() -> None:
     """The bundled models take what they took when each table was measured."""
-    monkeypatch.setattr(lock, "measure", measured)
     for _, core, _ in doc_tables.WITNESSES:
         if lock.compiler(emulated(core)) != LOCK["compilers"][core]:
             pytest.skip(f"the tables are for {LOCK['compilers'][core]}, here is {lock.compiler(core)}")
-    old = doc_tables.stale(doc_tables.figures())
-    assert not old, f"measured with other code: {', '.join(old)}; python benchmarks/doc_tables.py --models FOLDER"
+    old = doc_tables.stale()
+    assert not old, f"measured with other code: {', '.join(old)}; make measure MODELS=FOLDER"
 
 
 def test_every_table_has_its_place() -> None:
