@@ -78,7 +78,7 @@ TABLES: dict[str, Table] = {
     "estimates": Table(("fit_costs.py", "--check"), EVERY),
     "transformers": Table(("transformers.py",)),
     "compile-time": Table(("planning.py", "--stages")),
-    "host": Table(("host.py", "--models", MODELS)),
+    "host": Table(("host.py", "--models", MODELS), cores=()),
     "sparse": Table(("sparse.py", "--write"), writes=True),
 }
 
