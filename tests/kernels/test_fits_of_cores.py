@@ -73,6 +73,7 @@ CONVOLUTIONS = (
     conv((1, 1), 8, 8, stride=(2, 2)),
     *(conv(kernel, 24, 6, pruned="few", **how) for how in (LINEAR, {}) for kernel in ((1, 1), (3, 3))),
     conv((3, 1), 16, 9, size=(6, 1), padding="VALID"),
+    *(conv((1, 1), 64, 11, size=(3, 1), **how) for how in (LINEAR, {})),
     conv((3, 1), 16, 8, size=(6, 1), padding="VALID", pruned="few", **LINEAR),
     conv((3, 2), 3, 6, dtype="float32"),
     conv((1, 1), 5, 6, dtype="float32"),
