@@ -110,19 +110,19 @@ def refused(view: View) -> Refusal | None:
         return Refusal("windows are dilated")
     if view.output.shape[1] < 2:
         return Refusal("two rows of outputs are computed at once")
-    if view.output.shape[2] < 2:
-        return Refusal("columns of one output take longer to set up than to compute")
     return None
 
 
 def _price(view: View, parts: Spilled, family: str) -> Price:
-    """Windows of 3x3 have loops of their own. Products with padding and with zeros behind columns are computed, too."""
+    """Windows of 3x3 have loops of their own, and rows of one pixel are mostly set-up. Products with padding and with
+    zeros behind columns are computed, too."""
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     rows, columns = view.constant(1)[0].shape[:2]
     inside = int(op.vertical.inside(y[1], x[1]).sum()) * int(op.horizontal.inside(y[2], x[2]).sum()) * y[3]
     taken = int(np.count_nonzero(parts.taken))
     density = y[1] * y[2] * (parts.weights.size + SPILLED * taken) / max(inside, 1)
-    return Price(family if (rows, columns) == (3, 3) else f"{family}_any", density=density)
+    shape = "_column" if y[2] == 1 else "" if (rows, columns) == (3, 3) else "_any"
+    return Price(family + shape, density=density)
 
 
 def pack(view: View, *, short: bool) -> Packed | Refusal:
