@@ -16,7 +16,7 @@ from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, 
 from mote.kernels.files import SETS
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
-from mote.kernels.riscv import KERNELS as RISCV
+from mote.kernels.rv32m import KERNELS as RV32M
 from mote.kernels.rvv import KERNELS as RVV
 from mote.kernels.scalar import KERNELS as SCALAR
 from mote.kernels.vectors import KERNELS as VECTORS
@@ -30,13 +30,13 @@ FOLDERS = {
     "armv6m": "armv6m",
     "fpu": "vfp",
     "zve32x": "rvv",
-    "rv32m": "riscv",
+    "rv32m": "rv32m",
     "mul32": "scalar",
     "vectors": "vectors",
     "avre": "avre",
 }
 """The folder of the kernels for each feature, before those of features that their cores have as well."""
-KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RVV, *RISCV, *SCALAR, *VECTORS, *AVRE, *PORTABLE]
+KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RVV, *RV32M, *SCALAR, *VECTORS, *AVRE, *PORTABLE]
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:

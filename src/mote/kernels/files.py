@@ -24,7 +24,7 @@ FITS = tuple(folder for folder in _WITH_HEADERS if folder.name == "fits")
 """Where it finds what is written by hand of the functions that check the parameters of kernels (see `mote_room.h`)."""
 HEADERS = {path.name: path for paths in _FILES.values() for path in paths if path.name.endswith(".h")}
 """Every header by its name, which is unique in all folders."""
-SETS = ("armv6m", "armv7m", "armv7em", "avre", "helium", "riscv", "rvv", "scalar", "vectors", "vfp")
+SETS = ("armv6m", "armv7m", "armv7em", "avre", "helium", "rv32m", "rvv", "scalar", "vectors", "vfp")
 """The folders of instruction sets."""
 SET_OF = {
     path.name: name

@@ -22,8 +22,8 @@ SETS_OF_TARGETS = {
     "cortex-m3": {"armv7em", "armv7m"},
     "cortex-m4": {"armv7em", "vfp"},
     "cortex-m55": {"armv7em", "helium", "vfp"},
-    "rv32imc": {"riscv", "scalar"},
-    "rv32imc_zve32x": {"riscv", "rvv", "scalar"},
+    "rv32imc": {"rv32m", "scalar"},
+    "rv32imc_zve32x": {"rv32m", "rvv", "scalar"},
 }
 
 

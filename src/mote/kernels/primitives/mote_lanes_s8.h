@@ -29,7 +29,7 @@ typedef struct {
 
 #include "mote_lanes_armv6m.h"
 #include "mote_lanes_armv7m.h"
-#include "mote_lanes_riscv.h"
+#include "mote_lanes_rv32m.h"
 
 static inline const uint32_t *mote_lanes_at(const uint32_t *x, int32_t bytes) {
     return (const uint32_t *)(const void *)((const uint8_t *)x + bytes);

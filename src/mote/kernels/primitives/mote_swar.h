@@ -14,7 +14,7 @@ typedef struct {
 
 #include "mote_swar_armv6m.h"
 #include "mote_swar_armv7m.h"
-#include "mote_swar_riscv.h"
+#include "mote_swar_rv32m.h"
 
 /* A few bytes, from anywhere to anywhere: the C library's memcpy takes longer to begin. */
 #ifndef mote_swar_copy

@@ -1,6 +1,6 @@
 """Kernels for RISC-V with the M extension."""
 
-from mote.kernels.riscv.gemm import KERNELS as GEMM
+from mote.kernels.rv32m.gemm import KERNELS as GEMM
 from mote.kernels.swar import gemm, vector
 
 KERNELS = (*GEMM, *vector.kernels(gemm.LONG, "rv32m", "_rv32m"))

@@ -1,6 +1,6 @@
-/* mote_lanes_riscv.h: mote_lanes_s8.h on RISC-V. */
-#ifndef MOTE_LANES_RISCV_H
-#define MOTE_LANES_RISCV_H
+/* mote_lanes_rv32m.h: mote_lanes_s8.h on RISC-V. */
+#ifndef MOTE_LANES_RV32M_H
+#define MOTE_LANES_RV32M_H
 
 #include "mote_compiler.h"
 

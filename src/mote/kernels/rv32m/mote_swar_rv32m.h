@@ -1,6 +1,6 @@
-/* mote_swar_riscv.h: mote_swar.h on RISC-V. */
-#ifndef MOTE_SWAR_RISCV_H
-#define MOTE_SWAR_RISCV_H
+/* mote_swar_rv32m.h: mote_swar.h on RISC-V. */
+#ifndef MOTE_SWAR_RV32M_H
+#define MOTE_SWAR_RV32M_H
 
 #include "mote_compiler.h"
 
