@@ -15,7 +15,8 @@ from mote import targets, toolchain
 HERE = Path(__file__).parent
 UPDATE = HERE.parents[2] / "src" / "mote" / "deploy" / "update"
 KERNELS = UPDATE.parents[1] / "kernels"
-INCLUDE = (f"-I{UPDATE}", f"-I{KERNELS / 'portable' / 'common'}", f"-I{KERNELS / 'primitives'}")
+FOLDERS = (UPDATE, KERNELS / "portable" / "common", KERNELS / "primitives", KERNELS / "avre" / "primitives")
+INCLUDE = tuple(f"-I{folder}" for folder in FOLDERS)
 MODULE = ("update", "journal", "delta", "ota", "update_text")
 """The update module without the verifier."""
 FLAGS = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")

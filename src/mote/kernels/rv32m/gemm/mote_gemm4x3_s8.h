@@ -197,7 +197,7 @@ MOTE_ALWAYS_INLINE void mote_gemm4x3_sums(const uint32_t *x, int32_t depth, cons
     }
     for (int32_t count = *spill++; count > 0; count--, spill += 2) {
         const int32_t weight = spill[1];
-        const uint32_t a = x[2 * spill[0]] * (uint32_t)weight;
+        const uint32_t a = x[2 * (int32_t)spill[0]] * (uint32_t)weight;
         t += a;
         h += (uint32_t)((int32_t)(a + MOTE_LANES_HALF) >> 16);
     }
