@@ -70,8 +70,7 @@ def test_kernels_of_a_layer(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     assert mote(capsys, "plan", DIGITS, "--target", "cortex-m4", "--layer", "0") == (0, out, "")
     rows = {line.split()[0]: line for line in out.splitlines()[1:]}
-    assert "chosen: " in rows["conv4x2_pair"]
-    assert "slower" in rows["conv3_pair"]
+    assert "chosen: " in out.splitlines()[1] and "slower" in rows["conv3_pair"]
     assert "does not fit: it is for windows of one pixel" in rows["pointwise3_pair"]
     (layer,) = (op for op in planned(capsys, "--target", "cortex-m4")["operators"] if op["name"] == "0_conv_2d")
     assert {r["kernel"] for r in layer["refused"]} == {name for name, row in rows.items() if "does not fit" in row}

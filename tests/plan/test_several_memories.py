@@ -144,7 +144,7 @@ def test_a_model_larger_than_fast_ram_is_exact_in_both(tmp_path: Path) -> None:
     """The slow part is at another address of the emulated board, and waits less than with everything there. Every layer
     reads its inputs and writes its output once; working memory is written and read."""
     emulated("cortex-m7")
-    compiled = compile(DIGITS, target=with_psram(tmp_path, "1K"), optimize="speed")
+    compiled = compile(DIGITS, target=with_psram(tmp_path, "768"), optimize="speed")
     plan, target = compiled.plan, compiled.settings.target
     assert [m.name for m in plan.memories] == ["sram", "psram"] and all(plan.arenas) and plan.layered
     assert verify(compiled, 1).passed

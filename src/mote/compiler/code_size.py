@@ -23,7 +23,7 @@ from mote.toolchain.builder import board_of
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
 ON_HOST = "the host's code is not a microcontroller's"
-REPLANNED = 3
+REPLANNED = 6
 """Most replanning rounds for code in RAM, as another plan has other code."""
 
 
@@ -112,13 +112,15 @@ def checked_code(compiled: Compiled) -> CodeSize:
 
 
 def beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
-    """Replans a model whose code is in RAM until plan and code fit the budget together."""
+    """Replans a model whose code is in RAM until plan and code fit the budget together. Plans in less RAM may have more
+    code: the most that was seen is reserved for the next one."""
+    most = 0
     for _ in range(REPLANNED):
         settings = replace(compiled.settings, ram_code=code_size(compiled).ram)
-        replanned = replace(compiled, settings=settings)
+        replanned, most = replace(compiled, settings=settings), max(most, settings.ram_code)
         with suppress(BudgetError):
             check_budgets(replanned, code=0)
             return replanned
-        compiled = again(settings)
+        compiled = again(replace(settings, ram_code=most))
     check_budgets(replanned, code=0)
     return replanned

@@ -127,7 +127,8 @@ def longest(compiled: Compiled, count: int) -> int:
 
 
 def test_the_stated_bound_holds() -> None:
-    """For other inputs too, by layers, by rows and with pushed input; a row takes a fraction of a layer."""
+    """For other inputs too, by layers, by rows (several at once, where the kernel computes them so) and with pushed
+    input; these take a fraction of a layer."""
     emulated("cortex-m4")
     net, bounds = Net(), []
     model = net.finish(net.mean(net.conv(net.conv(net.input(1, 24, 6, 4), 8), 8)))
@@ -142,7 +143,7 @@ def test_the_stated_bound_holds() -> None:
         changed = {name for name, text in plain.project.files.items() if bounded.project.files[name] != text}
         assert changed == {"tall.h"}
     by_layers, by_rows, pushed = bounds
-    assert max(by_rows, pushed) < by_layers / 5
+    assert by_rows < by_layers / 2 and pushed < by_layers / 5
 
 
 def test_no_bound_without_a_counter() -> None:
