@@ -75,7 +75,7 @@ TABLES: dict[str, Table] = {
     "interpreter": Table(("interpreter.py", "--models", MODELS)),
     "chains": Table(("chains.py",)),
     "coding": Table(("coding.py", "--models", MODELS)),
-    "estimates": Table(("fit_costs.py", "--check"), EVERY),
+    "estimates": Table(("fit_costs.py", "--check", *lock.TABLED), EVERY),
     "transformers": Table(("transformers.py",)),
     "compile-time": Table(("planning.py", "--stages")),
     "host": Table(("host.py", "--models", MODELS), cores=()),
