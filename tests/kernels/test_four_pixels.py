@@ -109,7 +109,8 @@ PLAIN = test_conv.Config(
 
 def layer(size: tuple[int, int], channels: int, outputs: int, **more: object) -> test_conv.Config:
     zeros = (-128, 11) if more.get("activation") == "NONE" else (7, -128)
-    return replace(PLAIN, size=size, channels=channels, outputs=outputs, zeros=zeros, **more)  # type: ignore[arg-type]
+    wanted = {"zeros": zeros, **more}
+    return replace(PLAIN, size=size, channels=channels, outputs=outputs, **wanted)  # type: ignore[arg-type]
 
 
 SHAPES = [

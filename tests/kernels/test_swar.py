@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,36 +17,12 @@ from tests.helpers.offered import offered
 from tests.helpers.support import emulated, examples, soaked
 from tests.kernels import test_variants
 from tests.kernels.c_harness import Case, Program, check_cases
+from tests.kernels.test_four_pixels import layer
 from tests.ops.windows import test_conv
 
 FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 CORES = {"cortex-m3": ("armv7m", ""), "cortex-m0plus": ("armv6m", "32")}
 HOST_AND_CORES = [(core, isa) for isa in CORES for core in ("host", isa)]
-
-PLAIN = test_conv.Config(
-    kind="CONV_2D",
-    dtype="int8",
-    batch=1,
-    size=(1, 1),
-    channels=1,
-    outputs=1,
-    kernel=(1, 1),
-    stride=(1, 1),
-    dilation=(1, 1),
-    padding="SAME",
-    activation="RELU",
-    per_channel=True,
-    bias=True,
-    gain=0.5,
-    zeros=(7, -128),
-    seed=1,
-)
-
-
-def layer(size: tuple[int, int], channels: int, outputs: int, **more: object) -> test_conv.Config:
-    zeros = (-128, 11) if more.get("activation") == "NONE" else (7, -128)
-    given = {"zeros": zeros, **more}
-    return replace(PLAIN, size=size, channels=channels, outputs=outputs, **given)  # type: ignore[arg-type]
 
 
 FULLY_CONNECTED = [

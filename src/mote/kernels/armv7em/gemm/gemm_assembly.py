@@ -172,15 +172,21 @@ def _next_inputs(steps: int, loop: tuple[int, int] | None) -> list[str]:
 
 
 def _pixels(source: PixelBytes) -> list[str]:
-    """Four pixels' inputs, widened; then where those of the next four are."""
+    ahead = [f"add lr, lr, #{4 * source.words}"] if source.words <= MOST_WORDS else []
+    return four_pixels(_line(source.words, "3"), ahead)
+
+
+def four_pixels(line: Sequence[str], ahead: Sequence[str] = ()) -> list[str]:
+    """Four pixels' inputs, widened by `line`; then where those of the next four are, by `ahead` where `line` did not
+    move lr there."""
     return [
         f"add r3, sp, #{FROM}",
         "ldm r3, {r0, r1, r12, lr}",
         f"ldr r2, [sp, #{INPUTS}]",
         "adds r2, r2, #8",
-        *_line(source.words, "3"),
+        *line,
         f"ldr r3, [sp, #{STRIDE}]",
-        *([f"add lr, lr, #{4 * source.words}"] if source.words <= MOST_WORDS else []),
+        *ahead,
         f"add r4, sp, #{FROM}",
         "add r1, lr, r3",
         "add r12, r1, r3",
@@ -195,15 +201,9 @@ def _window(source: PixelBytes) -> list[str]:
     lines = [f"ldr r2, [sp, #{INPUTS}]", f"ldr r3, [sp, #{STRIDE}]", "adds r2, r2, #8"]
     looped = source.words > MOST_WORDS
     for tap in range(source.taps):
-        slot = FROM + 4 * tap
         lines += [
             *([f"ldr r3, [sp, #{STRIDE}]"] if looped and tap else []),
-            f"ldr r0, [sp, #{slot}]",
-            "add r1, r0, r3",
-            "add r12, r1, r3",
-            "add lr, r12, r3",
-            "add r4, lr, r3",
-            f"str r4, [sp, #{slot}]",
+            *tap_of_windows(tap),
             *_line(source.words, f"{10 + tap}"),
         ]
         for i in range(source.rest):
@@ -215,22 +215,38 @@ def _window(source: PixelBytes) -> list[str]:
     return lines
 
 
+def tap_of_windows(tap: int) -> list[str]:
+    """Where a row of four windows is, r3 bytes apart, and in its place where that of the next four is."""
+    slot = FROM + 4 * tap
+    return [
+        f"ldr r0, [sp, #{slot}]",
+        "add r1, r0, r3",
+        "add r12, r1, r3",
+        "add lr, r12, r3",
+        "add r4, lr, r3",
+        f"str r4, [sp, #{slot}]",
+    ]
+
+
 def _line(words: int, label: str) -> list[str]:
     """Words from four places, to r2."""
     if words <= MOST_WORDS:
         return [text for i in range(words) for text in _widen([f"#{4 * i}"] * 4)]
-    places = ("r0", "r1", "r12", "lr")
-    loads = [f"ldr r{4 + p}, [{r}], #4" for p, r in enumerate(places)]
-    return [f"movs r3, #{words}" if words < 256 else f"movw r3, #{words}", f"{label}:", *loads, "subs r3, r3, #1",
-            *widened(), f"bne {label}b"]  # fmt: skip
+    return looped_line(f"movs r3, #{words}" if words < 256 else f"movw r3, #{words}", label)
+
+
+def looped_line(count: str, label: str) -> list[str]:
+    """Words from four places, to r2, as many as `count` loads into r3."""
+    loads = [f"ldr r{4 + p}, [{r}], #4" for p, r in enumerate(("r0", "r1", "r12", "lr"))]
+    return [count, f"{label}:", *loads, "subs r3, r3, #1", *_widened(), f"bne {label}b"]
 
 
 def _widen(offsets: Sequence[str]) -> list[str]:
     places = zip(("r0", "r1", "r12", "lr"), offsets, strict=True)
-    return [*(f"ldr r{4 + p}, [{r}, {offset}]" for p, (r, offset) in enumerate(places)), *widened()]
+    return [*(f"ldr r{4 + p}, [{r}, {offset}]" for p, (r, offset) in enumerate(places)), *_widened()]
 
 
-def widened() -> list[str]:
+def _widened() -> list[str]:
     odd = [f"sxtb16 r{8 + p}, r{4 + p}, ror #8" for p in range(4)]
     return [*odd, *(f"sxtb16 r{4 + p}, r{4 + p}" for p in range(4)), "stm r2!, {r4-r11}"]
 

@@ -28,9 +28,11 @@ from mote.kernels.armv7em.gemm.gemm_assembly import (
     begin,
     copy,
     first_step,
+    four_pixels,
     in_steps,
+    looped_line,
     narrow,
-    widened,
+    tap_of_windows,
 )
 
 EACH = 12
@@ -141,42 +143,12 @@ def _lengths(taps: int, own: int, *, planar: bool) -> list[str]:
 
 def _widening(taps: int, own: int) -> list[str]:
     """The inputs of a block, and where those of the next one are."""
-    places = ("r0", "r1", "r12", "lr")
-
-    def line(label: str) -> list[str]:
-        loads = [f"ldr r{4 + p}, [{r}], #4" for p, r in enumerate(places)]
-        return [
-            f"ldr r3, [sp, #{own + WORDS}]", f"{label}:", *loads, "subs r3, r3, #1", *widened(), f"bne {label}b"
-        ]  # fmt: skip
-
+    words = f"ldr r3, [sp, #{own + WORDS}]"
     if not taps:
-        return [
-            f"add r3, sp, #{FROM}",
-            "ldm r3, {r0, r1, r12, lr}",
-            f"ldr r2, [sp, #{INPUTS}]",
-            "adds r2, r2, #8",
-            *line("3"),
-            f"ldr r3, [sp, #{STRIDE}]",
-            f"add r4, sp, #{FROM}",
-            "add r1, lr, r3",
-            "add r12, r1, r3",
-            "mov r0, lr",
-            "add lr, r12, r3",
-            "stm r4, {r0, r1, r12, lr}",
-        ]
+        return four_pixels(looped_line(words, "3"))
     lines = [f"ldr r2, [sp, #{INPUTS}]", "adds r2, r2, #8"]
     for tap in range(taps):
-        slot = FROM + 4 * tap
-        lines += [
-            f"ldr r3, [sp, #{STRIDE}]",
-            f"ldr r0, [sp, #{slot}]",
-            "add r1, r0, r3",
-            "add r12, r1, r3",
-            "add lr, r12, r3",
-            "add r4, lr, r3",
-            f"str r4, [sp, #{slot}]",
-            *line(f"{10 + tap}"),
-        ]
+        lines += [f"ldr r3, [sp, #{STRIDE}]", *tap_of_windows(tap), *looped_line(words, f"{10 + tap}")]
     return lines
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mote.graph.rows import row_count
-from mote.kernels.contract import Call, Coding, Instance, Kernel, Packed, Params, Refusal, View
+from mote.kernels.contract import Call, Coding, Instance, Kernel, Packed, Params, Refusal, Value, View
 from mote.kernels.pack.weights.coding import encode
 
 STREAM_FIRST = 8
@@ -34,39 +35,68 @@ def _kernel(base: Kernel, at_once: int) -> Kernel:
     return replace(base, name=f"{base.name}_coded{at_once}", pack=pack, header="coded_s8", coded=True)
 
 
+@dataclass(frozen=True)
+class ChannelPairs:
+    """The constants of a kernel by pairs of channels: weights alone, or in a stream with others."""
+
+    base: Packed
+    channels: int
+    gemm: Mapping[str, Value]
+    field: str
+    bytes: NDArray[np.int8]
+    """[pairs, bytes of each]."""
+    weights: tuple[int, int]
+    """The bytes of a pair that are weights."""
+
+    @classmethod
+    def of(cls, base: Packed, view: View) -> ChannelPairs:
+        channels, gemm = view.output.shape[-1], base.params["gemm"]
+        assert isinstance(gemm, Mapping)
+        field = "stream" if "stream" in gemm else "weights"
+        data, depth = gemm[field], gemm["depth"]
+        assert isinstance(data, np.ndarray) and isinstance(depth, int)
+        pairs = data.view(np.int8).reshape(-(-channels // 2), -1)
+        weights = (STREAM_FIRST, STREAM_FIRST + 2 * depth) if field == "stream" else (0, pairs.shape[1])
+        return cls(base, channels, gemm, field, pairs, weights)
+
+    def expanded(
+        self, view: View, at_once: int, how: str, first: int, end: int, constants: Params, symbols: int
+    ) -> Packed:
+        """The kernel that expands bytes first..end of every pair from `constants`, by `MOTE_<HOW>`, for some channels
+        at once, and takes the others as they are; `symbols`: the codes that it reads."""
+        base, size = self.base, self.bytes.shape[1]
+        rest = np.delete(self.bytes, slice(first, end), axis=1).view(np.uint8)
+        flat = base.entry.call is Call.FLAT
+        asked = ["count"] if flat else ["0", "count"]
+        asked += [] if base.needs.scratch is None else ["work"]
+        coding = Coding(symbols, len(self.bytes) * (end - first), -(-self.channels // at_once))
+        params: Params = {
+            **constants,
+            "rest": rest if rest.size else 0,
+            "first": first,
+            "coded": end - first,
+            "last": size - end,
+            "channels": at_once,
+            "step": at_once * (base.needs.writes.planes[0] or 1),
+            "count": base.entry.units if flat else row_count(view.output.shape),
+        }
+        return replace(
+            base,
+            entry=replace(base.entry, call=Call.WHOLE, row="", group=1),
+            needs=replace(base.needs, scratch=at_once // 2 * size + (base.needs.scratch or 0)),
+            price=replace(base.price, coding=coding),
+            name=f"{how}_{base.name}",
+            params={"plain": {**base.params, "gemm": {**self.gemm, self.field: 0}}, "coded": params},
+            instances=(*base.instances, Instance(f"MOTE_{how.upper()}", (base.name, self.field, *asked))),
+        )
+
+
 def _coded(base: Packed, view: View, at_once: int) -> Packed:
     """Weights lie in pairs of channels, in a stream with other constants, which are coded as well where that is less,
     or not."""
-    shape = view.output.shape
-    gemm = base.params["gemm"]
-    assert isinstance(gemm, Mapping)
-    field = "stream" if "stream" in gemm else "weights"
-    data, depth = gemm[field], gemm["depth"]
-    assert isinstance(data, np.ndarray) and isinstance(depth, int)
-    pairs = data.view(np.int8).reshape(-(-shape[-1] // 2), -1)
-    size = pairs.shape[1]
-    weights = (STREAM_FIRST, STREAM_FIRST + 2 * depth)
-    ways = [(encode(pairs[:, lo:hi]), lo, hi) for lo, hi in [(0, size), *([weights] if field == "stream" else [])]]
-    code, first, end = min(ways, key=lambda way: way[0].nbytes + len(pairs) * (size - way[2] + way[1]))
-    rest = np.delete(pairs, slice(first, end), axis=1).view(np.uint8)
-    asked = ["count"] if base.entry.call is Call.FLAT else ["0", "count"]
-    asked += [] if base.needs.scratch is None else ["work"]
-    params: Params = {
-        "code": code.params,
-        "rest": rest if rest.size else 0,
-        "first": first,
-        "coded": end - first,
-        "last": size - end,
-        "channels": at_once,
-        "step": at_once * (base.needs.writes.planes[0] or 1),
-        "count": base.entry.units if base.entry.call is Call.FLAT else row_count(shape),
-    }
-    return replace(
-        base,
-        entry=replace(base.entry, call=Call.WHOLE, row="", group=1),
-        needs=replace(base.needs, scratch=at_once // 2 * size + (base.needs.scratch or 0)),
-        price=replace(base.price, coding=Coding(code.symbols, len(pairs) * (end - first), -(-shape[-1] // at_once))),
-        name=f"coded_{base.name}",
-        params={"plain": {**base.params, "gemm": {**gemm, field: 0}}, "coded": params},
-        instances=(*base.instances, Instance("MOTE_CODED", (base.name, field, *asked))),
-    )
+    pairs = ChannelPairs.of(base, view)
+    count, size = pairs.bytes.shape
+    spans = dict.fromkeys([(0, size), pairs.weights])
+    ways = [(encode(pairs.bytes[:, lo:hi]), lo, hi) for lo, hi in spans]
+    code, first, end = min(ways, key=lambda way: way[0].nbytes + count * (size - way[2] + way[1]))
+    return pairs.expanded(view, at_once, "coded", first, end, {"code": code.params}, code.symbols)

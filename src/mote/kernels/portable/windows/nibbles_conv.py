@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
-from mote.graph.rows import row_count
-from mote.kernels.contract import Call, Coding, Instance, Kernel, Packed, Params, Refusal, View
-from mote.kernels.portable.windows.coded_conv import STREAM_FIRST
+from mote.kernels.contract import Kernel, Packed, Refusal, View
+from mote.kernels.portable.windows.coded_conv import ChannelPairs
 
 AT_ONCE = (8, 32)
 """Channels that are expanded at once: the more, the less often inputs are gone through, and the more memory."""
@@ -42,43 +40,17 @@ def _kernel(base: Kernel, at_once: int) -> Kernel:
 
 
 def _packed(base: Packed, view: View, at_once: int) -> Packed | Refusal:
-    shape, gemm = view.output.shape, base.params["gemm"]
-    assert isinstance(gemm, Mapping)
-    field = "stream" if "stream" in gemm else "weights"
-    data, depth = gemm[field], gemm["depth"]
-    assert isinstance(data, np.ndarray) and isinstance(depth, int)
-    pairs = data.view(np.int8).reshape(-(-shape[-1] // 2), -1)
-    size = pairs.shape[1]
-    first, end = (STREAM_FIRST, STREAM_FIRST + 2 * depth) if field == "stream" else (0, size)
-    weights = pairs[:, first:end].astype(np.int64)
-    if field == "stream":
+    pairs = ChannelPairs.of(base, view)
+    first, end = pairs.weights
+    weights = pairs.bytes[:, first:end].astype(np.int64)
+    if pairs.field == "stream":
         weights[:, 1::2] += weights[:, 0::2] < 0
-    if (first | end | size) % 4 or weights.min() < LOWEST or weights.max() > HIGHEST:
+    if (first | end | pairs.bytes.shape[1]) % 4 or weights.min() < LOWEST or weights.max() > HIGHEST:
         return WIDE
     words = in_words(weights)
-    rest = np.delete(pairs, slice(first, end), axis=1).view(np.uint8)
-    asked = ["count"] if base.entry.call is Call.FLAT else ["0", "count"]
-    asked += [] if base.needs.scratch is None else ["work"]
-    params: Params = {
-        "words": words,
-        "rest": rest if rest.size else 0,
-        "first": first,
-        "coded": end - first,
-        "last": size - end,
-        "channels": at_once,
-        "step": at_once * (base.needs.writes.planes[0] or 1),
-        "count": base.entry.units if base.entry.call is Call.FLAT else row_count(shape),
-    }
-    return replace(
-        base,
-        entry=replace(base.entry, call=Call.WHOLE, row="", rows="", group=1),
-        needs=replace(base.needs, scratch=at_once // 2 * size + (base.needs.scratch or 0)),
-        price=replace(base.price, coding=Coding(words.size * WORDS[field], weights.size, -(-shape[-1] // at_once))),
-        name=f"nibbles_{base.name}",
-        params={"plain": {**base.params, "gemm": {**gemm, field: 0}}, "coded": params},
-        instances=(*base.instances, Instance("MOTE_NIBBLES", (base.name, field, *asked))),
-        beats=(),
-    )
+    symbols = words.size * WORDS[pairs.field]
+    made = pairs.expanded(view, at_once, "nibbles", first, end, {"words": words}, symbols)
+    return replace(made, entry=replace(made.entry, rows=""), beats=())
 
 
 def in_words(weights: Ints) -> NDArray[np.uint32]:
