@@ -15,6 +15,7 @@ from mote.evaluation.verify import verify
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
+from tests.helpers.network import Net
 from tests.helpers.offered import DSP, offered
 from tests.helpers.support import FUZZ, emulated, examples, needs_litert
 from tests.kernels.c_harness import Case, Program, check_cases
@@ -167,6 +168,23 @@ def test_rows_of_several_outputs_one_by_one_where_flash_counts() -> None:
     assert [k.family for k in offered(g, g.ops[0], DSP)] == ["depthwise_time", "depthwise"]
     size = [k.family for k in offered(g, g.ops[0], DSP, small=True)]
     assert size == ["depthwise_time", "depthwise_column", "depthwise_column_wide", "depthwise"]
+
+
+@needs_litert
+@pytest.mark.parametrize(("taps", "channels", "over"), [(5, 8, True), (3, 40, True), (4, 10, False)])
+def test_outputs_over_the_inputs(taps: int, channels: int, over: bool) -> None:
+    """Four channels at a time, if these are four others each time."""
+    emulated("cortex-m4")
+    net = Net()
+    x = net.conv(net.input(1, 12, 1, 4), channels, 1)
+    y = net.conv(net.depthwise(x, 1, (taps, 1), padding="VALID"), 8, 1)
+    compiled = compile(net.finish(y), target="cortex-m4", kernels={"1": "depthwise_time"})
+    plan = compiled.plan
+    (step,) = (s for s in plan.steps if s.kernel.family == "depthwise_time")
+    (source, *_), (made,) = plan.op(step).inputs, plan.op(step).outputs
+    assert bool(step.kernel.needs.overlays) == over
+    assert (plan.place[source].offsets[0] == plan.place[made].offsets[0]) == over
+    assert verify(compiled, 3).passed
 
 
 FRAMES = [

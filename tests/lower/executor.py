@@ -433,6 +433,8 @@ class Machine:
             return True
         if not positions <= set(call.i.called.needs.in_place) or read.span != written[y]:
             return False
+        if call.i.called.needs.overlays:
+            return read.row == y
         needed = (op.reads(call.graph, p, other) for p in positions for other in written if other != y)
         return not any(rows is None or read.row in rows for rows in needed)
 

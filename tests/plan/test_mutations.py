@@ -58,12 +58,20 @@ def wide() -> Graph:
     return net.graph(net.op(Mean, x, axes=(1,), keep_dims=True))
 
 
+def over_time() -> Graph:
+    """Rows of one pixel, and a kernel that writes row y over row y of its input, which other rows need as well."""
+    net = GraphNet()
+    x = net.conv(net.input(1, 12, 1, 4), 8)
+    return net.graph(net.conv(net.depthwise(x, Axis(5), Axis(1)), 8))
+
+
 PLANS = {
     "residual": lambda: plan(residual(), Lowering(), Goal(least=True)),
     "pushed": lambda: plan(residual(), Lowering(), Goal(pushed=True)),
     "sums": lambda: plan(two_sums(), Lowering(), Goal(pushed=True)),
     "whole": lambda: plan(two_sums(), Lowering(), Goal()),
     "planar": lambda: plan(wide(), Lowering(frozenset({"dsp"})), Goal(pushed=True)),
+    "over its input": lambda: plan(over_time(), Lowering(frozenset({"dsp"})), Goal()),
     "two cores": lambda: plan(residual(), Lowering(), Goal(cores=2)),
     "two cores, planar": lambda: plan(wide(), Lowering(frozenset({"dsp"})), Goal(cores=2)),
 }

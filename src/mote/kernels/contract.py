@@ -219,7 +219,8 @@ class Needs:
     in_place: tuple[int, ...] = ()
     """The positions of inputs that the output may lie over, where they are of the same size."""
     overlays: bool = False
-    """It runs whole, and leaves most of an input that it writes over as it is."""
+    """It runs whole, and row y of its output may lie over row y of such an input whatever else is computed from that:
+    it has read what it writes over, or leaves it as it is."""
     reads: Layout = NHWC
     writes: Layout = NHWC
     alignment: int = ALIGNMENT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from mote.graph.region import Numbers
@@ -17,6 +17,9 @@ from mote.plan.selection.request import Lowering
 
 KernelOf = Callable[[Numbers, bool], Packed]
 """Callback: the kernel of operators, whether they run whole or by rows."""
+APART = 1.01
+"""How many times as large the arena must be with rows of one step side by side, for them to be placed one by one:
+addresses without a formula take a table."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,7 @@ def arrange(
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
     arrangement = Arrangement(rows, schedule, kernels)
     if not goal.zone:
-        enough = schedule.peak + padding(arrangement.items)
-        offsets = place(arrangement.items, arrangement.overlays(), schedule.peak, enough=enough)
+        arrangement, offsets = _smaller(arrangement, Arrangement(rows, schedule, kernels, apart=True))
     else:
         zone = aligned(goal.zone, max((item.alignment for item in arrangement.items), default=1))
         zoned = [_zoned(item, zone) for item in arrangement.items]
@@ -51,6 +53,24 @@ def arrange(
     buffers, steps, cells = arrangement.placed(offsets, [0] * len(offsets))
     plan = Plan(rows.graph, how, goal, steps, buffers, cells, schedule.peak, bottom_up)
     return Draft(rows, schedule, plan)
+
+
+def _smaller(together: Arrangement, apart: Arrangement) -> tuple[Arrangement, list[int]]:
+    """The arrangement with rows of one step side by side, or the one with each for itself where that is smaller; with
+    the offsets of its items."""
+    offsets, end, enough = _offsets(together)
+    if end <= enough or len(apart.items) == len(together.items):
+        return together, offsets
+    other, other_end, _ = _offsets(apart)
+    return (apart, other) if APART * other_end <= end else (together, offsets)
+
+
+def _offsets(arrangement: Arrangement) -> tuple[list[int], int, int]:
+    """The offsets of the items, where the last of them ends, and an end that no other order has to be tried for."""
+    items, peak = arrangement.items, arrangement.schedule.peak
+    enough = peak + padding(items)
+    offsets = place(items, arrangement.overlays(), peak, enough=enough)
+    return offsets, max((at + item.nbytes for at, item in zip(offsets, items, strict=True)), default=0), enough
 
 
 def _zoned(item: Item, zone: int) -> Item:
@@ -72,16 +92,23 @@ def _zoned(item: Item, zone: int) -> Item:
 
 class Arrangement:
     """The memory items of a schedule (strips of rows and scratch buffers, with their live ranges), and the plan's
-    buffers, steps and cells for given offsets of the items."""
+    buffers, steps and cells for given offsets of the items. Rows that one step writes are one strip, unless they are
+    to lie `apart`."""
 
-    def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Packed]) -> None:
+    def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Packed], *, apart: bool = False) -> None:
         self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
+        self.apart = apart
         self.first = dict.fromkeys(rows.resident, -1)
         self.last: dict[int, int] = {}
         for step, run in enumerate(self.runs):
             self.first.update(dict.fromkeys(run.node.writes, step))
             self.last.update(dict.fromkeys(run.node.reads, step))
         self.last.update(dict.fromkeys(rows.kept, len(self.runs)))
+        self.partners: dict[int, list[int]] = {}
+        """Rows that may share their addresses with a row, in operators that run whole."""
+        for a, b in (pair for run in self.runs for pair in run.node.pairs):
+            self.partners.setdefault(a, []).append(b)
+            self.partners.setdefault(b, []).append(a)
         self.items: list[Item] = []
         self.home: dict[int, tuple[int, int, int]] = {}
         """The item, its piece and the offset in the item of each row."""
@@ -113,6 +140,14 @@ class Arrangement:
         first = self.first[row]
         return first, max(self.last.get(row, first), first)
 
+    def _lifetimes(self, row: int) -> list[tuple[int, int]]:
+        """The live ranges of a row and of all rows that may lie at its address: where these differ between neighbours,
+        so do the pieces of their items."""
+        same = [row]
+        for r in same:
+            same += (partner for partner in self.partners.get(r, ()) if partner not in same)
+        return [self._lives(r) for r in same if r in self.first]
+
     def _add_store(self, i: int) -> None:
         store = self.rows.stores[i]
         existing = [r for r in store.ids if r in self.first]
@@ -121,7 +156,7 @@ class Arrangement:
         if store.linear or i in self.touched:
             self._add_strip(store, existing, store.first, store.row_bytes)
             return
-        for _, rows in groupby(existing, key=lambda r: self.first[r]):
+        for _, rows in groupby(existing, key=lambda r: r if self.apart else self.first[r]):
             together = list(rows)
             nbytes = aligned(store.row_bytes) if together[1:] else store.row_bytes
             self._add_strip(store, together, together[0], nbytes)
@@ -129,12 +164,14 @@ class Arrangement:
     def _add_strip(self, store: Store, existing: Sequence[int], origin: int, nbytes: int) -> None:
         """Adds a strip as one item: contiguous rows of `nbytes` each, row `origin` first."""
         pieces: list[Piece] = []
+        before: list[tuple[int, int]] = []
         for r in existing:
-            at, (first, last) = (r - origin) * nbytes, self._lives(r)
-            if pieces and (pieces[-1].first, pieces[-1].last) == (first, last) and _end(pieces[-1]) == at:
-                pieces[-1] = Piece(pieces[-1].at, pieces[-1].nbytes + nbytes, first, last)
+            at, lifetimes = (r - origin) * nbytes, self._lifetimes(r)
+            if lifetimes == before and _end(pieces[-1]) == at:
+                pieces[-1] = replace(pieces[-1], nbytes=pieces[-1].nbytes + nbytes)
             else:
-                pieces.append(Piece(at, nbytes, first, last))
+                pieces.append(Piece(at, nbytes, *lifetimes[0]))
+            before = lifetimes
             self.home[r] = (len(self.items), len(pieces) - 1, at)
         self.items.append(Item(tuple(pieces), store.alignment))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
@@ -90,14 +91,13 @@ def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
     restricted = any(step.kernel.needs.memories for step in plan.steps)
     if plan.arena <= room(memories[0]) and not restricted:
         return replace(plan, memories=(memories[0],))
-    arrangement = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps])
-    overlays = arrangement.overlays()
-    units = _units(draft, arrangement)
-    _check_reachable(units, memories)
     failed: TooSmallError | None = None
-    for order in ORDERS:
+    for apart, order in product((False, True), ORDERS):
+        arrangement = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps], apart=apart)
+        units = _units(draft, arrangement)
+        _check_reachable(units, memories)
         try:
-            return _filled(plan, arrangement, overlays, sorted(units, key=order), memories)
+            return _filled(plan, arrangement, arrangement.overlays(), sorted(units, key=order), memories)
         except TooSmallError as error:
             failed = failed or error
     assert failed is not None

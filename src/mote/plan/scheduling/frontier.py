@@ -12,6 +12,7 @@ ladder, independent of the budget, so that a larger budget chooses among all pla
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +21,7 @@ from itertools import accumulate, product
 from mote.graph.region import Numbers, in_order
 from mote.kernels.contract import Layout, Packed
 from mote.plan.memory.layout import Draft, arrange
-from mote.plan.scheduling.rows import TALL, Arrival, Liveness, RowGraph, RowNode, Work, build
+from mote.plan.scheduling.rows import TALL, Arrival, Liveness, RowGraph, RowNode, Work, build, overlaid
 from mote.plan.scheduling.schedule import Pace, Run, Schedule, Scheduler, Segment
 from mote.plan.selection.code_size_model import flash
 from mote.plan.selection.request import Policy
@@ -136,7 +137,8 @@ class Choice:
     """The best kernel of an operator, whole or by rows, within a limit of scratch."""
 
     kernel: Packed
-    scratch: int
+    beside: int
+    """Bytes that it takes beside the rows: scratch, less the rows that it writes over others."""
     price: int
     """The objective to minimize: the cost plus the exchange rate of flash times the constants. An integer, so that sums
     are exact and independent of their order."""
@@ -145,8 +147,8 @@ class Choice:
 
 def surely(choices: Sequence[Choice]) -> Choice:
     """The fastest choice, where it is surely faster than the one that also weighs flash."""
-    best = min(choices, key=lambda c: (c.cost, c.scratch))
-    usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.own_flash, c.scratch))
+    best = min(choices, key=lambda c: (c.cost, c.beside))
+    usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.own_flash, c.beside))
     return best if best.cost <= SURE * usual.cost else usual
 
 
@@ -161,6 +163,7 @@ class Lane:
     _lowest: dict[float, tuple[list[int], list[int]]] = field(default_factory=dict)
     _priced: dict[tuple[Segment, int, float], tuple[int, int, int]] = field(default_factory=dict)
     _live: dict[Segment, Live | int] = field(default_factory=dict)
+    _most_overlaid: dict[int, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> RowGraph:
@@ -214,17 +217,17 @@ class Lane:
         return segment.pace is Pace.WHOLE or not self.rows.works[work].splits
 
     def choices(self, work: int, whole: bool, rate: float) -> tuple[list[int], list[Choice]]:
-        """The best kernels for increasing scratch, and the scratch of each."""
+        """The best kernels for increasing bytes beside the rows, and these bytes of each."""
         key = work, whole, rate
         if key not in self._choices:
             best: list[Choice] = []
             offered = list(self._priced_kernels(work, whole, rate))
-            for room in sorted({c.scratch for c in offered}):
-                fitting = [c for c in offered if c.scratch <= room]
-                choice = min(fitting, key=lambda c: (c.price, c.scratch)) if rate else surely(fitting)
+            for room in sorted({c.beside for c in offered}):
+                fitting = [c for c in offered if c.beside <= room]
+                choice = min(fitting, key=lambda c: (c.price, c.beside)) if rate else surely(fitting)
                 if not best or choice.price < best[-1].price:
                     best.append(choice)
-            self._choices[key] = [c.scratch for c in best], best
+            self._choices[key] = [c.beside for c in best], best
         return self._choices[key]
 
     def _priced_kernels(self, work: int, whole: bool, rate: float) -> Iterator[Choice]:
@@ -234,7 +237,25 @@ class Lane:
                 yield Choice(kernel, 0, 0, 0.0)
                 continue
             price = round(selection.price(ops, kernel, whole, rate))
-            yield Choice(kernel, kernel.needs.scratch or 0, price, selection.cost(ops, kernel, whole))
+            beside = (kernel.needs.scratch or 0) - (self._overlaid(work, kernel) if whole else 0)
+            yield Choice(kernel, beside, price, selection.cost(ops, kernel, whole))
+
+    def _overlaid(self, work: int, kernel: Packed) -> int:
+        """Bytes of the output that a kernel which runs whole writes over an input that nothing else reads, where the
+        lane's own node counts both."""
+        rows, piece = self.rows, self.rows.works[work]
+        if piece.whole is None or piece.whole.over:
+            return 0
+        pairs = overlaid(rows.graph, rows.stores, rows.place, piece.op, kernel)
+        readers = Counter(r for node in piece.by_rows for r in node.reads)
+        alone = all(rows.reader_nodes[r] == readers[r] and r not in rows.kept for _, r in pairs)
+        return sum(rows.size[w] for w, _ in pairs) if alone else 0
+
+    def _spared(self, work: int) -> int:
+        """The most bytes that any kernel of an operator that runs whole may save so."""
+        if work not in self._most_overlaid:
+            self._most_overlaid[work] = max(self._overlaid(work, k) for k in self._offered(work, True))
+        return self._most_overlaid[work]
 
     def _offered(self, work: int, whole: bool) -> list[Packed]:
         """The candidate kernels of an operator."""
@@ -276,7 +297,7 @@ class Lane:
             if not n:
                 return None
             price += best[n - 1].price
-            peak = max(peak, nbytes[ends] + best[n - 1].scratch)
+            peak = max(peak, nbytes[ends] + best[n - 1].beside)
         if live is None:
             return None
         self._priced[key] = limit, price, peak
@@ -296,8 +317,9 @@ class Lane:
         most: dict[int, tuple[int, ...]] = {}
         for node in self.scheduler.nodes(segment):
             during = state.run(rows, node)
-            if during > limit:
-                return during
+            least = during - (self._spared(node.op) if node is rows.works[node.op].whole else 0)
+            if least > limit:
+                return least
             holes, lacking, dying = ends.during(node, state)
             bare = during - node.scratch
             now = bare, bare + lacking, bare + holes, bare + holes + max(lacking - dying, 0)
@@ -346,7 +368,8 @@ class Sketch:
     @cached_property
     def memory(self) -> tuple[object, ...]:
         """The key of its memory use."""
-        return (*((leg.lane, leg.segment) for leg in self.legs), *(c.scratch for c in self.chosen.values()))
+        taken = ((c.beside, c.kernel.needs.scratch) for c in self.chosen.values())
+        return (*((leg.lane, leg.segment) for leg in self.legs), *taken)
 
 
 @dataclass(frozen=True, eq=False)

@@ -451,7 +451,7 @@ class _Builder:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
         further = [r for t in further_outputs(op) for r in self._rows_of(t)]
-        pairs = self._pairs(op, kernel) if op.bodies or kernel.needs.overlays else ()
+        pairs = overlaid(self.graph, self.stores, self.place, op, kernel)
         written: list[int] = []
         if by_rows and row_kernel.entry.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}
@@ -476,21 +476,6 @@ class _Builder:
         gaps = gaps or (kernel.entry.call is Call.FLAT and len(writes) < out.count)
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
         return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
-
-    def _pairs(self, op: Op, kernel: Packed) -> tuple[tuple[int, int], ...]:
-        """Pairs of an output row and the row of the input at the same position that it may overwrite, if the operator
-        reads that input at no other position."""
-        stores = [self.place[t] for _, t in op.computed(self.graph)]
-        pairs: list[tuple[int, int]] = []
-        for p in kernel.needs.in_place:
-            if self.graph.tensors[op.inputs[p]].data is not None:
-                continue
-            number = self.place[op.inputs[p]]
-            a, b = self.stores[number], self.stores[self.place[op.outputs[p]]]
-            alike = (a.row_bytes, a.count, a.layout, a.kept) == (b.row_bytes, b.count, b.layout, b.kept)
-            if alike and a.kept is None and stores.count(number) == 1:
-                pairs += zip(b.ids, a.ids, strict=True)
-        return tuple(pairs)
 
     def _groups(self, op: Op, kernel: Packed, out: Store) -> list[list[int]]:
         """The needed output rows in groups, one per node: as many as the kernel computes at once, more in very tall
@@ -543,6 +528,26 @@ class _Builder:
             over = ((acc,),) if last and not first else ()
             nodes.append(RowNode(i, Rows(0, 1), reads, writes, kernel.needs.scratch or 0, over, tap))
         return nodes
+
+
+def overlaid(
+    graph: Graph, stores: Sequence[Store], place: Mapping[int, int], op: Op, kernel: Packed
+) -> tuple[tuple[int, int], ...]:
+    """Pairs of an output row and the row of the input at the same position that a kernel which runs whole may
+    overwrite, if the operator reads that input at no other position."""
+    if not op.bodies and not kernel.needs.overlays:
+        return ()
+    read = [place[t] for _, t in op.computed(graph)]
+    pairs: list[tuple[int, int]] = []
+    for p in kernel.needs.in_place:
+        if graph.tensors[op.inputs[p]].data is not None:
+            continue
+        number = place[op.inputs[p]]
+        a, b = stores[number], stores[place[op.outputs[p]]]
+        alike = (a.row_bytes, a.layout, a.kept) == (b.row_bytes, b.layout, b.kept) and a.count >= b.count
+        if alike and a.kept is None and read.count(number) == 1:
+            pairs += zip(b.ids, a.ids, strict=False)
+    return tuple(pairs)
 
 
 def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tuple[int, ...], ...]:

@@ -17,6 +17,9 @@ from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Pa
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_TAPS = 31
+CHANNELS = 4
+"""Widened at once, before their outputs are written: where these are different channels each time, outputs may lie over
+the inputs."""
 SIZES = (6, 4, 2)
 """Outputs that a block may have. All blocks but the last are even: words hold two inputs."""
 MOST_OFFSET = 4095
@@ -31,7 +34,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
     dense = (v.stride, v.dilation, v.before, v.after, h.kernel) == (1, 1, 0, 0, 1) and v.kernel <= MOST_TAPS
-    if op.multiplier != 1 or not dense or x.shape[2] != 1 or y.shape[2] != 1 or x.shape[3] < 4:
+    if op.multiplier != 1 or not dense or x.shape[2] != 1 or y.shape[2] != 1 or x.shape[3] < CHANNELS:
         return Refusal("it is for rows of one pixel with four channels and more, without padding or strides")
     if y.shape[1] == 1:
         return Refusal("one output does not make up for lines of inputs")
@@ -46,6 +49,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
     if not ways:
         return Refusal("stores do not reach from one output to the next")
     made = min((code(v.kernel, y.shape[1], y.shape[3], n, form, shift, record) for n in ways), key=lambda m: m.cycles)
+    in_place = (0,) if y.shape[0] == 1 and y.shape[3] % CHANNELS == 0 else ()
     params: Params = {
         "records": records,
         "channels": y.shape[3],
@@ -58,7 +62,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         name,
         params,
         Entry(Call.WHOLE),
-        Needs(scratch=16 * ((x.shape[1] + 1) // 2)),
+        Needs(scratch=16 * ((x.shape[1] + 1) // 2), in_place=in_place, overlays=bool(in_place)),
         instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
         beats=() if view.small else ("depthwise_column", "depthwise_column_wide"),
     )

@@ -110,7 +110,8 @@ static inline void mote_time_lines(const int8_t *in, int32_t channels, int32_t r
     }
 }
 
-/* The last four channels may repeat some of those before. */
+/* The last four channels may repeat some of those before. Where they do not, the output may be the input: four channels
+ * are in scratch before any of their outputs is written. */
 MOTE_ALWAYS_INLINE void mote_depthwise_time(const mote_depthwise_time_t *p, const int8_t *in, int8_t *out,
                                             uint32_t *scratch, mote_time_code_t *code) {
     const int32_t channels = p->channels;
