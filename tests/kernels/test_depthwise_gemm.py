@@ -137,13 +137,18 @@ def test_on_cortex_m4(found: list[Both]) -> None:
 
 
 PLAIN = Both(Layer((7, 8), 8, seed=3))
-FAMILIES = [f"depthwise_gemm{two}_{form}" for two in ("_two", "") for form in ("wide", "wide_compact", "pair_compact")]
+FAMILIES = [
+    f"depthwise_gemm{two}_{form}{end}"
+    for end in ("", "_shared")
+    for two in ("_two", "")
+    for form in ("wide", "wide_compact", "pair_compact")
+]
 
 
 def test_offered() -> None:
     found = offered(tflite.parse(model(PLAIN), "both"))
     assert [k.family for k in found] == FAMILIES
-    assert [k.needs.scratch for k in found] == [256, 256, 256, 128, 128, 128]
+    assert [k.needs.scratch for k in found] == [256, 256, 256, 128, 128, 128] * 2
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from mote.kernels.armv7em.depthwise.records import Channels, Weights
 from mote.kernels.armv7em.gemm import gemm4x2
 from mote.kernels.armv7em.gemm.gemm3 import PACKERS, GemmForm, bias_of, matrix_of, out_row, outputs_of
 from mote.kernels.armv7em.gemm.gemm3 import Weights as Matrix
-from mote.kernels.armv7em.gemm.gemm4x2 import DUAL
+from mote.kernels.armv7em.gemm.gemm4x2 import DUAL, SHARED
 from mote.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
 from mote.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
 from mote.kernels.contract import (
@@ -53,10 +53,16 @@ class DepthwiseGemm:
     rows: int
     dual: bool = False
     """Ordered for a core that starts two instructions a cycle."""
+    shared: bool = False
+    """With the code of products that layers of any depth share."""
 
     @property
     def plain(self) -> str:
-        return f"depthwise_gemm{'_two' if self.rows == ROWS else ''}_{self.matrix}{self.compact}"
+        return f"depthwise_gemm{'_two' if self.rows == ROWS else ''}_{self.matrix}{self.compact}{self.end}"
+
+    @property
+    def end(self) -> str:
+        return SHARED if self.shared else ""
 
     @property
     def compact(self) -> str:
@@ -70,8 +76,9 @@ class DepthwiseGemm:
     def parts(self) -> tuple[Kernel, Kernel]:
         """The kernels for each of the operators: they cost as much, but for the widening of what is between them."""
         depthwise = f"depthwise{'_two' if self.rows == ROWS else '3'}{self.compact}"
-        kernels = {kernel.name: kernel for kernel in (*depthwise_planar.KERNELS, *gemm4x2.KERNELS)}
-        return kernels[depthwise], kernels[f"pointwise4x2_{self.matrix}{DUAL if self.dual else ''}"]
+        every = (*depthwise_planar.KERNELS, *gemm4x2.KERNELS, *gemm4x2.SHORT_KERNELS)
+        kernels = {kernel.name: kernel for kernel in every}
+        return kernels[depthwise], kernels[f"pointwise4x2_{self.matrix}{DUAL if self.dual else self.end}"]
 
 
 def _depthwise(view: View) -> View:
@@ -113,7 +120,7 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         isa=DSP | {"dual"} if way.dual else DSP,
         unless=frozenset({"mve"}),
         lanes=2,
-        costs=f"pointwise4x2_{way.matrix}",
+        costs=f"pointwise4x2_{way.matrix}{way.end}",
         reads=_layout,
         writes=(Planar,),
     )
@@ -159,7 +166,7 @@ def _packed(
     stride = first.the(DepthwiseConv2D).vertical.stride
     form = (channels.form, channels.requantization.shift)
     name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
-    macro = "MOTE_DEPTHWISE_GEMM" + ("_TWO" if way.rows == ROWS else "")
+    macro = f"MOTE_DEPTHWISE_GEMM{'_TWO' if way.rows == ROWS else ''}{'_ANY' if way.shared else ''}"
     made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))
     scratch = way.rows * 2 * width * count
     packed = Packed(
@@ -182,10 +189,13 @@ def _packed(
 
 def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str]:
     """The code of the 1x1 convolution, and its name."""
+    form = GemmForm(way.matrix, "", outputs_of(view), stream.shift)
+    if way.shared:
+        name, instance = gemm4x2.shared_instance(form)
+        return instance, name
     source = PixelBytes(0, view.input.shape[3] // 4, 0, ready=True)
     target = gemm4x2.target_of(view)
     assert isinstance(target, OutputPlaces)
-    form = GemmForm(way.matrix, "", outputs_of(view), stream.shift)
     name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual)}"
     text = gemm_code(source, target, form.weights, form.outputs, form.shift, dual=way.dual)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, -1, source.words, 0)
@@ -209,8 +219,8 @@ def _functions(
 
 FORMS: tuple[tuple[Matrix, Weights], ...] = (("wide", "w16"), ("wide", "w8"), ("pair", "w8"))
 KERNELS = tuple(
-    _kernel(DepthwiseGemm(matrix, weights, rows, dual))
-    for dual in (True, False)
+    _kernel(DepthwiseGemm(matrix, weights, rows, dual, shared))
+    for dual, shared in ((True, False), (False, False), (False, True))
     for rows in (ROWS, 1)
     for matrix, weights in FORMS
 )

@@ -30,7 +30,7 @@ static inline int32_t mote_widened_words(const mote_depthwise_gemm_t *p) {
 
 #if MOTE_DSP
 /* Both halves of the channels. */
-MOTE_ALWAYS_INLINE void mote_widened_halves(const mote_depthwise_gemm_t *p, const int8_t *in, uint32_t *scratch,
+MOTE_NOINLINE void mote_widened_halves(const mote_depthwise_gemm_t *p, const int8_t *in, uint32_t *scratch,
                                             const int32_t *ways, mote_two_t *code) {
     const int32_t half = p->planar.channels / 2, line = p->planar.columns + p->planar.skip;
     int8_t *const to = (int8_t *)scratch;
@@ -39,8 +39,8 @@ MOTE_ALWAYS_INLINE void mote_widened_halves(const mote_depthwise_gemm_t *p, cons
 }
 
 /* One row. The middle one of the rows under it is always there; it stands in for another that is not. */
-MOTE_ALWAYS_INLINE void mote_widened_one(const mote_depthwise_gemm_t *p, const int8_t *const *rows, uint32_t *scratch,
-                                         mote_two_t *code) {
+MOTE_NOINLINE void mote_widened_one(const mote_depthwise_gemm_t *p, const int8_t *const *rows, uint32_t *scratch,
+                                    mote_two_t *code) {
     const int8_t *const first = rows[0] != NULL ? rows[0] : rows[1], *const last = rows[2] != NULL ? rows[2] : rows[1];
     int32_t ways[5];
     ways[0] = rows[0] != NULL ? -1 : 0;
@@ -83,27 +83,25 @@ static inline void mote_widened_c(const mote_depthwise_gemm_t *p, const int8_t *
     }
 #endif
 
-/* A row of outputs from its widened inputs. */
-MOTE_ALWAYS_INLINE void mote_widened_gemm(const mote_depthwise_gemm_t *p, uint32_t *inputs, int8_t *out,
-                                          mote_gemm4x2_blocks_t *blocks) {
-    mote_gemm4x2_frame_t f;
-    mote_gemm4x2_frame(&p->gemm, inputs, &f);
+/* What a row of outputs is computed from: its widened inputs. */
+MOTE_NOINLINE void mote_widened_frame(const mote_depthwise_gemm_t *p, uint32_t *inputs, int8_t *out,
+                                      mote_gemm4x2_frame_t *f) {
+    mote_gemm4x2_frame(&p->gemm, inputs, f);
     if (p->gemm.planes > 0) {
         mote_gemm4x2_pad(&p->gemm, p->planar.outputs, out);
     }
     for (int32_t i = 0; i < 4; i++) {
-        f.to[i] = mote_gemm4x2_to(&p->gemm, out, i);
+        f->to[i] = mote_gemm4x2_to(&p->gemm, out, i);
     }
-    f.blocks = p->planar.outputs / 4;
-    blocks(&f);
+    f->blocks = p->planar.outputs / 4;
 }
 
 typedef void mote_widened_gemm_t(const mote_depthwise_gemm_t *p, uint32_t *inputs, int8_t *out);
 
 /* Output rows lo..hi-1 of tensors whose rows lie one after another; without `two` one by one. */
-MOTE_ALWAYS_INLINE void mote_depthwise_gemm(const mote_depthwise_gemm_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                            int32_t hi, mote_widened_row_t *one, mote_two_t *two,
-                                            mote_widened_gemm_t *gemm, uint32_t *scratch) {
+MOTE_NOINLINE void mote_depthwise_gemm(const mote_depthwise_gemm_t *p, const int8_t *in, int8_t *out, int32_t lo,
+                                       int32_t hi, mote_widened_row_t *one, mote_two_t *two, mote_widened_gemm_t *gemm,
+                                       uint32_t *scratch) {
     const mote_window_t *const w = &p->planar.rows;
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
@@ -121,10 +119,9 @@ MOTE_ALWAYS_INLINE void mote_depthwise_gemm(const mote_depthwise_gemm_t *p, cons
 }
 
 /* Some rows of outputs, wherever they and the rows under them lie. */
-MOTE_ALWAYS_INLINE void mote_depthwise_gemm_anywhere(const mote_depthwise_gemm_t *p, const int8_t *const *rows,
-                                                     int8_t *const *outs, int32_t count, mote_widened_row_t *one,
-                                                     mote_two_t *two, mote_widened_gemm_t *gemm,
-                                                     uint32_t *scratch) {
+MOTE_NOINLINE void mote_depthwise_gemm_anywhere(const mote_depthwise_gemm_t *p, const int8_t *const *rows,
+                                                int8_t *const *outs, int32_t count, mote_widened_row_t *one,
+                                                mote_two_t *two, mote_widened_gemm_t *gemm, uint32_t *scratch) {
     const int32_t step = p->planar.rows.step, words = mote_widened_words(p);
     if (two != NULL && count == 2 && rows[0] != NULL && rows[step + 2] != NULL) {
         int32_t ways[MOTE_TWO_WAYS];
@@ -141,14 +138,27 @@ MOTE_ALWAYS_INLINE void mote_depthwise_gemm_anywhere(const mote_depthwise_gemm_t
     }
 }
 
-/* What a model instantiates beside the code: a row at a time, or two. */
-#define MOTE_WIDENED_GEMM(id, blocks) \
+/* What a model instantiates beside the code: a row at a time, or two; with code for its own shape, or for any. */
+#define MOTE_WIDENED_GEMM(id, blocks, ...) \
     MOTE_NOINLINE void mote_##id##_gemm(const mote_depthwise_gemm_t *p, uint32_t *inputs, int8_t *out) { \
-        mote_widened_gemm(p, inputs, out, mote_gemm4x2_##blocks); \
+        mote_gemm4x2_frame_t frame; \
+        mote_widened_frame(p, inputs, out, &frame); \
+        mote_gemm4x2_##blocks(__VA_ARGS__); \
     }
 #define MOTE_DEPTHWISE_GEMM(id, blocks, weights, stride, form, s) \
+    MOTE_WIDENED_GEMM(id, blocks, &frame) \
+    MOTE_DEPTHWISE_GEMM_ROW(id, weights, stride, form, s)
+#define MOTE_DEPTHWISE_GEMM_ANY(id, blocks, weights, stride, form, s) \
+    MOTE_WIDENED_GEMM(id, blocks, &frame, &p->gemm, MOTE_GEMM4X2_WIDENED) \
+    MOTE_DEPTHWISE_GEMM_ROW(id, weights, stride, form, s)
+#define MOTE_DEPTHWISE_GEMM_TWO(id, blocks, weights, stride, form, s) \
+    MOTE_WIDENED_GEMM(id, blocks, &frame) \
+    MOTE_DEPTHWISE_GEMM_ROWS(id, weights, stride, form, s)
+#define MOTE_DEPTHWISE_GEMM_TWO_ANY(id, blocks, weights, stride, form, s) \
+    MOTE_WIDENED_GEMM(id, blocks, &frame, &p->gemm, MOTE_GEMM4X2_WIDENED) \
+    MOTE_DEPTHWISE_GEMM_ROWS(id, weights, stride, form, s)
+#define MOTE_DEPTHWISE_GEMM_ROW(id, weights, stride, form, s) \
     MOTE_WIDENED_ROW(id, weights, stride, form, s) \
-    MOTE_WIDENED_GEMM(id, blocks) \
     typedef mote_depthwise_gemm_t mote_##id##_t; \
     MOTE_NOINLINE void mote_##id(const mote_depthwise_gemm_t *p, const int8_t *in, int8_t *out, int32_t lo, \
                                  int32_t hi, uint32_t *scratch) { \
@@ -159,9 +169,8 @@ MOTE_ALWAYS_INLINE void mote_depthwise_gemm_anywhere(const mote_depthwise_gemm_t
         mote_##id##_widened(p, rows, scratch); \
         mote_##id##_gemm(p, scratch, out); \
     }
-#define MOTE_DEPTHWISE_GEMM_TWO(id, blocks, weights, stride, form, s) \
+#define MOTE_DEPTHWISE_GEMM_ROWS(id, weights, stride, form, s) \
     MOTE_WIDENED_ROW(id, weights, stride, form, s) \
-    MOTE_WIDENED_GEMM(id, blocks) \
     typedef mote_depthwise_gemm_t mote_##id##_t; \
     MOTE_NOINLINE void mote_##id(const mote_depthwise_gemm_t *p, const int8_t *in, int8_t *out, int32_t lo, \
                                  int32_t hi, uint32_t *scratch) { \

@@ -35,7 +35,7 @@ from mote.kernels.armv7em.gemm.gemm_assembly import (
     twice,
 )
 from mote.kernels.armv7em.gemm.gemm_shared_assembly import loop_cycles as shared_loop_cycles
-from mote.kernels.armv7em.gemm.gemm_shared_assembly import shared_code
+from mote.kernels.armv7em.gemm.gemm_shared_assembly import shared_code, widening_code
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -189,9 +189,13 @@ def kind_of(source: PixelBytes) -> str:
 
 def _shared(view: View, source: PixelBytes, stream: Stream, *, added: bool) -> Packed:
     """With code for sums of any length, and outputs anywhere."""
-    name, made = shared_instance(stream.form, source.taps, added=added)
+    code, made = shared_instance(stream.form, added=added)
+    name = f"{stream.form.name}_{f'{source.taps}x' if source.taps else ''}any{ONTO if added else ''}"
     slower = _slower(source, shared_loop_cycles(source.steps) - shared_loop_cycles(2))
-    return _called(view, source, stream, name, made, of="_ANY", slower=slower)
+    packed = _called(view, source, stream, name, made, slower=slower)
+    widening = Instance("MOTE_GEMM4X2_WIDENING", (source.taps,), widening_code(source.taps))
+    called = Instance(f"MOTE_{kind_of(source).upper()}_ANY", (name, code, source.taps))
+    return replace(packed, instances=(made, widening, called))
 
 
 def _slower(source: PixelBytes, cycles: int) -> float:
@@ -199,20 +203,18 @@ def _slower(source: PixelBytes, cycles: int) -> float:
     return 1 + cycles / (STEP_CYCLES * source.steps)
 
 
-def shared_instance(form: GemmForm, taps: int, *, ready: bool = False, added: bool = False) -> tuple[str, Instance]:
-    """The name and the code that layers with this form of weights and outputs share."""
-    lines = f"{taps}xany" if taps else "any"
-    name = f"{'ready_' if ready else ''}{form.name}_{lines}{ONTO if added else ''}"
-    text = shared_code(taps, form.weights, form.outputs, form.shift, ready=ready, added=added)
+def shared_instance(form: GemmForm, *, added: bool = False) -> tuple[str, Instance]:
+    """The name and the code of the products that layers with this form of weights and outputs share."""
+    name = f"{form.name}_products{ONTO if added else ''}"
+    text = shared_code(form.weights, form.outputs, form.shift, added=added)
     macro = "MOTE_GEMM4X2_ADD_ANY_CODE" if added else "MOTE_GEMM4X2_ANY_CODE"
-    return name, Instance(macro, (name, form.weights, form.outputs, form.shift, -1 if ready else taps), text)
+    return name, Instance(macro, (name, form.weights, form.outputs, form.shift), text)
 
 
 def _called(
-    view: View, source: PixelBytes, stream: Stream, name: str, made: Instance, *, of: str = "", slower: float = 1.0
+    view: View, source: PixelBytes, stream: Stream, name: str, made: Instance, *, slower: float = 1.0
 ) -> Packed:
-    """The kernel around code of that name; `of`: the end of the macro that calls it; `slower`: how many times as long
-    its products take."""
+    """The kernel around code of that name; `slower`: how many times as long its products take."""
     y, kind = view.output.shape, kind_of(source)
     several = y[0] == 1 and (not source.taps or view.the(Conv2D).vertical.dilation == 1)
     params, scratch = _conv(view, source) if source.taps else _pointwise(view, source)
@@ -236,7 +238,7 @@ def _called(
         ),
         Needs(scratch=scratch, writes=view.writes),
         Price(tile=(1, 4), whole_tiles=True, density=slower),
-        instances=(made, Instance(f"MOTE_{kind.upper()}{of}", (name,))),
+        instances=(made, Instance(f"MOTE_{kind.upper()}", (name,))),
     )
 
 

@@ -105,8 +105,8 @@ def _three(plain: Packed, position: int, constants: Constants) -> Packed:
 
 
 def _four(plain: Packed, position: int, constants: Constants) -> Packed:
-    functions = plain.instances[1]
-    more = Instance(f"{functions.macro.removesuffix('_ANY')}_ADD", functions.arguments)
+    functions = plain.instances[-1]
+    more = Instance(f"{functions.macro.removesuffix('_ANY')}_ADD", functions.arguments[:1])
     return _packed(plain, position, constants, (*plain.instances, more))
 
 

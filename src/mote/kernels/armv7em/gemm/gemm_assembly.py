@@ -172,21 +172,15 @@ def _next_inputs(steps: int, loop: tuple[int, int] | None) -> list[str]:
 
 
 def _pixels(source: PixelBytes) -> list[str]:
-    ahead = [f"add lr, lr, #{4 * source.words}"] if source.words <= MOST_WORDS else []
-    return four_pixels(_line(source.words, "3"), ahead)
-
-
-def four_pixels(line: Sequence[str], ahead: Sequence[str] = ()) -> list[str]:
-    """Four pixels' inputs, widened by `line`; then where those of the next four are, by `ahead` where `line` did not
-    move lr there."""
+    """Four pixels' inputs; then where those of the next four are."""
     return [
         f"add r3, sp, #{FROM}",
         "ldm r3, {r0, r1, r12, lr}",
         f"ldr r2, [sp, #{INPUTS}]",
         "adds r2, r2, #8",
-        *line,
+        *_line(source.words, "3"),
         f"ldr r3, [sp, #{STRIDE}]",
-        *ahead,
+        *([f"add lr, lr, #{4 * source.words}"] if source.words <= MOST_WORDS else []),
         f"add r4, sp, #{FROM}",
         "add r1, lr, r3",
         "add r12, r1, r3",
@@ -203,7 +197,7 @@ def _window(source: PixelBytes) -> list[str]:
     for tap in range(source.taps):
         lines += [
             *([f"ldr r3, [sp, #{STRIDE}]"] if looped and tap else []),
-            *tap_of_windows(tap),
+            *_tap_of_windows(tap),
             *_line(source.words, f"{10 + tap}"),
         ]
         for i in range(source.rest):
@@ -215,7 +209,7 @@ def _window(source: PixelBytes) -> list[str]:
     return lines
 
 
-def tap_of_windows(tap: int) -> list[str]:
+def _tap_of_windows(tap: int) -> list[str]:
     """Where a row of four windows is, r3 bytes apart, and in its place where that of the next four is."""
     slot = FROM + 4 * tap
     return [

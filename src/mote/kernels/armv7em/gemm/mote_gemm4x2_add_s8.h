@@ -18,9 +18,10 @@
         mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest, \
                        MOTE_GEMM3_ADD_SHIFT); \
     }
-#define MOTE_GEMM4X2_ADD_ANY_CODE(id, weights, out, s, taps, text) \
-    MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame, const mote_gemm3_t *gemm) { \
-        mote_gemm4x2_any_c(frame, gemm, mote_gemm3_##weights, mote_gemm3_##out, s, taps, MOTE_GEMM3_ADD_SHIFT); \
+#define MOTE_GEMM4X2_ADD_ANY_CODE(id, weights, out, s, text) \
+    MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame, const mote_gemm3_t *gemm, \
+                                                     int32_t widening) { \
+        mote_gemm4x2_any_c(frame, gemm, widening, mote_gemm3_##weights, mote_gemm3_##out, s, MOTE_GEMM3_ADD_SHIFT); \
     }
 #endif
 

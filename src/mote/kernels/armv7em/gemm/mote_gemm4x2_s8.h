@@ -4,7 +4,8 @@
  * [depth / 2][4 pixels] words: each weight is read for four pixels. The code comes from the compiler, written for a
  * layer (armv7em/gemm_assembly.py); here is what surrounds it, and what it means in C. A call computes all channels of
  * several blocks of four pixels, the next four of a row one after another. Code that layers share takes the length of
- * sums and the places of outputs from their `mote_gemm3_t` (armv7em/gemm_shared_assembly.py).
+ * sums and the places of outputs from their `mote_gemm3_t` (armv7em/gemm_shared_assembly.py), and inputs from a routine
+ * that widens them, unless they are widened already; it may change the pointers of the frame.
  *
  * A row's pixels that are left behind its last four wait for those of the rows below, until there are four. Channels
  * are even in number.
@@ -41,12 +42,17 @@ typedef void mote_gemm4x2_blocks_t(const mote_gemm4x2_frame_t *);
         const mote_gemm4x2_frame_t *frame __attribute__((unused))) { \
         __asm__ volatile(text); \
     }
-#define MOTE_GEMM4X2_ANY_CODE(id, weights, out, s, taps, text) \
+typedef void mote_gemm4x2_widening_t(void);
+#define MOTE_GEMM4X2_ANY_CODE(id, weights, out, s, text) \
     __attribute__((naked, noinline, unused, aligned(4))) static void mote_gemm4x2_##id( \
-        const mote_gemm4x2_frame_t *frame __attribute__((unused)), \
-        const mote_gemm3_t *gemm __attribute__((unused))) { \
+        const mote_gemm4x2_frame_t *frame __attribute__((unused)), const mote_gemm3_t *gemm __attribute__((unused)), \
+        mote_gemm4x2_widening_t *widening __attribute__((unused))) { \
         __asm__ volatile(text); \
     }
+/* Called by such code only: it works on its stack. */
+#define MOTE_GEMM4X2_WIDENING(taps, text) \
+    __attribute__((naked, noinline, unused)) static void mote_gemm4x2_widening_##taps(void) { __asm__ volatile(text); }
+#define MOTE_GEMM4X2_WIDENED NULL
 #else
 /* The inputs of pixel i of block b: the words of each line of its window, then the bytes that are left of each. */
 static inline void mote_gemm4x2_widen(const mote_gemm4x2_frame_t *f, int32_t taps, int32_t words, int32_t rest,
@@ -102,16 +108,19 @@ static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights
     }
 
 /* The same for what is known at run time. */
-static inline void mote_gemm4x2_any_c(const mote_gemm4x2_frame_t *f, const mote_gemm3_t *g, int32_t weights, int32_t out,
-                                      int32_t s, int32_t taps, int32_t added) {
+static inline void mote_gemm4x2_any_c(const mote_gemm4x2_frame_t *f, const mote_gemm3_t *g, int32_t taps,
+                                      int32_t weights, int32_t out, int32_t s, int32_t added) {
     mote_gemm4x2_c(f, weights, out, s, g->planes > 0 ? g->planes : 1, taps, g->depth / 4 / (taps > 0 ? taps : 1), 0,
                    added);
 }
 
-#define MOTE_GEMM4X2_ANY_CODE(id, weights, out, s, taps, text) \
-    MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame, const mote_gemm3_t *gemm) { \
-        mote_gemm4x2_any_c(frame, gemm, mote_gemm3_##weights, mote_gemm3_##out, s, taps, 0); \
+#define MOTE_GEMM4X2_ANY_CODE(id, weights, out, s, text) \
+    MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame, const mote_gemm3_t *gemm, \
+                                                     int32_t widening) { \
+        mote_gemm4x2_any_c(frame, gemm, widening, mote_gemm3_##weights, mote_gemm3_##out, s, 0); \
     }
+#define MOTE_GEMM4X2_WIDENING(taps, text) enum { mote_gemm4x2_widening_##taps = (taps) };
+#define MOTE_GEMM4X2_WIDENED (-1)
 #endif
 
 /* Planar: zeros before and behind the pixels of each line. */
@@ -217,9 +226,10 @@ MOTE_NOINLINE const mote_gemm4x2_frame_t *mote_pointwise4x2_next(const mote_poin
 
 /* `count` rows, one after another, or where `rows` and `outs` say. Rows that lie one after another and have nothing in
  * between are one long row. */
-#define MOTE_POINTWISE4X2(id) MOTE_POINTWISE4X2_CALLING(id, frame)
-#define MOTE_POINTWISE4X2_ANY(id) MOTE_POINTWISE4X2_CALLING(id, frame, &p->gemm)
-#define MOTE_POINTWISE4X2_CALLING(id, ...) \
+#define MOTE_POINTWISE4X2(id) MOTE_POINTWISE4X2_CALLING(id, id, frame)
+#define MOTE_POINTWISE4X2_ANY(id, code, taps) \
+    MOTE_POINTWISE4X2_CALLING(id, code, frame, &p->gemm, mote_gemm4x2_widening_##taps)
+#define MOTE_POINTWISE4X2_CALLING(id, code, ...) \
     typedef mote_pointwise3_t mote_pointwise4x2_##id##_t; \
     MOTE_NOINLINE void mote_pointwise4x2_##id##_all(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
                                                     const int8_t *const *rows, int8_t *const *outs, int32_t count, \
@@ -230,7 +240,7 @@ MOTE_NOINLINE const mote_gemm4x2_frame_t *mote_pointwise4x2_next(const mote_poin
         mote_gemm4x2_start(&walk, &p->gemm, one ? p->width * count : p->width, one ? 1 : count, rows, outs, out, \
                            scratch); \
         while ((frame = mote_pointwise4x2_next(p, in, &walk)) != NULL) { \
-            mote_gemm4x2_##id(__VA_ARGS__); \
+            mote_gemm4x2_##code(__VA_ARGS__); \
         } \
     } \
     MOTE_UNUSED static inline void mote_pointwise4x2_##id(const mote_pointwise3_t *p, const int8_t *in, int8_t *out, \
@@ -349,9 +359,10 @@ MOTE_NOINLINE const mote_gemm4x2_frame_t *mote_conv4x2_next(const mote_conv4x2_t
     return NULL;
 }
 
-#define MOTE_CONV4X2(id) MOTE_CONV4X2_CALLING(id, frame)
-#define MOTE_CONV4X2_ANY(id) MOTE_CONV4X2_CALLING(id, frame, &p->gemm)
-#define MOTE_CONV4X2_CALLING(id, ...) \
+#define MOTE_CONV4X2(id) MOTE_CONV4X2_CALLING(id, id, frame)
+#define MOTE_CONV4X2_ANY(id, code, taps) \
+    MOTE_CONV4X2_CALLING(id, code, frame, &p->gemm, mote_gemm4x2_widening_##taps)
+#define MOTE_CONV4X2_CALLING(id, code, ...) \
     typedef mote_conv4x2_t mote_conv4x2_##id##_t; \
     MOTE_NOINLINE void mote_conv4x2_##id##_all(const mote_conv4x2_t *p, const int8_t *in, const int8_t **rows, \
                                                int8_t *const *outs, int32_t y, int32_t count, int8_t *out, \
@@ -360,7 +371,7 @@ MOTE_NOINLINE const mote_gemm4x2_frame_t *mote_conv4x2_next(const mote_conv4x2_t
         mote_gemm4x2_walk_t walk; \
         mote_gemm4x2_start(&walk, &p->gemm, p->patch.cols.out_size, count, NULL, outs, out, scratch); \
         while ((frame = mote_conv4x2_next(p, in, y, rows, &walk)) != NULL) { \
-            mote_gemm4x2_##id(__VA_ARGS__); \
+            mote_gemm4x2_##code(__VA_ARGS__); \
         } \
     } \
     MOTE_UNUSED static inline void mote_conv4x2_##id##_rows(const mote_conv4x2_t *p, const int8_t **rows, \

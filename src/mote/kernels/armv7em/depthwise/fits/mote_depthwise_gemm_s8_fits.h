@@ -22,7 +22,7 @@ MOTE_NOINLINE int mote_depthwise_gemm_fits(const mote_depthwise_gemm_t *p, const
     const uint32_t out = mote_gemm3_row(&p->gemm, planar->outputs, b->gemm->form);
     mote_window_t window = planar->rows;
     window.out_stride = p->out_stride;
-    return mote_two_rows_fit(planar, &b->two) && planar->channels == 4 * b->gemm->words &&
+    return mote_two_rows_fit(planar, &b->two) && planar->channels == 4 * mote_gemm4x2_words(&p->gemm, b->gemm) &&
            p->half == planar->channels / 2 * b->planar.record && mote_planar_fits(planar, room, &b->planar) &&
            mote_gemm4x2_fits(&p->gemm, room, b->gemm, planar->outputs) && mote_size(p->out_stride) == out &&
            mote_planes_fit(room, &window, in, out) && mote_gemm3_gives(room, out, b->gemm->form) &&
@@ -33,6 +33,14 @@ MOTE_NOINLINE int mote_depthwise_gemm_fits(const mote_depthwise_gemm_t *p, const
     MOTE_DEPTHWISE_GEMM_FITS_(id, blocks, weights, stride, form, outputs, channels, line, 1)
 #define MOTE_DEPTHWISE_GEMM_TWO_FITS(id, blocks, weights, stride, form, s, outputs, channels, line) \
     MOTE_DEPTHWISE_GEMM_FITS_(id, blocks, weights, stride, form, outputs, channels, line, 2)
+#define MOTE_DEPTHWISE_GEMM_ANY_FITS(id, blocks, weights, stride, form, s, outputs, channels, line) \
+    MOTE_DEPTHWISE_GEMM_BUILT(id, blocks) \
+    MOTE_DEPTHWISE_GEMM_FITS_(id, id, weights, stride, form, outputs, channels, line, 1)
+#define MOTE_DEPTHWISE_GEMM_TWO_ANY_FITS(id, blocks, weights, stride, form, s, outputs, channels, line) \
+    MOTE_DEPTHWISE_GEMM_BUILT(id, blocks) \
+    MOTE_DEPTHWISE_GEMM_FITS_(id, id, weights, stride, form, outputs, channels, line, 2)
+#define MOTE_DEPTHWISE_GEMM_BUILT(id, blocks) \
+    static const mote_gemm4x2_built_t mote_gemm4x2_##id##_built = {mote_gemm4x2_##blocks##_form, 0, -1, 0, 0, 0, 0, 0};
 #define MOTE_DEPTHWISE_GEMM_FITS_(id, blocks, weights, stride, form, outputs, channels, line, rows) \
     MOTE_UNUSED static inline int mote_##id##_fits(const mote_depthwise_gemm_t *p, const mote_room_t *room) { \
         static const mote_depthwise_gemm_built_t built = { \

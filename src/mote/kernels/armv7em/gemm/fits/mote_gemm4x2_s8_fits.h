@@ -73,7 +73,7 @@ MOTE_NOINLINE int mote_conv4x2_fits(const mote_conv4x2_t *p, const mote_room_t *
 #define MOTE_GEMM4X2_CODE_FITS(id, weights, out, s, line, taps, words, rest, near, place, fours) \
     static const mote_gemm4x2_built_t mote_gemm4x2_##id##_built = { \
         MOTE_FORM_##weights | MOTE_FORM_##out, line, taps, words, rest, near, place, fours};
-#define MOTE_GEMM4X2_ANY_CODE_FITS(id, weights, out, s, taps) \
-    MOTE_GEMM4X2_CODE_FITS(id, weights, out, s, 0, taps, 0, 0, 0, 0, 0)
+#define MOTE_GEMM4X2_ANY_CODE_FITS(id, weights, out, s) \
+    enum { mote_gemm4x2_##id##_form = MOTE_FORM_##weights | MOTE_FORM_##out };
 
 #endif
