@@ -264,13 +264,15 @@ class Price:
 
 @dataclass(frozen=True, eq=False)
 class Sealed:
-    """Constants that are encrypted in flash: before a kernel is called they are decrypted into its working memory,
+    """Constants that a kernel finds in RAM: before it is called they are decrypted or copied into its working memory,
     behind the part that it uses itself."""
 
     arrays: Mapping[str, Array | Structs]
     """By the path of the parameter, or by `operand_<position>`."""
     scratch: int | None
     """The kernel's own working memory in bytes, None where its function takes none."""
+    loaded: bool = False
+    """They are copied because flash is waited for. The layer then runs whole, so that each is read from flash once."""
 
     @property
     def begin(self) -> int:
@@ -321,7 +323,7 @@ class Packed:
     beats: tuple[str, ...] = ()
     """Kernels that are worse in every way for this operator, and so are not offered beside it."""
     sealed: Sealed | None = None
-    """Its constants where they are encrypted; `params` has none then."""
+    """Its constants where they are decrypted or copied before it is called; `params` has none then."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -337,12 +339,18 @@ class Packed:
         """Bytes of the arrays in its parameters, encrypted or not."""
         return _nbytes(self.params) + (self.sealed.nbytes if self.sealed else 0)
 
-    def seal(self, operands: Mapping[int, Array]) -> Packed:
-        """The kernel with its constants encrypted, and with those of the operator's inputs that are constants."""
+    @property
+    def loaded(self) -> bool:
+        """Whether its constants are copied to RAM because flash is waited for."""
+        return self.sealed is not None and self.sealed.loaded
+
+    def seal(self, operands: Mapping[int, Array], *, loaded: bool = False) -> Packed:
+        """The kernel with its constants encrypted, or copied because flash is waited for (`loaded`), and with those of
+        the operator's inputs that are constants."""
         arrays = dict(_arrays(self.params)) | {operand_name(p): data for p, data in operands.items()}
         if not arrays:
             return self
-        sealed = Sealed(arrays, self.needs.scratch)
+        sealed = Sealed(arrays, self.needs.scratch, loaded)
         needs = replace(
             self.needs,
             scratch=sealed.begin + sealed.nbytes,

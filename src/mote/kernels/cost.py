@@ -42,6 +42,9 @@ CODED = "coded"
 """The family of the overhead of expanding coded weights, added to that of any kernel."""
 DECRYPTING = 30.0
 """Cycles of decrypting a byte of a constant: an assumption between an AES engine with its driver and software."""
+COPYING = 0.75
+"""Cycles of copying a byte of a constant to RAM, beside the waits for it: 22 for 32 bytes by four registers, and the
+loop."""
 EACH_ONCE = ("product", "output", "single")
 """Features that are not repeated in each pass, where weights are expanded part by part."""
 TILES = 4
@@ -84,9 +87,16 @@ class Costs:
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
         """About what an operator takes with a kernel, whole or by rows."""
+        if kernel.sealed is not None and kernel.sealed.loaded:
+            copied = kernel.sealed.nbytes
+            return self.on(Reads(), self.code)._computing(graph, op, kernel, whole) + self.copying(copied)
         total = self._computing(graph, op, kernel, whole) if kernel.price.cost is None else kernel.price.cost
         opening = DECRYPTING * kernel.sealed.nbytes if kernel.sealed else 0
         return total + opening if whole else total + row_count(op.output(graph).shape) * (self.row + opening)
+
+    def copying(self, nbytes: int) -> float:
+        """The cost of copying so many bytes of constants to RAM."""
+        return COPYING * nbytes + self.memory.stream(nbytes)
 
     def waiting(self, graph: Graph, op: Op, kernel: Packed) -> float:
         """How much of what an operator takes as a whole is waiting for the memories of constants and code."""

@@ -602,7 +602,7 @@ def _mixed(plan: Plan) -> bool:
     used = {t.dtype for p in plan.all for t in p.graph.tensors.values() if t.data is None}
     wide = {dtype for dtype in used if dtype.itemsize > 1}
     works = any(step.scratch is not None or step.sums is not None for p in plan.all for step in p.steps)
-    if plan.how.sealed or plan.how.copied:
+    if plan.how.sealed or plan.how.copied or any(step.kernel.loaded for p in plan.all for step in p.steps):
         return True
     return len(wide) > 1 or bool(wide and works and used - wide) or (works and bool(wide - {DType.FLOAT32}))
 

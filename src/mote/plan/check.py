@@ -198,11 +198,13 @@ class _Checker:
             raise PlanError(f"{where}: the second core does not begin with an aligned row")
 
     def _opened(self, step: Step, op: Op, where: str) -> Span | None:
-        """The decrypted constants of a step, which lie inside of its working memory, behind the kernel's own: a step
-        right behind another one of its operator finds them as that one left them."""
+        """The decrypted or copied constants of a step, which lie inside of its working memory, behind the kernel's own:
+        a step right behind another one of its operator finds them as that one left them."""
         sealed = step.kernel.sealed
         if sealed is None:
             return None
+        if sealed.loaded and not step.whole:
+            raise PlanError(f"{where} copies its constants for every row")
         if step.scratch is None or (step.kernel.needs.scratch or 0) < (sealed.scratch or 0) + sealed.nbytes:
             raise PlanError(f"{where} has no room for its constants")
         if sealed.begin < (sealed.scratch or 0) or (step.scratch + sealed.begin) % 8:

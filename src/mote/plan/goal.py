@@ -41,6 +41,8 @@ class Goal:
     """The cost table of kernels on the core."""
     cores: int = 1
     """Cores that compute one inference: with two, layers are split where that pays."""
+    loads: bool = False
+    """Constants may be copied to RAM before a layer reads them, where flash is waited for."""
     barrier: float = 0.0
     """Cost of a barrier between two cores."""
 

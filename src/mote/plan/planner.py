@@ -106,11 +106,21 @@ def _with_waits(plan: Plan) -> float:
 def draft(known: Offers, how: Lowering, goal: Goal, say: Say = silent) -> Draft:
     """The plan for one memory. With --optimize size it has compressed weights, if these save more flash than their
     decoders take."""
-    best = _draft(_planner(known, how, goal, say))
+    best = _draft(_planner(known, how, replace(goal, loads=_loads(how, goal)), say))
     if how.optimize is Policy.SIZE:
         coded = _draft(_planner(known, replace(how, coded=True), goal, say))
         best = min((best, coded), key=partial(_smaller, goal))
     return best
+
+
+def _loads(how: Lowering, goal: Goal) -> bool:
+    """Whether constants may be copied to RAM before a layer, where flash is waited for: RAM may be spent on speed, or
+    there is a time limit. Images and encrypted constants have other means, and two cores would wait for the copy."""
+    elsewhere = how.sealed or how.copied or how.fixed is not None or goal.cores > 1
+    if not goal.costs.memory.waits or elsewhere or how.optimize is Policy.SIZE or goal.least or goal.pushed:
+        return False
+    spends = how.optimize is Policy.SPEED or (goal.ram is not None and goal.spend)
+    return spends or goal.most_cost is not None
 
 
 def _smaller(goal: Goal, draft: Draft) -> float:

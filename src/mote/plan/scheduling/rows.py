@@ -562,7 +562,7 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
 
 def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel can compute a single output row from input rows at arbitrary addresses."""
-    if kernel.entry.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op):
+    if kernel.entry.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op) or kernel.loaded:
         return False
     if kernel.entry.call is Call.FLAT and kernel.entry.units % row_count(op.output(graph).shape):
         return False

@@ -16,6 +16,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
 from mote.graph.region import Numbers, can_fuse, in_order
 from mote.graph.rows import row_count
+from mote.graph.tensor import Array
 from mote.kernels import catalogue
 from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View, aligned
 from mote.kernels.cost import Costs
@@ -117,10 +118,18 @@ class Offers:
 
     def _sealed(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Packed]:
         """The kernels with encrypted constants; those with constants in their code only where there are no others."""
-        op = self.op(ops)
-        constants = {p: t.data for p in range(len(op.inputs)) if (t := op.tensor(self.graph, p)) and t.data is not None}
         without = [k for k in kernels if not k.price.written] or kernels
-        return [k.seal({p: constants[p] for p in k.entry.operands if p in constants}) for k in without]
+        return [k.seal(self._operands(ops, k)) for k in without]
+
+    def loaded(self, ops: Numbers, kernel: Packed) -> Packed:
+        """A kernel with its constants copied to RAM before it is called."""
+        return kernel.seal(self._operands(ops, kernel), loaded=True)
+
+    def _operands(self, ops: Numbers, kernel: Packed) -> dict[int, Array]:
+        """The inputs that are constants among those that a kernel is given pointers to, by position."""
+        op = self.op(ops)
+        tensors = ((p, op.tensor(self.graph, p)) for p in kernel.entry.operands)
+        return {p: t.data for p, t in tensors if t and t.data is not None}
 
     def _view(self, ops: Numbers, how: Lowering) -> View:
         small = how.optimize is Policy.SIZE
@@ -388,10 +397,19 @@ class Selection:
 
     @cached_property
     def variants(self) -> dict[Numbers, list[Packed]]:
-        """Candidate kernels of each operator as a whole; with two cores those that are split as well."""
+        """Candidate kernels of each operator as a whole: with two cores those that are split as well, and where flash
+        is waited for those whose constants are copied to RAM."""
         if self.goal.cores == 1:
-            return self.on_one_core
+            return {ops: [*kernels, *self._loaded(ops, kernels)] for ops, kernels in self.on_one_core.items()}
         return {ops: [*kernels, *self._split(ops, kernels)] for ops, kernels in self.on_one_core.items()}
+
+    def _loaded(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Packed]:
+        """The kernels that take less time with their constants in RAM, the copying included."""
+        if not self.goal.loads:
+            return []
+        able = [k for k in kernels if type(k) is Packed and k.constants and k.price.cost is None]
+        copies = [(k, self.offers.loaded(ops, k)) for k in able if not k.price.written]
+        return [copy for k, copy in copies if self.cost(ops, copy, True) < self.cost(ops, k, True)]
 
     def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Halved]:
         """The kernels of operators that two cores can share."""
@@ -597,8 +615,8 @@ class Selection:
         if self.offers.pinned(step.ops):
             return self.offers.everything(step.ops, self._lowering(self.ops[step.ops]))
         kernels = self.variants[step.ops] if step.whole else self.on_one_core[step.ops]
-        shared = {k.name for k in kernels if isinstance(k, Halved)}
-        return [k for k in kernels if isinstance(k, Halved) or k.name not in shared]
+        better = {k.name for k in kernels if isinstance(k, Halved) or k.loaded}
+        return [k for k in kernels if isinstance(k, Halved) or k.loaded or k.name not in better]
 
 
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
@@ -657,6 +675,7 @@ def options(
 
     reason = "pinned" if pinned else "only one" if not others else _reason(chosen, others, take)
     reason += f", {1 - chosen.price.density:.0%} of its blocks are zero" if chosen.price.density < 1 else ""
+    reason += f", {chosen.sealed.nbytes:,} bytes of constants copied to RAM" if chosen.loaded and chosen.sealed else ""
     reason += ", takes less than a kernel for each operator" if len(step.ops) > 1 else ""
     return (option(chosen, reason), *(option(k, why(k)) for k in sorted(others, key=take)))
 

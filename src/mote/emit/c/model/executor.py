@@ -38,7 +38,7 @@ from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES, ConstantPool, CType, brief, table
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import ALIGNMENT, Call, Sealed, operand_name
+from mote.kernels.contract import ALIGNMENT, Call, Sealed, Structs, operand_name
 from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Scratch
 from mote.offload.contract import SCRATCH, Pointer
 
@@ -277,7 +277,9 @@ class Executor:
         shape = "x".join(map(str, i.shape)) or "scalar"
         after = [call("MOTE_NEXT")] if self.outermost.program.mixed else []
         body = self._body(number, i)
-        if i.kernel is not None and i.kernel.sealed is not None and not self.options.flash_apart:
+        if i.kernel is not None and i.kernel.loaded:
+            body = [Compound("/* With its constants, copied to RAM. */", [*self._loading(number, i), *body])]
+        elif i.kernel is not None and i.kernel.sealed is not None and not self.options.flash_apart:
             body = [
                 Compound("/* With its constants, decrypted. */", [*self._opening(number, i, i.kernel.sealed), *body])
             ]
@@ -302,6 +304,20 @@ class Executor:
             opened if i.counter is None else when(again, opened),
         ]
 
+    def _loading(self, number: int, i: Instruction) -> list[Statement]:
+        """The statements that copy the constants of an instruction to RAM, and make its parameters point there."""
+        sealed = i.called.sealed
+        assert i.scratch is not None and sealed is not None
+        made: list[Statement] = [f"mote_{i.called.name}_t {OPENED} = {self.prefix}_step_{number}"]
+        for name, value in sealed.arrays.items():
+            array = self._array_of(number, i, name, value)
+            made.append(call("mote_copy_constants", self._opened(i, name), array, f"sizeof {array}"))
+        return [*made, *(assign(f"{OPENED}.{name}", self._opened(i, name)) for name in sealed.paths)]
+
+    def _array_of(self, number: int, i: Instruction, name: str, value: Array | Structs) -> str:
+        """The array in flash of a constant that is copied."""
+        return self.constants.array(f"{self.hint}{number}_{name.replace('.', '_')}", value, i.reads)
+
     def _copying(self, number: int, i: Instruction) -> list[Statement]:
         """The statements that copy the parameters of an instruction from flash, and the constants that its kernel does
         not read from there. A turn right behind another one finds these where they were."""
@@ -314,10 +330,7 @@ class Executor:
         if sealed is None:
             return made
         assert i.scratch is not None
-        arrays = (
-            self.constants.array(f"{self.hint}{number}_{name.replace('.', '_')}", value, i.reads)
-            for name, value in sealed.arrays.items()
-        )
+        arrays = (self._array_of(number, i, name, value) for name, value in sealed.arrays.items())
         copies = [
             call("mote_flash_copy", self._opened(i, name), array, f"sizeof {array}")
             for name, array in zip(sealed.arrays, arrays, strict=True)

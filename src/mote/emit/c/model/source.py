@@ -209,7 +209,8 @@ def includes(made: Program) -> list[str]:
     rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
     rows += ["mote_rows_of.h"] if other_elements(made) else []
     barrier = ["mote_barrier.h"] if made.cores == 2 else []
-    return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *barrier, *rows, *used]))
+    copied = ["mote_copy_constants.h"] if any(i.kernel is not None and i.kernel.loaded for i in turns) else []
+    return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *barrier, *rows, *copied, *used]))
 
 
 def _instances(made: Program) -> list[str]:
