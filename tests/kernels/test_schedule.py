@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mote.kernels.helium.depthwise.depthwise_assembly import cycles as overlapping
 from mote.kernels.helium.gemm.gemm_assembly import CHANNELS, ROW_POINTERS, SUMS, Columns, Outputs, Pixels, Weights
 from mote.kernels.helium.gemm.schedule import Load, Product, scheduled
 from mote.kernels.helium.requantize import Requantize
@@ -35,15 +36,15 @@ def test_too_few_registers() -> None:
         scheduled(steps, ["q0"])
 
 
-def pair_of(pixels: Pixels | Columns, form: Form) -> list[str]:
+def pair_of(pixels: Pixels | Columns, form: Form, scaled: bool = False) -> list[str]:
     """The instructions of a pair of pixels, with what turns the sums of the pair before it into bytes."""
-    outputs = Outputs(Requantize(form, 16), 16)
+    outputs = Outputs(Requantize(form, 16), 16, scaled)
     weights = Weights(pixels.weights, len(outputs.registers))
     free = outputs.registers[weights.count :] if weights.resident else outputs.registers
     return scheduled(pixels.products(weights), free, outputs.finish())
 
 
-@pytest.mark.parametrize("form", ["line", "twice"])
+@pytest.mark.parametrize("form, scaled", [("line", False), ("line", True), ("twice", False)])
 @pytest.mark.parametrize(
     "pixels",
     [
@@ -57,9 +58,9 @@ def pair_of(pixels: Pixels | Columns, form: Form) -> list[str]:
     ],
     ids=str,
 )
-def test_each_sum_has_its_products(pixels: Pixels | Columns, form: Form) -> None:
+def test_each_sum_has_its_products(pixels: Pixels | Columns, form: Form, scaled: bool) -> None:
     """As many for each sum, none twice; the first begins it, behind what takes the sum before it to its lane."""
-    lines = pair_of(pixels, form)
+    lines = pair_of(pixels, form, scaled)
     products = [line for line in lines if line.startswith("vmladav")]
     sums = replayed(products_and_loads(lines))
     assert sorted(sums) == sorted(register for four in SUMS for register in four)
@@ -69,6 +70,12 @@ def test_each_sum_has_its_products(pixels: Pixels | Columns, form: Form) -> None
         first = next(line for line in products if line.split()[1] == f"{name},")
         taken = next(n for n, line in enumerate(lines) if line.startswith("vmov q") and name in line.split(", ")[2:])
         assert first.startswith("vmladav.s8") and taken < lines.index(first)
+
+
+@pytest.mark.parametrize("steps, scaled, cycles", [(1, True, 27), (2, True, 46), (4, False, 76)])
+def test_pipelines_overlap(steps: int, scaled: bool, cycles: int) -> None:
+    """Hardly two neighbours are for the same pipeline: a pair takes about a cycle for each instruction."""
+    assert overlapping(pair_of(Pixels(steps, 16 * steps), "line", scaled)) <= cycles + 1
 
 
 def products_and_loads(lines: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ columns pass by: each is loaded once for both pixels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mote.kernels.helium.gemm.schedule import Finish, Load, Product, scheduled
 from mote.kernels.helium.requantize import Requantize
@@ -33,10 +33,16 @@ POINTERS = ("r11", "r5")
 ROW_POINTERS = ("r11", "r5", "r7")
 MOST_STEP = 508
 """How far a pointer to words can move behind a load."""
-MOST_TWICE = 160
-"""Instructions of a pair that the code has twice, so that it jumps back half as often."""
+UNROLLED = ((4, 48), (2, 160))
+"""How many pairs the code has before it jumps back, by the instructions that one of them has at most."""
+SCALE = "r7"
+"""The factor of sums, where rows of a window do not need that register."""
+MOST_SCALED = 3
+"""Steps up to which that takes less than a shift and an addition: multiplications are few."""
 LAYER_LANES = 16
 """Where `mote_gemm4_t` has how sums become bytes."""
+ENTRIES = 4
+"""The label of the first pair; those behind it follow."""
 CONSTANT = "q5"
 LANES = ("q6", "q7")
 SIGN = "q4"
@@ -48,6 +54,8 @@ class Outputs:
 
     requantize: Requantize
     pixel: int
+    scaled: bool = False
+    """Lines: sums are multiplied by what `SCALE` has, and added to their offsets, in one instruction."""
 
     @property
     def registers(self) -> list[str]:
@@ -58,6 +66,8 @@ class Outputs:
         """Constants of all channels, by r0, which points to a `mote_lanes_t`: what sums are shifted by, or the zero
         point."""
         line = self.requantize.form == "line"
+        if self.scaled:
+            return [f"ldr {SCALE}, [r0]"]
         dup = ["ldr r2, [r0]", "clz r2, r2", "rsb r2, r2, #31", "vdup.32 q0, r2"]
         return [*(dup if line else ["ldr r2, [r0, #4]", "vdup.16 q0, r2"]), f"vstrw.32 q0, [sp, #{SAME}]"]
 
@@ -70,19 +80,39 @@ class Outputs:
 
     def finish(self) -> list[Finish]:
         """Sums -> bytes at r3, which moves on."""
-        moves = [
-            Finish(f"vmov {q}[{lane + 2}], {q}[{lane}], {sums[lane]}, {sums[lane + 2]}", "rest", (), q, sums[lane::2])
-            for q, sums in zip(LANES, SUMS, strict=True)
-            for lane in range(2)
-        ]
-        return [*moves, *(self._line() if self.requantize.form == "line" else self._twice()), *self._bytes()]
+        if self.scaled:
+            return [*_moves((CONSTANT, LANES[1])), *self._scaled(), *self._bytes()]
+        return [*_moves(LANES), *(self._line() if self.requantize.form == "line" else self._twice()), *self._bytes()]
 
     def _both(self, text: str, reads: Sequence[str] = ()) -> list[Finish]:
         return [_rest(text.format(q=q), q, *reads) for q in LANES]
 
+    def _scaled(self) -> list[Finish]:
+        """From q5 and q7; offsets come where the scaled sums go to."""
+        sums, (first, second) = (CONSTANT, LANES[1]), (LANES[0], CONSTANT)
+        scale = [
+            step
+            for q, to in zip(sums, (first, second), strict=True)
+            for step in (
+                Finish(f"vldrw.u32 {to}, [sp, #{BIAS}]", "memory", (), to),
+                Finish(f"vmla.s32 {to}, {q}, {SCALE}", "multiply", (q, to), to),
+            )
+        ]
+        mult = LANES[1]
+        return [
+            *scale,
+            Finish(f"vldrw.u32 {mult}, [sp, #{MULT}]", "memory", (), mult),
+            *(Finish(f"vqrdmulh.s32 {q}, {q}, {mult}", "multiply", (q, mult), q) for q in (first, second)),
+            *self._narrow((first, second)),
+        ]
+
+    def _narrow(self, both: Sequence[str]) -> list[Finish]:
+        """Products of both pixels -> the half words of the first of `LANES`, in turns."""
+        to, shift = LANES[0], self.requantize.shift
+        return [_rest(f"vqrshrn{end}.s32 {to}, {q}, #{shift}", to, q) for end, q in zip("bt", both, strict=True)]
+
     def _line(self) -> list[Finish]:
         multiply = [Finish(f"vqrdmulh.s32 {q}, {q}, {CONSTANT}", "multiply", (q, CONSTANT), q) for q in LANES]
-        ends = zip("bt", LANES, strict=True)
         return [
             _load(SAME),
             *self._both(f"vshl.s32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
@@ -90,7 +120,7 @@ class Outputs:
             *self._both(f"vadd.i32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
             _load(MULT),
             *multiply,
-            *(_rest(f"vqrshrn{end}.s32 {LANES[0]}, {q}, #{self.requantize.shift}", LANES[0], q) for end, q in ends),
+            *self._narrow(LANES),
         ]
 
     def _twice(self) -> list[Finish]:
@@ -135,6 +165,15 @@ class Outputs:
             Finish(f"vstrb.32 {q}, [r3]", "memory", (q,)),
             *(Finish(text, "rest") for text in _add("r3", self.pixel)),
         ]
+
+
+def _moves(lanes: Sequence[str]) -> list[Finish]:
+    """The sums of both pixels -> the lanes of these."""
+    return [
+        Finish(f"vmov {q}[{lane + 2}], {q}[{lane}], {sums[lane]}, {sums[lane + 2]}", "rest", (), q, sums[lane::2])
+        for q, sums in zip(lanes, SUMS, strict=True)
+        for lane in range(2)
+    ]
 
 
 def _rest(text: str, writes: str, *reads: str) -> Finish:
@@ -339,14 +378,16 @@ class Weights:
 
 
 def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
-    """The function: r0 points to a `mote_gemm4_call_t`. A loop of two pairs begins with its second one where their
-    number is odd."""
+    """The function: r0 points to a `mote_gemm4_call_t`. A loop of several pairs begins with a later one of them where
+    their number is no multiple of that."""
+    scaled = isinstance(pixels, Pixels) and pixels.steps <= MOST_SCALED and outputs.requantize.form == "line"
+    outputs = replace(outputs, scaled=scaled)
     registers = outputs.registers
     weights = Weights(pixels.weights, len(registers))
     finish = outputs.finish()
     free = registers[weights.count :] if weights.resident else registers
     pair = [*scheduled(pixels.products(weights), free, finish), *pixels.advance(), *weights.back()]
-    twice = len(pair) <= MOST_TWICE
+    unrolled = next((n for n, most in UNROLLED if len(pair) <= most), 1)
     return [
         "push {r7, r11}",
         f"sub sp, sp, #{FRAME}",
@@ -371,10 +412,10 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
         "mov r9, #0",
         f"str r9, [sp, #{BEGUN}]",
         "mov r9, #1",
-        *(["b.w 4f", "2:", *pair, "4:"] if twice else ["2:"]),
-        *pair,
+        *([f"b.w {ENTRIES + unrolled - 1}f"] if unrolled > 1 else []),
+        *(line for n in range(unrolled) for line in (f"{ENTRIES + n}:", *pair)),
         "subs r9, r9, #1",
-        "bne.w 2b",
+        f"bne.w {ENTRIES}b",
         f"ldr r9, [sp, #{BEGUN}]",
         "cmp r9, #0",
         "bne 3f",
@@ -392,7 +433,7 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
         f"str r3, [sp, #{BEGUN}]",
         f"ldr r9, [sp, #{PAIRS}]",
         "subs r9, r9, #1",
-        *(["beq 3f", "lsrs.w r9, r9, #1", "bcc.w 2b", "add r9, r9, #1", "b.w 4b"] if twice else ["bne.w 2b"]),
+        *_loop(unrolled),
         "3:",
         f"ldr r9, [sp, #{LEFT}]",
         "subs r9, r9, #1",
@@ -401,6 +442,29 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
         *scheduled((), (), finish),
         f"add sp, sp, #{FRAME}",
         "pop {r7, r11}",
+    ]
+
+
+def _loop(unrolled: int) -> list[str]:
+    """Jumps to the pairs that are left, as many as r9 says: to the first of those that the code has, or a later one."""
+    if unrolled == 1:
+        return [f"bne.w {ENTRIES}b"]
+    shifts = ["lsrs.w r9, r9, #1"]
+    if unrolled == 2:
+        return ["beq 3f", *shifts, f"bcc.w {ENTRIES}b", "add r9, r9, #1", f"b.w {ENTRIES + 1}b"]
+    return [
+        "beq 3f",
+        *shifts,
+        "bcs 2f",
+        *shifts,
+        f"bcc.w {ENTRIES}b",
+        "add r9, r9, #1",
+        f"b.w {ENTRIES + 2}b",
+        "2:",
+        *shifts,
+        "add r9, r9, #1",
+        f"bcs.w {ENTRIES + 1}b",
+        f"b.w {ENTRIES + 3}b",
     ]
 
 
