@@ -44,6 +44,8 @@ class Layer:
     repeated: bool = False
     """The second operand has one value for each channel."""
     dtype: str = "int8"
+    halves: bool = False
+    """Its weights are of half precision."""
     scales: tuple[float, float, float] = (0.05, 0.0371, 0.0617)
     """Of the operands of arithmetic, and of its result."""
 
@@ -62,6 +64,7 @@ class Layer:
         how += " added" if self.added else ""
         how += " repeated" if self.repeated else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
+        how += " halves" if self.halves else ""
         how += " awkward" if self.scales == AWKWARD else ""
         return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
 
@@ -261,6 +264,7 @@ def _floats() -> list[Layer]:
     found = [Layer("CONV_2D", *shape) for shape in FLOAT_CONV]
     found += [Layer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in FLOAT_DEPTHWISE]
     found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
+    found += [replace(layer, halves=True) for layer in found]
     found += [Layer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
     found += [Layer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
     found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
@@ -394,7 +398,8 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
     scale = scale[:1] if layer.kind == "FULLY_CONNECTED" else scale
     bias = rng.integers(-2000, 2001, layer.outputs).astype(np.int32)
     if layer.dtype == "float32":
-        k, b = w.const("k", weights.astype(np.float32) / 128), w.const("b", bias.astype(np.float32) / 1000)
+        real = weights.astype(np.float32) / np.float32(128 if layer.halves else 127)
+        k, b = w.const("k", real), w.const("b", bias.astype(np.float32) / 1000)
     else:
         step = np.float32(_type(layer, 0, 0.05)[1])
         bias = bias.astype(np.int64) if layer.dtype == "int16" else bias

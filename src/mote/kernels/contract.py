@@ -413,6 +413,8 @@ class View:
     writes: Layout = NHWC
     small: bool = False
     """Flash counts more than time."""
+    fast: bool = False
+    """Flash does not count."""
     _known: dict[Callable[[View], Any], Any] = field(default_factory=dict, repr=False)
 
     @property

@@ -38,7 +38,7 @@ class Config:
     zeros: tuple[int, int]
     seed: int
     weights: str = "any"
-    """How the weights are spread: see `spread`."""
+    """How the weights are spread: see `spread`; of float32 layers, whether they are of half precision ("halves")."""
     groups: int = 1
     pruned: str = ""
     """Which weights are not zero, where not all of them are: see `PRUNED`."""
@@ -128,7 +128,8 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
     scale_in, scale_out = 0.05, float(0.05 * scale.max() * 127 * 80 * depth**0.5 / 127 * c.gain)
     if source is None:
         source = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, zeros[0]))
-    data = spread(rng, weights, c.weights) if quantized else rng.normal(size=weights).astype(np.float32)
+    real = rng.normal(size=weights).astype(np.float16 if c.weights == "halves" else np.float32).astype(np.float32)
+    data = spread(rng, weights, c.weights) if quantized else real
     data = pruned(data, c.pruned, rng) if c.pruned else data
     k = w.const(f"k{i}", data, **({"scale": scale, "axis": axis} if quantized else {}))
     reads = [source, k]

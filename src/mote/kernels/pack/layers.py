@@ -14,6 +14,7 @@ from mote.kernels.contract import Params, Refusal, Structs, View
 from mote.kernels.pack.params import channel_structs, output_params
 from mote.kernels.pack.requantize.even import even_finish, rounds_to_even
 from mote.kernels.pack.requantize.round_once_s16 import Exact, exact_scale
+from mote.kernels.pack.weights.halves import WIDER, are_halves, in_halves
 from mote.ops.common import (
     bias_values,
     channel_scales,
@@ -50,7 +51,13 @@ class LayerForm:
     quads: str = ""
     """The macro that adds up products four inputs at a time, if there is one for the types."""
     headers: tuple[str, ...] = ()
-    """The headers beside `mote_layer.h` that define `finish_t`."""
+    """The headers beside `mote_layer.h` that define `finish_t`, or read weights."""
+    halves: bool = False
+    """Whether weights lie in flash in half precision."""
+
+    def stored(self, weights: Array) -> Array:
+        """Weights as they lie in flash."""
+        return in_halves(weights) if self.halves else weights
 
 
 def quads(weights: Array) -> Array:
@@ -61,12 +68,17 @@ def quads(weights: Array) -> Array:
     return swapped
 
 
-def form(view: View, *, axis: int = 0, rounding: Rounding = Rounding.TWICE) -> LayerForm | Refusal:
-    """Of a layer whose weights have the output's channels on an axis."""
+def form(
+    view: View, *, axis: int = 0, rounding: Rounding = Rounding.TWICE, halves: bool = False
+) -> LayerForm | Refusal:
+    """Of a layer whose weights have the output's channels on an axis; with `halves` float32 weights have half
+    precision."""
     op = view.op
     if isinstance(op, AffineLayer):
         return _affine(view, op)
     assert isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected | GroupedConv2D | TransposeConv)
+    if halves:
+        return _halves(view, op.activation) if are_halves(view) else WIDER
     if view.input.dtype == DType.FLOAT32:
         return _hybrid(view, op.activation) if view.constant(1).dtype == np.int8 else _float(view, op.activation)
     if view.input.dtype == DType.INT8:
@@ -95,6 +107,13 @@ def lean(view: View) -> bool:
 def _float(view: View, activation: Activation) -> LayerForm:
     how = "mote_finish_f32_t", "MOTE_LAYER_NO_ZERO", "mote_add_product_f32", "MOTE_START_ZERO", "MOTE_FINISH_F32"
     return LayerForm("f32", ("float",) * 5 + how, float_finish(view, activation))
+
+
+def _halves(view: View, activation: Activation) -> LayerForm:
+    """float32 with weights of half precision."""
+    real, types = _float(view, activation), ("float", "uint16_t", "float", "float", "float")
+    how = tuple("mote_add_half_product" if name == "mote_add_product_f32" else name for name in real.arguments[5:])
+    return LayerForm("halves", types + how, real.finish, headers=("half",), halves=True)
 
 
 def _hybrid(view: View, activation: Activation) -> LayerForm:

@@ -14,6 +14,9 @@
  * where it hangs over the image's edge: of each, `each` inputs or columns from element `start` on, and after their weights those
  * of as many columns that are `left_out`. `mote_block_finish` makes outputs of the sums, pixels `channels` elements behind one
  * another, and zeros of the sums.
+ *
+ * What reads weights is defined for each kind of them: f32, and halves (mote_block_halves.h); mote_real_KIND(w) is the
+ * number that a weight stands for.
  */
 #ifndef MOTE_BLOCK_F32_H
 #define MOTE_BLOCK_F32_H
@@ -21,38 +24,71 @@
 #include "mote_fours_f32.h"
 
 #define MOTE_BLOCK 4 /* pixels, and channels */
+#define mote_real_f32(w) (w)
 
 #include "mote_block_f32_helium.h"
 #include "mote_block_f32_vfp.h"
 
+#define MOTE_BLOCK_SUMS(kind, weight_t) \
+    static inline void mote_block1_##kind(const float *x, const weight_t *w, int32_t n, float *sums) { \
+        for (; n > 0; n--, x++, w += MOTE_BLOCK) { \
+            for (int32_t c = 0; c < MOTE_BLOCK; c++) { \
+                sums[c] = mote_add_product_f32(sums[c], *x, mote_real_##kind(w[c])); \
+            } \
+        } \
+    } \
+\
+    static inline void mote_block4_##kind(const float *x, int32_t apart, const weight_t *w, int32_t n, float *sums) { \
+        for (int32_t pixel = 0; pixel < MOTE_BLOCK; pixel++) { \
+            mote_block1_##kind(x + pixel * apart, w, n, sums + pixel * MOTE_BLOCK); \
+        } \
+    } \
+\
+    static inline void mote_taps1_##kind(const float *x, int32_t step, const weight_t *w, int32_t n, float *sums) { \
+        for (; n > 0; n--, x += step, w += MOTE_BLOCK) { \
+            for (int32_t c = 0; c < MOTE_BLOCK; c++) { \
+                sums[c] = mote_add_product_f32(sums[c], x[c], mote_real_##kind(w[c])); \
+            } \
+        } \
+    } \
+\
+    static inline void mote_taps4_##kind(const float *x, int32_t apart, int32_t step, const weight_t *w, int32_t n, \
+                                         float *sums) { \
+        for (int32_t pixel = 0; pixel < MOTE_BLOCK; pixel++) { \
+            mote_taps1_##kind(x + pixel * apart, step, w, n, sums + pixel * MOTE_BLOCK); \
+        } \
+    }
+
+#define MOTE_BLOCK_ROWS(kind, weight_t) \
+    static inline void mote_block4_rows_##kind(const float *const *rows, int32_t count, int32_t start, int32_t apart, \
+                                               const weight_t *w, int32_t each, float *sums) { \
+        for (; count > 0; count--, rows++, w += each * MOTE_BLOCK) { \
+            if (*rows != NULL) { \
+                mote_block4_##kind(*rows + start, apart, w, each, sums); \
+            } \
+        } \
+    } \
+\
+    static inline void mote_taps4_rows_##kind(const float *const *rows, int32_t count, int32_t start, int32_t apart, \
+                                              int32_t step, const weight_t *w, int32_t each, float *sums) { \
+        for (; count > 0; count--, rows++, w += each * MOTE_BLOCK) { \
+            if (*rows != NULL) { \
+                mote_taps4_##kind(*rows + start, apart, step, w, each, sums); \
+            } \
+        } \
+    } \
+\
+    static inline void mote_taps1_rows_##kind(const float *const *rows, int32_t count, int32_t start, int32_t step, \
+                                              const weight_t *w, int32_t each, int32_t left_out, float *sums) { \
+        for (; count > 0; count--, rows++, w += (each + left_out) * MOTE_BLOCK) { \
+            if (*rows != NULL) { \
+                mote_taps1_##kind(*rows + start, step, w, each, sums); \
+            } \
+        } \
+    }
+
 #ifndef mote_block4_f32
-static inline void mote_block1_f32(const float *x, const float *w, int32_t n, float *sums) {
-    for (; n > 0; n--, x++, w += MOTE_BLOCK) {
-        for (int32_t c = 0; c < MOTE_BLOCK; c++) {
-            sums[c] = mote_add_product_f32(sums[c], *x, w[c]);
-        }
-    }
-}
-
-static inline void mote_block4_f32(const float *x, int32_t apart, const float *w, int32_t n, float *sums) {
-    for (int32_t pixel = 0; pixel < MOTE_BLOCK; pixel++) {
-        mote_block1_f32(x + pixel * apart, w, n, sums + pixel * MOTE_BLOCK);
-    }
-}
-
-static inline void mote_taps1_f32(const float *x, int32_t step, const float *w, int32_t n, float *sums) {
-    for (; n > 0; n--, x += step, w += MOTE_BLOCK) {
-        for (int32_t c = 0; c < MOTE_BLOCK; c++) {
-            sums[c] = mote_add_product_f32(sums[c], x[c], w[c]);
-        }
-    }
-}
-
-static inline void mote_taps4_f32(const float *x, int32_t apart, int32_t step, const float *w, int32_t n, float *sums) {
-    for (int32_t pixel = 0; pixel < MOTE_BLOCK; pixel++) {
-        mote_taps1_f32(x + pixel * apart, step, w, n, sums + pixel * MOTE_BLOCK);
-    }
-}
+MOTE_BLOCK_SUMS(f32, float)
 
 static inline void mote_block_finish(float *sums, const float *bias, float low, float high, float *out, int32_t channels,
                                      int32_t pixels) {
@@ -66,32 +102,7 @@ static inline void mote_block_finish(float *sums, const float *bias, float low, 
 #endif
 
 #ifndef mote_block4_rows_f32
-static inline void mote_block4_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t apart,
-                                        const float *w, int32_t each, float *sums) {
-    for (; count > 0; count--, rows++, w += each * MOTE_BLOCK) {
-        if (*rows != NULL) {
-            mote_block4_f32(*rows + start, apart, w, each, sums);
-        }
-    }
-}
-
-static inline void mote_taps4_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t apart,
-                                       int32_t step, const float *w, int32_t each, float *sums) {
-    for (; count > 0; count--, rows++, w += each * MOTE_BLOCK) {
-        if (*rows != NULL) {
-            mote_taps4_f32(*rows + start, apart, step, w, each, sums);
-        }
-    }
-}
-
-static inline void mote_taps1_rows_f32(const float *const *rows, int32_t count, int32_t start, int32_t step,
-                                       const float *w, int32_t each, int32_t left_out, float *sums) {
-    for (; count > 0; count--, rows++, w += (each + left_out) * MOTE_BLOCK) {
-        if (*rows != NULL) {
-            mote_taps1_f32(*rows + start, step, w, each, sums);
-        }
-    }
-}
+MOTE_BLOCK_ROWS(f32, float)
 #endif
 
 /* Four pixels side by side, or one: which columns of their windows lie inside the image. */

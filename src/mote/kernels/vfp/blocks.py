@@ -1,13 +1,16 @@
 """float32 layers, four pixels by four channels at once: `mote_conv2d_blocks_f32.h`, `mote_pointwise_blocks_f32.h`,
-`mote_depthwise_blocks_f32.h`."""
+`mote_depthwise_blocks_f32.h`, and with weights of half precision `mote_conv2d_blocks_halves.h` and so on."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from mote.graph.tensor import Array
 from mote.graph.types import Activation
 from mote.kernels.contract import FLOAT32, Call, Entry, Kernel, Packed, Params, Price, Refusal, View, units_of
 from mote.kernels.pack.layers import float_finish
 from mote.kernels.pack.params import window_params
+from mote.kernels.pack.weights.halves import WIDER, are_halves, in_halves
 from mote.kernels.pack.weights.interleave4 import BLOCK, by_channels
 from mote.kernels.portable.matrix.fully_connected import vectors
 from mote.ops.matrix.fully_connected import FullyConnected
@@ -15,77 +18,97 @@ from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 FEW = Refusal("there are fewer than four output channels")
+FLOATS, HALVES = "f32", "halves"
+"""The ends of the kernels' names: weights of float32, or of half precision."""
+KINDS = (HALVES, FLOATS)
 
 
-def _conv2d(view: View) -> Packed | Refusal:
+def _stored(view: View, w: Array, kind: str) -> Array | Refusal:
+    """Weights [channels, products] as they lie in flash."""
+    if len(w) < BLOCK:
+        return FEW
+    if kind == FLOATS:
+        return by_channels(w)
+    return in_halves(by_channels(w)) if are_halves(view) else WIDER
+
+
+def _conv2d(view: View, kind: str) -> Packed | Refusal:
     op, w = view.the(Conv2D), view.constant(1)
     if op.pointwise:
         return Refusal("pointwise_blocks_f32 is for windows of one pixel")
-    if len(w) < BLOCK:
-        return FEW
+    stored = _stored(view, w.reshape(len(w), -1), kind)
+    if isinstance(stored, Refusal):
+        return stored
     params: Params = {
         **window_params(view),
         **float_finish(view, op.activation),
         "in_channels": w.shape[3],
         "out_channels": len(w),
-        "weights": by_channels(w.reshape(len(w), -1)),
+        "weights": stored,
     }
-    taps, tile = op.vertical.kernel, (1, BLOCK)
+    return _by_rows(view, "conv2d", kind, params, op.vertical.kernel)
+
+
+def _by_rows(view: View, name: str, kind: str, params: Params, taps: int) -> Packed:
+    kernel, entry = f"{name}_blocks_{kind}", Entry(Call.ROWS, row=f"{name}_blocks_{kind}_row", taps=taps)
+    return Packed(kernel, params, entry, price=Price(tile=(1, BLOCK)), beats=_beaten(view, name, kind))
+
+
+def _beaten(view: View, name: str, kind: str) -> tuple[str, ...]:
+    """Weights of half precision are preferred to the same ones in float32 unless flash does not count."""
+    return () if kind == FLOATS or view.fast else (f"{name}_blocks_f32",)
+
+
+def _vectors(view: View, name: str, activation: Activation, w: Array, units: int, kind: str) -> Packed | Refusal:
+    """`mote_pointwise_blocks_f32_t`."""
+    stored = _stored(view, w, kind)
+    if isinstance(stored, Refusal):
+        return stored
+    sizes: Params = {"depth": w.shape[1], "channels": len(w)}
+    params = sizes | float_finish(view, activation) | {"weights": stored}
+    beats = _beaten(view, name, kind)
     return Packed(
-        "conv2d_blocks_f32", params, Entry(Call.ROWS, row="conv2d_blocks_f32_row", taps=taps), price=Price(tile=tile)
+        f"pointwise_blocks_{kind}", params, Entry(Call.FLAT, units), price=Price(tile=(1, BLOCK)), beats=beats
     )
 
 
-def _vectors(view: View, activation: Activation, w: Array) -> Params:
-    """`mote_pointwise_blocks_f32_t`."""
-    sizes: Params = {"depth": w.shape[1], "channels": len(w)}
-    return sizes | float_finish(view, activation) | {"weights": by_channels(w)}
-
-
-def _pointwise(view: View) -> Packed | Refusal:
+def _pointwise(view: View, kind: str) -> Packed | Refusal:
     op, w = view.the(Conv2D), view.constant(1)
     if not op.pointwise:
         return Refusal("it is for windows of one pixel")
-    if len(w) < BLOCK:
-        return FEW
-    params = _vectors(view, op.activation, w.reshape(len(w), -1))
     pixels = units_of(view.output.shape, len(w))
-    return Packed("pointwise_blocks_f32", params, Entry(Call.FLAT, pixels), price=Price(tile=(1, BLOCK)))
+    return _vectors(view, "pointwise", op.activation, w.reshape(len(w), -1), pixels, kind)
 
 
-def _fully_connected(view: View) -> Packed | Refusal:
-    op, w = view.the(FullyConnected), view.constant(1)
-    if len(w) < BLOCK:
-        return FEW
-    params = _vectors(view, op.activation, w)
-    return Packed("pointwise_blocks_f32", params, Entry(Call.FLAT, vectors(view)), price=Price(tile=(1, BLOCK)))
+def _fully_connected(view: View, kind: str) -> Packed | Refusal:
+    op = view.the(FullyConnected)
+    return _vectors(view, "fully_connected", op.activation, view.constant(1), vectors(view), kind)
 
 
-def _depthwise(view: View) -> Packed | Refusal:
+def _depthwise(view: View, kind: str) -> Packed | Refusal:
     op, w = view.the(DepthwiseConv2D), view.constant(1)[0]
     if op.multiplier != 1:
         return Refusal("inputs go into several output channels")
-    if w.shape[2] < BLOCK:
-        return FEW
+    stored = _stored(view, w.reshape(-1, w.shape[2]).T, kind)
+    if isinstance(stored, Refusal):
+        return stored
     params: Params = {
         **window_params(view),
         **float_finish(view, op.activation),
         "channels": w.shape[2],
-        "weights": by_channels(w.reshape(-1, w.shape[2]).T),
+        "weights": stored,
     }
-    taps, tile = op.vertical.kernel, (1, BLOCK)
-    return Packed(
-        "depthwise_blocks_f32",
-        params,
-        Entry(Call.ROWS, row="depthwise_blocks_f32_row", taps=taps),
-        price=Price(tile=tile),
-    )
+    return _by_rows(view, "depthwise", kind, params, op.vertical.kernel)
 
 
 FPU = frozenset({"fpu"})
-KERNELS = (
-    Kernel("conv2d_blocks_f32", (Conv2D,), FLOAT32, _conv2d, isa=FPU),
-    Kernel("pointwise_blocks_f32", (Conv2D,), FLOAT32, _pointwise, isa=FPU),
-    Kernel("fully_connected_blocks_f32", (FullyConnected,), FLOAT32, _fully_connected, "pointwise_blocks_f32", FPU),
-    Kernel("depthwise_blocks_f32", (DepthwiseConv2D,), FLOAT32, _depthwise, isa=FPU),
+KERNELS = tuple(
+    Kernel(f"{name}_blocks_{kind}", (op,), FLOAT32, partial(pack, kind=kind), f"{header}_blocks_{kind}", FPU)
+    for kind in KINDS
+    for name, op, pack, header in (
+        ("conv2d", Conv2D, _conv2d, "conv2d"),
+        ("pointwise", Conv2D, _pointwise, "pointwise"),
+        ("fully_connected", FullyConnected, _fully_connected, "pointwise"),
+        ("depthwise", DepthwiseConv2D, _depthwise, "depthwise"),
+    )
 )

@@ -10,4 +10,11 @@
 #define MOTE_VFP 0
 #endif
 
+/* The same for conversions of half precision: all FPUs of microcontrollers have them, whether or not a compiler says so. */
+#if MOTE_VFP && ((__ARM_FP & 2) || (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'))
+#define MOTE_VFP_HALVES 1
+#else
+#define MOTE_VFP_HALVES 0
+#endif
+
 #endif

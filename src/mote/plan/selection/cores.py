@@ -91,7 +91,7 @@ def _part(graph: Graph, op: Op, lo: int, hi: int, how: Lowering) -> View:
     out = op.output(graph)
     tensors[out.id] = replace(out, shape=(*out.shape[:-1], hi - lo))
     alone = Graph(graph.name, tensors, (op,), op.inputs[:1], op.outputs)
-    return View(alone, (op,), small=how.optimize is Policy.SIZE)
+    return View(alone, (op,), small=how.optimize is Policy.SIZE, fast=how.optimize is Policy.SPEED)
 
 
 def _channels(t: Tensor, lo: int, hi: int) -> Tensor:

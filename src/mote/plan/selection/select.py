@@ -57,7 +57,7 @@ class Offers:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._views: dict[tuple[Numbers, Layout, Layout, bool], View] = {}
+        self._views: dict[tuple[Numbers, Layout, Layout, Policy], View] = {}
         self._kernels: dict[tuple[Numbers, Lowering], list[Packed]] = {}
         self._planners: list[Any] = []
 
@@ -132,10 +132,11 @@ class Offers:
         return {p: t.data for p, t in tensors if t and t.data is not None}
 
     def _view(self, ops: Numbers, how: Lowering) -> View:
-        small = how.optimize is Policy.SIZE
-        key = ops, how.reads, how.writes, small
+        key = ops, how.reads, how.writes, how.optimize
         if key not in self._views:
-            self._views[key] = View(self.graph, tuple(self.graph.ops[n] for n in ops), how.reads, how.writes, small)
+            small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
+            those = tuple(self.graph.ops[n] for n in ops)
+            self._views[key] = View(self.graph, those, how.reads, how.writes, small, fast)
         return self._views[key]
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
