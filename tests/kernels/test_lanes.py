@@ -55,7 +55,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("core", ["host", "rv32imc", pytest.param("rv32emc", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("core", ["host", "rv32imc", "hazard3", pytest.param("rv32emc", marks=pytest.mark.soak)])
 def test_shapes(core: str) -> None:
     found = cases(SHAPES)
     assert len(found) == len(SHAPES)
@@ -87,6 +87,8 @@ def test_refusals(config: test_conv.Config, why: str) -> None:
 LONG, SHORT = frozenset({"mul32"}), frozenset({"mul32", "armv6m"})
 DEPTHWISE = ("depthwise_planes", "depthwise_planes_short")
 PLACES = [("host", LONG), ("host", SHORT), ("rv32imc", LONG), ("cortex-m3", LONG), ("cortex-m0plus", SHORT)]
+CLAMPED = ("hazard3", LONG)
+"""A core with instructions for minimum and maximum."""
 SIXTEEN = pytest.param("rv32emc", LONG, marks=pytest.mark.soak)
 """A core with sixteen registers, for which there is no assembly."""
 
@@ -107,7 +109,7 @@ BOUNDED = [depthwise((4, 5), 3, (3, 3), activation="RELU6"), depthwise((4, 5), 3
 
 
 @pytest.mark.parametrize(
-    ("core", "features"), [*PLACES, SIXTEEN], ids=lambda p: p if isinstance(p, str) else "+".join(sorted(p))
+    ("core", "features"), [*PLACES, CLAMPED, SIXTEEN], ids=lambda p: p if isinstance(p, str) else "+".join(sorted(p))
 )
 def test_depthwise_shapes(core: str, features: frozenset[str]) -> None:
     configs = WINDOWS if features == SHORT else [*WINDOWS, *BOUNDED]

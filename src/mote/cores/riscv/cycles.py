@@ -34,15 +34,23 @@ class Pipeline:
     """The target of a jump straddles."""
     overrun: int = 0
     """A taken branch that ends in the middle of a word: what comes behind it straddles, and was being fetched."""
+    predicts: bool = False
+    """A branch backward that was taken is predicted to be taken again: only the first and the last turn of a loop wait
+    for it. Both are counted where the loop ends, and loops around other loops as if they were predicted as well."""
+    forwards: bool = False
+    """A store does not wait for the data that was loaded just before."""
 
     def block(self, block: Block) -> int:
         alone = sum(self.cycles.get(i.task, self.plain) for i in block)
         return alone + sum(self._next(a, b) for a, b in pairwise(block))
 
     def join(self, before: Timed, after: Timed, jumped: bool) -> int:
+        predicted = self.predicts and before.task == Task.BRANCH and before.flow.target <= before.at
         if not (jumped and before.flow.jumps):
-            return self._next(before, after)
+            return self._next(before, after) + (2 * self.branch if predicted else 0)
         split = self.straddle_target if _straddles(after) else 0
+        if predicted:
+            return 0
         if before.task == Task.BRANCH:
             return self.branch + split + (self.overrun if before.end % 4 else 0)
         return (self.indirect if before.name in _INDIRECT else self.jump) + split
@@ -51,7 +59,8 @@ class Pipeline:
         """Cycles between an instruction and the one behind it."""
         waits = self.straddle if _straddles(after) else 0
         if before.writes & after.reads:
-            waits += self.load_use if before.task == Task.LOAD else 0
+            forwarded = self.forwards and after.task == Task.STORE and not before.writes & after.address
+            waits += self.load_use if before.task == Task.LOAD and not forwarded else 0
             waits += self.jump_use if after.name in _INDIRECT else 0
         return waits
 
@@ -85,6 +94,14 @@ _PICORV32 = Pipeline(
     straddle_target=1,
     overrun=1,
 )
+_HAZARD3 = Pipeline(
+    {Task.DIV: 18},
+    *(1, 1, 1),
+    load_use=1,
+    straddle_target=1,
+    predicts=True,
+    forwards=True,
+)
 _GUESS = "a plain single-issue pipeline; no part's manual states its timing"
 _VECTOR_GUESS = f"{_GUESS}. A vector instruction is taken to need four cycles"
 
@@ -93,6 +110,9 @@ CYCLES = {
     "rv32imc_zve32x": _VECTORS.model("RV32IMC with Zve32x", _VECTOR_GUESS, estimate=True),
     "ibex": _IBEX.model("Ibex", "Ibex reference guide, pipeline details; compared with its RTL"),
     "cv32e40p": _CV32E40P.model("CV32E40P", "CV32E40P user manual, pipeline details; compared with its RTL"),
+    "hazard3": _HAZARD3.model(
+        "Hazard3", "RP2350 data sheet, 3.8.7; branches of loops around loops are taken for predicted", estimate=True
+    ),
     "picorv32": _PICORV32.model("PicoRV32", "PicoRV32's README, cycles per instruction; compared with its RTL"),
 }
 """By the `cycle_model` of targets."""

@@ -4,6 +4,17 @@
 
 #include "mote_compiler.h"
 
+/* x, bounded by lo and hi. */
+#ifdef __riscv_zbb
+#define MOTE_RV32_CLAMP(x, lo, hi) "max " x ", " x ", " lo "\n\tmin " x ", " x ", " hi "\n\t"
+#else
+#define MOTE_RV32_CLAMP(x, lo, hi) \
+    "bge " x ", " lo ", 6f\n\tmv " x ", " lo "\n" \
+    "6:\n\t" \
+    "bge " hi ", " x ", 7f\n\tmv " x ", " hi "\n" \
+    "7:\n\t"
+#endif
+
 #if defined(__riscv) && __riscv_xlen == 32 && defined(__riscv_mul) && !defined(__riscv_32e) && defined(__GNUC__) && \
     !defined(MOTE_PORTABLE)
 
@@ -26,11 +37,7 @@
     "addi " sum ", " sum ", 1\n\tsrai t2, " sum ", 31\n\tsrai " sum ", " sum ", 1\n\tadd " sum ", " sum ", t2\n\t"
 #define MOTE_LANES_STORE(form, sum, to) \
     "slli " sum ", " sum ", 2\n\tmulh " sum ", " sum ", a5\n\t" MOTE_LANES_ROUND_##form(sum) \
-    "add " sum ", " sum ", a6\n\tsra " sum ", " sum ", a7\n\t" \
-    "bge " sum ", t5, 6f\n\tmv " sum ", t5\n" \
-    "6:\n\t" \
-    "bge t6, " sum ", 7f\n\tmv " sum ", t6\n" \
-    "7:\n\t" \
+    "add " sum ", " sum ", a6\n\tsra " sum ", " sum ", a7\n\t" MOTE_RV32_CLAMP(sum, "t5", "t6") \
     "sb " sum ", 0(" to ")\n\t"
 #define MOTE_LANES_SAVED(each) \
     each("s0", "0") each("s1", "4") each("s2", "8") each("s3", "12") each("s4", "16") each("s5", "20") \

@@ -100,11 +100,10 @@ typedef struct {
 #define MOTE_G43_ROUND_plain(sum) ""
 #define MOTE_G43_ROUND_halves(sum) \
     "addi " sum ", " sum ", 1\n\tsrai ra, " sum ", 31\n\tsrai " sum ", " sum ", 1\n\tadd " sum ", " sum ", ra\n\t"
-#define MOTE_G43_CLAMP(sum) "bge " sum ", s8, 5f\n\tmv " sum ", s8\n5:\n\tbge s9, " sum ", 6f\n\tmv " sum ", s9\n6:\n\t"
 #define MOTE_G43_BYTE(form, sum, to, at) \
     "slli " sum ", " sum ", 2\n\tmulh " sum ", " sum ", a4\n\t" MOTE_G43_ROUND_##form(sum) \
     "add " sum ", " sum ", a5\n\t" \
-    "sra " sum ", " sum ", a6\n\t" MOTE_G43_CLAMP(sum) "sb " sum ", " at "(" to ")\n\t"
+    "sra " sum ", " sum ", a6\n\t" MOTE_RV32_CLAMP(sum, "s8", "s9") "sb " sum ", " at "(" to ")\n\t"
 #define MOTE_G43_BYTES1(form, low, high, low1, high1, q, at) \
     "lw a4, 4+" q "(s10)\n\tlw a5, 8+" q "(s10)\n\tlw a6, 12+" q "(s10)\n\tslli ra, " high ", 16\n\tsub " low ", " low \
     ", ra\n\t" MOTE_G43_BYTE(form, low, "a0", at) MOTE_G43_BYTE(form, high, "a7", at)
