@@ -83,10 +83,11 @@ def models(count: int) -> st.SearchStrategy[bytes]:
 
 
 SPARSE = ["4_sparse8", "4_sparse4", "4_wide_sparse8", "4_wide_sparse4"]
-KINDS = ["", "8_pairs", "8_pairs_channels", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
+SIXES = ["6_pairs", "6_pairs_channels", "6_pairs_roomy", "6_pairs_channels_roomy"]
+KINDS = ["", *SIXES, "8_pairs", "8_pairs_channels", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
 
 
-@pytest.fixture(params=soaked(KINDS, ["", "8_pairs", "8_pairs_channels", "4_wide_roomy", "4_sparse4"]))
+@pytest.fixture(params=soaked(KINDS, ["", "6_pairs", "6_pairs_channels_roomy", "8_pairs", "4_wide_roomy", "4_sparse4"]))
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every layer for which there is such a kernel gets it."""
     kind: str = request.param
@@ -146,6 +147,8 @@ def kernels(c: Config, features: frozenset[str] = DSP) -> dict[str, Packed]:
 
 
 EIGHT = "fully_connected8_pairs"
+SIX = ["fully_connected6_pairs_roomy", "fully_connected6_pairs"]
+SIX_CHANNELS = ["fully_connected6_pairs_channels_roomy", "fully_connected6_pairs_channels"]
 FOUR = ["fully_connected4", "fully_connected4_roomy"]
 WIDE = ["fully_connected4_wide", "fully_connected4_wide_roomy"]
 BLOCKS = ["fully_connected4_sparse8", "fully_connected4_sparse4"]
@@ -155,8 +158,8 @@ WIDE_BLOCKS = ["fully_connected4_wide_sparse8", "fully_connected4_wide_sparse4"]
 @pytest.mark.parametrize(
     ("config", "names"),
     [
-        (Config(outputs=8), [EIGHT, *FOUR, *WIDE]),
-        (Config(outputs=8, per_channel=True), [f"{EIGHT}_channels", *FOUR, *WIDE]),
+        (Config(outputs=8), [*SIX, EIGHT, *FOUR, *WIDE]),
+        (Config(outputs=8, per_channel=True), [*SIX_CHANNELS, f"{EIGHT}_channels", *FOUR, *WIDE]),
         (Config(outputs=2), [FOUR[0], WIDE[0], "fully_connected"]),
         (Config(depth=13), [FOUR[1], WIDE[1]]),
         (Config(depth=64, kept=0.2), [FOUR[0], *BLOCKS, WIDE[0], *WIDE_BLOCKS]),
@@ -180,7 +183,7 @@ def test_short_code() -> None:
         for kernel in offered(g, g.ops[0], DSP)
         if kernel.family.endswith("_compact")
     ]
-    assert len(cases) == len(shapes) and all(case.kernel.code_bytes <= 1024 for case in cases)
+    assert len(cases) == 6 and all(case.kernel.code_bytes <= 1024 for case in cases)
     check_cases(cases, Program(emulated("cortex-m4")))
 
 
@@ -190,7 +193,8 @@ def test_the_last_outputs_are_not_padded() -> None:
 
 def test_working_memory() -> None:
     room = {name: k.needs.scratch for name, k in kernels(Config(depth=24, outputs=8)).items()}
-    assert room == {EIGHT: 48, f"{EIGHT}_compact": 48, FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
+    eight = {EIGHT: 48, f"{EIGHT}_compact": 48}
+    assert room == {SIX[0]: 48, SIX[1]: None, **eight, FOUR[0]: None, FOUR[1]: 48, WIDE[0]: None, WIDE[1]: 48}
 
 
 def test_scales_are_stored_once_where_they_are_the_same() -> None:

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from mote.graph import Op
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
 from mote.kernels.armv7em.vector.vector4 import MOST_PIXELS, Matrix, layer_of, pairs_fit, window_of
@@ -42,10 +41,14 @@ MOST_STEPS = 8191
 """More inputs than four times that are more bytes than an instruction can name."""
 
 
+Packer = Callable[..., Packed | Refusal]
+"""Packs a matrix for so many vectors and a `Finish`, or hands on why there is none; `compact`: code that fits 1 KB."""
+
+
 @dataclass(frozen=True)
 class Finish:
     """How sums become bytes: the form of the code and its shift, parameters of the struct, the offsets of scaled sums,
-    and the words of constants behind the weights of eight outputs."""
+    and the words of constants of each pair of outputs [pairs, words], which come behind their weights."""
 
     form: str
     shift: int
@@ -54,7 +57,7 @@ class Finish:
     constants: Ints
 
 
-def _alike(matrix: Matrix) -> Finish | Refusal:
+def alike(matrix: Matrix) -> Finish | Refusal:
     """One multiplier for all outputs, as fully connected layers have that were quantized per tensor."""
     _, mult, shift = matrix.channel.T
     if len(set(mult.tolist())) > 1 or len(set(shift.tolist())) > 1:
@@ -63,10 +66,10 @@ def _alike(matrix: Matrix) -> Finish | Refusal:
     if not matrix.sums.exact.all() or not matrix.sums.once or not 0 <= by <= MOST_SHIFT - SCALE:
         return NO_CONSTANTS
     scalars: Params = {"mult": int(wrap32(mult)[0]), "first": rounds << by, "second": rounds << (by + SCALE)}
-    return Finish(ONCE, by + 1, scalars, 0 * mult, np.zeros((-(-len(mult) // OUTPUTS), 0), np.int64))
+    return Finish(ONCE, by + 1, scalars, 0 * mult, np.zeros((-(-len(mult) // 2), 0), np.int64))
 
 
-def _by_channel(matrix: Matrix) -> Finish | Refusal:
+def by_channel(matrix: Matrix) -> Finish | Refusal:
     """Constants for each output."""
     sums = matrix.sums
     scale = np.full(len(matrix.weights), SCALE)
@@ -74,9 +77,8 @@ def _by_channel(matrix: Matrix) -> Finish | Refusal:
     constants = next((result for result in results if result is not None), None)
     if constants is None:
         return NO_CONSTANTS
-    rows = pad_to(constants.constants(sums.linear), 0, OUTPUTS)
-    first = np.where(np.arange(len(rows)) % 2, 0, pad_to(constants.offset, 0, OUTPUTS))
-    pairs = np.concatenate([first[0::2, None], rows[0::2], rows[1::2]], axis=1).reshape(len(rows) // OUTPUTS, -1)
+    rows = pad_to(constants.constants(sums.linear), 0, 2)
+    pairs = np.concatenate([constants.offset[0::2, None], rows[0::2], rows[1::2]], axis=1)
     scalars: Params = {"mult": 0, "first": 0, "second": 0}
     odd = np.arange(len(scale)) % 2
     return Finish("linear" if sums.linear else "relu", constants.shift, scalars, odd * constants.offset, pairs)
@@ -95,7 +97,8 @@ def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, compact: 
     if not pairs_fit(matrix.weights, largest):
         return NO_CONSTANTS
     words = _eights(matrix.weights.astype(np.int64), matrix.channel[:, 0], finish.offset)
-    stream = np.concatenate([words, finish.constants], axis=1)
+    constants = pad_to(finish.constants, 0, OUTPUTS // 2).reshape(len(words), -1)
+    stream = np.concatenate([words, constants], axis=1)
     text = code(steps, finish.shift, finish.form, compact=compact)
     if compact and text == code(steps, finish.shift, finish.form):
         return Refusal("its code is short as it is")
@@ -120,24 +123,24 @@ def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, compact: 
     )
 
 
-def _fully_connected(view: View, *, by_channel: bool, compact: bool) -> Packed | Refusal:
+def _fully_connected(view: View, *, packed: Packer, channels: bool, compact: bool) -> Packed | Refusal:
     if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
         return CUTS_OFF
     matrix = view.once(layer_of)
-    if by_channel and isinstance(_alike(matrix), Finish):
+    if channels and isinstance(alike(matrix), Finish):
         return Refusal("outputs are scaled alike")
     vectors = units_of(view.input.shape, view.constant(1).shape[1])
-    return _packed(matrix, vectors, _by_channel(matrix) if by_channel else _alike(matrix), compact=compact)
+    return packed(matrix, vectors, by_channel(matrix) if channels else alike(matrix), compact=compact)
 
 
-def _conv(view: View, *, compact: bool) -> Packed | Refusal:
+def _conv(view: View, *, packed: Packer, compact: bool) -> Packed | Refusal:
     op, y = view.the(Conv2D), view.output
     if not op.pointwise or y.shape[2] > MOST_PIXELS:
         return Refusal("it is for windows of one pixel, and rows of one or two")
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
     matrix = view.once(window_of)
-    return _packed(matrix, units_of(y.shape, y.shape[3]), _by_channel(matrix), compact=compact)
+    return packed(matrix, units_of(y.shape, y.shape[3]), by_channel(matrix), compact=compact)
 
 
 def _eights(matrix: Ints, start: Ints, offset: Ints) -> Ints:
@@ -151,18 +154,27 @@ def _eights(matrix: Ints, start: Ints, offset: Ints) -> Ints:
     return np.concatenate([starts, words.transpose(0, 2, 1).reshape(len(starts), -1)], axis=1)
 
 
-def _kernel(kind: type[Op], pack: Callable[..., Packed | Refusal], form: str, end: str) -> Kernel:
-    packer = partial(pack, compact=end == COMPACT)
-    name = f"{NAME}{form}"
-    return Kernel(name + end, (kind,), INT8, packer, header=f"{NAME}_s8", isa=DSP, lanes=OUTPUTS, costs=name)
-
-
-KERNELS = tuple(
-    _kernel(kind, pack, form, end)
-    for kind, form, pack in (
-        (FullyConnected, "", partial(_fully_connected, by_channel=False)),
-        (FullyConnected, CHANNELS, partial(_fully_connected, by_channel=True)),
-        (Conv2D, CHANNELS, _conv),
+def kernels(stem: str, outputs: int, packed: Packer, form: str = "") -> tuple[Kernel, ...]:
+    """The kernels that compute so many outputs at a time, for layers whose outputs are scaled alike and for others;
+    `form` is a part of their names."""
+    return tuple(
+        Kernel(
+            name + form + end,
+            (kind,),
+            INT8,
+            partial(pack, packed=packed, compact=end == COMPACT),
+            header=f"{stem}_s8",
+            isa=DSP,
+            lanes=outputs,
+            costs=name + form,
+        )
+        for kind, name, pack in (
+            (FullyConnected, stem, partial(_fully_connected, channels=False)),
+            (FullyConnected, stem + CHANNELS, partial(_fully_connected, channels=True)),
+            (Conv2D, stem + CHANNELS, _conv),
+        )
+        for end in ("", COMPACT)
     )
-    for end in ("", COMPACT)
-)
+
+
+KERNELS = kernels(NAME, OUTPUTS, _packed)

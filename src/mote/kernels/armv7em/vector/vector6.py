@@ -1,0 +1,85 @@
+"""A matrix times a vector, six outputs at a time: what `mote_fully_connected6_pairs_s8.h` needs."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.kernels.armv7em.common import NO_CONSTANTS
+from mote.kernels.armv7em.vector.vector4 import ROOMY, Matrix, pairs_fit
+from mote.kernels.armv7em.vector.vector6_assembly import ONCE, code
+from mote.kernels.armv7em.vector.vector8 import COMPACT, DEPTH, MOST_STEPS, SCALE, Finish, kernels
+from mote.kernels.contract import Call, Entry, Instance, Needs, Packed, Params, Refusal
+from mote.kernels.pack.params import pad_to
+
+NAME = "fully_connected6_pairs"
+OUTPUTS, PAIRS = 6, 3
+
+
+def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, roomy: bool, compact: bool) -> Packed | Refusal:
+    if isinstance(finish, Refusal):
+        return finish
+    channels, inputs = matrix.weights.shape
+    steps, last = -(-inputs // DEPTH), -(-(channels % OUTPUTS) // 2) or PAIRS
+    if channels < OUTPUTS:
+        return Refusal(f"there are fewer than {OUTPUTS} outputs")
+    if steps > MOST_STEPS:
+        return Refusal("there are too many inputs")
+    if not roomy and inputs % DEPTH:
+        return Refusal(f"the inputs are no multiple of {DEPTH}")
+    largest = int(np.maximum(-matrix.sums.low, matrix.sums.high).max())
+    if not pairs_fit(matrix.weights, largest):
+        return NO_CONSTANTS
+    text = partial(code, steps, shift=finish.shift, form=finish.form, roomy=roomy)
+    texts = {pairs: text(pairs=pairs, compact=compact) for pairs in sorted({PAIRS, last})}
+    if compact and texts[PAIRS] == text(pairs=PAIRS, compact=False):
+        return Refusal("its code is short as it is")
+    form = "" if finish.form == ONCE else f"_{finish.form}"
+    name = f"{steps}_{finish.shift}{form}{ROOMY if roomy else ''}{COMPACT if compact else ''}"
+    instances = [
+        Instance(
+            "MOTE_FC6_PAIRS_CODE",
+            (f"{name}_{pairs}", steps, pairs, finish.shift, finish.form, int(roomy)),
+            tuple(lines),
+        )
+        for pairs, lines in texts.items()
+    ]
+    whole = f"{name}_of_{last}"
+    kernel = (whole, steps, finish.form, f"{name}_{PAIRS}", f"{name}_{last}")
+    params: Params = {
+        "inputs": inputs,
+        "channels": channels,
+        **finish.scalars,
+        "weights": wrap32(_stream(matrix, finish)).astype(np.int32),
+    }
+    return Packed(
+        f"{NAME}_{whole}",
+        params,
+        Entry(Call.FLAT, vectors),
+        Needs(scratch=8 * steps if roomy else None),
+        instances=(*instances, Instance(f"MOTE_FULLY_CONNECTED6_PAIRS{ROOMY.upper() if roomy else ''}", kernel)),
+    )
+
+
+def _stream(matrix: Matrix, finish: Finish) -> Ints:
+    """For each three pairs of outputs: where their sums begin, words of two weights of each pair in turn, constants."""
+    padded = pad_to(pad_to(matrix.weights.astype(np.int64), 0, 2), 1, DEPTH)
+    weights = padded.reshape(len(padded) // 2, 2, -1, DEPTH)
+    first, second = weights[:, 0], weights[:, 1]
+    squares = (first[..., 0] * first[..., 1] + first[..., 2] * first[..., 3]).sum(axis=1)
+    start, offset = (pad_to(values, 0, 2).reshape(-1, 2) for values in (matrix.channel[:, 0], finish.offset))
+    begins = np.stack([start[:, 0] - squares, start[:, 0] + (start[:, 1] << SCALE) + offset[:, 1]], axis=1)
+    both = first + 256 * second
+    words = (both[..., :2] & 0xFFFF) | both[..., 2:] << 16
+    groups = pairwise([*range(0, len(begins), PAIRS), len(begins)])
+    parts = ((begins[a:b], words[a:b].transpose(1, 0, 2), finish.constants[a:b]) for a, b in groups)
+    return np.concatenate([values.reshape(-1) for part in parts for values in part])
+
+
+KERNELS = (
+    *kernels(NAME, OUTPUTS, partial(_packed, roomy=True), ROOMY),
+    *kernels(NAME, OUTPUTS, partial(_packed, roomy=False)),
+)

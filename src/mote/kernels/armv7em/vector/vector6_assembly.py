@@ -1,0 +1,111 @@
+"""The assembly of `mote_fully_connected6_pairs_s8.h`: a matrix times a vector, three pairs of outputs at a time.
+
+Registers: r0-r5 the sums, of which every other one is that of two outputs together, d0 + 256 d1; r6 and r7 four inputs;
+r8 and r9 where inputs and weights come from; r10-r12 and lr weights. Four weights of each of two outputs are two words,
+loaded with those of another pair. Two multiplications add them to d0 + 256 d1; the weights of d0 alone, extended and
+added to the inputs of the other word, are multiplied by one another, which takes one multiplication instead of two. A
+Cortex-M4 takes 51 cycles for 48 products, 30 of them multiplications and sums; 53 where it extends the inputs, too.
+"""
+
+from __future__ import annotations
+
+X, OUT, STOP, MULT, FIRST, SECOND, PRODUCTS, END = range(0, 32, 4)
+"""Where on the stack those of `mote_fc6_pairs_run_t` lie, and where the inputs end."""
+ONCE = "once"
+"""The form of outputs that are all scaled alike, and rounded once."""
+LONG, SHORT, SHORTEST = 32, 8, 4
+"""Steps of four inputs that code writes out at most; it is shorter for the last outputs, which are one group."""
+MOST_PAIRS = 3
+WEIGHTS = ("r10", "r11", "r12", "lr")
+
+
+def code(steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact: bool) -> list[str]:
+    """A function that computes some groups of so many pairs of outputs of `steps` times four inputs, for a form of
+    outputs (`ONCE`, or those of `mote_narrow_s8.h`); `roomy`: of inputs that were extended to 16 bits before;
+    `compact`: code that fits 1 KB."""
+    most = (LONG, SHORT, SHORTEST)[compact + (pairs < MOST_PAIRS)]
+    sizes = [n for n in range(2, most + 1, 2) if n + steps % n <= most]
+    each = min(sizes, key=lambda n: (steps // n, n))
+    before, loop = (steps, 0) if steps <= most else (steps % each, each)
+    looped = ["2:", *_steps(loop, pairs, roomy), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
+    even, odd = range(0, 2 * pairs, 2), range(1, 2 * pairs, 2)
+    return [
+        "push {r4-r11, lr}",
+        "ldm r0, {r0-r7}",
+        "mov r9, r0",
+        f"movw r8, #{(8 if roomy else 4) * steps}",
+        "add r8, r8, r1",
+        "push {r1-r8}",
+        "1:",
+        f"ldr lr, [sp, #{PRODUCTS}]",
+        f"ldr r8, [sp, #{X}]",
+        f"ldm r9!, {{r0-r{2 * pairs - 1}}}",
+        *(f"sub r{i}, r{i}, lr" for i in even),
+        *_steps(before, pairs, roomy),
+        *looped,
+        *(f"sub r{i}, r{i}, r{i - 1}" for i in odd),
+        *(_alike(pairs, shift) if form == ONCE else _by_channel(pairs, shift, form)),
+        f"ldr lr, [sp, #{OUT}]",
+        f"ldr r10, [sp, #{STOP}]",
+        *(f"strb r{i}, [lr, #{i}]" for i in range(1, 2 * pairs)),
+        f"strb r0, [lr], #{2 * pairs}",
+        "cmp lr, r10",
+        f"str lr, [sp, #{OUT}]",
+        "bne.w 1b",
+        "add sp, sp, #32",
+        "pop {r4-r11, pc}",
+    ]
+
+
+def _alike(pairs: int, shift: int) -> list[str]:
+    """Sums to bytes by one multiplier; the second sum of a pair comes times 256."""
+    return [
+        f"ldr r10, [sp, #{MULT}]",
+        f"ldr r11, [sp, #{FIRST}]",
+        f"ldr r12, [sp, #{SECOND}]",
+        *(f"smmla r{i}, r{i}, r10, r{11 + i % 2}" for i in range(2 * pairs)),
+        *(f"ssat r{i}, #8, r{i}, asr #{shift + 8 * (i % 2)}" for i in range(2 * pairs)),
+    ]
+
+
+def _by_channel(pairs: int, shift: int, form: str) -> list[str]:
+    """Sums to bytes by the constants of each channel, which come behind the weights: first all sums come times 256."""
+    lines = []
+    for even in range(0, 2 * pairs, 2):
+        widened = f"add r{even}, r6, r{even}, lsl #8"
+        if form == "linear":
+            lines += ["ldm r9!, {r6, r7, r10, r11}", widened, *_signed(even, "r7", "r10", "r11")]
+            lines += ["ldm r9!, {r6, r7, r10}", *_signed(even + 1, "r6", "r7", "r10")]
+        else:
+            lines += ["ldm r9!, {r6, r7, r10, r11, r12}", widened]
+            lines += [f"smmla r{even}, r{even}, r7, r10", f"smmla r{even + 1}, r{even + 1}, r11, r12"]
+    return [*lines, *(f"ssat r{i}, #8, r{i}, asr #{shift}" for i in range(2 * pairs))]
+
+
+def _signed(i: int, mult: str, add: str, fix: str) -> list[str]:
+    return [f"bic {fix}, {fix}, r{i}, asr #31", f"add {add}, {add}, {fix}", f"smmla r{i}, r{i}, {mult}, {add}"]
+
+
+EXTENDED = ["ldm r8!, {r6, r7}"]
+BYTES = ["ldr r7, [r8], #4", "sxtb16 r6, r7", "sxtb16 r7, r7, ror #8"]
+
+
+def _steps(count: int, pairs: int, roomy: bool) -> list[str]:
+    """Four inputs, two to a word, times the weights of all pairs, a step; words of two pairs are loaded together."""
+    lines, blocks = [], [(step, pair) for step in range(count) for pair in range(pairs)]
+    for i, (_, pair) in enumerate(blocks):
+        if i % 2 == 0:
+            words = WEIGHTS[: 2 * min(2, len(blocks) - i)]
+            lines.append(f"ldm r9!, {{{', '.join(words)}}}")
+        if pair == 0:
+            lines += EXTENDED if roomy else BYTES
+        first, second = WEIGHTS[2 * (i % 2) :][:2]
+        d, both = f"r{2 * pair}", f"r{2 * pair + 1}"
+        lines += [
+            f"smlad {both}, r6, {first}, {both}",
+            f"smlad {both}, r7, {second}, {both}",
+            f"sxtab16 {first}, r7, {first}",
+            f"sxtab16 {second}, r6, {second}",
+            f"smlad {d}, {first}, {second}, {d}",
+        ]
+    return lines
