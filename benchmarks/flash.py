@@ -1,13 +1,14 @@
 """Mote where flash waits, against the best that others have published on silicon: a row of a table.
 
     python benchmarks/flash.py [--models FOLDER] [--only KWS ...] [--optimize speed] [--wait-states 5] [--read-bytes 8]
-                               [--lines 8] [--place-code ram] [--target NAME]
+                               [--lines 8] [--place-code ram] [--place-constants ram] [--target NAME]
 
 Published cycles are measured on parts whose flash waits, so that modelled cycles are held against them with the same
 waits or not at all. The default is a Cortex-M4 like an STM32L4R5 at 120 MHz, the part of most published results: 5 wait
 states, 64-bit reads, 8 lines kept for constants, 1 KB of cache and a prefetch for code. `--place-code ram` executes
-inner loops from RAM, which answers at once. `--target` takes another one, a bundled part or a file, as it is. FOLDER
-holds the published models; without it, architectures of the same shapes with random weights stand in.
+inner loops from RAM, which answers at once; `--place-constants ram` reads constants from there. `--target` takes
+another one, a bundled part or a file, as it is. FOLDER holds the published models; without it, architectures of the
+same shapes with random weights stand in.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def main() -> None:
     p.add_argument("--read-bytes", type=int, default=8)
     p.add_argument("--lines", type=int, default=8, help="lines that are kept for constants")
     p.add_argument("--place-code", default="flash", help="ram: inner loops are executed from RAM")
+    p.add_argument("--place-constants", default="flash", help="ram: start-up copies constants to RAM")
     p.add_argument("--target", help="a bundled part or a file, instead of a Cortex-M4 with these waits")
     arguments = p.parse_args()
     target = waiting(arguments.wait_states, arguments.read_bytes, arguments.lines)
@@ -59,10 +61,11 @@ def main() -> None:
         best = anchor.best_published(target.cpu)
         if best and anchor.name in (arguments.only or [anchor.name]):
             print(anchor.name, file=sys.stderr, flush=True)
-            options = {"optimize": arguments.optimize, "place_code": arguments.place_code, "io": "int8"}
+            options = {"optimize": arguments.optimize, "io": "int8"}
+            options |= {"place_code": arguments.place_code, "place_constants": arguments.place_constants}
             compiled = compile(anchor.model(arguments.models), target=target, **options)
             rows.append(row(anchor, profile(compiled, layers=False), best))
-    how = f"--optimize {arguments.optimize}, code in {arguments.place_code}"
+    how = f"--optimize {arguments.optimize}, code in {arguments.place_code}, constants in {arguments.place_constants}"
     print(f"{target.name}, {target.code_reads}, {how}\n")
     print(
         "| model | cycles | without waits | waits for code | for constants | bytes of flash read | best published | |"

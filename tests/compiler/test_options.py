@@ -72,6 +72,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "aligned": (1,),
     "place_code": ("rom", None),
     "ram_code": ("1K", None),
+    "place_constants": ("rom", None),
+    "ram_constants": ("1K", None),
     "low": ("much", None),
     "causal": (1,),
     "fixed": ("cortex-m4", 3),

@@ -261,6 +261,13 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         help="ram: execute inner loops from RAM, for parts with flash wait states (default: flash)",
     )
     parser.add_argument(
+        "--place-constants",
+        choices=PLACES,
+        default="flash",
+        help="ram: constants are kept in RAM, which start-up copies them to, for parts with flash wait states and RAM"
+        " to spare (default: flash)",
+    )
+    parser.add_argument(
         "--red-zones",
         action="store_true",
         help="debug build that detects kernels writing outside of their buffers",

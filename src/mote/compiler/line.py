@@ -27,7 +27,7 @@ from mote.compiler.settings import (
 )
 from mote.emit.c.encryption import read_key
 from mote.emit.c.names import c_prefix
-from mote.emit.c.options import ProjectOptions
+from mote.emit.c.options import CONSTANTS, ProjectOptions
 from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
@@ -49,6 +49,7 @@ from mote.plan.planner import plan
 from mote.plan.selection.estimate import estimate
 from mote.plan.selection.request import Lowering, Policy
 from mote.progress import Say, silent
+from mote.targets import Memory
 from mote.text import printable
 
 USUAL_CODE = 4 << 10
@@ -136,7 +137,18 @@ def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
 
 
 def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Compiled:
-    """Optimizes, plans and emits C, which is not built: its code is not counted."""
+    """Optimizes, plans and emits C, which is not built: its code is not counted. Constants in RAM are not known before:
+    where they and the plan exceed the budget, it plans again beside them."""
+    compiled = _emitted(subject, settings, say)
+    limit, placed = compiled.settings.ram_limit, compiled.settings.ram_constants
+    if placed and limit is not None and 0 < limit < compiled.plan.ram:
+        compiled = _emitted(subject, replace(settings, ram_constants=placed), say)
+    check_budgets(compiled, code=0)
+    return compiled
+
+
+def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
+    """C for a model, before budgets are checked."""
     graph, where, source = subject.graph, subject.where, subject.source
     ready, savings = optimized(graph, settings)
     check_apart(ready, settings, where)
@@ -163,18 +175,22 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Co
         labels=output_labels(graph, settings.labels),
         normalizations=tuple(graph.tensors[t].normalization for t in graph.inputs),
         check_flash=settings.check_flash,
-        flashes=settings.target.choice("flash"),
+        flashes=_constant_memories(settings),
         code_in_ram=settings.place_code == "ram",
         cipher=read_key(settings.encrypt) if settings.encrypt else None,
         flash_apart=settings.target.core.flash_apart,
     )
     same = chosen.graph.tensors.keys() == ready.tensors.keys()
     project = packaged(generate(Job(chosen, options, golden(ready if same else chosen.graph))), settings.target)
-    settings = replace(settings, name=name)
+    settings = replace(settings, name=name, ram_constants=project.flash.get(CONSTANTS.name, 0))
     warnings = (*subject.warnings, *advice(chosen, settings.target))
-    compiled = Compiled(graph, chosen, savings, project, settings, where, source, renamed, warnings)
-    check_budgets(compiled, code=0)
-    return compiled
+    return Compiled(graph, chosen, savings, project, settings, where, source, renamed, warnings)
+
+
+def _constant_memories(settings: Settings) -> tuple[Memory, ...]:
+    """The memories among which constants are divided, where they are not left to the linker."""
+    in_ram = [CONSTANTS] if settings.place_constants == "ram" else []
+    return (*in_ram, *settings.target.choice("flash"))
 
 
 def _estimate(plan: Plan, settings: PlanOptions) -> str:

@@ -170,6 +170,12 @@ def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tu
             where="option place_code",
             remedy="omit it",
         )
+    if settings.place_constants != "flash":
+        raise MoteError(
+            "is for generated C: an image is read where it lies; put all of it into RAM instead",
+            where="option place_constants",
+            remedy="omit it",
+        )
     if settings.fixed is not None:
         return settings, None
     if isinstance(runtime, Manifest):

@@ -113,6 +113,10 @@ class PlanOptions(TargetOptions):
     """ram: inner loops are executed from RAM, for parts with slow flash."""
     ram_code: int = 0
     """Bytes of RAM that code takes. Internal: determined by building it."""
+    place_constants: str = "flash"
+    """ram: start-up code copies all constants to RAM, for parts with slow flash and RAM to spare."""
+    ram_constants: int = 0
+    """Bytes of RAM that constants take. Internal: determined by emitting them."""
     low: float = 1.0
     """How many times the estimate a plan's cycles are. Internal: determined by running it, for a time limit."""
 
@@ -126,7 +130,12 @@ class PlanOptions(TargetOptions):
     def costs(self) -> Costs:
         """The cost table of kernels on the target."""
         table = cost.load(self.target.costs, f"target {self.target.name}")
-        return table.built_for(self.built_for).on(self.target.constant_reads, self._code_reads)
+        return table.built_for(self.built_for).on(self._constant_reads, self._code_reads)
+
+    @property
+    def _constant_reads(self) -> Reads:
+        """Costs of reading constants."""
+        return self.target.constant_reads if self.place_constants == "flash" else Reads()
 
     @property
     def _code_reads(self) -> Reads:
@@ -159,7 +168,7 @@ class PlanOptions(TargetOptions):
     def ram_limit(self) -> int | None:
         """The RAM limit for everything that is planned."""
         limit = _least(self.ram, self.target.ram)
-        return limit if limit is None else max(limit - self.ram_beside, 0)
+        return limit if limit is None else max(limit - self.ram_beside - self.ram_constants, 0)
 
     @property
     def ram_beside(self) -> int:
@@ -207,6 +216,7 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             ("input", self.input, INPUT),
             ("step", self.step, STEP),
             ("place_code", self.place_code, PLACES),
+            ("place_constants", self.place_constants, PLACES),
             ("edges", self.edges, EDGES),
             ("features", self.features, FEATURES),
         ):
@@ -220,6 +230,8 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             )
         if self.place_code == "ram":
             check_code_ram(self.target)
+        if self.place_constants == "ram":
+            check_constants_ram(self.target, self.encrypt)
         if self.encrypt:
             read_key(self.encrypt)
         if self.encrypt and self.offload:
@@ -309,6 +321,22 @@ def check_code_ram(target: Target) -> None:
         raise MoteError(reason, where=where, remedy=remedy)
     if ram.miss >= flash.miss:
         reason = f"there is nothing to gain: code in RAM has {ram}, in flash {flash}"
+        raise MoteError(reason, where=where, remedy=remedy)
+
+
+def check_constants_ram(target: Target, encrypt: str = "") -> None:
+    """Refuses constants in RAM where it is impossible, or gains nothing."""
+    where, remedy = f"option place_constants on {target.name}", "omit it"
+    if target.is_host:
+        raise MoteError("the host has no flash", where=where, remedy="choose a microcontroller")
+    if target.core.flash_apart:
+        raise MoteError(f"constants lie in the program memory of {target.core.title}", where=where, remedy=remedy)
+    if encrypt:
+        raise MoteError("constants would lie decrypted in RAM", where=where, remedy="omit it, or --encrypt")
+    reads = target.constant_reads
+    if not reads.waits:
+        why = f" ({reads.source})" if reads.source else ""
+        reason = f"there is nothing to gain: constants in flash are read without waits{why}"
         raise MoteError(reason, where=where, remedy=remedy)
 
 

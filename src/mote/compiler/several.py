@@ -247,6 +247,12 @@ def _check_settings(settings: Settings) -> None:
             where="option place_code",
             remedy="compile the models one by one",
         )
+    if settings.place_constants != "flash":
+        raise MoteError(
+            "constants in RAM are not counted for several models of one project",
+            where="option place_constants",
+            remedy="compile the models one by one",
+        )
     if settings.step:
         raise MoteError(
             "how long a step takes is not measured for several models of one project",

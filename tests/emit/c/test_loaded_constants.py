@@ -1,5 +1,5 @@
-"""Constants copied to RAM before a layer, where flash is waited for: where that is done, that results are exact, and
-that each constant is then read from flash once."""
+"""Constants in RAM where flash is waited for, copied before a layer or by start-up: where that is done, that results
+are exact, and that each constant is then read from flash once, or never."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from mote import targets
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.compiler.packer import pack
+from mote.errors import BudgetError, MoteError
 from mote.evaluation.verify import verify
 from mote.kernels.contract import Packed
 from mote.plan.check import PlanError, check
@@ -52,7 +53,7 @@ def test_exact_on_the_host(model: Path, options: dict[str, Any]) -> None:
 
 
 @needs_litert
-@pytest.mark.parametrize("core", soaked(["cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc"], ["cortex-m4"]))
+@pytest.mark.parametrize("core", soaked(["cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc"], []))
 def test_exact_on_a_core(core: str) -> None:
     emulated(core)
     compiled = compile(DIGITS, target=slow(core), optimize="speed")
@@ -60,7 +61,7 @@ def test_exact_on_a_core(core: str) -> None:
 
 
 def test_each_constant_is_read_from_flash_once() -> None:
-    """Waits for constants go down to those of reading them once, and the estimate knows."""
+    """Waits for constants go down to those of reading them once, and the estimate knows; profiles compare outputs."""
     pytest.importorskip("capstone")
     emulated("cortex-m4")
     plain, copied = (compile(DIGITS, target=slow("cortex-m4"), optimize=how) for how in ("balanced", "speed"))
@@ -144,3 +145,50 @@ def test_any_number_of_bytes_is_copied_and_no_more(language: str, tmp_path: Path
     run([compiler, "-x", language, *flags, "main.c", "-o", "main"], tmp_path)
     said = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, check=True, text=True).stdout
     assert said == "good\n"
+
+
+@needs_litert
+@pytest.mark.parametrize("core", soaked(["cortex-m4", "cortex-m0plus"], ["cortex-m4"]))
+def test_constants_placed_in_ram(core: str) -> None:
+    """Start-up copies them: nothing waits for them, they are counted as RAM, and nothing is copied in between."""
+    pytest.importorskip("capstone")
+    emulated(core)
+    placed = compile(DIGITS, target=slow(core), optimize="speed", place_constants="ram")
+    assert not loaded(placed)
+    taken = mote.run(placed, layers=False).ram
+    assert taken.static is not None and taken.static >= placed.settings.ram_constants > 5000
+    counted = mote.profile(placed, layers=False)
+    assert counted.waits.constants < 0.02 * SLOW.stream(placed.settings.ram_constants) + 1000
+    assert ".data.mote_constants" in placed.project.files["digits.h"]
+
+
+def test_constants_in_ram_are_taken_from_the_budget() -> None:
+    target = slow("cortex-m4")
+    generous = compile(DIGITS, target=target, optimize="speed", place_constants="ram")
+    constants = generous.settings.ram_constants
+    budget = constants + generous.plan.ram - 1000
+    tight = compile(DIGITS, target=target, optimize="speed", place_constants="ram", ram=budget)
+    assert tight.plan.ram + tight.settings.ram_constants <= budget
+    with pytest.raises(BudgetError, match=r"constants in RAM|bytes of RAM"):
+        compile(DIGITS, target=target, optimize="speed", place_constants="ram", ram=constants - 8)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "says"),
+    [
+        ("host", {}, "the host has no flash"),
+        ("cortex-m4", {}, "nothing to gain"),
+        ("atmega2560", {}, "program memory"),
+        ("stm32l4r5", {"encrypt": "key"}, "decrypted in RAM"),
+    ],
+)
+def test_where_constants_cannot_be_in_ram(target: str, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(MoteError, match=says):
+        compile(DIGITS, target=target, place_constants="ram", **options)
+
+
+def test_images_and_several_models_have_no_constants_in_ram() -> None:
+    with pytest.raises(MoteError, match="is for generated C"):
+        pack(DIGITS, target="stm32l4r5", place_constants="ram")
+    with pytest.raises(MoteError, match="not counted for several models"):
+        mote.compile_several([DIGITS, KEYWORDS], target="stm32l4r5", place_constants="ram")

@@ -300,6 +300,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     for name in compiled.unbounded:
         print(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
     in_ram = f", code {code.ram:,} bytes" if code.ram else ""
+    placed = compiled.settings.ram_constants
+    in_ram += f", constants {placed:,} bytes" if placed else ""
     print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,}){in_ram}")
     for text in traffic_lines(plan):
         print(f"  {text}")

@@ -16,6 +16,8 @@ from mote.version import __version__
 
 RAMFUNC_SECTION = ".mote_ramfunc"
 """The linker section of code executed from RAM."""
+CONSTANTS = Memory("RAM for constants", "ram", 1 << 40, section=".data.mote_constants")
+"""The place of constants that start-up code copies to RAM, as it does all of .data; budgets limit it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class ProjectOptions:
     keep_outputs: bool = False
     """Outputs are copied out of the arena, where they outlive runs of other models."""
     flashes: tuple[Memory, ...] = ()
-    """Flash memories for constants, fastest first; empty where there is no choice."""
+    """Memories for constants, fastest first: `CONSTANTS`, or flash; empty where there is no choice."""
     cipher: WeightCipher | None = None
     """Encrypts the constants of kernels."""
     flash_apart: bool = False

@@ -25,7 +25,7 @@ from mote.emit.c.model.opening import signature
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
 from mote.emit.c.model.states import resetting, restoring, saved_bytes, saving
 from mote.emit.c.model.variables import instance
-from mote.emit.c.options import RAMFUNC_SECTION, ProjectOptions, banner
+from mote.emit.c.options import CONSTANTS, RAMFUNC_SECTION, ProjectOptions, banner
 from mote.emit.c.values import ALIGN, brief, number, quoted, wrap
 from mote.graph import Tensor
 from mote.graph.io_order import model_shape
@@ -71,6 +71,11 @@ flash, and the start-up code must copy it before init is called, both as for .da
     *({RAMFUNC_SECTION})
 inside of .data. Where a script has such a section already, define MOTE_RAMFUNC when the model is compiled, for example
 -D'MOTE_RAMFUNC=__attribute__((section(".RamFunc")))' with STM32CubeIDE, ".time_critical.mote" with the Pico SDK."""
+
+
+CONSTANTS_IN_RAM = f"""\
+Constants are read from RAM: they are in the section {CONSTANTS.section}, part of the .data that start-up code copies
+from flash in usual linker scripts."""
 
 
 def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
@@ -139,6 +144,8 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         note += f"\n{UNALIGNED}"
     if options.code_in_ram:
         note += f"\n{IN_RAM}"
+    if CONSTANTS in options.flashes:
+        note += f"\n{CONSTANTS_IN_RAM}"
     shown = "\n".join(f"    {line}" for line in lines)
     return f"{shown}\n\n{_rules(plan, options)}\n{note}"
 
