@@ -35,6 +35,7 @@ CORES = [
     "rv32imc",
     "rv32imc_zve32x",
     "xtensa-lx106",
+    "xtensa-lx6",
     "xtensa-lx7",
 ]
 
@@ -48,6 +49,7 @@ def test_names_are_the_cores_and_then_the_parts() -> None:
     assert set(targets.names()[len(CORES) :]) == {
         "atmega2560",
         "atmega328p",
+        "esp32",
         "esp32c3",
         "esp32p4",
         "esp8266",
@@ -91,6 +93,7 @@ def test_cores_have_no_limit(name: str) -> None:
         ("esp32c3", "rv32imc", 4096, 400, 160),
         ("esp8266", "xtensa-lx106", 1024, 80, 80),
         ("esp32p4", "rv32imafc", 16384, 640 + 32768, 400),
+        ("esp32", "xtensa-lx6", 4096, 320, 240),
         ("esp32s3", "xtensa-lx7", 8192, 416 + 8192, 240),
         ("stm32g0b1", "cortex-m0plus", 512, 144, 64),
         ("stm32u575", "cortex-m33", 2048, 784, 160),

@@ -1,10 +1,10 @@
-"""Xtensa: the LX7 of an ESP32-S3, whose compiler comes with ESP-IDF. No emulator of it is known to Mote."""
+"""Xtensa: the LX7 of an ESP32-S3 and the LX6 of an ESP32. Their compilers come with ESP-IDF; Mote knows no emulator."""
 
 from mote.cores.record import Architecture
 
 XTENSA = Architecture(
     name="xtensa",
-    title="Xtensa LX7",
+    title="Xtensa LX6 and LX7",
     gcc="xtensa-esp32s3-elf-gcc",
     gcc_remedy="install ESP-IDF, and source its export.sh",
     library="libc.a",

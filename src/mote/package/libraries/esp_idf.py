@@ -67,7 +67,7 @@ def files(package: Package) -> Files:
         raise MoteError(
             f"{package.target.name} is no part that ESP-IDF builds for",
             where="option package",
-            remedy="compile for esp32c3, esp32s3, esp32p4 or host",
+            remedy="compile for esp32, esp32c3, esp32s3, esp32p4 or host",
         )
     package = _with_adapter(package)
     example, main = EXAMPLE.format(name=package.name), PROGRAM.format(name=package.name).rpartition("/")[0]

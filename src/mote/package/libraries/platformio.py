@@ -36,6 +36,7 @@ int main(void) {{ return example(); }}
 BOARDS = {
     "atmega2560": ("atmelavr", "megaatmega2560"),
     "atmega328p": ("atmelavr", "uno"),
+    "esp32": ("espressif32", "esp32dev"),
     "esp32c3": ("espressif32", "esp32-c3-devkitm-1"),
     "esp32s3": ("espressif32", "esp32-s3-devkitc-1"),
     "host": ("atmelavr", "megaatmega2560"),
