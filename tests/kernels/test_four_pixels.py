@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote import compile, verify
+from mote.compiler.code_size import code_size
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
@@ -206,4 +207,19 @@ def test_the_planner_chooses_it() -> None:
     chosen = [step.kernel.family for step in compiled.plan.steps if step.kernel.family in FAMILIES]
     assert set(chosen) == {"conv4x2_wide", "pointwise4x2_wide"}
     emulated("cortex-m4")
+    assert verify(compiled, 2).passed
+
+
+def test_layers_share_products_in_a_stack_that_is_known() -> None:
+    """Of 1x1 convolutions and windows, whose inputs another routine widens."""
+    emulated("cortex-m4")
+    net = Net()
+    model = net.finish(net.conv(net.conv(net.conv(net.input(1, 6, 9, 8), 8), 12, 1), 8))
+    pins = {"0": "conv4x2_pair_shared", "1": "pointwise4x2_pair_shared", "2": "conv4x2_pair_shared"}
+    compiled = compile(model, target="cortex-m4", kernels=pins)
+    made = {i for step in compiled.plan.steps for i in step.kernel.instances}
+    assert len([i for i in made if i.macro == "MOTE_GEMM4X2_ANY_CODE"]) == 1
+    assert {i.arguments[0] for i in made if i.macro == "MOTE_GEMM4X2_WIDENING"} == {0, 3}
+    built = code_size(compiled).built
+    assert built is not None and built.stack is not None
     assert verify(compiled, 2).passed

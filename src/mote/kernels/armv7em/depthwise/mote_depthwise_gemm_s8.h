@@ -30,7 +30,7 @@ static inline int32_t mote_widened_words(const mote_depthwise_gemm_t *p) {
 
 #if MOTE_DSP
 /* Both halves of the channels. */
-MOTE_NOINLINE void mote_widened_halves(const mote_depthwise_gemm_t *p, const int8_t *in, uint32_t *scratch,
+MOTE_ALWAYS_INLINE void mote_widened_halves(const mote_depthwise_gemm_t *p, const int8_t *in, uint32_t *scratch,
                                             const int32_t *ways, mote_two_t *code) {
     const int32_t half = p->planar.channels / 2, line = p->planar.columns + p->planar.skip;
     int8_t *const to = (int8_t *)scratch;
@@ -38,23 +38,24 @@ MOTE_NOINLINE void mote_widened_halves(const mote_depthwise_gemm_t *p, const int
     code(in + half * line, p->planar.records + p->half, to + 2, half, ways);
 }
 
-/* One row. The middle one of the rows under it is always there; it stands in for another that is not. */
-MOTE_NOINLINE void mote_widened_one(const mote_depthwise_gemm_t *p, const int8_t *const *rows, uint32_t *scratch,
-                                    mote_two_t *code) {
+/* One row: where its first input is, and the ways from there. The middle one of the rows under it is always there; it
+ * stands in for another that is not. */
+MOTE_NOINLINE const int8_t *mote_widened_ways(const int8_t *const *rows, int32_t *ways) {
     const int8_t *const first = rows[0] != NULL ? rows[0] : rows[1], *const last = rows[2] != NULL ? rows[2] : rows[1];
-    int32_t ways[5];
     ways[0] = rows[0] != NULL ? -1 : 0;
     ways[1] = mote_two_way(first, rows[1]);
     ways[2] = mote_two_way(rows[1], last);
     ways[3] = mote_two_way(last, first);
     ways[4] = rows[2] != NULL ? -1 : 0;
-    mote_widened_halves(p, first, scratch, ways, code);
+    return first;
 }
 
 #define MOTE_WIDENED_ROW(id, weights, stride, form, s) \
     MOTE_NOINLINE void mote_##id##_widened(const mote_depthwise_gemm_t *p, const int8_t *const *rows, \
                                            uint32_t *scratch) { \
-        mote_widened_one(p, rows, scratch, mote_##id##_one); \
+        int32_t ways[5]; \
+        const int8_t *const first = mote_widened_ways(rows, ways); \
+        mote_widened_halves(p, first, scratch, ways, mote_##id##_one); \
     }
 #else
 static inline void mote_widened_halves(const mote_depthwise_gemm_t *p, const int8_t *in, uint32_t *scratch,
@@ -99,9 +100,9 @@ MOTE_NOINLINE void mote_widened_frame(const mote_depthwise_gemm_t *p, uint32_t *
 typedef void mote_widened_gemm_t(const mote_depthwise_gemm_t *p, uint32_t *inputs, int8_t *out);
 
 /* Output rows lo..hi-1 of tensors whose rows lie one after another; without `two` one by one. */
-MOTE_NOINLINE void mote_depthwise_gemm(const mote_depthwise_gemm_t *p, const int8_t *in, int8_t *out, int32_t lo,
-                                       int32_t hi, mote_widened_row_t *one, mote_two_t *two, mote_widened_gemm_t *gemm,
-                                       uint32_t *scratch) {
+MOTE_ALWAYS_INLINE void mote_depthwise_gemm(const mote_depthwise_gemm_t *p, const int8_t *in, int8_t *out, int32_t lo,
+                                            int32_t hi, mote_widened_row_t *one, mote_two_t *two,
+                                            mote_widened_gemm_t *gemm, uint32_t *scratch) {
     const mote_window_t *const w = &p->planar.rows;
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
@@ -119,9 +120,10 @@ MOTE_NOINLINE void mote_depthwise_gemm(const mote_depthwise_gemm_t *p, const int
 }
 
 /* Some rows of outputs, wherever they and the rows under them lie. */
-MOTE_NOINLINE void mote_depthwise_gemm_anywhere(const mote_depthwise_gemm_t *p, const int8_t *const *rows,
-                                                int8_t *const *outs, int32_t count, mote_widened_row_t *one,
-                                                mote_two_t *two, mote_widened_gemm_t *gemm, uint32_t *scratch) {
+MOTE_ALWAYS_INLINE void mote_depthwise_gemm_anywhere(const mote_depthwise_gemm_t *p, const int8_t *const *rows,
+                                                     int8_t *const *outs, int32_t count, mote_widened_row_t *one,
+                                                     mote_two_t *two, mote_widened_gemm_t *gemm,
+                                                     uint32_t *scratch) {
     const int32_t step = p->planar.rows.step, words = mote_widened_words(p);
     if (two != NULL && count == 2 && rows[0] != NULL && rows[step + 2] != NULL) {
         int32_t ways[MOTE_TWO_WAYS];

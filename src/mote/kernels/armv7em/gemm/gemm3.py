@@ -276,7 +276,7 @@ def _wide(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
 def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:
     """The first channel of a pair is rescaled step by step, with its own shift, or with constants that are as good for
     results that are rounded once; the second one, whose sums come times 256, with constants like those of wide weights,
-    but for its own shift."""
+    but for its own shift. Both shifts are bytes of one word."""
     constant, right = sums.constant, -sums.shift
     fits = (right >= 1) & (right <= MOST_SHIFT) & (np.maximum(np.abs(sums.low), np.abs(sums.high)) < 1 << 22)
     weights = _pairs(np.where(constant[:, None], 0, matrix))
@@ -289,8 +289,9 @@ def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
     biases = _pairs(np.where(constant, 0, bias))
     alone = biases[:, 0] + _pairs(first[:, 0])[:, 0]
     biases = np.stack([alone, alone + 256 * biases[:, 1] + _pairs(second[:, 0])[:, 1]], axis=1)
-    constants = _pairs(first[:, 1:])[:, 0], _pairs(second[:, 1:])[:, 1]
-    return Pairs(biases, _words(both)[:, :, None], np.concatenate(constants, axis=1), 0)
+    *one, right = _pairs(first[:, 1:])[:, 0].T
+    *other, further = _pairs(second[:, 1:])[:, 1].T
+    return Pairs(biases, _words(both)[:, :, None], np.stack([*one, right | further << 8, *other], axis=1), 0)
 
 
 def _first(sums: Accumulators, unsigned: bool) -> Ints | None:

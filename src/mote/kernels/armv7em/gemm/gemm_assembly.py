@@ -385,7 +385,7 @@ def narrow(weights: str, scale: str, saturate: str, shift: int) -> list[str]:
             *(text for a in first for text in _rounded(a, scale)),
             *_shifted(first, saturate),
             *_scaled(second, scale),
-            *_constants(["r12"]),
+            f"ldrb r12, [r9, #{-11 if scale == 'linear' else -7}]",
             *_shifted(second, saturate),
         ]
     if scale == "relu":

@@ -4,7 +4,8 @@ time.
 It is that of `gemm_assembly.py` with a loop over EACH steps, which is entered in its midst so that no step is left
 over, and with a pointer to the outputs of each pixel. Behind the frame the stack has what the loop needs, by
 `mote_gemm3_t`. Inputs are widened by another routine, whose address comes with the call: 1x1 convolutions, windows and
-layers whose inputs are widened already share the code of their products. That routine works on the caller's stack.
+layers whose inputs are widened already share the code of their products. That routine works on the stack of the code,
+which jumps there instead of calling it: how much stack is needed stays known.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ def shared_code(weights: str, out: str, shift: int, *, added: bool = False) -> t
         "1:",
         f"ldr r3, [sp, #{WIDEN}]",
         "cbz r3, 3f",
-        "blx r3",
+        "adr.w lr, 3f",
+        "orr lr, lr, #1",
+        f"ldr pc, [sp, #{WIDEN}]",
         "3:",
         *begin(OutputPlaces(1)),
         f"ldrd r8, r9, [sp, #{INPUTS}]",

@@ -141,7 +141,7 @@ typedef struct {
     sat " r6, #8, r6, asr #" s "\n\t"
 
 /* pair: the first channel is not scaled and the second by 256, so that the shift is the channel's own, in a register.
- * The first channel's product is doubled and rounded by SMMLAR; the stream has 2 * mult - 2^32 for it. */
+ * Both are bytes of one word, of which the first is what a register shifts by. The first channel's product is doubled and rounded by SMMLAR; the stream has 2 * mult - 2^32 for it. */
 #define MOTE_GEMM3_HIGH_relu(a) \
     "smmlar " a ", " a ", r10, " a "\n\t" \
     "add " a ", " a ", r11\n\t"
@@ -152,6 +152,8 @@ typedef struct {
 #define MOTE_GEMM3_SHIFT(sat, a, by) \
     "asr " a ", " a ", " by "\n\t" \
     sat " " a ", #8, " a "\n\t"
+#define MOTE_GEMM3_SECOND_relu "11"
+#define MOTE_GEMM3_SECOND_linear "15"
 #define MOTE_GEMM3_NARROW_pair(scale, sat, s) \
     "sub r4, r4, r0\n\t" \
     "sub r5, r5, r1\n\t" \
@@ -160,7 +162,7 @@ typedef struct {
     MOTE_GEMM3_HIGH_##scale("r0") MOTE_GEMM3_HIGH_##scale("r1") MOTE_GEMM3_HIGH_##scale("r2") \
     MOTE_GEMM3_SHIFT(sat, "r0", "r12") MOTE_GEMM3_SHIFT(sat, "r1", "r12") MOTE_GEMM3_SHIFT(sat, "r2", "r12") \
     MOTE_GEMM3_SCALE_##scale("r4", "r5", "r6") \
-    "ldr r12, [r9], #4\n\t" \
+    "ldrb r12, [r9, #-" MOTE_GEMM3_SECOND_##scale "]\n\t" \
     MOTE_GEMM3_SHIFT(sat, "r4", "r12") MOTE_GEMM3_SHIFT(sat, "r5", "r12") MOTE_GEMM3_SHIFT(sat, "r6", "r12")
 
 /* Two bytes of each pixel, side by side, or one plane apart. */
@@ -350,10 +352,11 @@ static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32
             }
         }
     } while (more);
+    const int32_t shifts = pair ? stream[2] : s | s << 8;
     for (int32_t c = 0; c < 2; c++) {
         const int32_t half = pair && c == 0; /* the channel whose sum is not scaled */
-        const int32_t used = half ? 2 : 2 + linear;
-        const int32_t shift = pair ? stream[used] : s;
+        const int32_t used = half ? 3 : 2 + linear;
+        const int32_t shift = shifts >> 8 * c;
         for (int32_t i = 0; i < pixels; i++) {
             int32_t y = (int32_t)sum[c][i];
             if (half) {
@@ -366,7 +369,7 @@ static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32
             y >>= shift & 31;
             byte[c][i] = y < lo ? lo : y > hi ? hi : y;
         }
-        stream += used + pair;
+        stream += used;
     }
     *next = stream;
 }
@@ -492,57 +495,132 @@ typedef struct {
     mote_gemm3_t gemm;
 } mote_pointwise3_t;
 
+/* How far a 1x1 convolution is computed. */
+typedef struct {
+    const mote_pointwise3_t *p;
+    const int8_t *in;
+    int8_t *out;
+    const int8_t *const *rows; /* rows lie one after another, or where these say */
+    int8_t *const *outs;
+    int32_t pixels, x; /* pixels that are left; where in its row the next one is */
+    int32_t planar, sparse;
+    uint32_t *inputs;
+    const int32_t *stream;
+    mote_gemm3_tail_t *tail;
+    int8_t *to[3];
+    int8_t last[6]; /* of an odd last channel and its partner */
+    int32_t odd;    /* whether these are next, or are done */
+} mote_pointwise3_walk_t;
+
+enum { mote_gemm3_odd_next = 1, mote_gemm3_odd_done };
+
+/* The next three pixels; where there are fewer the last one is computed again. */
+static inline void mote_pointwise3_three(mote_pointwise3_walk_t *w, const int8_t **from) {
+    const mote_pointwise3_t *const p = w->p;
+    const int32_t planar = w->planar, channels = p->in_channels, pixel = p->gemm.pixel, before = p->gemm.before;
+    const int32_t width = planar || w->rows != NULL ? p->width : INT32_MAX;
+    const int8_t *in = w->in;
+    int8_t *out = w->out;
+    int32_t x = w->x, pixels = w->pixels;
+    for (int32_t i = 0; i < 3; i++) {
+        from[i] = in;
+        w->to[i] = planar ? out + mote_planar_place(x + before) : out;
+        if (pixels > 1) {
+            pixels--;
+            in += channels;
+            out += planar ? 0 : pixel;
+            if (++x == width) {
+                x = 0;
+                in = w->rows != NULL ? *++w->rows : in;
+                out = w->rows != NULL ? *++w->outs : planar ? out + p->out_stride : out;
+                if (planar) {
+                    mote_clear(out, p->gemm.channels * p->gemm.planes);
+                }
+            }
+        } else {
+            pixels = i < 2 ? 1 : 0;
+        }
+    }
+    w->in = in;
+    w->out = out;
+    w->x = x;
+    w->pixels = pixels;
+}
+
+/* Whether there is more to compute: the next three pixels against all pairs of channels, or, behind these, against an
+ * odd last channel. The outputs of its partner go nowhere; where channels are scattered they go where its own do. */
+MOTE_NOINLINE int32_t mote_pointwise3_next(mote_pointwise3_walk_t *w) {
+    const mote_gemm3_t *const g = &w->p->gemm;
+    const int32_t even = (g->channels + w->sparse) & ~1, step = w->planar ? g->planes : 1;
+    mote_gemm3_tail_t *const tail = w->tail;
+    if (w->odd == mote_gemm3_odd_done) {
+        for (int32_t i = 0; i < 3; i++) {
+            w->to[i][even * step] = w->last[2 * i];
+        }
+    }
+    if (w->odd != mote_gemm3_odd_next) {
+        const int8_t *from[3];
+        if (w->pixels == 0) {
+            return 0;
+        }
+        mote_pointwise3_three(w, from);
+        mote_widen3(from[0], from[1], from[2], w->inputs, w->p->in_channels / 4);
+        w->stream = g->stream + w->sparse;
+        w->odd = even < g->channels ? mote_gemm3_odd_next : 0;
+    }
+    tail->offset = 0;
+    tail->inputs = w->inputs;
+    if (even == 0 || (w->odd == mote_gemm3_odd_next && w->stream != g->stream + w->sparse)) {
+        w->odd = mote_gemm3_odd_done;
+        for (int32_t i = 0; i < 3; i++) {
+            tail->to[i] = w->last + 2 * i;
+        }
+        tail->step = 1;
+#if MOTE_DSP
+        tail->limit = w->planar ? 2 : (int32_t)(intptr_t)(w->last + 2);
+#else
+        tail->limit = 2;
+#endif
+        return 1;
+    }
+    for (int32_t i = 0; i < 3; i++) {
+        tail->to[i] = w->to[i];
+    }
+    tail->step = step;
+#if MOTE_DSP
+    tail->limit = w->sparse   ? (int32_t)(intptr_t)(w->stream + *g->stream)
+                  : w->planar ? even * step
+                              : (int32_t)(intptr_t)(w->to[0] + even);
+#else
+    tail->limit = even * step;
+#endif
+    return 1;
+}
+
 /* A 1x1 convolution of `pixels` pixels. Rows lie one after another, or where `rows` and `outs` say. */
 MOTE_ALWAYS_INLINE void mote_pointwise3(const mote_pointwise3_t *p, mote_gemm3_block_t *block, int32_t back,
                                         int32_t planar, int32_t sparse, const int8_t *in, int8_t *out,
                                         const int8_t *const *rows, int8_t *const *outs, int32_t pixels,
                                         uint32_t *scratch) {
-    const mote_gemm3_t *const g = &p->gemm;
-    const int32_t channels = p->in_channels, pixel = g->pixel, before = g->before;
-    const int32_t width = planar || rows != NULL ? p->width : pixels, plane_bytes = g->channels * g->planes;
-    int32_t x = 0;
-    MOTE_GEMM3_TAIL(tail, scratch + 3 * (g->depth / 2));
+    MOTE_GEMM3_TAIL(tail, scratch + 3 * (p->gemm.depth / 2));
+    mote_pointwise3_walk_t walk;
+    walk.p = p;
+    walk.in = in;
+    walk.out = out;
+    walk.rows = rows;
+    walk.outs = outs;
+    walk.pixels = pixels;
+    walk.x = 0;
+    walk.planar = planar;
+    walk.sparse = sparse;
+    walk.inputs = scratch;
+    walk.tail = tail;
+    walk.odd = 0;
     if (planar) {
-        mote_clear(out, plane_bytes);
+        mote_clear(out, p->gemm.channels * p->gemm.planes);
     }
-    while (pixels > 0) {
-        const int8_t *from[3];
-        int8_t *to[3];
-        for (int32_t i = 0;;) {
-            from[i] = in;
-            to[i] = planar ? out + mote_planar_place(x + before) : out;
-            if (pixels > 1) {
-                pixels--;
-                in += channels;
-                out += planar ? 0 : pixel;
-                if (++x == width) {
-                    x = 0;
-                    in = rows != NULL ? *++rows : in;
-                    out = rows != NULL ? *++outs : planar ? out + p->out_stride : out;
-                    if (planar) {
-                        mote_clear(out, plane_bytes);
-                    }
-                }
-            } else { /* where there are fewer than three the last one is computed again */
-                pixels = i < 2 ? 1 : 0;
-            }
-            if (++i == 3) {
-                break;
-            }
-            if (i == 1 && x + 2 < width && pixels > 2) {
-                from[1] = in;
-                from[2] = in + channels;
-                to[1] = planar ? out + mote_planar_place(x + before) : out;
-                to[2] = planar ? out + mote_planar_place(x + before + 1) : out + pixel;
-                in += 2 * channels;
-                out += planar ? 0 : 2 * pixel;
-                x += 2;
-                pixels -= 2;
-                break;
-            }
-        }
-        mote_widen3(from[0], from[1], from[2], scratch, channels / 4);
-        mote_gemm3_channels(g, block, back, planar, sparse, scratch, tail, to);
+    while (mote_pointwise3_next(&walk)) {
+        walk.stream = block(scratch, walk.stream, tail, back);
     }
 }
 

@@ -23,13 +23,17 @@ enum {
 /* Words of constants behind the weights of two channels. */
 static inline uint32_t mote_gemm3_constants(int32_t form) {
     const uint32_t linear = (form & MOTE_FORM_linear) != 0;
-    return form & MOTE_FORM_pair ? 6 + linear : 4 + 2 * linear;
+    return form & MOTE_FORM_pair ? 5 + linear : 4 + 2 * linear;
 }
 
-/* Whether the constants of two channels are what a kernel can shift by. */
-static inline int mote_gemm3_shifts_fit(const int32_t *constants, uint32_t count, int32_t pairs, uint32_t step) {
-    return mote_shifts_fit(constants + 2, pairs, (int32_t)step) &&
-           mote_shifts_fit(constants + count - 1, pairs, (int32_t)step);
+/* Whether the shifts of pairs of channels, bytes of the third of their constants, are those of a kernel. */
+static inline int mote_gemm3_shifts_fit(const int32_t *constants, int32_t pairs, uint32_t step) {
+    for (constants += 2; pairs > 0; pairs--, constants += step) {
+        if (*constants & ~0x1f1f) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* The weights and constants of all pairs of channels, one behind another, for sums of `steps` times two products. */
@@ -41,7 +45,7 @@ MOTE_NOINLINE int mote_gemm3_stream_fits(const mote_room_t *room, const int32_t 
         return 0;
     }
     return !(form & MOTE_FORM_pair) || (const void *)stream == (const void *)room || /* what is decoded later */
-           mote_gemm3_shifts_fit(stream + begin + 2 + weights, constants, pairs, words);
+           mote_gemm3_shifts_fit(stream + begin + 2 + weights, pairs, words);
 }
 
 /* The same without blocks of zeros, in a stream of as many words as it says. Behind its constants a pair has the places
@@ -61,7 +65,7 @@ MOTE_NOINLINE int mote_gemm3_blocks_fit(const mote_room_t *room, const int32_t *
             return 0;
         }
         at += 2 + weights;
-        if (form & MOTE_FORM_pair && !mote_gemm3_shifts_fit(at, constants, 1, 0)) {
+        if (form & MOTE_FORM_pair && !mote_gemm3_shifts_fit(at, 1, 0)) {
             return 0;
         }
         at += constants + 2;
