@@ -26,6 +26,8 @@ HELIUM = frozenset({"mve", "dsp"})
 FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 VECTORED = ("conv4_s16", "depthwise4_s16", "fully_connected8_vectors_s16")
 CONNECTED = ("fully_connected8_s16_wide", "fully_connected8_s16")
+SCALAR = frozenset({"mul32"})
+SCALARS = ("conv_fours_s16",)
 FAMILIES = ("conv4x2_s16_wide", "conv4x2_s16", "depthwise4x2_s16", *CONNECTED)
 
 
@@ -124,6 +126,16 @@ def test_layers_in_vectors(core: str) -> None:
     check(some, core)
 
 
+ALONE = [layer((2, 1), 9, 3), layer((3, 2), 6, 5, (2, 2)), layer((4, 3), 5, 1, activation="NONE")]
+
+
+@pytest.mark.parametrize("core", ["host", "cortex-m3", "cortex-m0plus", "rv32imc"])
+def test_layers_without_simd(core: str) -> None:
+    some = cases([*CONVOLUTIONS, *ALONE], SCALARS, SCALAR)
+    assert len(some) == len(CONVOLUTIONS) + len(ALONE)
+    check(some, core)
+
+
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
 @given(data=st.data())
 @FEW
@@ -133,7 +145,7 @@ def test_any_layer(kind: str, data: st.DataObject) -> None:
     even = [replace(c, channels=2 * c.channels, outputs=1) if by_channel else c for c in configs]
     even = [replace(c, outputs=2 * c.outputs, seed=c.seed | 1) if kind == "CONV_2D" else c for c in even]
     wide = [replace(c, dtype="int16") for c in even]
-    check([*cases(wide, FAMILIES, DSP), *cases(wide, VECTORED, HELIUM)], "host")
+    check([*cases(wide, FAMILIES, DSP), *cases(wide, VECTORED, HELIUM), *cases(wide, SCALARS, SCALAR)], "host")
 
 
 def _scaled(config: Config) -> object:

@@ -15,6 +15,8 @@ from mote.ops.common import Axis, WindowOp
 
 INT16 = signature(DType.INT16, DType.INT16)
 PIXELS = 4
+WHOLE = 8
+"""Rows of no more pixels are copied as one where windows leave the image."""
 ODD = Refusal("channels are computed two at a time")
 DILATED = Refusal("windows are dilated")
 FAR = Refusal("pixels have too many channels")
@@ -52,14 +54,17 @@ def blocks(view: View, name: str, stream: Ints, codes: dict[int, Instance], work
     so many elements."""
     op, channels, rest = view.the(WindowOp), view.input.shape[3], view.output.shape[2] % PIXELS
     names = [str(codes[n].arguments[0]) for n in sorted(codes, reverse=True)]
-    columns = 3 * op.horizontal.stride + op.horizontal.kernel
+    whole = view.output.shape[2] <= WHOLE and not _inside(op.horizontal, view.input.shape[2], view.output.shape[2])
+    columns = ((view.output.shape[2] if whole else PIXELS) - 1) * op.horizontal.stride + op.horizontal.kernel
     zeros = 0 if in_image(view) else op.vertical.kernel * columns * channels
+    zeros += zeros % 2
     name = f"{name}_{rest}" if rest else name
     params = {
         **window_params(view),
         "in_channels": channels,
         "channels": view.output.shape[3],
         "flat": int(is_flat(view)),
+        "whole": int(whole),
         "work": zeros,
         "stream": wrap32(stream).astype(np.int32),
     }
@@ -109,6 +114,7 @@ def edged(view: View, name: str, stream: Ints, codes: dict[EdgeBlock, Instance],
         "in_channels": channels,
         "channels": channels,
         "flat": 0,
+        "whole": 0,
         "work": 0,
         "stream": wrap32(stream).astype(np.int32),
     }

@@ -30,6 +30,7 @@ CYCLE, SOON = 8, 1
 class Load:
     name: str
     place: str
+    op: str = "vldrw.u32"
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ def _lines(instructions: Sequence[Load | Product | Finish], free: list[str]) -> 
     for step in instructions:
         if isinstance(step, Load):
             held[step.name] = free.pop(0)
-            yield f"vldrw.u32 {held[step.name]}, {step.place}"
+            yield f"{step.op} {held[step.name]}, {step.place}"
         elif isinstance(step, Product):
             yield f"{step.op} {step.sum}, {', '.join(held.get(name, name) for name in step.inputs)}"
             for name in step.inputs:

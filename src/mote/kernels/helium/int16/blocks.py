@@ -65,7 +65,7 @@ def _conv(view: View) -> Packed | Refusal:
     if 2 * max(windows.pixel, windows.multiplied.pixel, channels) > MOST_ADDED:
         return FAR
     rows = scale.weights(w, 0).reshape(channels, windows.multiplied.taps, windows.multiplied.line)
-    vectors = pad_to(rows, 2, LANES).reshape(channels // 2, 2, -1, LANES).transpose(0, 2, 1, 3)
+    vectors = _in_vectors(rows, windows.multiplied).reshape(channels // 2, 2, -1, LANES).transpose(0, 2, 1, 3)
     words = bytes_in_words(vectors.reshape(channels // 2, -1))
     parts = words, scale.bias.reshape(-1, 2), scale.factor.reshape(-1, 2) // 2
     out = Outputs(scale.shift, scale.low, scale.high, channels)
@@ -110,6 +110,15 @@ def _depthwise(view: View) -> Packed | Refusal:
         for edge in dict.fromkeys(edges)
     }
     return edged(view, f"depthwise_vectors_s16_{_form(shape)}", stream, codes, edges)
+
+
+def _in_vectors(rows: Ints, windows: Windows) -> Ints:
+    """Weights [channels, taps, line] in the lanes of their inputs, with zeros in the others."""
+    last = windows.vectors - 1
+    behind = rows[..., LANES * last :]
+    before = LANES * last - windows.start(last)
+    ends = [(0, 0), (0, 0), (before, LANES - before - behind.shape[2])]
+    return np.concatenate([rows[..., : LANES * last], np.pad(behind, ends)], axis=2)
 
 
 def _by_lanes(numbers: Ints) -> Ints:

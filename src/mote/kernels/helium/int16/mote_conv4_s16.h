@@ -2,8 +2,9 @@
  * up to four pixels and eight channels at a time, for cores with Helium.
  *
  * Rows are read where they lie, in vectors of eight; windows with short rows are packed into working memory first. The
- * stream of a convolution has for each pair of channels the weights, eight of one and eight of the other, padded with
- * zeros at the end of a row, then biases and halved multipliers. That of a depthwise convolution has for each eight
+ * stream of a convolution has for each pair of channels the weights, eight of one and eight of the other, then biases and
+ * halved multipliers. The last vector of a row ends with it, and has zeros for inputs of the one before; that of a packed
+ * window, or of a row of fewer than eight inputs, has zeros behind them. That of a depthwise convolution has for each eight
  * channels the biases of the even and of the odd ones, a vector of weights for each element of the window, and halved
  * multipliers like the biases. The compiler has proved that sums fit 32 bits; the code is written for a layer
  * (helium/int16/blocks_assembly.py), and here is what it means in C. */
@@ -29,6 +30,12 @@ static inline int32_t mote_conv4_s16_byte(const int32_t *words, int32_t i) {
     return (int8_t)(uint8_t)((uint32_t)words[i / 4] >> i % 4 * 8);
 }
 
+/* Where the weight of input `at` of a row lies among those of its channel, which are sixteen bytes apart. */
+static inline int32_t mote_conv4_s16_at(int32_t at, int32_t line, int32_t packed) {
+    const int32_t last = packed || line < 8 || at < line / 8 * 8 ? 0 : (8 - line % 8) % 8;
+    return at / 8 * 16 + at % 8 + last;
+}
+
 static inline void mote_conv4_s16_c(const mote_block_s16_t *b, int32_t pixels, int32_t taps, int32_t line,
                                     int32_t pixel, int32_t packed, int32_t channels, int32_t s, int32_t lo,
                                     int32_t hi) {
@@ -41,8 +48,8 @@ static inline void mote_conv4_s16_c(const mote_block_s16_t *b, int32_t pixels, i
             uint32_t sum = (uint32_t)end[channel];
             for (int32_t k = 0; k < taps; k++) {
                 for (int32_t j = 0; j < line; j++) {
-                    const int32_t at = packed ? k * line + j : j, before = packed ? 0 : k * row;
-                    const int32_t w = mote_conv4_s16_byte(stream, before + at / 8 * 16 + channel * 8 + at % 8);
+                    const int32_t at = mote_conv4_s16_at(packed ? k * line + j : j, line, packed);
+                    const int32_t w = mote_conv4_s16_byte(stream, (packed ? 0 : k * row) + at + channel * 8);
                     sum += (uint32_t)(b->from[k][i / 2 * pixel + j] * w);
                 }
             }

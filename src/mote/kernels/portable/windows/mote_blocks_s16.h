@@ -1,12 +1,13 @@
 /* mote_blocks_s16.h: windows over int16 images, four neighbouring pixels of a row at a time: what surrounds the code that
  * instruction sets have for such a block. All columns under a block lie one after another in each row, so that the
  * inputs of its pixels are a constant distance apart. Rows and columns outside of the image are zeros in working memory:
- * `rows.taps` lines of as many columns as four windows cover. */
+ * `rows.taps` lines of as many columns as four windows cover, or, `whole`, all windows of a row. */
 #ifndef MOTE_BLOCKS_S16_H
 #define MOTE_BLOCKS_S16_H
 
 #include <string.h>
 
+#include "mote_copy_s16.h"
 #include "mote_wide.h"
 
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
     mote_span_t cols;
     int32_t in_channels, channels;
     int32_t flat;          /* 1: windows are pixels, rows may be computed as one; 2: so they are */
+    int32_t whole;         /* 1: lines in working memory are for whole rows */
     int32_t work;          /* elements of working memory before what blocks work in themselves */
     const int32_t *stream; /* biases, weights and multipliers in the order of use */
 } mote_blocks_s16_t;
@@ -23,6 +25,7 @@ typedef struct {
     const int32_t *stream;
     int16_t *to, *work;
     const int16_t *from[MOTE_MAX_TAPS]; /* the first column under the block in each row of the window */
+    int32_t until;                      /* before this pixel, the columns under the next block lie right behind */
 } mote_block_s16_t;
 
 /* The columns under a block from column `first` on, of which the image may have none. */
@@ -30,12 +33,23 @@ static inline void mote_blocks_s16_line(const mote_blocks_s16_t *p, const int16_
                                         int16_t *to) {
     const int32_t c = p->in_channels, lo = first < 0 ? -first : 0, hi = mote_min(columns, p->cols.in_size - first);
     if (row == NULL || hi <= lo) {
-        memset(to, 0, (size_t)(columns * c) * sizeof *to);
+        mote_zeros_s16(columns * c, to);
         return;
     }
-    memset(to, 0, (size_t)(lo * c) * sizeof *to);
-    memcpy(to + lo * c, row + (first + lo) * c, (size_t)((hi - lo) * c) * sizeof *to);
-    memset(to + hi * c, 0, (size_t)((columns - hi) * c) * sizeof *to);
+    to = mote_zeros_s16(lo * c, to);
+    to = mote_copy_s16(row + (first + lo) * c, (hi - lo) * c, to);
+    mote_zeros_s16((columns - hi) * c, to);
+}
+
+/* How many windows from column `first` on are inside of the image, where all rows are. */
+static inline int32_t mote_blocks_s16_inside(const mote_blocks_s16_t *p, const int16_t *const *rows, int32_t first) {
+    const int32_t room = p->cols.in_size - p->cols.taps - first;
+    for (int32_t k = 0; k < p->rows.taps; k++) {
+        if (rows[k] == NULL) {
+            return 0;
+        }
+    }
+    return first < 0 || room < 0 ? 0 : p->cols.step == 1 ? room + 1 : room / p->cols.step + 1;
 }
 
 /* The block at column x of the output: how many pixels it has, 0 behind the last one. Rows that are computed as one end
@@ -44,21 +58,29 @@ MOTE_NOINLINE int32_t mote_blocks_s16_next(const mote_blocks_s16_t *p, const int
                                            int16_t *out, int16_t *scratch, mote_block_s16_t *block) {
     const mote_span_t *const s = &p->cols;
     const int32_t left = s->out_size - x, again = p->flat == 2 && left < 4 && s->out_size > 3 ? 4 - left : 0;
-    const int32_t pixels = mote_min(4, left + again), first = (x - again) * s->step - s->pad;
-    const int32_t columns = (pixels - 1) * s->step + s->taps, pitch = (3 * s->step + s->taps) * p->in_channels;
-    const int32_t inside = first >= 0 && first + columns <= s->in_size;
+    const int32_t pixels = mote_min(4, left + again), at = x - again, c = p->in_channels;
     if (left <= 0) {
         return 0;
     }
+    block->to = out + at * p->channels;
+    if (x > 0 && at + pixels <= block->until) {
+        const int32_t further = (4 - again) * s->step * c;
+        for (int32_t k = 0; k < p->rows.taps; k++) {
+            block->from[k] += further;
+        }
+        return pixels;
+    }
+    const int32_t first = at * s->step - s->pad, columns = ((p->whole ? s->out_size : pixels) - 1) * s->step + s->taps;
+    const int32_t pitch = p->whole ? columns : 3 * s->step + s->taps, inside = first >= 0 && first + columns <= s->in_size;
     block->stream = p->stream;
-    block->to = out + (x - again) * p->channels;
     block->work = scratch + p->work;
-    for (int32_t k = 0; k < p->rows.taps; k++, scratch += pitch) {
-        block->from[k] = inside && rows[k] != NULL ? rows[k] + first * p->in_channels : scratch;
+    for (int32_t k = 0; k < p->rows.taps; k++, scratch += pitch * c) {
+        block->from[k] = inside && rows[k] != NULL ? rows[k] + first * c : scratch;
         if (block->from[k] == scratch) {
             mote_blocks_s16_line(p, rows[k], first, columns, scratch);
         }
     }
+    block->until = p->whole ? s->out_size : at + mote_blocks_s16_inside(p, rows, first);
     return pixels;
 }
 

@@ -40,13 +40,15 @@ MOTE_NOINLINE int mote_blocks_s16_fits(const mote_blocks_s16_t *p, const mote_ro
     const mote_span_t *const s = &p->cols;
     if (!mote_pixels_fit(&p->rows, s, room, p->in_channels, p->channels, 2) || s->spread != 1 ||
         !mote_within(p->rows.taps, 1, MOTE_MAX_TAPS) || !mote_blocks_s16_flat_fits(p, room) ||
+        !mote_within(p->whole, 0, 1) || (p->flat && p->whole) || s->out_size == 0 ||
         ((s->out_size >= 4 || p->flat) && !mote_block_is_for(four, p, 4)) ||
         (s->out_size % 4 != 0 && !mote_block_is_for(rest, p, s->out_size % 4))) {
         return 0;
     }
     const int inside = s->pad == 0 && (s->out_size - 1) * s->step + s->taps <= s->in_size &&
                        mote_rows_inside(&p->rows, room);
-    const uint32_t columns = mote_much_plus(mote_bytes_of(3, s->step, 1), mote_size(s->taps));
+    const uint32_t steps = mote_bytes_of(p->whole ? s->out_size - 1 : 3, s->step, 1);
+    const uint32_t columns = mote_much_plus(steps, mote_size(s->taps));
     const uint32_t zeros = mote_much_times(columns, mote_bytes_of(p->rows.taps, p->in_channels, 2));
     const uint32_t groups = ((uint32_t)four->channels + (uint32_t)four->lanes - 1) / (uint32_t)four->lanes;
     const uint32_t work = mote_much_times(mote_much_plus(mote_size(p->work), mote_size(four->work)), 2);

@@ -1,0 +1,45 @@
+"""Convolutions of int16 images four pixels at a time: the weights and constants of `mote_conv_fours_s16.h`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.graph.numeric.fixedpoint import Ints
+from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
+from mote.kernels.pack.blocks_s16 import DILATED, INT16, PIXELS, blocks, bytes_in_words, pixels_of
+from mote.kernels.pack.params import pad_to
+from mote.kernels.pack.requantize.high_s16 import HighScale, high_scale
+from mote.kernels.scalar.depthwise import MUL32
+from mote.ops.windows.conv import Conv2D
+
+GROUP = 4
+"""Inputs whose weights are a word."""
+MULTIPLIER_BITS = 15
+WORDS = 2
+"""Elements of working memory that a word takes."""
+
+
+def constants(scale: HighScale) -> Ints:
+    """[channels, 2]: a multiplier of 15 bits, in the upper half of a word, and the shift behind it."""
+    lift = np.maximum(np.ceil(np.log2(scale.factor + 1)).astype(np.int64) - MULTIPLIER_BITS, 0)
+    return np.stack([(scale.factor >> lift) << 16, scale.shift + 16 - lift], axis=1)
+
+
+def _pack(view: View) -> Packed | Refusal:
+    op, w = view.the(Conv2D), view.constant(1).astype(np.int64)
+    channels, taps, columns, depth = w.shape
+    if op.horizontal.dilation > 1:
+        return DILATED
+    scale = high_scale(view, op.activation)
+    if isinstance(scale, Refusal):
+        return scale
+    matrix = pad_to(scale.weights(w, 0).reshape(channels, -1), 1, GROUP)
+    stream = np.concatenate([scale.bias[:, None], bytes_in_words(matrix), constants(scale)], axis=1)
+    shape = taps, columns * depth, op.horizontal.stride * depth, channels, scale.low, scale.high
+    form = "_".join(map(str, shape)).replace("-", "m")
+    codes = {n: Instance("MOTE_CONV_FOURS_S16_CODE", (f"conv_fours{n}_s16_{form}", n, *shape)) for n in pixels_of(view)}
+    work = WORDS * matrix.shape[1] * (PIXELS if max(codes) > 1 else 1)
+    return blocks(view, f"conv_fours_s16_{form}", stream.reshape(-1), codes, work)
+
+
+KERNELS = (Kernel("conv_fours_s16", (Conv2D,), INT16, _pack, header="conv_fours_s16", isa=MUL32),)
