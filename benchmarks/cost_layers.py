@@ -39,6 +39,8 @@ class Layer:
     """The share of blocks of weights that are not zero."""
     block: tuple[int, int] = (1, 1)
     """Outputs and inputs of these."""
+    values: tuple[int, ...] = ()
+    """Those that its weights have; none named: any."""
     added: bool = False
     """Something else is added to what it computes, by the same kernel where there is one for that."""
     repeated: bool = False
@@ -61,6 +63,7 @@ class Layer:
         (h, w), (kh, kw) = self.size, self.kernel
         how = " linear" if self.linear else " clamped" if self.clamped else ""
         how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
+        how += f" of {len(self.values)} values" if self.values else ""
         how += " added" if self.added else ""
         how += " repeated" if self.repeated else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
@@ -150,6 +153,9 @@ ZEROS = {
 """`kept` and `block` of one layer after another."""
 
 
+BINARY, TERNARY = (-90, 90), (-90, 0, 90)
+
+
 def layers() -> list[Layer]:
     return [*_choices(), *_others(), *_awkward(), *_chains()]
 
@@ -202,6 +208,8 @@ def _some(found: list[Layer], every: int) -> list[Layer]:
 
 
 def _many_kernels(layer: Layer) -> bool:
+    if layer.values:
+        return True
     if layer.kind == "FULLY_CONNECTED":
         return not layer.clamped
     return layer.kind == "CONV_2D" and layer.kernel == (3, 3) and layer.stride == 1 and not layer.added
@@ -217,6 +225,7 @@ def _choices() -> list[Layer]:
         found.append(Layer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2))
     found = [_pruned(layer, i) for i, layer in enumerate(found)]
     found += [replace(layer, linear=False, clamped=True) for layer in found if layer.kind == "FULLY_CONNECTED"]
+    found += _few_values()
     for i, (size, channels, kernel, stride) in enumerate(DEPTHWISE):
         padding = "VALID" if i % 4 == 3 or kernel[1] == 1 else "SAME"
         for before in (0, 4 * (1 + i % 5)):
@@ -228,10 +237,19 @@ def _choices() -> list[Layer]:
     return found
 
 
+def _few_values() -> list[Layer]:
+    """Convolutions with binary, ternary and sparse ternary weights."""
+    kinds = BINARY, TERNARY, (*TERNARY, 0, 0, 0)
+    shapes = [(size, n, outputs, (1, 1), 1) for size, n, outputs in POINTWISE[:10:2]] + CONV[:12:3]
+    return [
+        Layer("CONV_2D", *shape, linear=i % 3 == 2, values=values) for values in kinds for i, shape in enumerate(shapes)
+    ]
+
+
 def _chains() -> list[Layer]:
     """Those that a kernel computes together with the addition behind them: the same layers as without it, so that the
     difference is what it takes."""
-    plain = [layer for layer in _choices() if layer.kind == "CONV_2D" and layer.outputs % 2 == 0]
+    plain = [x for x in _choices() if x.kind == "CONV_2D" and x.outputs % 2 == 0 and not x.values]
     return [replace(layer, kept=1.0, added=True) for layer in plain]
 
 
@@ -393,6 +411,7 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
         out = (1, *(n * layer.stride for n in layer.size), layer.outputs)
     rng = np.random.default_rng(0)
     weights = np.clip(rng.normal(0, 30, shape), -127, 127).astype(np.int8)
+    weights = rng.choice(np.array(layer.values, np.int8), shape) if layer.values else weights
     weights = _without_blocks(weights, layer) if layer.kept < 1 else weights
     scale = np.float32(0.01) * 2 ** -rng.uniform(0, 1, layer.outputs).astype(np.float32)
     scale = scale[:1] if layer.kind == "FULLY_CONNECTED" else scale

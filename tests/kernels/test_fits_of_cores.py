@@ -83,6 +83,7 @@ CONVOLUTIONS = (
     *(conv(kernel, 5, 6, dtype="float32", weights="halves") for kernel in ((3, 2), (1, 1))),
     conv((1, 1), 7, 6, kind="FULLY_CONNECTED", dtype="float32", weights="halves"),
     conv((3, 3), 5, 1, kind="DEPTHWISE_CONV_2D", dtype="float32", weights="halves"),
+    *(conv(kernel, 8, 6, weights="ternary") for kernel in ((3, 3), (1, 1))),
     conv((3, 3), 3, 10, weights="small"),
     conv((1, 1), 8, 10, weights="small"),
     conv((3, 3), 5, 6, dtype="int16", gain=4.0),

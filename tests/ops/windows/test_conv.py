@@ -90,11 +90,12 @@ def pruned(weights: np.ndarray, how: str, rng: np.random.Generator) -> np.ndarra
 
 
 def spread(rng: np.random.Generator, shape: tuple[int, ...], how: str) -> np.ndarray:
-    """int8 weights: any, a few values, a small range, mostly zeros, or all of them, or the ends."""
+    """int8 weights: any, a few values, three, a small range, mostly zeros, or all of them, or the ends."""
     any_ = rng.integers(-127, 128, shape)
     found = {
         "any": any_,
         "few": rng.choice([-90, -7, 0, 55], shape),
+        "ternary": any_ % 3 * 77 - 77,
         "small": rng.integers(-8, 8, shape),
         "sparse": any_ * (rng.random(shape) < 0.05),
         "none": 0 * any_,
@@ -128,8 +129,8 @@ def add_layer(w: Writer, i: int, c: Config, *, source: int | None = None, output
     scale_in, scale_out = 0.05, float(0.05 * scale.max() * 127 * 80 * depth**0.5 / 127 * c.gain)
     if source is None:
         source = w.input(f"x{i}", shape, c.dtype, **_quant(quantized, scale_in, zeros[0]))
-    real = rng.normal(size=weights).astype(np.float16 if c.weights == "halves" else np.float32).astype(np.float32)
-    data = spread(rng, weights, c.weights) if quantized else real
+    data = spread(rng, weights, c.weights) if quantized else rng.normal(size=weights).astype(np.float32)
+    data = data.astype(np.float16).astype(np.float32) if c.weights == "halves" else data
     data = pruned(data, c.pruned, rng) if c.pruned else data
     k = w.const(f"k{i}", data, **({"scale": scale, "axis": axis} if quantized else {}))
     reads = [source, k]

@@ -1,6 +1,10 @@
 """Kernels for RISC-V with the M extension."""
 
 from mote.kernels.rv32m.gemm import KERNELS as GEMM
-from mote.kernels.swar import gemm, vector
+from mote.kernels.swar import gemm, lists, vector
 
-KERNELS = (*GEMM, *vector.kernels(gemm.LONG, "rv32m", "_rv32m"))
+KERNELS = (
+    *GEMM,
+    *lists.kernels(gemm.LONG, "rv32m", "_rv32m"),
+    *vector.kernels(gemm.LONG, "rv32m", "_rv32m"),
+)

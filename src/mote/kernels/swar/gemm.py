@@ -41,6 +41,7 @@ from mote.ops.windows.conv import Conv2D
 
 CUTS_OFF = Refusal("the activation cuts off more than int8 does")
 OVERFLOWS = Refusal("a sum may leave 32 bits")
+Packer = Callable[..., Packed | Refusal]
 PIXELS = 4
 """Pixels that are computed at once."""
 SHORT = 16
@@ -112,12 +113,16 @@ def left_over(spills: list[Spill]) -> Ints:
 
 
 def _pack(view: View, products: CoreProducts, *, pointwise: bool) -> Packed | Refusal:
+    return pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
+
+
+def pack(view: View, products: CoreProducts, stream: Stream | Refusal, *, pointwise: bool) -> Packed | Refusal:
+    """The kernel for a stream, if the layer is one for it."""
     op, x, y = view.the(Conv2D), view.input, view.output
     if (op.pointwise and x.shape[3] % GROUP == 0) != pointwise:
         return Refusal("it is for windows of one pixel and channels in fours" if pointwise else "the other one fits")
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
-    stream = view.once(_STREAMS[products.suffix])
     if isinstance(stream, Refusal):
         return stream
     return _pointwise(view, stream) if pointwise else _conv(view, stream, products)
@@ -193,15 +198,17 @@ def _group(shape: Shape) -> int:
 _STREAMS = {a.suffix: partial(_stream, products=a) for a in (LONG, SHORT_PRODUCT)}
 
 
-def kernels(products: CoreProducts, isa: str) -> tuple[Kernel, ...]:
-    """The kernels of an instruction set."""
+def kernels(
+    products: CoreProducts, isa: str, ending: str = "", pack: Packer = _pack, header: str = "swar_s8"
+) -> tuple[Kernel, ...]:
+    """The kernels of an instruction set, whose names end so."""
     return tuple(
         Kernel(
-            f"{kind}_swar{products.suffix}",
+            f"{kind}_{ending or f'swar{products.suffix}'}",
             (Conv2D,),
             INT8,
-            partial(_pack, products=products, pointwise=kind == "pointwise"),
-            header="swar_s8",
+            partial(pack, products=products, pointwise=kind == "pointwise"),
+            header=header,
             isa=frozenset({isa}),
         )
         for kind in ("pointwise", "conv")

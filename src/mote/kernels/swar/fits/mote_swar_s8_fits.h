@@ -51,10 +51,10 @@ static inline uint32_t mote_swar_row(const mote_swar_t *g, int32_t pixels) {
     return mote_rows_bytes(pixels, (uint32_t)g->pixel, (uint32_t)g->channels);
 }
 
-MOTE_NOINLINE int mote_pointwise_swar_fits(const mote_pointwise_swar_t *p, const mote_room_t *room,
-                                           uint32_t constants) {
+/* Whether inputs and outputs are there, for a stream that fits. */
+MOTE_NOINLINE int mote_pointwise_swar_places(const mote_pointwise_swar_t *p, const mote_room_t *room) {
     const mote_swar_t *const g = &p->gemm;
-    if (!mote_swar_fits(g, room, constants) || !mote_counts(p->width) || p->width == 0 ||
+    if (!mote_counts(p->width) || p->width == 0 ||
         room->scratch < mote_much_times((uint32_t)g->groups, 32)) {
         return 0;
     }
@@ -70,11 +70,16 @@ MOTE_NOINLINE int mote_pointwise_swar_fits(const mote_pointwise_swar_t *p, const
            mote_gives(room, mote_swar_row(g, room->hi), 1);
 }
 
-MOTE_NOINLINE int mote_conv_swar_fits(const mote_conv_swar_t *p, const mote_room_t *room, uint32_t constants) {
+static inline int mote_pointwise_swar_fits(const mote_pointwise_swar_t *p, const mote_room_t *room,
+                                           uint32_t constants) {
+    return mote_swar_fits(&p->gemm, room, constants) && mote_pointwise_swar_places(p, room);
+}
+
+MOTE_NOINLINE int mote_conv_swar_places(const mote_conv_swar_t *p, const mote_room_t *room, uint32_t constants) {
     const mote_patch_t *const w = &p->patch;
     const mote_swar_t *const g = &p->gemm;
     const int32_t taps = w->rows.taps, aligned = constants < MOTE_SWAR_plain32 ? 1 : 4;
-    if (!mote_swar_fits(g, room, constants) || !mote_span_fits(&w->cols) || !mote_counts(w->in_channels) ||
+    if (!mote_span_fits(&w->cols) || !mote_counts(w->in_channels) ||
         w->in_channels == 0 || w->cols.taps == 0 || w->cols.out_size == 0 || !mote_steps_short(taps | w->rows.step) ||
         taps == 0 || room->lo >= room->hi || room->scratch < mote_much_times((uint32_t)g->groups, 36) ||
         mote_count(taps, w->cols.taps, w->in_channels, 1) > 4 * (uint32_t)g->groups) {
@@ -88,6 +93,10 @@ MOTE_NOINLINE int mote_conv_swar_fits(const mote_conv_swar_t *p, const mote_room
         return mote_several_fit(room, taps, w->rows.step, in, out) && mote_gives(room, out, 1);
     }
     return mote_window_fits(&w->rows, room, in, out, 1);
+}
+
+static inline int mote_conv_swar_fits(const mote_conv_swar_t *p, const mote_room_t *room, uint32_t constants) {
+    return mote_swar_fits(&p->gemm, room, constants) && mote_conv_swar_places(p, room, constants);
 }
 
 #endif
