@@ -76,6 +76,13 @@ def test_kernels_of_a_layer(capsys: pytest.CaptureFixture[str]) -> None:
     assert {r["kernel"] for r in layer["refused"]} == {name for name, row in rows.items() if "does not fit" in row}
 
 
+def test_a_kernel_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not for layouts that the plan does not have, too."""
+    for op in planned(capsys, "--target", "cortex-m4")["operators"]:
+        names = [kernel["family"] for kernel in op["choice"]]
+        assert len(names) == len({*names}), op["name"]
+
+
 def test_an_unknown_layer_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = mote(capsys, "plan", DIGITS, "--layer", "4_conv2d")
     assert status == 1 and "there is no layer '4_conv2d'" in err and "did you mean: 4_conv_2d" in err
@@ -213,7 +220,7 @@ def test_a_plan_of_one_step_can_be_drawn(tmp_path: Path) -> None:
     ("options", "reason"),
     [
         (("--ram", "100"), "bytes of RAM at least"),
-        (("--point", "smallest"), "'smallest' is not the name of a point"),
+        (("--point", "tiny"), "'tiny' is not the name of a point"),
         (("--svg", "absent/x.svg"), "absent/x.svg: cannot be written (No such file or directory)"),
     ],
 )

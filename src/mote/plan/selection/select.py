@@ -646,10 +646,12 @@ def refusals(plan: Plan, step: Step) -> list[Refused]:
 def options(
     costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Packed], rate: float, *, pinned: bool
 ) -> tuple[Option, ...]:
-    """The kernel options of the operator of `step`, the chosen one first; `rate`: cycles that a byte of flash must
-    save."""
+    """The kernel options of the operator of `step`, the chosen one first, without its twins for other layouts; `rate`:
+    cycles that a byte of flash must save."""
     chosen = step.kernel
-    others = [k for k in kernels if k.name != chosen.name]
+    layouts = chosen.needs.reads, chosen.needs.writes
+    twins = {k.name for k in kernels if k.family == chosen.family and (k.needs.reads, k.needs.writes) != layouts}
+    others = [k for k in kernels if k.name not in {chosen.name, *twins}]
 
     def take(k: Packed) -> int:
         return round(costs.of(graph, op, k, step.whole))
@@ -664,9 +666,9 @@ def options(
             return "slower" if more >= 0 else f"slower, {-more:,} bytes less"
         if chosen.entry.call is Call.ADDS and k.entry.call is not Call.ADDS:
             return "needs all rows at once"
-        own, wanted = (k.needs.reads, k.needs.writes), (chosen.needs.reads, chosen.needs.writes)
-        if own != wanted:
-            return f"no room for {next(layout for layout in (*own, *wanted) if layout != NHWC).name} rows"
+        own = k.needs.reads, k.needs.writes
+        if own != layouts:
+            return f"no room for {next(layout for layout in (*own, *layouts) if layout != NHWC).name} rows"
         if saved <= rate * more:
             return f"saves {saved:,} {costs.unit} for {more:,} bytes"
         return f"no room for {k.needs.scratch or 0:,} bytes"
