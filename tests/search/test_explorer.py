@@ -40,6 +40,9 @@ def check(front: Front) -> None:
     for p in (*points, *front.dominated):
         for how, size in (name.split("-") for name in p.names if "-" in name):
             assert int(size) == p.ram if how == "ram" else int(size) > p.ram
+    first, last = front.little_flash[0], front.little_flash[-1]
+    assert "smallest" in first.names and "small" in last.names and len({first, last}) == len(front.little_flash)
+    assert first.cost >= last.cost and (first.flash <= last.flash or not front.measured)
     for worse in front.dominated:
         assert any(p.ram <= worse.ram and p.cost <= worse.cost for p in points)
     ElementTree.fromstring(front.svg())
@@ -109,6 +112,8 @@ def test_names() -> None:
     assert point_settings("ram-4388") == point_settings("within-4388") == {"ram": 4388}
     assert point_settings("least") == {"least_ram": True}
     assert point_settings("fastest") == {"optimize": "speed", "ram": UNLIMITED}
+    assert point_settings("small") == {"optimize": "size", "least_flash": False}
+    assert point_settings("smallest") == {"optimize": "size", "least_flash": True}
     for name in ("", "ram-", "ram-4K", "ram-٣", "Least", "ram-1 ", "ram--1"):
         with pytest.raises(MoteError, match="is not the name of a point"):
             point_settings(name)

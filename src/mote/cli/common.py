@@ -227,7 +227,10 @@ def add_compile_options(
         " from the windowed one",
     )
     parser.add_argument(
-        "--flash", type=str, metavar="BYTES", help="flash budget (K and M suffixes): exceeding it is an error"
+        "--flash",
+        type=str,
+        metavar="BYTES",
+        help="flash budget (K and M suffixes): exceeding it is an error; min: the least flash",
     )
     add_json(parser)
 

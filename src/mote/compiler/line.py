@@ -284,10 +284,11 @@ def _is_padded(graph: Graph, settings: PassOptions) -> bool:
 
 def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
     """Plans an optimized graph by settings."""
+    flash = 0 if settings.least_flash else settings.flash_limit
     goal = Goal(
         ram=settings.ram_limit,
         spend=settings.ram is not None,
-        flash=None if settings.flash_limit is None else max(settings.flash_limit - USUAL_CODE, 0),
+        flash=None if flash is None else max(flash - USUAL_CODE, 0),
         most_cost=None if settings.cycle_limit is None else settings.cycle_limit / settings.low,
         least=settings.least_ram,
         pushed=settings.input == "rows",

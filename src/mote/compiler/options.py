@@ -22,8 +22,10 @@ from mote.targets import Target, parse_size
 from mote.text import did_you_mean
 
 MINIMUM = "min"
-"""`ram="min"`: the least RAM, at any cost in speed."""
+"""`ram="min"`, `flash="min"`: the least RAM or flash, at any cost in speed."""
 LEAST, FASTEST = "least", "fastest"
+SMALL, SMALLEST = "small", "smallest"
+"""Names of the plans with little flash, and with the least."""
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 """Seconds per unit of time."""
 SET = "write it like sr=16000, h=0,0,0 or h=file.npy"
@@ -32,8 +34,8 @@ UNLIMITED = 1 << 30
 
 
 def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Parses options to fields of Settings: sizes and times may have a suffix ("24K", "20ms"), the RAM may be "min",
-    `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
+    """Parses options to fields of Settings: sizes and times may have a suffix ("24K", "20ms"), RAM and flash may be
+    "min", `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
     values = dict(options)
     point = values.pop("point", None)
     if point is not None and (values.get("ram") is not None or values.get("least_ram")):
@@ -42,6 +44,10 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         raise MoteError("a point is one plan, however long it takes", where="option point", remedy="give one of them")
     if values.get("ram") == MINIMUM:
         values |= {"ram": None, "least_ram": True}
+    if values.get("flash") == MINIMUM:
+        if values.get("optimize") == "speed":
+            raise MoteError("speed takes flash", where="option flash", remedy="omit --optimize speed, or --flash min")
+        values |= {"flash": None, "least_flash": True, "optimize": "size"}
     if values.get("latency") is not None:
         values["latency"] = _seconds(values["latency"])
     for option in ("ram", "flash"):
@@ -62,8 +68,8 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def point_settings(name: str) -> dict[str, Any]:
-    """The settings of a point's name: `least`, `fastest`, or the plan within a budget, which is called `ram-BYTES`
-    where it takes just that and `within-BYTES` where it takes less."""
+    """The settings of a point's name: `least`, `fastest`, `small`, `smallest`, or the plan within a budget, which is
+    called `ram-BYTES` where it takes just that and `within-BYTES` where it takes less."""
     budget = re.fullmatch(r"(?:ram|within)-([0-9]{1,12})", name, re.ASCII) if isinstance(name, str) else None
     if budget:
         return {"ram": int(budget[1])}
@@ -71,10 +77,13 @@ def point_settings(name: str) -> dict[str, Any]:
         return {"least_ram": True}
     if name == FASTEST:
         return {"optimize": "speed", "ram": UNLIMITED}
+    if name in (SMALL, SMALLEST):
+        return {"optimize": "size", "least_flash": name == SMALLEST}
     raise MoteError(
         f"'{name}' is not the name of a point",
         where="option point",
-        remedy=f"use {LEAST}, {FASTEST}, ram-BYTES or within-BYTES; `mote explore` lists those of a model",
+        remedy=f"use {LEAST}, {FASTEST}, {SMALL}, {SMALLEST}, ram-BYTES or within-BYTES; `mote explore` lists those of"
+        " a model",
     )
 
 
@@ -94,7 +103,7 @@ def _size(option: str, value: Any) -> int:
     try:
         return parse_size(value)
     except MoteError as error:
-        also = f', or "{MINIMUM}" for the least' if option == "ram" else ""
+        also = f', or "{MINIMUM}" for the least' if option in ("ram", "flash") else ""
         raise MoteError(error.reason, where=f"option {option}", remedy=error.remedy + also) from None
 
 

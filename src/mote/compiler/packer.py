@@ -45,7 +45,8 @@ ONLY_C = {
 }
 """Settings of generated C, and why they do not apply to an image."""
 TOLD = (
-    *("io", "numerics", "optimize", "ram", "flash", "least_ram", "latency", "cycles", "input", "step", "shrink"),
+    *("io", "numerics", "optimize", "ram", "flash", "least_ram", "least_flash", "latency", "cycles"),
+    *("input", "step", "shrink"),
     *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
     *("signature", "constants"),
 )

@@ -91,6 +91,8 @@ class PlanOptions(TargetOptions):
     """Cycle limit of an inference, instead of a latency."""
     least_ram: bool = False
     """The plan with the least RAM, at any cost in speed."""
+    least_flash: bool = False
+    """With `optimize="size"`: the plan with the least flash, at any cost in speed."""
     input: str = "whole"
     """rows: the caller pushes the input row by row, so that it is never in RAM as a whole."""
     red_zones: bool = False
@@ -242,11 +244,21 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             )
         self._check_time()
         self._check_cores()
+        self._check_flash()
         if not 0 <= self.recompute <= 100:
             raise MoteError(
                 f"{self.recompute:g} is not a percentage",
                 where="option recompute",
                 remedy="give how much of the model's work may be done twice, from 0 to 100",
+            )
+
+    def _check_flash(self) -> None:
+        """Refuses the least flash of a policy that takes flash for time."""
+        if self.least_flash and self.optimize != Policy.SIZE:
+            raise MoteError(
+                f"the least flash is not what '{self.optimize}' is for",
+                where="option least_flash",
+                remedy='write optimize="size", or flash="min"',
             )
 
     def _check_cores(self) -> None:
@@ -291,12 +303,13 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
                 where="option latency",
                 remedy="name a part, or state clock_hz in a target of your own, or use --cycles",
             )
-        if self.least_ram:
-            raise MoteError(
-                "the least RAM that is fast enough is taken anyway",
-                where=f"option {option}",
-                remedy="omit --ram min",
-            )
+        for what, least in (("RAM", self.least_ram), ("flash", self.least_flash)):
+            if least:
+                raise MoteError(
+                    f"the least {what} that is fast enough is taken anyway",
+                    where=f"option {option}",
+                    remedy=f"omit --{what.lower()} min",
+                )
         if (self.cycles if self.cycles is not None else self.latency or 0) <= 0:
             raise MoteError("is not positive", where=f"option {option}")
         if self.costs.unit != CYCLES:

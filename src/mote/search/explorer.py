@@ -11,7 +11,7 @@ from typing import Any
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import missing_tools
 from mote.compiler.line import compile, given_model
-from mote.compiler.options import FASTEST, LEAST, UNLIMITED, check_at_least, point_settings
+from mote.compiler.options import FASTEST, LEAST, SMALL, SMALLEST, UNLIMITED, check_at_least, point_settings
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
@@ -92,6 +92,8 @@ class Front:
     """Points by rising RAM and falling cost."""
     dominated: tuple[Point, ...]
     """Dominated points."""
+    little_flash: tuple[Point, ...] = ()
+    """The plan with the least flash, and the one with little flash, if it is another."""
 
     def __repr__(self) -> str:
         return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
@@ -110,6 +112,7 @@ class Front:
             "reason": self.reason or None,
             "points": [p.json() for p in self.points],
             "dominated": [p.json() for p in self.dominated],
+            "little_flash": [p.json() for p in self.little_flash],
         }
 
     def svg(self) -> str:
@@ -142,7 +145,8 @@ def explore(
     say: Say = silent,
     **options: Any,
 ) -> Front:
-    """The front of a model. Options are the fields of Settings, of which `ram` and `least_ram` are ignored.
+    """The front of a model. Options are the fields of Settings, of which `ram`, `least_ram` and `least_flash` are
+    ignored.
 
     `measured`: whether to run every plan on the emulated target; None: if the tools are installed. `scheduler` and
     `workers`: where plans are made and measured (`mote.search.running`), without effect on the result. `journal`: a
@@ -150,7 +154,7 @@ def explore(
     """
     check_at_least("points", points, 1)
     settings, example_inputs = settings_and_examples(settings, example_inputs)
-    settings = replace(chosen_settings(settings, options), ram=None, least_ram=False)
+    settings = replace(chosen_settings(settings, options), ram=None, least_ram=False, least_flash=False)
     obstacle = _obstacle(settings.target, compiler, emulator)
     if measured and obstacle:
         raise obstacle
@@ -162,6 +166,7 @@ def explore(
         search.plan()
         all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
     best = front(sorted(all_points, key=lambda p: (p.ram, p.cost)), lambda p: p.ram, lambda p: p.cost)
+    little = [next(p for p in all_points if name in p.names) for name in (SMALLEST, SMALL)]
     return Front(
         model=source.where,
         target=settings.target.name,
@@ -171,6 +176,7 @@ def explore(
         reason=reason,
         points=tuple(best),
         dominated=tuple(sorted((p for p in all_points if p not in best), key=lambda p: (p.ram, p.cost))),
+        little_flash=tuple(dict.fromkeys(little)),
     )
 
 
@@ -296,6 +302,7 @@ class _Search:
         taken |= self._descend([least.ram], min(plan.ram for plan in taken.values()))
         # A plan is called after what it takes, if that is enough for it.
         self._planned([f"{BUDGET}{plan.ram}" for name, plan in taken.items() if name != f"{BUDGET}{plan.ram}"])
+        self._planned([SMALLEST, SMALL])
 
     def measure(self) -> list[Point]:
         points = []
@@ -345,7 +352,7 @@ class _Search:
 def _point(candidate: _Found, costs: Measured | None) -> Point:
     plan = candidate.plan
     budgets = sorted(int(n.removeprefix(BUDGET)) for n in candidate.names if n.startswith(BUDGET))
-    fixed = [n for n in candidate.names if n in (LEAST, FASTEST)]
+    fixed = [n for n in candidate.names if n in (LEAST, FASTEST, SMALLEST, SMALL)]
     names = [*(f"{BUDGET}{b}" if b == plan.ram else f"within-{b}" for b in budgets[:1]), *fixed]
     return Point(
         name=names[0],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from mote.cli.common import (
     add_compile_options,
@@ -19,7 +20,7 @@ from mote.cli.common import (
 )
 from mote.compiler.options import FASTEST, LEAST
 from mote.report.text import LETTERS, step_chart
-from mote.search.explorer import POINTS, Front, explore
+from mote.search.explorer import POINTS, Front, Point, explore
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -65,7 +66,9 @@ def print_text(front: Front) -> None:
     pushed = ", input row by row" if front.input == "rows" else ""
     by = front.measured or f"not measured: {front.reason}"
     print(bold(f"{front.model} for {front.target}{pushed}") + f" ({by})")
-    print(table(*_table(front), left=2))
+    heads, rows = _table(front, front.points)
+    lettered = [(letter, *row) for letter, row in zip(LETTERS, rows, strict=False)]
+    print(table(("", *heads), lettered, left=2))
     if not front.measured:
         print("estimate: modelled cycles, by the planner's table for the core; flash: constants")
     print()
@@ -74,15 +77,19 @@ def print_text(front: Front) -> None:
     for p in front.dominated:
         for name in {LEAST, FASTEST} & set(p.names):
             print(f"{name}: {p.ram:,} bytes, {p.cost:,} {front.cost_name}: another point is as good or better")
+    if front.little_flash:
+        print(f"less flash ({'code and constants' if front.measured else 'constants only'}):")
+        print(table(*_table(front, front.little_flash), left=1))
+        print()
     print("`mote compile --point NAME` compiles a point.")
 
 
-def _table(front: Front) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+def _table(front: Front, points: Sequence[Point]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     rows: list[tuple[object, ...]] = []
-    for letter, p in zip(LETTERS, front.points, strict=False):
+    for p in points:
         per = f"{p.cost / front.points[-1].cost:.2f}x" if front.measured else ""
         cost: tuple[object, ...] = (p.instructions, p.cycles, per) if front.measured else (p.macs, p.estimate)
         sizes = (p.ram, p.arena, p.static, p.stack)
-        rows.append((letter, ", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows))
+        rows.append((", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows))
     costs = ("instructions", "cycles", "ratio") if front.measured else ("MACs", "estimate")
-    return ("", "point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows"), rows
+    return ("point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows"), rows
