@@ -101,18 +101,19 @@ class Joined(Case):
         call_row_by_row(program, self.graph, self.op, kernel, self.inputs)
 
 
-def offered(g: Graph, *, planar: bool = False) -> list[Packed]:
+def offered(g: Graph, *, planar: bool = False, features: frozenset[str] = DSP) -> list[Packed]:
     reads = planar_layout(View(g, g.ops[:1]))
     assert reads is not None
     writes = WANTED if planar else NHWC
-    return catalogue.candidates(View(g, g.ops, reads=reads, writes=writes), DSP)
+    return catalogue.candidates(View(g, g.ops, reads=reads, writes=writes), features)
 
 
 def run(found: list[Both], program: Program) -> None:
     cases = []
     for c in found:
         g = tflite.parse(model(c), "both")
-        cases += [Joined(g, joined(g, g.ops), kernel, c.depthwise.seed) for kernel in offered(g, planar=c.planar)]
+        kernels = offered(g, planar=c.planar, features=DSP | {"fpu"})
+        cases += [Joined(g, joined(g, g.ops), kernel, c.depthwise.seed) for kernel in kernels]
     assert cases
     for case in cases:
         case.call(program)
@@ -144,11 +145,15 @@ FAMILIES = [
     for form in ("wide", "wide_compact", "pair_compact")
 ]
 
+FPU = [f"{family}_fpu" for family in FAMILIES if "wide" in family and not family.endswith("_shared")]
+
 
 def test_offered() -> None:
     found = offered(tflite.parse(model(PLAIN), "both"))
     assert [k.family for k in found] == FAMILIES
     assert [k.needs.scratch for k in found] == [256, 256, 256, 128, 128, 128] * 2
+    more = offered(tflite.parse(model(PLAIN), "both"), features=DSP | {"fpu"})
+    assert [k.family for k in more] == [*FPU, *FAMILIES]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +194,7 @@ def test_in_a_network(options: dict[str, Any]) -> None:
     emulated("cortex-m4")
     found = compile(network(), target="cortex-m4", **options)
     steps = [steps[0] for op, steps in found.plan.works if isinstance(op, Region)]
-    assert len(steps) == 2 and all(step.kernel.family in FAMILIES for step in steps)
+    assert len(steps) == 2 and all(step.kernel.family in (*FAMILIES, *FPU) for step in steps)
     assert all(step.whole == ("optimize" in options) for step in steps)
     result = verify(found, 2)
     assert result.passed, result.mismatches

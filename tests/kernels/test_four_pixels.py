@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise.planar import Planar
+from mote.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes, code
 from mote.kernels.contract import NHWC, Layout, Packed, Refusal, View
 from tests.helpers.network import Net
 from tests.helpers.offered import DSP, offered
@@ -29,6 +31,7 @@ FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=li
 COMPACT = "_compact"
 FAMILIES = ("pointwise4x2_wide", "pointwise4x2_pair", "conv4x2_wide", "conv4x2_pair")
 SHARED = tuple(f"{family}_shared" for family in FAMILIES)
+FPU = tuple(f"{family}_fpu" for family in FAMILIES if family.endswith("wide"))
 
 
 @dataclass(frozen=True)
@@ -172,12 +175,33 @@ def test_order_for_two_instructions_a_cycle() -> None:
     check(found, "cortex-m7")
 
 
+def test_inputs_in_the_fpu() -> None:
+    """Sums of few steps and of many, with a loop behind those in the FPU or none."""
+    features, depths = DSP | {"fpu"}, (4, 8, 12, 16, 20, 24, 28, 32, 36, 60, 64, 68, 100, 136)
+    some = [*SHAPES, *(layer((1, 8 - i % 2), depth, 4) for i, depth in enumerate(depths))]
+    relu = [c for c in some if c.activation == "RELU"]
+    found = [*cases(some, [NHWC], features, FPU), *planar(relu, features, FPU)]
+    assert {case.kernel.family for case in found} == set(FPU)
+    check(found, "cortex-m4")
+
+
+@pytest.mark.parametrize("words", range(1, 9))
+def test_registers_of_the_fpu_that_a_caller_uses_are_saved(words: int) -> None:
+    text = code(PixelBytes(0, words, 0), OutputPlaces(1), "wide", "nhwc", 11, fpu=True)
+    used = {int(n) for line in text for n in re.findall(r"\bs(\d+)\b", line)}
+    saved = any(line == "vpush {s16-s31}" for line in text)
+    assert saved == any(n > 15 for n in used) == any(line == "vpop {s16-s31}" for line in text)
+    assert max(used) < 32
+
+
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 @given(st.lists(test_variants.layers(), min_size=5, max_size=5))
 @FEW
 def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
     even = [replace(c, outputs=c.outputs + c.outputs % 2) for c in configs]
-    check([*cases(even, [NHWC]), *planar([c for c in even if c.activation == "RELU"])], core)
+    features, families = DSP | {"fpu"}, (*FAMILIES, *SHARED, *FPU)
+    relu = [c for c in even if c.activation == "RELU"]
+    check([*cases(even, [NHWC], features, families), *planar(relu, features, families)], core)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +228,8 @@ def test_the_planner_chooses_it() -> None:
     y = net.depthwise(net.conv(net.input(1, 18, 18, 3), 8, stride=2, **relu), **relu)
     model = net.finish(net.conv(net.conv(net.conv(y, 16, 1, **relu), 32, 1, **relu), 8, 1))
     compiled = compile(model, target="cortex-m4", optimize="speed")
-    chosen = [step.kernel.family for step in compiled.plan.steps if step.kernel.family in FAMILIES]
-    assert set(chosen) == {"conv4x2_wide", "pointwise4x2_wide"}
+    chosen = [step.kernel.family for step in compiled.plan.steps if "4x2" in step.kernel.family]
+    assert set(chosen) == set(FPU)
     emulated("cortex-m4")
     assert verify(compiled, 2).passed
 

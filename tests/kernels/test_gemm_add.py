@@ -105,8 +105,8 @@ class Added(Case):
         call_row_by_row(program, self.graph, self.op, kernel, self.inputs)
 
 
-def offered(g: Graph) -> list[Packed]:
-    return catalogue.candidates(View(g, g.ops), DSP)
+def offered(g: Graph, features: frozenset[str] = DSP) -> list[Packed]:
+    return catalogue.candidates(View(g, g.ops), features)
 
 
 def refusals(g: Graph) -> set[str]:
@@ -116,7 +116,7 @@ def refusals(g: Graph) -> set[str]:
 
 def run(found: list[Pair], program: Program) -> None:
     graphs = [(tflite.parse(model(c), "pair"), c.conv.seed) for c in found]
-    cases = [Added(g, joined(g, g.ops), kernel, seed) for g, seed in graphs for kernel in offered(g)]
+    cases = [Added(g, joined(g, g.ops), kernel, seed) for g, seed in graphs for kernel in offered(g, DSP | {"fpu"})]
     assert cases
     check_cases(cases, program)
 
@@ -147,6 +147,8 @@ def test_offered(pair: Pair) -> None:
     found = offered(tflite.parse(model(pair), "pair"))
     ways = [("4x2", ""), ("4x2", "_shared"), ("3", "")]
     assert [k.family for k in found] == [f"{name}{n}_{w}{way}_add" for n, way in ways for w in ("pair", "wide")]
+    more = {k.family for k in offered(tflite.parse(model(pair), "pair"), DSP | {"fpu"})}
+    assert more - {k.family for k in found} == {f"{name}4x2_wide_fpu_add"}
     for kernel in found:
         assert kernel.entry.operands == (0, 3) and kernel.needs.in_place == (3,)
 

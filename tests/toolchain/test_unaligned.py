@@ -77,7 +77,11 @@ def test_nothing_is_unaligned(
 @pytest.mark.parametrize(
     ("core", "options", "families"),
     [
-        ("cortex-m4", {"optimize": "speed"}, ("conv4x2_wide", "depthwise_gemm_two_wide_compact", "depthwise_wide")),
+        (
+            "cortex-m4",
+            {"optimize": "speed"},
+            ("conv4x2_wide_fpu", "depthwise_gemm_two_wide_compact_fpu", "depthwise_wide"),
+        ),
         ("cortex-m4", {"optimize": "speed", "kernels": PINNED}, tuple(PINNED.values())),
         ("cortex-m4", {"least_ram": True}, ("add4",)),
         ("cortex-m55", {"optimize": "speed"}, ("conv4", "pointwise4", "depthwise_taps", "fully_connected8")),

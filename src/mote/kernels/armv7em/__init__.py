@@ -11,6 +11,7 @@ from mote.kernels.portable.windows.nibbles_conv import nibbles
 
 LAYERS = (*gemm4x2.KERNELS, *gemm3.KERNELS, *vector4.KERNELS, *depthwise_planar.KERNELS)
 KERNELS = (
+    *gemm4x2.FPU_KERNELS,
     *gemm4x2.KERNELS,
     *gemm4x2.SHORT_KERNELS,
     *gemm3.KERNELS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
-from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
+from mote.kernels.armv7em.common import NO_CONSTANTS
 from mote.kernels.armv7em.depthwise import depthwise_planar
 from mote.kernels.armv7em.depthwise.depthwise_planar import channels_once, planar_layout
 from mote.kernels.armv7em.depthwise.depthwise_two import ROWS
@@ -18,7 +18,7 @@ from mote.kernels.armv7em.depthwise.records import Channels, Weights
 from mote.kernels.armv7em.gemm import gemm4x2
 from mote.kernels.armv7em.gemm.gemm3 import PACKERS, GemmForm, bias_of, matrix_of, out_row, outputs_of
 from mote.kernels.armv7em.gemm.gemm3 import Weights as Matrix
-from mote.kernels.armv7em.gemm.gemm4x2 import DUAL, SHARED
+from mote.kernels.armv7em.gemm.gemm4x2 import DUAL, FPU, SHARED
 from mote.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
 from mote.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
 from mote.kernels.contract import (
@@ -51,10 +51,8 @@ class DepthwiseGemm:
     matrix: Matrix
     weights: Weights
     rows: int
-    dual: bool = False
-    """Ordered for a core that starts two instructions a cycle."""
-    shared: bool = False
-    """With the code of products that layers of any depth share."""
+    way: str = ""
+    """The end of the name of the 1x1 convolution's kernel: DUAL, FPU, SHARED."""
 
     @property
     def plain(self) -> str:
@@ -70,15 +68,23 @@ class DepthwiseGemm:
 
     @property
     def name(self) -> str:
-        return self.plain + (DUAL if self.dual else "")
+        return self.plain + ("" if self.shared else self.way)
+
+    @property
+    def dual(self) -> bool:
+        return self.way == DUAL
+
+    @property
+    def shared(self) -> bool:
+        return self.way == SHARED
 
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
         """The kernels for each of the operators: they cost as much, but for the widening of what is between them."""
         depthwise = f"depthwise{'_two' if self.rows == ROWS else '3'}{self.compact}"
-        every = (*depthwise_planar.KERNELS, *gemm4x2.KERNELS, *gemm4x2.SHORT_KERNELS)
+        every = (*depthwise_planar.KERNELS, *gemm4x2.KERNELS, *gemm4x2.FPU_KERNELS, *gemm4x2.SHORT_KERNELS)
         kernels = {kernel.name: kernel for kernel in every}
-        return kernels[depthwise], kernels[f"pointwise4x2_{self.matrix}{DUAL if self.dual else self.end}"]
+        return kernels[depthwise], kernels[f"pointwise4x2_{self.matrix}{self.way}"]
 
 
 def _depthwise(view: View) -> View:
@@ -117,8 +123,8 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         INT8,
         pack,
         header="depthwise_gemm_s8",
-        isa=DSP | {"dual"} if way.dual else DSP,
-        unless=frozenset({"mve"}),
+        isa=way.parts[1].isa,
+        unless=way.parts[1].unless | {"mve"},
         lanes=2,
         costs=f"pointwise4x2_{way.matrix}{way.end}",
         reads=_layout,
@@ -196,10 +202,10 @@ def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str
     source = PixelBytes(0, view.input.shape[3] // 4, 0, ready=True)
     target = gemm4x2.target_of(view)
     assert isinstance(target, OutputPlaces)
-    name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual)}"
-    text = gemm_code(source, target, form.weights, form.outputs, form.shift, dual=way.dual)
+    name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual, fpu=way.way == FPU)}"
+    text = gemm_code(source, target, form.weights, form.outputs, form.shift, dual=way.dual, fpu=way.way == FPU)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, -1, source.words, 0)
-    facts = gemm4x2.facts_of(view, source, target)
+    facts = gemm4x2.facts_of(view, source, target, fpu=way.way == FPU)
     return Instance("MOTE_GEMM4X2_CODE", arguments, tuple(text), facts), name
 
 
@@ -219,8 +225,9 @@ def _functions(
 
 FORMS: tuple[tuple[Matrix, Weights], ...] = (("wide", "w16"), ("wide", "w8"), ("pair", "w8"))
 KERNELS = tuple(
-    _kernel(DepthwiseGemm(matrix, weights, rows, dual, shared))
-    for dual, shared in ((True, False), (False, False), (False, True))
+    _kernel(DepthwiseGemm(matrix, weights, rows, way))
+    for way in (DUAL, FPU, "", SHARED)
     for rows in (ROWS, 1)
     for matrix, weights in FORMS
+    if way != FPU or matrix == "wide"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from mote.kernels.armv7em.gemm.gemm_assembly import (
     OutputPlaces,
     PixelBytes,
     code,
+    kept,
+    kept_cycles,
     loop_cycles,
     twice,
 )
@@ -60,6 +63,8 @@ SHORT_CODE = 1024
 """Bytes of code that most parts keep."""
 DUAL = "_dual"
 """The end of the names of kernels for cores that start two instructions a cycle."""
+FPU = "_fpu"
+"""The end of the names of kernels that keep inputs in registers of the FPU."""
 FOURS = "_fours"
 """The end of the names of code that computes four channels in a pass."""
 SHARED = "_shared"
@@ -124,12 +129,13 @@ def pack(
     *,
     pointwise: bool,
     dual: bool = False,
+    fpu: bool = False,
     compact: bool = False,
     shared: bool = False,
     added: bool = False,
 ) -> Packed | Refusal:
-    """`dual`: ordered for two instructions a cycle; `compact`: short code; `shared`: code for sums of any length;
-    `added`: code that adds its results to what is there."""
+    """`dual`: ordered for two instructions a cycle; `fpu`: with inputs in registers of the FPU; `compact`: short code;
+    `shared`: code for sums of any length; `added`: code that adds its results to what is there."""
     if refused := _refused(view, pointwise=pointwise):
         return refused
     source, target = _source(view, pointwise=pointwise), OutputPlaces(1) if shared else target_of(view)
@@ -143,8 +149,10 @@ def pack(
     if shared:
         return _shared(view, source, stream, added=added) if source.rest == 0 else Refusal("lines are not whole words")
     target = replace(target, added=added)
+    if fpu and not kept(source).steps:
+        return Refusal("lines of windows have no whole words")
     if not compact:
-        return _packed(view, source, target, stream, dual=dual)
+        return _packed(view, source, target, stream, dual=dual, fpu=fpu)
     longest = _packed(view, source, target, stream, dual=dual)
     if longest.code_bytes <= SHORT_CODE:
         return Refusal("its code is short as it is")
@@ -154,29 +162,47 @@ def pack(
     )
 
 
-def name_of(form: str, source: PixelBytes, target: OutputPlaces, *, dual: bool = False, most: int | None = None) -> str:
+def name_of(
+    form: str,
+    source: PixelBytes,
+    target: OutputPlaces,
+    *,
+    dual: bool = False,
+    fpu: bool = False,
+    most: int | None = None,
+) -> str:
     """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
     ends = (
         DUAL if dual else "",
+        FPU if fpu else "",
         f"{COMPACT}{most}" if most else "",
         ONTO if target.added else "",
-        FOURS if twice(source, target) else "",
+        FOURS if twice(source, target, fpu=fpu) else "",
     )
     return f"{form}_{shape}_{target.line}_{where}{''.join(ends)}"
 
 
 def _packed(
-    view: View, source: PixelBytes, target: OutputPlaces, stream: Stream, *, dual: bool = False, most: int | None = None
+    view: View,
+    source: PixelBytes,
+    target: OutputPlaces,
+    stream: Stream,
+    *,
+    dual: bool = False,
+    fpu: bool = False,
+    most: int | None = None,
 ) -> Packed:
     form = stream.form
-    name = name_of(form.name, source, target, dual=dual, most=most)
-    text = code(source, target, form.weights, form.outputs, form.shift, dual=dual, most=most)
+    name = name_of(form.name, source, target, dual=dual, fpu=fpu, most=most)
+    text = code(source, target, form.weights, form.outputs, form.shift, dual=dual, fpu=fpu, most=most)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
     macro = "MOTE_GEMM4X2_ADD_CODE" if target.added else "MOTE_GEMM4X2_CODE"
-    kind, instance = kind_of(source), Instance(macro, arguments, text, facts_of(view, source, target))
-    more = loop_cycles(source.steps, most) - loop_cycles(source.steps)
+    kind, instance = kind_of(source), Instance(macro, arguments, text, facts_of(view, source, target, fpu=fpu))
+    more = float(loop_cycles(source.steps, most) - loop_cycles(source.steps))
+    if fpu:
+        more = kept_cycles(source) - STEP_CYCLES * source.steps - loop_cycles(source.steps)
     return replace(
         _called(view, source, stream, name, instance, slower=_slower(source, more)),
         beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
@@ -198,8 +224,8 @@ def _shared(view: View, source: PixelBytes, stream: Stream, *, added: bool) -> P
     return replace(packed, instances=(made, widening, called))
 
 
-def _slower(source: PixelBytes, cycles: int) -> float:
-    """How many times as long products take with so many cycles beside those of a sum."""
+def _slower(source: PixelBytes, cycles: float) -> float:
+    """How many times as long products take with so many cycles more for a sum."""
     return 1 + cycles / (STEP_CYCLES * source.steps)
 
 
@@ -242,12 +268,12 @@ def _called(
     )
 
 
-def facts_of(view: View, source: PixelBytes, target: OutputPlaces) -> tuple[int, ...]:
+def facts_of(view: View, source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> tuple[int, ...]:
     """`near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
     if target.places is None:
         return 0, 0, 0
     place = view.writes.before % 4 if isinstance(view.writes, Planar) else view.output.shape[3]
-    return 1, place, int(twice(source, target))
+    return 1, place, int(twice(source, target, fpu=fpu))
 
 
 def _pointwise(view: View, source: PixelBytes) -> tuple[Params, int]:
@@ -272,26 +298,38 @@ def _conv(view: View, source: PixelBytes) -> tuple[Params, int]:
     return {"patch": patch, "waiting": waiting, "columns": columns}, aligned(end)
 
 
-def _kernel(weights: Weights, *, pointwise: bool, dual: bool = False, way: str = "") -> Kernel:
-    """`way`: the end of its name, COMPACT or SHARED."""
+WAYS: dict[str, tuple[frozenset[str], frozenset[str], dict[str, Any]]] = {
+    "": (DSP, frozenset(), {}),
+    DUAL: (DSP | {"dual"}, frozenset(), {"dual": True}),
+    FPU: (DSP | {"fpu"}, frozenset({"dual", "mve"}), {"fpu": True}),
+    COMPACT: (DSP, frozenset(), {"compact": True}),
+    SHARED: (DSP, frozenset({"mve"}), {"shared": True}),
+}
+"""By the end of a kernel's name: features that a core must have, those that it must not have, arguments of `pack`."""
+
+
+def _kernel(weights: Weights, *, pointwise: bool, way: str = "") -> Kernel:
+    """`way`: the end of its name."""
     name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
+    isa, unless, arguments = WAYS[way]
     return Kernel(
-        name + (DUAL if dual else way),
+        name + way,
         (Conv2D,),
         INT8,
-        partial(pack, weights=weights, pointwise=pointwise, dual=dual, compact=way == COMPACT, shared=way == SHARED),
+        partial(pack, weights=weights, pointwise=pointwise, **arguments),
         header="gemm4x2_s8",
-        isa=DSP | {"dual"} if dual else DSP,
-        unless=frozenset({"mve"} if way == SHARED else ()),
+        isa=isa,
+        unless=unless,
         lanes=2,
         costs=name + (SHARED if way == SHARED else ""),
         writes=(Planar,),
     )
 
 
+FPU_KERNELS = tuple(_kernel("wide", pointwise=pointwise, way=FPU) for pointwise in (True, False))
 KERNELS = tuple(
-    _kernel(weights, pointwise=pointwise, dual=dual)
-    for dual in (True, False)
+    _kernel(weights, pointwise=pointwise, way=way)
+    for way in (DUAL, "")
     for pointwise in (True, False)
     for weights in WEIGHTS
 )

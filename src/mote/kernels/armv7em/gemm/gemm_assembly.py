@@ -10,6 +10,10 @@ one word before its weights, so that the last load of a step can move it.
 
 Loads come contiguous: on a Cortex-M4 each but the first then takes one cycle. A step of two products of each
 sum takes 16 cycles, 8 of them multiplications.
+
+A core with an FPU has 32 more registers, from which a word is moved in one cycle (`fpu`). Of sums of up to 8 steps they
+hold the inputs of all four pixels, so that weights are loaded four at a time: 14.5 cycles a step; of longer ones those
+of two pixels in the first 16 steps: 15 cycles.
 """
 
 from __future__ import annotations
@@ -27,10 +31,12 @@ GIVEN = 10
 """Words of these before the pointers at FROM."""
 MOST_STEPS = 16
 """Longer sums have a loop."""
-MOST_STEPS_TWICE = 8
-"""Of sums that are no longer four channels are computed in a pass."""
+MOST_STEPS_TWICE, MOST_STEPS_TWICE_FPU = 8, 16
+"""Of sums that are no longer four channels are computed in a pass; with inputs in the FPU no loop is left of those."""
 MOST_WORDS = 6
 """Longer lines of a window are widened in a loop."""
+MOST_WORDS_MORE = 8
+"""The same of words behind those that go to the FPU."""
 STEP_CYCLES, PASS = 16, 6
 """Cycles of a step on a Cortex-M4, and of a pass of the loop beside its steps."""
 AHEAD = 255
@@ -39,6 +45,10 @@ MOST_OFFSET = 4095
 """The furthest that a store reaches from its pointer, and the most that an instruction adds to one."""
 ADD_SHIFT = 21
 """Of sums of two operands: that of mote_gemm3_add_s8.h."""
+FPU_WORDS = 32
+"""Registers of an FPU."""
+FPU_SAVED = "{s16-s31}"
+"""Those that a function leaves as they were."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,42 @@ class PixelBytes:
 
 
 @dataclass(frozen=True)
+class FpuInputs:
+    """Inputs that stay in registers of the FPU for all channels: those of the last `pixels` of four in the first
+    `steps`."""
+
+    steps: int = 0
+    pixels: int = 0
+
+    def register(self, step: int, pixel: int) -> int | None:
+        """The number of that which holds a pixel's word of a step; None: it is in memory."""
+        first = 4 - self.pixels
+        return step * self.pixels + pixel - first if step < self.steps and pixel >= first else None
+
+    @property
+    def all(self) -> bool:
+        return self.pixels == 4
+
+    @property
+    def saved(self) -> bool:
+        """Whether some of them are to be saved."""
+        return self.steps * self.pixels > FPU_WORDS // 2
+
+    def cycles(self, steps: int) -> float:
+        """Cycles of the products of a sum of so many steps."""
+        fewer = 1.5 if self.all else 1.0
+        return STEP_CYCLES * steps - fewer * max(self.steps - 1, 0)
+
+
+def kept(source: PixelBytes) -> FpuInputs:
+    """Inputs that the registers of an FPU hold. Bytes that windows' lines have left over stay in memory."""
+    steps = source.steps if source.rest == 0 else 2 * source.taps * source.words
+    if source.steps == steps <= FPU_WORDS // 4:
+        return FpuInputs(steps, 4)
+    return FpuInputs(min(steps, FPU_WORDS // 2), 2)
+
+
+@dataclass(frozen=True)
 class OutputPlaces:
     """Where a block's outputs go: bytes from a pixel's output to that of the next channel, and the distances of the
     four pixels from the first one, if they are always the same. `fours`: channels come in fours; `added`: what is there
@@ -75,11 +121,12 @@ class OutputPlaces:
     added: bool = False
 
 
-def twice(source: PixelBytes, target: OutputPlaces) -> bool:
+def twice(source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> bool:
     """Whether four channels are computed in a pass."""
     places = target.places or (MOST_OFFSET,)
     near = max(places) + 3 * target.line <= MOST_OFFSET
-    return near and target.fours and not target.added and source.steps <= MOST_STEPS_TWICE
+    most = MOST_STEPS_TWICE_FPU if fpu else MOST_STEPS_TWICE
+    return near and target.fours and not target.added and source.steps <= most
 
 
 @lru_cache(maxsize=256)
@@ -91,24 +138,30 @@ def code(
     shift: int,
     *,
     dual: bool = False,
+    fpu: bool = False,
     most: int | None = None,
 ) -> tuple[str, ...]:
     """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
-    `dual`: ordered for a core that starts two instructions a cycle; `most`: so many steps are written out behind the
-    first one at most. Layers of the same shape have the same."""
+    `dual`: ordered for a core that starts two instructions a cycle; `fpu`: with inputs in registers of the FPU; `most`:
+    so many steps are written out behind the first one at most. Layers of the same shape have the same."""
     added = FROM + 4 * source.pointers
     frame = added + (12 if target.added else 0)
-    steps, loop = source.steps, _loop(source.steps, most)
+    keep = kept(source) if fpu else FpuInputs()
+    steps, loop = source.steps, _loop(source.steps - max(keep.steps, 1), most)
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
-    made = [*_sums(weights, steps, loop, _pairs if dual else in_steps), *narrow(weights, scale, saturate, shift)]
-    if twice(source, target):
-        channels = [*made, *_store_half(target), *made, *_store_rest(target)]
+    sums = _kept_sums(keep, steps, loop) if fpu else _sums(weights, steps, loop, _pairs if dual else in_steps)
+    made = [*sums, *narrow(weights, scale, saturate, shift)]
+    if twice(source, target, fpu=fpu):
+        to = "r8" if keep.all else ""
+        first = [*sums, *narrow(weights, scale, saturate, shift, to=to)]
+        channels = [*first, *_store_half(target, to), *made, *_store_rest(target)]
     else:
         channels = [*made, *(add_onto(target, added) if target.added else []), *_store(target, last)]
     return (
         "push {r4-r11, lr}",
+        *([f"vpush {FPU_SAVED}"] if keep.saved else []),
         f"sub sp, sp, #{frame}",
         f"add r12, sp, #{INPUTS}",
         *copy(GIVEN + source.pointers),
@@ -119,7 +172,7 @@ def code(
         f"strd r0, r1, [sp, #{INPUTS}]",
         *([*_plus("add", "r0", 16 * steps), f"str r0, [sp, #{END}]"] if loop else []),
         "1:",
-        *_widened_inputs(source),
+        *_widened_inputs(source, keep),
         *begin(target),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
         "2:",
@@ -132,6 +185,7 @@ def code(
         f"str r0, [sp, #{BLOCKS}]",
         "bne.w 1b",
         f"add sp, sp, #{frame}",
+        *([f"vpop {FPU_SAVED}"] if keep.saved else []),
         "pop {r4-r11, pc}",
     )
 
@@ -157,11 +211,21 @@ def copy(words: int) -> list[str]:
     return lines
 
 
-def _widened_inputs(source: PixelBytes) -> list[str]:
-    """Instructions that widen a block's inputs, if they are not widened yet."""
+def _widened_inputs(source: PixelBytes, keep: FpuInputs) -> list[str]:
+    """Instructions that widen a block's inputs, if they are not widened yet, and put some into the FPU."""
     if source.ready:
-        return []
-    return _window(source) if source.taps else _pixels(source)
+        return _kept_inputs(keep)
+    if keep.steps and source.words > MOST_WORDS and source.taps:
+        return [*_window(source, FpuInputs()), *_kept_inputs(keep)]
+    return _window(source, keep) if source.taps else _pixels(source, keep)
+
+
+def _kept_inputs(keep: FpuInputs) -> list[str]:
+    """Inputs of the FPU from memory."""
+    if keep.all:
+        return [f"ldr r0, [sp, #{INPUTS}]", "adds r0, r0, #8", f"vldm r0, {{s0-s{4 * keep.steps - 1}}}"]
+    loads = [f"vldr d{i}, [r0, #{16 * i + 16}]" for i in range(keep.steps)]
+    return [f"ldr r0, [sp, #{INPUTS}]", *loads] if loads else []
 
 
 def _next_inputs(steps: int, loop: tuple[int, int] | None) -> list[str]:
@@ -171,16 +235,43 @@ def _next_inputs(steps: int, loop: tuple[int, int] | None) -> list[str]:
     return [f"movw r1, #{16 * steps}", *moved]
 
 
-def _pixels(source: PixelBytes) -> list[str]:
-    """Four pixels' inputs; then where those of the next four are."""
+def _pixels(source: PixelBytes, keep: FpuInputs) -> list[str]:
+    first = keep.steps // 2
+    looped = source.words - first > (MOST_WORDS_MORE if first else MOST_WORDS)
+    ahead = [] if looped else [f"add lr, lr, #{4 * source.words}"]
+    if not first:
+        return _four_pixels(_line(source.words, "3"), ahead)
+    line = [text for i in range(first if looped else source.words) for text in _kept_word(keep, i, i, moved=looped)]
+    if looped:
+        line += [f"add r2, r2, #{32 * first}", *_line(source.words - first, "3")]
+    return _four_pixels(line, ahead)
+
+
+def _kept_word(keep: FpuInputs, n: int, at: int, *, moved: bool = False) -> list[str]:
+    """Word `at` from four places, the inputs of two steps, to the FPU or to their place behind r2, which does not
+    move; `n`: how many words of a block come before; `moved`: the places move, and `at` does not count."""
+    places = zip(("r0", "r1", "r12", "lr"), range(4, 8), strict=True)
+    loads = [f"ldr r{r}, [{place}], #4" if moved else f"ldr r{r}, [{place}, #{4 * at}]" for place, r in places]
+    stored = []
+    for half in range(2):
+        for p in range(4):
+            r, register = f"r{4 + 4 * half + p}", keep.register(2 * n + half, p)
+            to = f"str {r}, [r2, #{32 * n + 16 * half + 4 * p}]"
+            stored.append(to if register is None else f"vmov s{register}, {r}")
+    return [*loads, *_halves(), *stored]
+
+
+def _four_pixels(line: Sequence[str], ahead: Sequence[str] = ()) -> list[str]:
+    """Four pixels' inputs, widened by `line`; then where those of the next four are, by `ahead` where `line` did not
+    move lr there."""
     return [
         f"add r3, sp, #{FROM}",
         "ldm r3, {r0, r1, r12, lr}",
         f"ldr r2, [sp, #{INPUTS}]",
         "adds r2, r2, #8",
-        *_line(source.words, "3"),
+        *line,
         f"ldr r3, [sp, #{STRIDE}]",
-        *([f"add lr, lr, #{4 * source.words}"] if source.words <= MOST_WORDS else []),
+        *ahead,
         f"add r4, sp, #{FROM}",
         "add r1, lr, r3",
         "add r12, r1, r3",
@@ -190,19 +281,19 @@ def _pixels(source: PixelBytes) -> list[str]:
     ]
 
 
-def _window(source: PixelBytes) -> list[str]:
+def _window(source: PixelBytes, keep: FpuInputs) -> list[str]:
     """The inputs of four windows, `stride` bytes apart in each row; their rests two to a word behind all else."""
     lines = [f"ldr r2, [sp, #{INPUTS}]", f"ldr r3, [sp, #{STRIDE}]", "adds r2, r2, #8"]
     looped = source.words > MOST_WORDS
     for tap in range(source.taps):
-        lines += [
-            *([f"ldr r3, [sp, #{STRIDE}]"] if looped and tap else []),
-            *_tap_of_windows(tap),
-            *_line(source.words, f"{10 + tap}"),
-        ]
+        lines += [*([f"ldr r3, [sp, #{STRIDE}]"] if looped and tap else []), *_tap_of_windows(tap)]
+        if keep.steps:
+            lines += [text for i in range(source.words) for text in _kept_word(keep, tap * source.words + i, i)]
+        else:
+            lines += _line(source.words, f"{10 + tap}")
         for i in range(source.rest):
             at, n = i + (0 if looped else 4 * source.words), tap * source.rest + i
-            behind = 32 * source.words * (source.taps - 1 - tap)
+            behind = 32 * source.words * (source.taps if keep.steps else source.taps - 1 - tap)
             to = behind + 16 * (n // 2) + 2 * (n % 2)
             lines += [f"ldrsb r{4 + p}, [{r}, #{at}]" for p, r in enumerate(("r0", "r1", "r12", "lr"))]
             lines += [f"strh r{4 + p}, [r2, #{to + 4 * p}]" for p in range(4)]
@@ -241,8 +332,13 @@ def _widen(offsets: Sequence[str]) -> list[str]:
 
 
 def _widened() -> list[str]:
+    return [*_halves(), "stm r2!, {r4-r11}"]
+
+
+def _halves() -> list[str]:
+    """The inputs of two steps from the words of four pixels in r4-r7."""
     odd = [f"sxtb16 r{8 + p}, r{4 + p}, ror #8" for p in range(4)]
-    return [*odd, *(f"sxtb16 r{4 + p}, r{4 + p}" for p in range(4)), "stm r2!, {r4-r11}"]
+    return [*odd, *(f"sxtb16 r{4 + p}, r{4 + p}" for p in range(4))]
 
 
 def begin(target: OutputPlaces) -> list[str]:
@@ -269,9 +365,9 @@ def begin(target: OutputPlaces) -> list[str]:
     ]
 
 
-def _loop(steps: int, most: int | None) -> tuple[int, int] | None:
-    """Steps of a pass of the loop, and its passes; those that are left come before it."""
-    left = steps - 1
+def _loop(left: int, most: int | None) -> tuple[int, int] | None:
+    """Of so many steps behind the first ones: those of a pass of the loop, and its passes; the others come before
+    it."""
     if left < (MOST_STEPS if most is None else most + 1):
         return None
     sizes = range(8, AHEAD // 16 + 1) if most is None else [n for n in range(1, most + 1) if n + left % n <= most]
@@ -281,8 +377,15 @@ def _loop(steps: int, most: int | None) -> tuple[int, int] | None:
 
 def loop_cycles(steps: int, most: int | None = None) -> int:
     """Cycles of the loop of a sum beside its products, on a Cortex-M4."""
-    loop = _loop(steps, most)
+    loop = _loop(steps - 1, most)
     return PASS * loop[1] if loop else 0
+
+
+def kept_cycles(source: PixelBytes) -> float:
+    """Cycles of the products of a sum on a Cortex-M4 with inputs in the FPU."""
+    keep = kept(source)
+    loop = _loop(source.steps - keep.steps, None)
+    return keep.cycles(source.steps) + (PASS * loop[1] if loop else 0)
 
 
 class Products(Protocol):
@@ -300,6 +403,60 @@ def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Prod
     lines = [*first_step(weights, move=True), *products(weights, before, start=0, move=True)]
     return [*lines, "4:", *products(weights, each, start=0, move=True),
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
+
+
+def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None) -> list[str]:
+    """All products of eight sums of wide weights; inputs of the first steps come from the FPU."""
+    start, left = 16 * keep.steps, steps - keep.steps
+    lines = [*_first_kept(keep), *(_kept_steps(keep) if keep.all else _half_kept_steps(keep))]
+    if loop is None:
+        return [*lines, *in_steps("wide", left, start=start, move=False)]
+    each, passes = loop
+    before = left - each * passes
+    lines += in_steps("wide", before, start=start, move=True) if before else [f"add r8, r8, #{start}"]
+    return [*lines, "4:", *in_steps("wide", each, start=0, move=True),
+            f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
+
+
+def _first_kept(keep: FpuInputs) -> list[str]:
+    """The first products, with the biases."""
+    loads = [f"ldr r{p}, [r8, #{8 + 4 * p}]" for p in range(4 - keep.pixels)]
+    loads += [*(f"ldr {r}, [r9, #{4 * i + 4}]" for i, r in enumerate(FREE[:3])), "ldr lr, [r9, #16]!"]
+    moves = [f"vmov r{p}, s{keep.register(0, p)}" for p in range(4 - keep.pixels, 4)]
+    second = [f"smlad r{4 + p}, r{p}, lr, r11" for p in range(4)]
+    return [*loads, *moves, *second, *(f"smlad r{p}, r{p}, r12, r10" for p in range(4))]
+
+
+def _kept_steps(keep: FpuInputs) -> list[str]:
+    """Steps whose inputs are all in the FPU, by way of r8: the weights of two of them are loaded at once."""
+    lines = []
+    for first in range(1, keep.steps, 2):
+        both = range(first, min(first + 2, keep.steps))
+        words = FREE[: 2 * len(both)]
+        ends = ["!" if both.stop == keep.steps and r == words[-1] else "" for r in words]
+        lines += [f"ldr {r}, [r9, #{8 * first - 4 + 4 * i}]{ends[i]}" for i, r in enumerate(words)]
+        for i, step in enumerate(both):
+            for p in range(4):
+                lines += [
+                    f"vmov r8, s{keep.register(step, p)}",
+                    f"smlad r{p}, r8, {words[2 * i]}, r{p}",
+                    f"smlad r{4 + p}, r8, {words[2 * i + 1]}, r{4 + p}",
+                ]
+    return lines
+
+
+def _half_kept_steps(keep: FpuInputs) -> list[str]:
+    """Steps of which two pixels' inputs are in the FPU."""
+    lines = []
+    for i in range(1, keep.steps):
+        lines += _weights("wide", i - 1, last=i == keep.steps - 1, most=keep.steps)
+        lines += [f"ldr r12, [r8, #{16 * i + 8}]", f"ldr lr, [r8, #{16 * i + 12}]"]
+        for pair in (0, 2):
+            if pair:
+                lines.append(f"vmov r12, lr, s{keep.register(i, 2)}, s{keep.register(i, 3)}")
+            for p, x in ((pair, "r12"), (pair + 1, "lr")):
+                lines += [f"smlad r{p}, {x}, r10, r{p}", f"smlad r{4 + p}, {x}, r11, r{4 + p}"]
+    return lines
 
 
 def first_step(weights: str, *, move: bool) -> list[str]:
@@ -375,9 +532,11 @@ def _constants(registers: Sequence[str]) -> list[str]:
     return [f"ldr {r}, [r9, #{4 * i + 4}]{'!' if i == last else ''}" for i, r in enumerate(registers)]
 
 
-def narrow(weights: str, scale: str, saturate: str, shift: int) -> list[str]:
-    """Sums to bytes."""
+def narrow(weights: str, scale: str, saturate: str, shift: int, *, to: str = "") -> list[str]:
+    """Sums to bytes; `to`: a free register, for where the first pixel's go, which is loaded behind other constants of
+    wide weights."""
     first, second = SUMS[:4], SUMS[4:]
+    more = [f"ldr {to}, [sp]"] if to else []
     if weights == "pair":
         return [
             *(f"sub {b}, {b}, {a}" for a, b in zip(first, second, strict=True)),
@@ -389,18 +548,19 @@ def narrow(weights: str, scale: str, saturate: str, shift: int) -> list[str]:
             *_shifted(second, saturate),
         ]
     if scale == "relu":
-        scaled = [*_constants(FREE), *(f"smmla {a}, {a}, r10, r11" for a in first),
+        scaled = [*_constants(FREE), *more, *(f"smmla {a}, {a}, r10, r11" for a in first),
                   *(f"smmla {a}, {a}, r12, lr" for a in second)]  # fmt: skip
     else:
-        scaled = [*_scaled(first, scale), *_scaled(second, scale)]
+        scaled = [*_scaled(first, scale, more), *_scaled(second, scale)]
     return [*scaled, *(f"{saturate} {a}, #8, {a}, asr #{shift}" for a in SUMS)]
 
 
-def _scaled(sums: Sequence[str], scale: str) -> list[str]:
+def _scaled(sums: Sequence[str], scale: str, more: Sequence[str] = ()) -> list[str]:
     if scale == "relu":
         return [*_constants(["r10", "r11"]), *(f"smmla {a}, {a}, r10, r11" for a in sums)]
     return [
         *_constants(["r10", "r11", "r12"]),
+        *more,
         *(t for a in sums for t in (f"bic lr, r12, {a}, asr #31", "add lr, lr, r11", f"smmla {a}, {a}, r10, lr")),
     ]
 
@@ -440,11 +600,13 @@ def add_onto(target: OutputPlaces, at: int) -> list[str]:
     return [*lines, *(f"ssat {a}, #8, {a}, asr #{ADD_SHIFT}" for a in SUMS)]
 
 
-def _store_half(target: OutputPlaces) -> list[str]:
-    """The first two channels of four."""
+def _store_half(target: OutputPlaces, to: str = "") -> list[str]:
+    """The first two channels of four; `to`: the register that says where to, if there is one."""
     assert target.places is not None
-    second = [f"strb r{4 + p}, [r10, #{at + target.line}]" for p, at in enumerate(target.places)]
-    return ["ldr r10, [sp]", *second, *(f"strb r{p}, [r10, #{at}]" for p, at in enumerate(target.places))]
+    at = to or "r10"
+    second = [f"strb r{4 + p}, [{at}, #{place + target.line}]" for p, place in enumerate(target.places)]
+    first = [f"strb r{p}, [{at}, #{place}]" for p, place in enumerate(target.places)]
+    return [*([] if to else ["ldr r10, [sp]"]), *second, *first]
 
 
 def _store_rest(target: OutputPlaces) -> list[str]:
