@@ -17,7 +17,8 @@ from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.graph.numeric.fixedpoint import rescale
 from mote.graph.tensor import Array
-from mote.kernels.armv7em.gemm.winograd import FORMS
+from mote.kernels.armv7em.gemm.winograd import FORMS, UNROLLED
+from mote.kernels.armv7em.gemm.winograd_assembly import MOST_PAIRS
 from mote.kernels.contract import Packed, Structs
 from mote.ops.common import channel_scales
 from mote.ops.windows.conv import Conv2D
@@ -95,17 +96,26 @@ def inputs(c: Layer) -> Array:
     return values.astype(np.int8)
 
 
-def layer_and_kernel(c: Layer, form: str, shift: int | None = None) -> tuple[Graph, Conv2D, Packed | None]:
+def layer_and_kernel(
+    c: Layer, form: str, shift: int | None = None, *, way: str = ""
+) -> tuple[Graph, Conv2D, Packed | None]:
+    """A layer and its kernel of a form; `way`: the end of the kernel's name."""
     g = graph(c)
     (op,) = g.ops
     assert isinstance(op, Conv2D)
-    return g, op, named(FORMS[form].header.removesuffix("_s8"), g, op, shift=shift)
+    fixed = {} if shift is None else {"shift": shift}
+    return g, op, named(FORMS[form].header.removesuffix("_s8") + way, g, op, **fixed)
+
+
+def way_of(c: Layer, form: str) -> str:
+    """Every other layer is computed by code for its channels, where there is such code."""
+    return UNROLLED if c.seed % 2 and c.channels <= 2 * MOST_PAIRS and FORMS[form].keep else ""
 
 
 def called(program: Program, c: Layer, form: str, by_rows: bool, group: int = 99, timed: bool = False) -> Array | None:
     """The layer, called as a whole or by groups of rows, each row in a block of its own; gives what is expected, None
     where there is no kernel."""
-    g, op, kernel = layer_and_kernel(c, form)
+    g, op, kernel = layer_and_kernel(c, form, way=way_of(c, form))
     if kernel is None:
         return None
     x = inputs(c)
@@ -186,6 +196,16 @@ def test_twins_equal_numpy(form: str, data: st.DataObject) -> None:
 def test_assembly_equals_numpy(form: str, data: st.DataObject) -> None:
     some = data.draw(st.lists(layers(form), min_size=12, max_size=12))
     check(Program(emulated("cortex-m4")), some, form, data.draw(st.booleans()), data.draw(st.sampled_from([1, 3, 99])))
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if FORMS[form].keep])
+def test_code_for_a_number_of_channels(form: str) -> None:
+    """Of every number that there is code for."""
+    numbers = [3, *range(4, 2 * MOST_PAIRS + 1, 4)]
+    some = [Layer((5, 9), n, 4, FORMS[form].stride, weights="small", seed=2 * n + 1) for n in numbers]
+    assert check(Program(emulated("cortex-m4")), some, form, by_rows=False) == len(some)
+    more = layer_and_kernel(replace(some[0], channels=2 * MOST_PAIRS + 4), form, way=UNROLLED)[2]
+    assert more is None
 
 
 @pytest.mark.parametrize("form", FORMS)

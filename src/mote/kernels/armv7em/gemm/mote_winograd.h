@@ -150,6 +150,13 @@ __attribute__((naked, noinline, unused)) static const uint32_t *mote_winograd_pr
                                             "add r9, r11\n\t"));
 }
 
+/* The first of these, written for a number of input channels (armv7em/gemm/winograd_assembly.py). */
+#define MOTE_WINOGRAD_CODE(id, text) \
+    __attribute__((naked, noinline, unused, aligned(4))) static const uint32_t *mote_##id##_products( \
+        const uint32_t *inputs __attribute__((unused)), const uint32_t *weights __attribute__((unused))) { \
+        __asm__ volatile(text); \
+    }
+
 /* How the words between transformed inputs name a place. */
 static inline uint32_t mote_winograd_place(const uint32_t *inputs, const uint32_t *to) {
     (void)inputs;
@@ -199,6 +206,11 @@ static inline const uint32_t *mote_winograd_products_seeking(uint32_t *inputs, c
     return mote_winograd_multiply(inputs, weights, 1);
 }
 
+#define MOTE_WINOGRAD_CODE(id, text) \
+    MOTE_UNUSED static inline const uint32_t *mote_##id##_products(uint32_t *inputs, const uint32_t *weights) { \
+        return mote_winograd_products(inputs, weights); \
+    }
+
 static inline uint32_t mote_winograd_place(const uint32_t *inputs, const uint32_t *to) {
     return (uint32_t)(int32_t)(to - inputs);
 }
@@ -216,6 +228,12 @@ static inline int8_t mote_winograd_narrow(uint32_t sum, const mote_winograd_chan
     const int32_t y = (int32_t)sum, add = y < 0 ? q->add : q->add + q->fix;
     return mote_clamp((int32_t)((uint32_t)add + (uint32_t)(((int64_t)y * q->mult) >> 32)) >> shift, -128, 127);
 }
+#endif
+
+#if MOTE_DSP
+typedef const uint32_t *mote_winograd_products_t(const uint32_t *inputs, const uint32_t *weights);
+#else
+typedef const uint32_t *mote_winograd_products_t(uint32_t *inputs, const uint32_t *weights);
 #endif
 
 /* How many of the pairs that are left of a position come without a word in between. */
@@ -269,6 +287,7 @@ typedef struct {
 
 typedef struct {
     const mote_winograd_t *p;
+    mote_winograd_products_t *products;
     const int8_t *const *rows;
     int8_t *const *out;
     int32_t count, size;               /* output rows; rows and columns of a tile */
@@ -467,7 +486,8 @@ MOTE_WINOGRAD_SMALL mote_winograd_across_t mote_winograd_across(const mote_winog
     MOTE_WINOGRAD_SATURATE("r10", shift) MOTE_WINOGRAD_SATURATE("r11", shift)
 
 /* Sums of a position, two tiles. */
-#define MOTE_WINOGRAD_LOAD(a, b, position) "ldrd " a ", " b ", [r0, #32 * " #position "]\n\t"
+#define MOTE_WINOGRAD_LOAD(a, b, position) \
+    "ldr " a ", [r0, #32 * " #position "]\n\tldr " b ", [r0, #32 * " #position " + 4]\n\t"
 
 /* Two channels of up to four tiles of 2x2 outputs, two tiles at a time. MOTE_WINOGRAD_BACK_<form> transforms sums at r0
  * back: y00 to r4 and r5, y01 to r6 and r7, y10 to r8 and r9, y11 to r10 and r11; then 29 instructions for eight
@@ -565,14 +585,16 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
 /* The functions of one kernel: for several output rows at once, or one, wherever they and their input rows lie, and for
  * any rows of a tensor. `form` names the functions of the transform. */
 #define MOTE_WINOGRAD_KERNEL(form, name, products, tile) \
-    typedef mote_winograd_t mote_##name##_t; \
+    MOTE_WINOGRAD_FUNCTIONS(form, name, tile) \
+    MOTE_WINOGRAD_CALLS(name, name, products)
+#define MOTE_WINOGRAD_FUNCTIONS(form, name, tile) \
     MOTE_NOINLINE void mote_##name##_blocks(mote_winograd_work_t *w) { \
         while (mote_winograd_block(w)) { \
             const uint32_t *weights = (const uint32_t *)w->p->weights; \
             const int32_t channels = w->p->channels; \
             mote_##form##_forward(w); \
             for (int32_t c = 0; c < channels; c += 2) { \
-                weights = products(w->inputs, weights); \
+                weights = w->products(w->inputs, weights); \
                 for (int32_t i = 0; i < w->runs; i++) { \
                     mote_winograd_run_t *const r = &w->run[i]; \
                     if (!r->direct) { \
@@ -586,23 +608,21 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
             } \
         } \
     } \
-    MOTE_NOINLINE void mote_##name##_rows(const mote_winograd_t *p, const int8_t *const *rows, int8_t *const *out, \
-                                          int32_t count, uint32_t *scratch) { \
+    MOTE_NOINLINE void mote_##name##_several(const mote_winograd_t *p, const int8_t *const *rows, int8_t *const *out, \
+                                             int32_t count, uint32_t *scratch, mote_winograd_products_t *products) { \
         mote_winograd_work_t w; \
         mote_##form##_start(&w, p, scratch); \
+        w.products = products; \
         mote_winograd_take(&w, rows, out, count); \
         mote_##name##_blocks(&w); \
     } \
-    MOTE_NOINLINE void mote_##name##_row(const mote_winograd_t *p, const int8_t *const *rows, int8_t *out, \
-                                         uint32_t *scratch) { \
-        mote_##name##_rows(p, rows, &out, 1, scratch); \
-    } \
-    MOTE_NOINLINE void mote_##name(const mote_winograd_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi, \
-                                   uint32_t *scratch) { \
+    MOTE_NOINLINE void mote_##name##_whole(const mote_winograd_t *p, const int8_t *in, int8_t *out, int32_t lo, \
+                                           int32_t hi, uint32_t *scratch, mote_winograd_products_t *products) { \
         const int8_t *rows[MOTE_WINOGRAD_ROWS + 2]; \
         int8_t *to[MOTE_WINOGRAD_ROWS]; \
         mote_winograd_work_t w; \
         mote_##form##_start(&w, p, scratch); \
+        w.products = products; \
         while (lo < hi) { \
             const int32_t count = mote_winograd_window(p, tile, in, out, lo, hi, rows, to); \
             mote_winograd_take(&w, rows, to, count); \
@@ -610,5 +630,23 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
             lo += count; \
         } \
     }
+
+/* The kernel `id`: the functions of `name` with this code for products. */
+#define MOTE_WINOGRAD_CALLS(name, id, products) \
+    typedef mote_winograd_t mote_##id##_t; \
+    MOTE_UNUSED static inline void mote_##id##_rows(const mote_winograd_t *p, const int8_t *const *rows, \
+                                                    int8_t *const *out, int32_t count, uint32_t *scratch) { \
+        mote_##name##_several(p, rows, out, count, scratch, products); \
+    } \
+    MOTE_UNUSED static inline void mote_##id##_row(const mote_winograd_t *p, const int8_t *const *rows, int8_t *out, \
+                                                   uint32_t *scratch) { \
+        mote_##name##_several(p, rows, &out, 1, scratch, products); \
+    } \
+    MOTE_UNUSED static inline void mote_##id(const mote_winograd_t *p, const int8_t *in, int8_t *out, int32_t lo, \
+                                             int32_t hi, uint32_t *scratch) { \
+        mote_##name##_whole(p, in, out, lo, hi, scratch, products); \
+    }
+#define MOTE_WINOGRAD_UNROLLED(name, code, channels) \
+    MOTE_WINOGRAD_CALLS(name, name##_##channels, mote_##code##_products)
 
 #endif

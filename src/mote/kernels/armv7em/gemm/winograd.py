@@ -7,7 +7,7 @@ at hand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP
+from mote.kernels.armv7em.gemm.winograd_assembly import MOST_PAIRS, faster, products
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -38,6 +39,8 @@ from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
 
+UNROLLED = "_unrolled"
+"""The end of the names of kernels with code for a number of channels."""
 LANES = 4
 """Tiles that are computed at once."""
 
@@ -71,6 +74,9 @@ class WinogradForm:
     """Words of inputs that are transformed in one direction."""
     patch: int = 0
     """Pixels that are gathered at the image's edges."""
+    keep: tuple[int, int] | None = None
+    """Of positions in order: a bit for each that adds to the sums of the one before, and how many there are until they
+    are repeated."""
 
     def scratch(self, width: int, channels: int) -> int:
         """Bytes: see the headers."""
@@ -92,6 +98,7 @@ FORMS = {
         positions=16,
         sums=16,
         columns=80,
+        keep=(0b0110, 4),
     ),
     "4x4": WinogradForm(
         "winograd4_s8",
@@ -104,6 +111,7 @@ FORMS = {
         positions=36,
         sums=36,
         columns=216,
+        keep=(0b010110, 6),
     ),
     "stride2": WinogradForm(
         "winograd_stride2_s8",
@@ -135,6 +143,29 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     if chosen is None:
         return Refusal("its transformed weights do not fit 16 bits, or no constants requantize its sums exactly")
     return _packed(view, f, "linear" if sums.linear else "relu", chosen)
+
+
+def pack_unrolled(view: View, f: WinogradForm) -> Packed | Refusal:
+    """The same with code for the layer's number of channels."""
+    packed = view.once(KERNELS_OF[f.header].bind)
+    if isinstance(packed, Refusal):
+        return packed
+    channels = -(-view.input.shape[3] // 4) * 4
+    if channels > 2 * MOST_PAIRS:
+        return Refusal(f"it is for at most {2 * MOST_PAIRS} input channels")
+    assert f.keep is not None
+    code, name = f"{f.header}_{channels}", f"{packed.name}_{channels}"
+    text = products(channels // 2, f.positions, *f.keep)
+    made = Instance("MOTE_WINOGRAD_CODE", (code,), text)
+    calls = Instance("MOTE_WINOGRAD_UNROLLED", (packed.name, code, channels))
+    return replace(
+        packed,
+        name=name,
+        family="",
+        entry=replace(packed.entry, row=f"{name}_row", rows=f"{name}_rows" if packed.entry.rows else ""),
+        price=replace(packed.price, density=faster(channels // 2)),
+        instances=(*packed.instances, made, calls),
+    )
 
 
 @dataclass(frozen=True)
@@ -240,15 +271,10 @@ def _tile_rows(height: int, width: int, size: int) -> int:
     return min(LANES // gcd(-(-width // size), LANES), -(-height // size))
 
 
-KERNELS = tuple(
-    Kernel(
-        f.header.removesuffix("_s8"),
-        (Conv2D,),
-        INT8,
-        partial(pack, f=f),
-        header=f.header,
-        isa=DSP,
-        lanes=2,
-    )
-    for f in FORMS.values()
-)
+def _kernel(f: WinogradForm, way: str = "") -> Kernel:
+    name, packer = f.header.removesuffix("_s8"), pack_unrolled if way else pack
+    return Kernel(name + way, (Conv2D,), INT8, partial(packer, f=f), header=f.header, isa=DSP, lanes=2, costs=name)
+
+
+KERNELS_OF = {f.header: _kernel(f) for f in FORMS.values()}
+KERNELS = (*KERNELS_OF.values(), *(_kernel(f, UNROLLED) for f in FORMS.values() if f.keep))
