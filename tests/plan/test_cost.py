@@ -18,7 +18,7 @@ from mote.errors import MoteError
 from mote.graph import Graph
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
-from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Packed
+from mote.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Instance, Packed
 from mote.kernels.cost import Costs
 from mote.plan.scheduling.rows import Arrival, operator
 from mote.plan.selection.estimate import estimate
@@ -215,6 +215,24 @@ def test_reading_constants_from_slow_flash_costs_its_waits() -> None:
     assert waits(replace(WAITS, data_lines=0)) == read / 4 * 5
     everything = replace(WAITS, data_lines=step.kernel.constants)
     assert waits(everything) == everything.stream(step.kernel.constants) < waits(WAITS)
+
+
+def test_code_that_runs_apart_is_not_kept_beside_the_rest() -> None:
+    """Code longer than the cache waits for every line in every turn, but two pieces that never take turns do not."""
+    graph = model("digits")
+    ((op, (step, *_)), *_) = compile(MODELS / "digits.tflite", target="cortex-m4").plan.works
+    costs = cost.load("cortex-m4")
+    pieces = [Instance("MOTE_CODE", (n,), ("nop",) * 200, apart=n > 0) for n in range(3)]
+    in_turns, apart = (
+        replace(step.kernel, instances=tuple(replace(i, apart=i.apart and behind) for i in pieces))
+        for behind in (False, True)
+    )
+    assert (in_turns.code_bytes, apart.code_bytes) == (2400, 800)
+
+    def taken(kernel: Packed) -> float:
+        return costs.on(Reads(), replace(WAITS, code_lines=128)).of(graph, op, kernel, True)
+
+    assert taken(apart) == costs.of(graph, op, apart, True) < taken(in_turns)
 
 
 def test_where_flash_is_slow_less_is_read_from_it() -> None:

@@ -162,6 +162,8 @@ class Instance:
     code: tuple[str, ...] = ()
     facts: tuple[str | int, ...] = ()
     """Constants built into the code beside the arguments, for the check of parameters in images."""
+    apart: bool = field(default=False, compare=False)
+    """It runs behind the kernel's other code, not in turns with it, so that a cache need not keep both."""
 
     @property
     def instructions(self) -> int:
@@ -331,8 +333,9 @@ class Packed:
 
     @cached_property
     def code_bytes(self) -> int:
-        """Bytes of the assembly that was made for its shape, at most."""
-        return WORD * sum(instance.instructions for instance in self.instances)
+        """Bytes of the assembly that was made for its shape and runs in turns, at most."""
+        turns = sum(instance.instructions for instance in self.instances if not instance.apart)
+        return WORD * max(turns, *(i.instructions for i in self.instances if i.apart), 0)
 
     @cached_property
     def constants(self) -> int:

@@ -118,8 +118,8 @@ def _instance_json(instance: Instance) -> dict[str, Any]:
 
 
 def _instance(data: Mapping[str, Any]) -> Instance:
-    texts = (tuple(data.get(key, ())) for key in ("arguments", "code", "facts"))
-    return Instance(data["macro"], *texts)
+    arguments, code, facts = (tuple(data.get(key, ())) for key in ("arguments", "code", "facts"))
+    return Instance(data["macro"], arguments, code, facts)
 
 
 def _field(text: str) -> Field:

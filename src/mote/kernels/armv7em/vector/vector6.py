@@ -44,6 +44,7 @@ def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, roomy: bo
             "MOTE_FC6_PAIRS_CODE",
             (f"{name}_{pairs}", steps, pairs, finish.shift, finish.form, int(roomy)),
             tuple(lines),
+            apart=pairs != PAIRS,
         )
         for pairs, lines in texts.items()
     ]
