@@ -78,6 +78,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "ram_code": ("1K", None),
     "place_constants": ("rom", None),
     "ram_constants": ("1K", None),
+    "all_in_ram": ("no", None),
     "low": ("much", None),
     "causal": (1,),
     "fixed": ("cortex-m4", 3),

@@ -267,8 +267,8 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         "--place-constants",
         choices=PLACES,
         default="flash",
-        help="ram: constants are kept in RAM, which start-up copies them to, for parts with flash wait states and RAM"
-        " to spare (default: flash)",
+        help="ram: start-up copies constants to RAM, as many as fit, for parts with flash wait states and RAM to spare"
+        " (default: flash)",
     )
     parser.add_argument(
         "--red-zones",

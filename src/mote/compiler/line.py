@@ -52,6 +52,9 @@ from mote.progress import Say, silent
 from mote.targets import Memory
 from mote.text import printable
 
+STACK = 4096
+"""Bytes of a part's RAM that constants leave to the stack."""
+
 USUAL_CODE = 4 << 10
 """Bytes of flash reserved for code other than kernels when these are chosen; the measured size is checked later."""
 CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
@@ -137,12 +140,12 @@ def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
 
 
 def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Compiled:
-    """Optimizes, plans and emits C, which is not built: its code is not counted. Constants in RAM are not known before:
-    where they and the plan exceed the budget, it plans again beside them."""
+    """Optimizes, plans and emits C, which is not built: its code is not counted. Where not all constants fit in RAM
+    beside a plan for constants in RAM, it plans for flash, and those that are read most are in RAM all the same."""
+    settings = replace(settings, ram_constants=0, all_in_ram=True)
     compiled = _emitted(subject, settings, say)
-    limit, placed = compiled.settings.ram_limit, compiled.settings.ram_constants
-    if placed and limit is not None and 0 < limit < compiled.plan.ram:
-        compiled = _emitted(subject, replace(settings, ram_constants=placed), say)
+    if compiled.settings.ram_constants > _room(compiled.plan, settings):
+        compiled = _emitted(subject, replace(settings, all_in_ram=False), say)
     check_budgets(compiled, code=0)
     return compiled
 
@@ -175,7 +178,7 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
         labels=output_labels(graph, settings.labels),
         normalizations=tuple(graph.tensors[t].normalization for t in graph.inputs),
         check_flash=settings.check_flash,
-        flashes=_constant_memories(settings),
+        flashes=_constant_memories(chosen, settings),
         code_in_ram=settings.place_code == "ram",
         cipher=read_key(settings.encrypt) if settings.encrypt else None,
         flash_apart=settings.target.core.flash_apart,
@@ -187,10 +190,20 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     return Compiled(graph, chosen, savings, project, settings, where, source, renamed, warnings)
 
 
-def _constant_memories(settings: Settings) -> tuple[Memory, ...]:
+def _constant_memories(plan: Plan, settings: Settings) -> tuple[Memory, ...]:
     """The memories among which constants are divided, where they are not left to the linker."""
-    in_ram = [CONSTANTS] if settings.place_constants == "ram" else []
-    return (*in_ram, *settings.target.choice("flash"))
+    flashes = settings.target.choice("flash")
+    if settings.place_constants == "flash":
+        return flashes
+    return (CONSTANTS if settings.all_in_ram else replace(CONSTANTS, size=_room(plan, settings)), *flashes)
+
+
+def _room(plan: Plan, settings: Settings) -> int:
+    """Bytes of RAM for constants beside a plan: of the budget, or of what the part has beside a stack."""
+    own = settings.target.ram
+    limits = (settings.ram, None if own is None else own - STACK)
+    given = [limit for limit in limits if limit is not None]
+    return max(min(given) - settings.ram_beside - plan.ram, 0) if given else CONSTANTS.size
 
 
 def _estimate(plan: Plan, settings: PlanOptions) -> str:

@@ -116,9 +116,11 @@ class PlanOptions(TargetOptions):
     ram_code: int = 0
     """Bytes of RAM that code takes. Internal: determined by building it."""
     place_constants: str = "flash"
-    """ram: start-up code copies all constants to RAM, for parts with slow flash and RAM to spare."""
+    """ram: start-up code copies constants to RAM, as many as fit, for parts with slow flash and RAM to spare."""
     ram_constants: int = 0
     """Bytes of RAM that constants take. Internal: determined by emitting them."""
+    all_in_ram: bool = True
+    """Whether all constants fit there. Internal: determined by planning so."""
     low: float = 1.0
     """How many times the estimate a plan's cycles are. Internal: determined by running it, for a time limit."""
 
@@ -137,7 +139,8 @@ class PlanOptions(TargetOptions):
     @property
     def _constant_reads(self) -> Reads:
         """Costs of reading constants."""
-        return self.target.constant_reads if self.place_constants == "flash" else Reads()
+        placed = self.place_constants == "ram" and self.all_in_ram
+        return Reads() if placed else self.target.constant_reads
 
     @property
     def _code_reads(self) -> Reads:

@@ -13,14 +13,14 @@ import pytest
 import mote
 from mote import targets
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile
+from mote.compiler.line import STACK, compile
 from mote.compiler.packer import pack
-from mote.errors import BudgetError, MoteError
+from mote.errors import MoteError
 from mote.evaluation.verify import verify
 from mote.kernels.contract import Packed
 from mote.plan.check import PlanError, check
 from mote.plan.selection.estimate import estimate
-from mote.targets import Reads, Target
+from mote.targets import Memory, Reads, Target
 from tests.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 from tests.helpers.support import emulated, needs_litert, soaked
 
@@ -163,14 +163,27 @@ def test_constants_placed_in_ram(core: str) -> None:
 
 
 def test_constants_in_ram_are_taken_from_the_budget() -> None:
-    target = slow("cortex-m4")
-    generous = compile(DIGITS, target=target, optimize="speed", place_constants="ram")
-    constants = generous.settings.ram_constants
-    budget = constants + generous.plan.ram - 1000
-    tight = compile(DIGITS, target=target, optimize="speed", place_constants="ram", ram=budget)
-    assert tight.plan.ram + tight.settings.ram_constants <= budget
-    with pytest.raises(BudgetError, match=r"constants in RAM|bytes of RAM"):
-        compile(DIGITS, target=target, optimize="speed", place_constants="ram", ram=constants - 8)
+    """As many as fit beside the plan are in RAM, those first that are read most; the estimate knows if all are."""
+    target, how = slow("cortex-m4"), {"optimize": "speed", "place_constants": "ram"}
+    generous = compile(DIGITS, target=target, **how)
+    everything = generous.plan.ram + generous.settings.ram_constants
+    assert generous.settings.ram_constants == generous.project.flash["RAM for constants"]
+    placed = []
+    for budget in (everything, everything - 8, everything - 3000, generous.plan.ram + 8):
+        made = compile(DIGITS, target=target, ram=budget, **how)
+        assert made.plan.ram + made.settings.ram_constants <= budget
+        assert made.settings.costs.memory.waits == (budget < everything)
+        text = made.project.files["digits_constants.h"]
+        assert text.count("MOTE_SECTION") == 0 or made.settings.ram_constants > 0
+        placed.append(made.settings.ram_constants)
+    assert placed == sorted(placed, reverse=True) and placed[2] > 0
+    few = compile(DIGITS, target=replace(target, memories=part(everything + 2000)), **how)
+    assert 0 < few.settings.ram_constants <= everything + 2000 - STACK - few.plan.ram
+
+
+def part(ram: int) -> tuple[Memory, ...]:
+    """Flash that waits, and so much RAM."""
+    return Memory("flash", "flash", 1 << 20, reads=SLOW), Memory("sram", "ram", ram)
 
 
 @pytest.mark.parametrize(

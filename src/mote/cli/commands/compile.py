@@ -16,6 +16,7 @@ from mote.compiler.code_size import CodeSize, checked_code, with_built
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
+from mote.emit.c.options import CONSTANTS
 from mote.measure.run import stack_bound, with_step_bound
 from mote.measure.time_limit import within_time
 from mote.package.adapters import COMPILED_NAMES
@@ -320,7 +321,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
         print(f"  two cores: {two_cores_line(compiled)}; `mote plan` says why")
     if compiled.settings.cycle_limit is not None:
         print(f"  {compiled.settings.time_line(compiled.cycles or compiled.cost)}, {_known_by(compiled)}")
-    constants = f"constants {compiled.project.constants:,} bytes{_split(compiled.project.flash)}"
+    flashes = {name: nbytes for name, nbytes in compiled.project.flash.items() if name != CONSTANTS.name}
+    constants = f"constants {compiled.project.constants:,} bytes{_split(flashes)}"
     print(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
 
 

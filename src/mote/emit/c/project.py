@@ -229,7 +229,10 @@ def _check_arena(job: Job) -> None:
 
 
 def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> None:
-    """Assigns the most frequently read constants per byte to the fastest flash; the rest to the last."""
+    """Assigns the most frequently read constants per byte to RAM, where some is given, then to the fastest flash; the
+    rest to the last."""
+    if flashes and flashes[0].kind == "ram":
+        arrays, flashes = _in_ram(arrays, flashes[0]), flashes[1:]
     for kept in (MOST_CODE, 0) if flashes else ():
         left = {m: m.size for m in flashes} | {flashes[0]: max(flashes[0].size - kept, 0)}
         for array in sorted(arrays, key=lambda a: -a.heat):
@@ -238,6 +241,18 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
             left[array.memory] -= nbytes
         if left[flashes[-1]] >= 0:
             return
+
+
+def _in_ram(arrays: Sequence[ConstantArray], ram: Memory) -> list[ConstantArray]:
+    """Assigns the most frequently read constants per byte to RAM; those that are left have no room there."""
+    left, others = ram.size, []
+    for array in sorted(arrays, key=lambda a: -a.heat):
+        if aligned(array.nbytes) > left:
+            others.append(array)
+            continue
+        array.memory = ram
+        left -= aligned(array.nbytes)
+    return others
 
 
 def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Definition]) -> dict[str, str]:

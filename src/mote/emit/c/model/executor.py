@@ -310,13 +310,13 @@ class Executor:
         assert i.scratch is not None and sealed is not None
         made: list[Statement] = [f"mote_{i.called.name}_t {OPENED} = {self.prefix}_step_{number}"]
         for name, value in sealed.arrays.items():
-            array = self._array_of(number, i, name, value)
+            array = self._array_of(number, name, value, sealed.nbytes)
             made.append(call("mote_copy_constants", self._opened(i, name), array, f"sizeof {array}"))
         return [*made, *(assign(f"{OPENED}.{name}", self._opened(i, name)) for name in sealed.paths)]
 
-    def _array_of(self, number: int, i: Instruction, name: str, value: Array | Structs) -> str:
+    def _array_of(self, number: int, name: str, value: Array | Structs, reads: int) -> str:
         """The array in flash of a constant that is copied."""
-        return self.constants.array(f"{self.hint}{number}_{name.replace('.', '_')}", value, i.reads)
+        return self.constants.array(f"{self.hint}{number}_{name.replace('.', '_')}", value, reads)
 
     def _copying(self, number: int, i: Instruction) -> list[Statement]:
         """The statements that copy the parameters of an instruction from flash, and the constants that its kernel does
@@ -330,7 +330,7 @@ class Executor:
         if sealed is None:
             return made
         assert i.scratch is not None
-        arrays = (self._array_of(number, i, name, value) for name, value in sealed.arrays.items())
+        arrays = (self._array_of(number, name, value, i.reads) for name, value in sealed.arrays.items())
         copies = [
             call("mote_flash_copy", self._opened(i, name), array, f"sizeof {array}")
             for name, array in zip(sealed.arrays, arrays, strict=True)

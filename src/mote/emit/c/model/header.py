@@ -74,8 +74,8 @@ inside of .data. Where a script has such a section already, define MOTE_RAMFUNC 
 
 
 CONSTANTS_IN_RAM = f"""\
-Constants are read from RAM: they are in the section {CONSTANTS.section}, part of the .data that start-up code copies
-from flash in usual linker scripts."""
+Constants are read from RAM, as many as fit: they are in the section {CONSTANTS.section}, which is part of the
+.data that start-up code copies from flash in usual linker scripts."""
 
 
 def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
@@ -144,7 +144,7 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         note += f"\n{UNALIGNED}"
     if options.code_in_ram:
         note += f"\n{IN_RAM}"
-    if CONSTANTS in options.flashes:
+    if any(memory.section == CONSTANTS.section for memory in options.flashes):
         note += f"\n{CONSTANTS_IN_RAM}"
     shown = "\n".join(f"    {line}" for line in lines)
     return f"{shown}\n\n{_rules(plan, options)}\n{note}"
