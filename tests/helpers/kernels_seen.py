@@ -57,8 +57,7 @@ def kernels(graph: Graph) -> Iterator[Packed]:
 
 def _layouts(graph: Graph, ops: Numbers, features: frozenset[str]) -> list[Layout]:
     """How the first input of operators can lie."""
-    layout = catalogue.wanted_layout(View(graph, tuple(graph.ops[n] for n in ops)), features)
-    return [NHWC, *([layout] if layout else [])]
+    return [NHWC, *catalogue.wanted_layouts(View(graph, tuple(graph.ops[n] for n in ops)), features)]
 
 
 def _asked(view: View, features: frozenset[str]) -> Iterator[Packed]:

@@ -149,8 +149,7 @@ def test_patched(line: int) -> None:
             continue
         views = [{"writes": layout}]
         if isinstance(g.ops[0], DepthwiseConv2D):
-            reads = catalogue.wanted_layout(View(made, made.ops), DSP)
-            views = [] if reads is None else [{"reads": reads}]
+            views = [{"reads": reads} for reads in catalogue.wanted_layouts(View(made, made.ops), DSP)]
         kernels = [
             k for view in views for k in offered(made, made.ops[0], DSP, **view) if k.name.startswith("patched_")
         ]

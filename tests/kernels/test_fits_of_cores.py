@@ -17,7 +17,7 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.region import joined
 from mote.kernels import catalogue
-from mote.kernels.armv7em.depthwise.depthwise_planar import planar_layout
+from mote.kernels.armv7em.depthwise.depthwise_planar import layout_of_any, planar_layout
 from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.contract import NHWC, Kernel, Refusal, View
 from mote.lower.program import Form
@@ -127,9 +127,10 @@ def views(g: Graph) -> Iterator[View]:
     chains = [(op,) for op in g.ops] + [(a, b) for a, b in pairwise(g.ops) if a.outputs[0] in b.inputs]
     for ops in chains:
         first, last = ops[0], ops[-1]
-        planar = planar_layout(View(g, ops)) if isinstance(first, DepthwiseConv2D) else None
+        depthwise = (planar_layout, layout_of_any) if isinstance(first, DepthwiseConv2D) else ()
+        planar = [layout for read in depthwise if (layout := read(View(g, ops))) is not None]
         wide = Planar(-(-(last.output(g).shape[2] + 2) // 4) * 4, 1) if isinstance(last, Conv2D) else None
-        for reads in (NHWC, *([planar] if planar else [])):
+        for reads in dict.fromkeys((NHWC, *planar)):
             for writes in (NHWC, *([wide] if wide else [])):
                 yield View(g, ops, reads=reads, writes=writes)
 

@@ -128,11 +128,16 @@ def called(view: View, call: Call, fixed: Fixed | None = None) -> Packed | None:
     return None
 
 
-def wanted_layout(view: View, features: frozenset[str]) -> Layout | None:
-    """The layout other than NHWC in which a kernel of the core would rather read the operator's input."""
+def wanted_layouts(view: View, features: frozenset[str], *, fixed: bool = False) -> list[Layout]:
+    """The layout other than NHWC in which a kernel of the core would rather read the operator's input; where kernels
+    are fixed, those of all kernels."""
+    layouts: dict[Layout, None] = {}
     for kernel in KERNELS:
-        if kernel.reads is not None and isinstance(view.op, kernel.computes[0]) and _runs(kernel, view, features):
-            layout = view.once(kernel.reads) if kernel.types.admits(view) else None
-            if layout is not None:
-                return layout
-    return None
+        if kernel.reads is None or (kernel.general and not fixed) or not isinstance(view.op, kernel.computes[0]):
+            continue
+        layout = view.once(kernel.reads) if _runs(kernel, view, features) and kernel.types.admits(view) else None
+        if layout is not None:
+            layouts[layout] = None
+            if not fixed:
+                break
+    return list(layouts)

@@ -314,7 +314,7 @@ class Planner:
         to the best."""
         (cost, _), *_ = self._fastest
         same_flash = [cost for cost, nbytes in self._fastest if nbytes <= sketch.constants]
-        hardly_slower = sketch.cost <= min(KNEE * min(same_flash, default=cost), SLOWER * cost)
+        hardly_slower = sketch.cost <= min(KNEE * min(same_flash, default=self._usual), SLOWER * cost)
         return hardly_slower and self._is_worth(sketch)
 
     def _is_worth(self, sketch: Sketch) -> bool:
@@ -329,6 +329,13 @@ class Planner:
         exchange rates of flash."""
         lane = self.front(searched=False).lanes[0]
         return [lane.fastest(self._rate * FLASH_STEP**k) for k in range(FLASH_STEPS)]
+
+    @cached_property
+    def _usual(self) -> float:
+        """Latency of the plan without a RAM budget, at least that of the fastest kernels: it may have less flash than
+        these have at any of their exchange rates."""
+        sketch = self.front(searched=False).within(Limit(UNLIMITED), self._rate)
+        return max([self._fastest[0][0], *([sketch.cost] if sketch is not None else [])])
 
     @cached_property
     def _rate(self) -> float:

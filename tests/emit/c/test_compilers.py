@@ -213,7 +213,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
 
-ELSEWHERE = {"mote_barrier.h", "mote_depthwise3_any_s8.h"}
+ELSEWHERE = {"mote_barrier.h", "mote_depthwise3_any_s8.h", "mote_depthwise_any_s8.h"}
 """Headers of models that need more than a C compiler: two cores; and of kernels that only runtimes have."""
 STAMPS = re.compile(r"^#if MOTE_\w+_CRC != .*?^#endif\n", re.MULTILINE | re.DOTALL)
 

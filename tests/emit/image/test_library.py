@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote import MoteError, targets
+from mote import MoteError, targets, toolchain
 from mote.cli import main
+from mote.compiler.firmware import bench
 from mote.compiler.line import compile
 from mote.compiler.packer import pack
 from mote.compiler.runtime import runtime
@@ -24,7 +25,9 @@ from mote.emit.image.stock_kernels import TUNED, everything, minimal, stock, tun
 from mote.evaluation.images import load_image, run_image, verify_image
 from mote.execute.interpreter import Interpreter
 from mote.kernels.contract import Call
+from mote.toolchain import Mode
 from tests.emit.image.image_models import DIGITS
+from tests.helpers.network import SCALE, Net, Quant
 from tests.helpers.support import emulated, needs, needs_litert
 
 KEYWORDS = str(Path(DIGITS).with_name("keywords.tflite"))
@@ -101,15 +104,48 @@ def test_a_manifest_is_read_back_as_it_was_written(folder: Path) -> None:
 
 
 def test_the_tuned_set_has_all_its_kernels_and_takes_any_shape() -> None:
-    """Beside the minimal set; none of them has code or sizes of one layer."""
+    """Beside the minimal set; the only code from the compiler is that of layers of any depth."""
     m4 = targets.load("cortex-m4")
     kernels = {k.name: k for k in tuned(m4).kernels}
-    assert kernels.keys() == {*TUNED, *(k.name for k in minimal(m4).kernels)}
-    assert not any(k.assembly for k in kernels.values())
-    used = {k.name for k in pack(KEYWORDS, target="cortex-m4", runtime=tuned(m4)).program.kernels}
-    assert {"depthwise3_any_s1_relu_10", "conv3_pair_planar_0"} <= used
+    shared = {"pointwise4x2_wide_planar_11_any"}
+    assert kernels.keys() == {*TUNED, *shared, *(k.name for k in minimal(m4).kernels)}
+    assert {k.name for k in kernels.values() if k.assembly} == shared
+    used = {k.name for k in pack(windows(), target="cortex-m4", runtime=tuned(m4)).program.kernels}
+    assert {"depthwise3_any_s1_relu_10", "depthwise_any5_s1_relu_10", "depthwise_any7_s2_relu_10", *shared} <= used
     with pytest.raises(MoteError, match="need DSP instructions"):
         tuned(targets.load("cortex-m3"))
+
+
+class Rectified(Net):
+    """Layers whose outputs are not negative."""
+
+    def quant(self) -> Quant:
+        return SCALE, -128
+
+
+def windows() -> bytes:
+    """Depthwise layers of several windows, behind 1x1 convolutions of few and of many channels."""
+    net = Rectified()
+    x = net.input(1, 20, 12, 8)
+    for size, stride in ((3, 1), (5, 1), (7, 1), (7, 2)):
+        x = net.depthwise(net.conv(x, 24, 1), 1, size, stride=stride)
+    return net.finish(net.conv(x, 8, 1))
+
+
+@needs_litert
+def test_the_tuned_set_on_a_core(tmp_path: Path) -> None:
+    """All kernels in one C file, in the memory that is promised, and exact."""
+    emulated("cortex-m4")
+    runtime("tuned", target="cortex-m4").write(tmp_path / "tuned")
+    assert {p.name for p in (tmp_path / "tuned").glob("mote_kernel_*.c")} == {"mote_kernel_set.c"}
+    (tmp_path / "windows.tflite").write_bytes(windows())
+    pack(tmp_path / "windows.tflite", target="cortex-m4", runtime=tmp_path / "tuned").write(tmp_path / "windows.mote")
+    image = load_image(tmp_path / "windows.mote", target="cortex-m4", runtime=tmp_path / "tuned")
+    assert verify_image(image, 2).passed
+    every = replace(image, kernels=list(read_manifest(tmp_path / "tuned").kernels))
+    on = bench(replace(every.firmware, optimize="size"), tmp_path)
+    sizes = toolchain.sizes(on.elf(Mode.MEASURE), image.target)
+    assert sizes is not None and sizes.code <= 48 << 10
 
 
 def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) -> None:

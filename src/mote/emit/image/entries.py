@@ -1,7 +1,7 @@
 """C entries of a runtime's kernels: thin functions that unpack a call into arguments.
 
-Kernels of one header share a file. On 32-bit cores their structs are the words of the image, which static asserts hold;
-on hosts with wider pointers a table says where each word goes.
+Kernels of one header share a file; those of a small set all do (`Limits.together`). On 32-bit cores their structs are
+the words of the image, which static asserts hold; on hosts with wider pointers a table says where each word goes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from mote.version import __version__
 
 SETTINGS = "mote_settings.h"
 LINE = 116
+TOGETHER = "set"
+"""Stands for the header in the name of the one C file of all kernels."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Compile-time limits of kernels."""
+    """Compile-time limits of kernels, and how they are compiled."""
 
     taps: int = 64
     """Rows of the tallest window, whose pointers are on the stack."""
@@ -36,6 +38,8 @@ class Limits:
     """Float32 products are accumulated with fused multiply-add."""
     aligned: bool = False
     """Aligned 32-bit accesses only."""
+    together: bool = False
+    """All kernels are one C file, so that the functions that their headers share are linked once."""
 
 
 def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, str]:
@@ -44,7 +48,7 @@ def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, st
     by_header = sorted(kernels, key=lambda k: (k.headers[0], k.name))
     files = {SETTINGS: _settings(limits)}
     included = {"mote_room.h"}
-    for header, group in groupby(by_header, key=lambda k: k.headers[0]):
+    for header, group in groupby(by_header, key=lambda k: TOGETHER if limits.together else k.headers[0]):
         same = list(group)
         own = tuple(dict.fromkeys(file for k in same for file in k.files))
         checks = _checks(tuple(dict.fromkeys(h for k in same for h in k.headers)), same)
@@ -167,12 +171,13 @@ def _settings(limits: Limits) -> str:
 
 
 def _file(header: str, kernels: Sequence[KernelRecord], own: tuple[str, ...], checks: tuple[str, ...]) -> str:
-    """The entries of all kernels whose first header is the same; `own` are all their headers."""
+    """The entries of all kernels whose first header is the same, or of all; `own` are all their headers."""
     instances = list(dict.fromkeys(str(i) for k in kernels for i in k.instances))
     includes = [f'#include "{name}"' for name in (*own, *checks)]
     made = _instances_of_checks(kernels, checks)
+    whose = "all kernels" if header == TOGETHER else f"the kernels in mote_{header}.h"
     parts = [
-        _banner(f"mote_kernel_{header}.c: entries of the kernels in mote_{header}.h."),
+        _banner(f"mote_kernel_{header}.c: entries of {whose}."),
         '#include "mote_kernel.h"\n',
         _OVERLAPS,
         "\n".join(includes) + "\n",

@@ -8,6 +8,8 @@ instructions.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -15,6 +17,8 @@ from mote.emit.image.entries import Limits
 from mote.emit.image.kernels import KernelRecord
 from mote.emit.image.manifest import Manifest, manifest
 from mote.errors import MoteError
+from mote.kernels.armv7em.gemm.gemm3 import GemmForm
+from mote.kernels.armv7em.gemm.gemm4x2 import shared_instances
 from mote.targets import ALIGNED, Target
 
 FILE = "stock.json"
@@ -28,9 +32,14 @@ TUNED = (
     *("conv3_pair_linear_0", "conv3_pair_nhwc_0", "conv3_pair_planar_0", "pointwise3_pair_linear_0"),
     *("pointwise3_pair_nhwc_0", "pointwise3_rows_pair_planar_0", "winograd2_s8_linear_11", "winograd2_s8_relu_11"),
     *("depthwise3_any_s1_relu_10", "depthwise3_any_s2_relu_10", "depthwise_column_s8"),
+    *("depthwise3_w16_s1_3c_4_relu_10", "depthwise3_w16_s1_5c_8_relu_10", "depthwise3_w16_s1_6_8_relu_10"),
+    *("depthwise_any5_s1_relu_10", "depthwise_any5_s2_relu_10"),
+    *("depthwise_any7_s1_relu_10", "depthwise_any7_s2_relu_10"),
     *("fully_connected4_s8", "fully_connected4_roomy_s8", "add4_s8", "add4_rows_s8"),
 )
 """Kernels for cores with DSP instructions that take layers of any shape, beside the minimal set."""
+SHARED, SHARED_LIKE = (GemmForm("wide", "", "planar", 11),), "pointwise3_rows_pair_planar_0"
+"""Forms of weights and outputs of 1x1 convolutions by shared code, and a kernel that has the same parameters."""
 MOST_JOINED = 4
 """Most inputs of a concatenation in the minimal set."""
 
@@ -42,9 +51,9 @@ def everything() -> tuple[KernelRecord, ...]:
     return tuple(KernelRecord.from_json(data) for data in json.loads(text))
 
 
-def limits_of(target: Target) -> Limits:
-    """Limits of a runtime for a core."""
-    return Limits(fused="fma" in target.features, aligned=ALIGNED in target.features)
+def limits_of(target: Target, *, together: bool = False) -> Limits:
+    """Limits of a runtime for a core; `together`: kernels are one C file."""
+    return Limits(fused="fma" in target.features, aligned=ALIGNED in target.features, together=together)
 
 
 def stock(target: Target) -> Manifest:
@@ -54,7 +63,7 @@ def stock(target: Target) -> Manifest:
 
 def minimal(target: Target) -> Manifest:
     """The minimal runtime for int8 CNNs."""
-    return manifest("the minimal runtime", target.name, target.features, _minimal(), limits_of(target))
+    return _set("the minimal runtime", target, _minimal())
 
 
 def tuned(target: Target) -> Manifest:
@@ -65,8 +74,27 @@ def tuned(target: Target) -> Manifest:
             where=f"target {target.name}",
             remedy="use --kernels minimal, or all",
         )
-    kernels = (*_minimal(), *(k for k in everything() if k.name in TUNED))
-    return manifest("the tuned runtime", target.name, target.features, kernels, limits_of(target))
+    kernels = (*_minimal(), *(k for k in everything() if k.name in TUNED), *_shared())
+    return _set("the tuned runtime", target, kernels)
+
+
+def _set(where: str, target: Target, kernels: Iterable[KernelRecord]) -> Manifest:
+    return manifest(where, target.name, target.features, kernels, limits_of(target, together=True))
+
+
+def _shared() -> Iterator[KernelRecord]:
+    """1x1 convolutions four pixels at a time, by code that layers of any depth share."""
+    like = next(k for k in everything() if k.name == SHARED_LIKE)
+    for form in SHARED:
+        name, instances = shared_instances(form, 0)
+        kernel = f"pointwise4x2_{name}"
+        yield replace(
+            like,
+            name=kernel,
+            headers=("gemm4x2_s8",),
+            rows=f"{kernel}_rows",
+            instances=instances,
+        )
 
 
 def _minimal() -> list[KernelRecord]:

@@ -151,11 +151,19 @@ class Offers:
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
         """The layout other than NHWC that the kernels of operators prefer for their first input; None if several
         kernels read it as it is, or no kernel could then write the output."""
-        layout = catalogue.wanted_layout(self._view(ops, how), how.features)
-        if layout is None or len(self.kernels(ops, how)) > 1:
+        layouts = self._wanted_layouts(ops, how)
+        if not layouts or len(self.kernels(ops, how)) > 1:
             return None
-        able = (self.kernels(ops, replace(how, reads=layout, writes=writes)) for writes in self.writable(ops, how))
-        return layout if any(able) else None
+        written = self.writable(ops, how)
+        able = (
+            layout
+            for layout in layouts
+            if any(self.kernels(ops, replace(how, reads=layout, writes=writes)) for writes in written)
+        )
+        return next(able, None)
+
+    def _wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        return catalogue.wanted_layouts(self._view(ops, how), how.features, fixed=how.fixed is not None)
 
     def writable(self, ops: Numbers, how: Lowering) -> list[Layout]:
         """Candidate layouts of the output. With all kernels available, one always writes the requested layout; a
@@ -164,8 +172,8 @@ class Offers:
             return [how.writes]
         out = self.op(ops).outputs[0]
         readers = [(n,) for n, op in enumerate(self.graph.ops) if op.inputs and op.inputs[0] == out]
-        wanted = (catalogue.wanted_layout(self._view(reader, how), how.features) for reader in readers)
-        return list(dict.fromkeys([how.writes, *(layout for layout in wanted if layout is not None)]))
+        wanted = [layout for reader in readers for layout in self._wanted_layouts(reader, how)]
+        return list(dict.fromkeys([how.writes, *wanted]))
 
     def writes(self, ops: Numbers, how: Lowering, layout: Layout) -> bool:
         """Whether a kernel can write the output in a layout."""

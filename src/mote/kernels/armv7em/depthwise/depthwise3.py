@@ -8,9 +8,6 @@ from mote.kernels.armv7em.depthwise.records import Channels, Weights, stream
 from mote.kernels.contract import Instance, Params, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
-WHOLE, BEHIND = 4, 8
-"""Bytes behind the columns of all blocks with which a line can be read whole, and those behind the copy of a line."""
-
 
 @dataclass(frozen=True)
 class Blocks:
@@ -66,31 +63,3 @@ def parts3(
     if not blocks.fours:
         return f"{start}_{end}", (only,), params
     return f"{start}_4_{end}", (fours, only, Instance("MOTE_DEPTHWISE3_BOTH", last, facts=facts)), params
-
-
-def takes_any(view: View, line: int) -> bool:
-    """Whether lines have the padding behind their last pixels, and what is read behind a line ends in the next one."""
-    outputs, stride = view.output.shape[2], view.the(DepthwiseConv2D).horizontal.stride
-    over = 4 * stride * -(-outputs // 4) + (4 if stride == 1 else 1) - line
-    return line >= (outputs - 1) * stride + 3 and over <= min(line, BEHIND)
-
-
-def any_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Instance, ...], Params, int]:
-    """The kernel for rows of any length: its name, its instance, its parameters, and its working memory in bytes: the
-    lines of a channel, and a row with the outputs that are too many."""
-    y, stride = view.output, view.the(DepthwiseConv2D).horizontal.stride
-    fours = -(-y.shape[2] // 4)
-    columns = 4 * fours * stride
-    params: Params = {
-        "records": stream(channels.biases, channels.words(1, "w16"), channels.constants),
-        "channels": y.shape[3],
-        "wide": 4 * fours * y.shape[3],
-        "skip": line - columns,
-        "columns": columns,
-        "outputs": y.shape[2],
-    }
-    form, shift = channels.form, channels.requantization.shift
-    lines = 0 if line - columns >= WHOLE else 3 * (line + BEHIND)
-    surplus = 4 * fours * y.shape[3] if y.shape[2] % 4 else 0
-    instance = Instance("MOTE_DEPTHWISE3_ANY", (f"s{stride}", form, shift))
-    return f"depthwise3_any_s{stride}_{form}_{shift}", (instance,), params, lines + surplus

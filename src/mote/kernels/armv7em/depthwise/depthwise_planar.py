@@ -8,27 +8,56 @@ from functools import partial
 
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
-from mote.kernels.armv7em.depthwise.depthwise3 import any_parts, blocks3, parts3, takes_any
+from mote.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3
+from mote.kernels.armv7em.depthwise.depthwise_any import (
+    BLOCK,
+    any3_layout,
+    any3_parts,
+    any_layout,
+    any_parts,
+    reaches_any3,
+)
 from mote.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_rows
 from mote.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of
-from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View
+from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Price, Refusal, View
 from mote.kernels.pack.params import window_params
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 
 def planar_layout(view: View) -> Planar | None:
     """The planar rows that the operator could read, None where there is no kernel for its shape."""
-    op = view.the(DepthwiseConv2D)
-    h = op.horizontal
-    if (view.input.zero_point, op.multiplier, h.dilation) != (-128, 1, 1) or h.stride not in (1, 2):
+    h = view.the(DepthwiseConv2D).horizontal
+    if not _planar(view):
         return None
     present = view.once(_present)
     if blocks := blocks3(view, present):
         return Planar(blocks.line, h.before)
     split = wide_split(view, present)
     return Planar(split.line, split.before) if split else None
+
+
+def _planar(view: View) -> bool:
+    """Whether zero bytes of padding are zeros, and windows have neighbouring columns."""
+    op = view.the(DepthwiseConv2D)
+    h = op.horizontal
+    return (view.input.zero_point, op.multiplier, h.dilation) == (-128, 1, 1) and h.stride in (1, 2)
+
+
+def layout_of_any3(view: View) -> Planar | None:
+    """The planar rows of the kernel for windows of 3x3 and rows of any length: those of the others, if these have the
+    padding behind their last pixels."""
+    blocks = blocks3(view, view.once(_present)) if _planar(view) else None
+    if blocks is None:
+        return None
+    usual = Planar(blocks.line, view.the(DepthwiseConv2D).horizontal.before)
+    return next((layout for layout in (usual, any3_layout(view)) if reaches_any3(view, layout.line)), None)
+
+
+def layout_of_any(view: View) -> Planar | None:
+    """The planar rows of kernels for wider windows and rows of any length."""
+    return any_layout(view) if _planar(view) and min(view.once(_present)) > 0 else None
 
 
 def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
@@ -40,21 +69,34 @@ def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Re
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    return replace(_packed(view, *parts3(view, blocks, channels, weights)), beats=(ANY,))
+    return replace(_packed(view, *parts3(view, blocks, channels, weights)), beats=(ANY3,))
+
+
+def pack_any3(view: View, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for windows of 3x3 and rows of any length; `shift`: only with this one."""
+    layout = view.once(layout_of_any3)
+    if layout is None:
+        return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
+    channels = channels_once(view, "w16", shift)
+    return NO_CONSTANTS if channels is None else _of_any(view, layout, *any3_parts(view, layout.line, channels))
 
 
 def pack_any(view: View, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for windows of 3x3 and rows of any length; `shift`: only with this one."""
-    layout = view.once(planar_layout)
-    if layout is None or blocks3(view, view.once(_present)) is None:
-        return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
-    if not takes_any(view, layout.line):
-        return Refusal("lines do not have the padding behind their last pixels")
+    """The kernel for windows of four to seven columns and rows of any length; `shift`: only with this one."""
+    layout = view.once(layout_of_any)
+    if layout is None:
+        return Refusal("it is for windows of four to seven columns, at least one row of which is inside the image")
     channels = channels_once(view, "w16", shift)
     if channels is None:
         return NO_CONSTANTS
-    name, instances, params, scratch = any_parts(view, layout.line, channels)
-    packed = _packed(view, name, instances, params)
+    packed = _of_any(view, layout, *any_parts(view, layout.line, channels))
+    return replace(packed, price=Price(tile=(1, BLOCK), whole_tiles=True))
+
+
+def _of_any(
+    view: View, layout: Planar, name: str, instances: tuple[Instance, ...], params: Params, scratch: int
+) -> Packed:
+    packed = _packed(view, name, instances, params, layout)
     return replace(packed, needs=replace(packed.needs, scratch=scratch))
 
 
@@ -90,11 +132,11 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed 
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    return _packed(view, *wide_parts(view, split, channels, weights, max(present)))
+    return replace(_packed(view, *wide_parts(view, split, channels, weights, max(present))), beats=(ANY,))
 
 
-ANY = "depthwise3_any"
-"""The kernel of runtimes for models that are not known yet: a model of its own has better ones."""
+ANY3, ANY = "depthwise3_any", "depthwise_any"
+"""The kernels of runtimes for models that are not known yet: a model of its own has better ones."""
 CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channels_of, weights=w) for w in WEIGHTS}
 """Functions that search for the constants of channels, once for all kernels of a layer."""
 
@@ -103,8 +145,11 @@ def channels_once(view: View, weights: Weights, shift: int | None = None) -> Cha
     return view.once(CHANNELS[weights]) if shift is None else channels_of(view, weights, shift)
 
 
-def _packed(view: View, name: str, instances: tuple[Instance, ...], params: Params) -> Packed:
-    layout, rows = view.once(planar_layout), window_params(view)["rows"]
+def _packed(
+    view: View, name: str, instances: tuple[Instance, ...], params: Params, layout: Planar | None = None
+) -> Packed:
+    """`layout`: of the input, where it is not that of most kernels."""
+    layout, rows = layout or view.once(planar_layout), window_params(view)["rows"]
     assert layout is not None and isinstance(rows, dict)
     return Packed(
         name,
@@ -142,15 +187,11 @@ def _kernel(name: str, weights: Weights) -> Kernel:
 
 KERNELS = (
     *(_kernel(name, weights) for name in PACKERS for weights in WEIGHTS),
-    Kernel(
-        ANY,
-        (DepthwiseConv2D,),
-        INT8,
-        pack_any,
-        "depthwise3_any_s8",
-        DSP,
-        costs="depthwise3",
-        general=True,
-        reads=planar_layout,
+    *(
+        Kernel(name, (DepthwiseConv2D,), INT8, pack, f"{name}_s8", DSP, costs=costs, general=True, reads=layout)
+        for name, pack, costs, layout in (
+            (ANY3, pack_any3, "depthwise3", layout_of_any3),
+            (ANY, pack_any, "depthwise_wide", layout_of_any),
+        )
     ),
 )

@@ -215,13 +215,20 @@ def kind_of(source: PixelBytes) -> str:
 
 def _shared(view: View, source: PixelBytes, stream: Stream, *, added: bool) -> Packed:
     """With code for sums of any length, and outputs anywhere."""
-    code, made = shared_instance(stream.form, added=added)
-    name = f"{stream.form.name}_{f'{source.taps}x' if source.taps else ''}any{ONTO if added else ''}"
+    name, instances = shared_instances(stream.form, source.taps, added=added)
     slower = _slower(source, shared_loop_cycles(source.steps) - shared_loop_cycles(2))
-    packed = _called(view, source, stream, name, made, slower=slower)
-    widening = Instance("MOTE_GEMM4X2_WIDENING", (source.taps,), widening_code(source.taps))
-    called = Instance(f"MOTE_{kind_of(source).upper()}_ANY", (name, code, source.taps))
-    return replace(packed, instances=(made, widening, called))
+    packed = _called(view, source, stream, name, instances[0], slower=slower)
+    return replace(packed, instances=instances)
+
+
+def shared_instances(form: GemmForm, taps: int, *, added: bool = False) -> tuple[str, tuple[Instance, ...]]:
+    """The name and the instances of the kernel for layers of any depth with this form of weights and outputs, and
+    windows of so many lines (0: 1x1)."""
+    code, made = shared_instance(form, added=added)
+    name = f"{form.name}_{f'{taps}x' if taps else ''}any{ONTO if added else ''}"
+    widening = Instance("MOTE_GEMM4X2_WIDENING", (taps,), widening_code(taps))
+    called = Instance(f"MOTE_{'CONV4X2' if taps else 'POINTWISE4X2'}_ANY", (name, code, taps))
+    return name, (made, widening, called)
 
 
 def _slower(source: PixelBytes, cycles: float) -> float:
