@@ -159,7 +159,9 @@ def test_vectors_without_blocks_of_zeros(taps: int) -> None:
 @pytest.mark.parametrize("zero", [-128, 5])
 def test_columns(zero: int) -> None:
     layer = Layer("DEPTHWISE_CONV_2D", taps=5, channels=40, zeros=(3, zero))
-    assert families(layer) >= {"depthwise", "depthwise_column", "depthwise_column_wide"}
+    columns = {"depthwise_column", "depthwise_column_wide", "depthwise_column_unrolled"}
+    assert families(layer) >= {"depthwise", *columns}
+    assert families(replace(layer, taps=17)) & columns == columns - {"depthwise_column_unrolled"}
     assert not any("column" in family for family in families(replace(layer, channels=3)))
 
 
@@ -167,7 +169,8 @@ def test_rows_of_several_outputs_one_by_one_where_flash_counts() -> None:
     g = graph(Layer("DEPTHWISE_CONV_2D", taps=5, more=4, channels=40))
     assert [k.family for k in offered(g, g.ops[0], DSP)] == ["depthwise_time", "depthwise"]
     size = [k.family for k in offered(g, g.ops[0], DSP, small=True)]
-    assert size == ["depthwise_time", "depthwise_column", "depthwise_column_wide", "depthwise"]
+    columns = ["depthwise_column_unrolled", "depthwise_column", "depthwise_column_wide"]
+    assert size == ["depthwise_time", *columns, "depthwise"]
 
 
 @needs_litert

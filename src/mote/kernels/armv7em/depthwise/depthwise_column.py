@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
+from mote.kernels.armv7em.depthwise.depthwise_column_assembly import code
 from mote.kernels.armv7em.depthwise.records import channels_of, stream
 from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import channel_structs, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, int8_range
 from mote.ops.windows.depthwise import DepthwiseConv2D
+
+MOST_TAPS = 16
+"""Windows of more rows take more code than loops over them take time."""
 
 
 def _refused(view: View) -> Refusal | None:
@@ -46,7 +52,7 @@ def _narrow(view: View) -> Packed | Refusal:
     return _packed(view, "depthwise_column_s8", records)
 
 
-def _wide(view: View) -> Packed | Refusal:
+def _wide(view: View, *, unrolled: bool = False) -> Packed | Refusal:
     if refused := _refused(view):
         return refused
     channels = channels_of(view)
@@ -58,9 +64,14 @@ def _wide(view: View) -> Packed | Refusal:
     one = last[fours].transpose(0, 2, 1) & 0xFFFF
     alone = one[..., 0:2] | one[..., 2:4] << 16
     records = stream(channels.biases[fours], pairs[fours].transpose(0, 2, 1), alone, channels.constants[fours])
-    form, shift = channels.form, channels.requantization.shift
-    instance = Instance("MOTE_DEPTHWISE_COLUMN", (form, shift))
-    return _packed(view, f"depthwise_column_{form}_{shift}", records, instance)
+    form, shift, taps = channels.form, channels.requantization.shift, values.shape[1]
+    if not unrolled:
+        instance = Instance("MOTE_DEPTHWISE_COLUMN", (form, shift))
+        return _packed(view, f"depthwise_column_{form}_{shift}", records, instance)
+    if taps > MOST_TAPS:
+        return Refusal(f"windows have more than {MOST_TAPS} rows")
+    instance = Instance("MOTE_DEPTHWISE_COLUMN_TAPS", (taps, form, shift), tuple(code(taps, form, shift)))
+    return _packed(view, f"depthwise_column_{taps}_{form}_{shift}", records, instance)
 
 
 def _packed(view: View, name: str, records: NDArray[np.int32], *instances: Instance) -> Packed:
@@ -89,5 +100,9 @@ def _taps(values: Ints) -> tuple[Ints, Ints]:
 
 KERNELS = tuple(
     Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_column_s8", isa=DSP)
-    for name, pack in (("depthwise_column", _narrow), ("depthwise_column_wide", _wide))
+    for name, pack in (
+        ("depthwise_column_unrolled", partial(_wide, unrolled=True)),
+        ("depthwise_column", _narrow),
+        ("depthwise_column_wide", _wide),
+    )
 )

@@ -64,7 +64,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         Entry(Call.WHOLE),
         Needs(scratch=16 * ((x.shape[1] + 1) // 2), in_place=in_place, overlays=bool(in_place)),
         instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
-        beats=() if view.small else ("depthwise_column", "depthwise_column_wide"),
+        beats=() if view.small else ("depthwise_column", "depthwise_column_wide", "depthwise_column_unrolled"),
     )
 
 

@@ -123,6 +123,11 @@ typedef void mote_column_code_t(const mote_column_run_t *run);
             "pop {r4-r11, pc}\n\t"); \
     }
 #define MOTE_COLUMN_FUNCTION(name, weights, form, s) MOTE_COLUMN_CODE(name, weights, form, MOTE_NARROW_STRING(s))
+#define MOTE_COLUMN_TEXT(name, form, s, text) \
+    __attribute__((naked, noinline, unused, aligned(4))) static void name( \
+        const mote_column_run_t *run __attribute__((unused))) { \
+        __asm__ volatile(text); \
+    }
 #else
 enum { mote_column_narrow, mote_column_wide, mote_column_relu = 2, mote_column_linear, mote_column_twice = 2 };
 
@@ -156,6 +161,7 @@ static inline void mote_column_c(const mote_column_run_t *run, int32_t wide, int
     static inline void name(const mote_column_run_t *run) { \
         mote_column_c(run, mote_column_##weights, mote_column_##form, s); \
     }
+#define MOTE_COLUMN_TEXT(name, form, s, text) MOTE_COLUMN_FUNCTION(name, wide, form, s)
 #endif
 
 MOTE_ALWAYS_INLINE void mote_column_row(const mote_depthwise_column_t *p, const int8_t *const *rows, int8_t *out,
@@ -193,5 +199,12 @@ MOTE_COLUMN_KERNEL(mote_depthwise_column_s8, mote_column_code)
     typedef mote_depthwise_column_t mote_depthwise_column_##form##_##s##_t; \
     MOTE_COLUMN_FUNCTION(mote_column_code_##form##_##s, wide, form, s) \
     MOTE_COLUMN_KERNEL(mote_depthwise_column_##form##_##s, mote_column_code_##form##_##s)
+
+/* The same for windows of one height, by code that the compiler wrote for it
+ * (armv7em/depthwise/depthwise_column_assembly.py). */
+#define MOTE_DEPTHWISE_COLUMN_TAPS(height, form, s, text) \
+    typedef mote_depthwise_column_t mote_depthwise_column_##height##_##form##_##s##_t; \
+    MOTE_COLUMN_TEXT(mote_column_code_##height##_##form##_##s, form, s, text) \
+    MOTE_COLUMN_KERNEL(mote_depthwise_column_##height##_##form##_##s, mote_column_code_##height##_##form##_##s)
 
 #endif

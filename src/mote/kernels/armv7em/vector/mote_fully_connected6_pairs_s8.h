@@ -6,11 +6,12 @@
  *   (x0 + w1) * (x1 + w0) = x0 * w0 + x1 * w1 + x0 * x1 + w0 * w1
  *
  * where extending a byte and adding an input to it are one instruction, SXTAB16. All w0 * w1 are part of where the sum
- * begins; the sum of all x0 * x1 is the same for all outputs, and computed once. All of that is modulo 2^32.
+ * begins, or of a constant that is added to it; the sum of all x0 * x1 is the same for all outputs, and computed once. All of that is modulo 2^32.
  *
  * Inputs are extended to 16 bits as they are read, or before, in working memory (`roomy`).
  *
- * Six outputs lie one after another: where their sums begin, then for every four inputs two words of each pair of
+ * Six outputs lie one after another: where their sums begin (those of both outputs of a pair, where these have constants
+ * of their own), then for every four inputs two words of each pair of
  * outputs, (0, 2) and (1, 3), then constants. The depth is padded with zeros to a multiple of four; of the last outputs
  * there are one to three pairs. The code comes from the compiler (armv7em/vector/vector6_assembly.py), for so many inputs
  * and pairs, a shift and a form of outputs, those of mote_fully_connected8_pairs_s8.h.
@@ -28,7 +29,7 @@ typedef struct {
     const int8_t *stop; /* the end of out */
     int32_t mult;       /* once */
     int32_t add[2];     /* once: for the first and the second output of a pair */
-    uint32_t products;  /* of inputs with one another */
+    uint32_t products;  /* the negative sum of those of inputs with one another */
 } mote_fc6_pairs_run_t;
 
 typedef struct {
@@ -39,10 +40,10 @@ typedef struct {
 
 typedef void mote_fc6_pairs_outputs_t(const mote_fc6_pairs_run_t *run);
 
-/* Words of constants of a pair, by their form. */
-enum { MOTE_FC6_CONSTANTS_once = 0, MOTE_FC6_CONSTANTS_relu = 5, MOTE_FC6_CONSTANTS_linear = 7 };
+/* Words of a pair beside its weights, by their form: where sums begin, and constants. */
+enum { MOTE_FC6_WORDS_once = 2, MOTE_FC6_WORDS_relu = 6, MOTE_FC6_WORDS_linear = 8 };
 /* Words of six outputs. */
-#define MOTE_FC6_GROUP(steps, form) (6 + 6 * (steps) + 3 * MOTE_FC6_CONSTANTS_##form)
+#define MOTE_FC6_GROUP(steps, form) (6 * (steps) + 3 * MOTE_FC6_WORDS_##form)
 
 #if MOTE_DSP
 #define MOTE_FC6_PAIRS_CODE(id, steps, pairs, shift, form, roomy, text) \
@@ -65,7 +66,8 @@ static inline void mote_fc6_pairs_c(const mote_fc6_pairs_run_t *run, int32_t ste
     for (int8_t *out = run->out; out < run->stop; out += 2 * pairs) {
         uint32_t sum[6] = {0, 0, 0, 0, 0, 0};
         for (int32_t i = 0; i < 2 * pairs; i++) {
-            sum[i] = (uint32_t)*w++ - (i % 2 ? 0 : run->products);
+            sum[i] = i % 2 ? 0 : run->products;
+            sum[i] += i % 2 || form == mote_fc6_once ? (uint32_t)*w++ : 0;
         }
         for (int32_t k = 0; k < steps; k++) {
             uint32_t x[2];
@@ -187,7 +189,7 @@ MOTE_ALWAYS_INLINE void mote_fully_connected6_pairs(const mote_fully_connected6_
     run.add[0] = p->first;
     run.add[1] = p->second;
     for (; vectors > 0; vectors--, in += p->inputs, out += p->channels) {
-        run.products = mote_fc6_inputs(in, p->inputs, scratch, scratch != NULL);
+        run.products = 0 - mote_fc6_inputs(in, p->inputs, scratch, scratch != NULL);
         run.x = scratch != NULL ? (const void *)scratch : in;
         run.weights = p->weights;
         run.out = out;

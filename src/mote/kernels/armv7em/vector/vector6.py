@@ -66,17 +66,24 @@ def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, roomy: bo
 
 
 def _stream(matrix: Matrix, finish: Finish) -> Ints:
-    """For each three pairs of outputs: where their sums begin, words of two weights of each pair in turn, constants."""
+    """For each three pairs of outputs: where their sums begin, words of two weights of each pair in turn, constants.
+    The first sum of a pair that has constants begins with nothing: they add what is missing, times 256."""
     padded = pad_to(pad_to(matrix.weights.astype(np.int64), 0, 2), 1, DEPTH)
     weights = padded.reshape(len(padded) // 2, 2, -1, DEPTH)
     first, second = weights[:, 0], weights[:, 1]
-    squares = (first[..., 0] * first[..., 1] + first[..., 2] * first[..., 3]).sum(axis=1)
+    products = (first[..., 0] * first[..., 1] + first[..., 2] * first[..., 3]).sum(axis=1)
     start, offset = (pad_to(values, 0, 2).reshape(-1, 2) for values in (matrix.channel[:, 0], finish.offset))
-    begins = np.stack([start[:, 0] - squares, start[:, 0] + (start[:, 1] << SCALE) + offset[:, 1]], axis=1)
+    begins = np.stack([start[:, 0] - products, (start[:, 1] << SCALE) + offset[:, 1]], axis=1)
+    constants = finish.constants
+    if finish.form == ONCE:
+        begins[:, 1] += start[:, 0]
+    else:
+        constants = np.concatenate([constants[:, :1] + (begins[:, :1] << SCALE), constants[:, 1:]], axis=1)
+        begins = begins[:, 1:] + products[:, None]
     both = first + 256 * second
     words = (both[..., :2] & 0xFFFF) | both[..., 2:] << 16
     groups = pairwise([*range(0, len(begins), PAIRS), len(begins)])
-    parts = ((begins[a:b], words[a:b].transpose(1, 0, 2), finish.constants[a:b]) for a, b in groups)
+    parts = ((begins[a:b], words[a:b].transpose(1, 0, 2), constants[a:b]) for a, b in groups)
     return np.concatenate([values.reshape(-1) for part in parts for values in part])
 
 

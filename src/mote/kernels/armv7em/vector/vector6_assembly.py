@@ -28,7 +28,6 @@ def code(steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact:
     each = min(sizes, key=lambda n: (steps // n, n))
     before, loop = (steps, 0) if steps <= most else (steps % each, each)
     looped = ["2:", *_steps(loop, pairs, roomy), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
-    even, odd = range(0, 2 * pairs, 2), range(1, 2 * pairs, 2)
     return [
         "push {r4-r11, lr}",
         "ldm r0, {r0-r7}",
@@ -37,13 +36,10 @@ def code(steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact:
         "add r8, r8, r1",
         "push {r1-r8}",
         "1:",
-        f"ldr lr, [sp, #{PRODUCTS}]",
-        f"ldr r8, [sp, #{X}]",
-        f"ldm r9!, {{r0-r{2 * pairs - 1}}}",
-        *(f"sub r{i}, r{i}, lr" for i in even),
-        *_steps(before, pairs, roomy),
+        *_begin(pairs, form, moved=not before),
+        *_steps(before, pairs, roomy, first=form != ONCE),
         *looped,
-        *(f"sub r{i}, r{i}, r{i - 1}" for i in odd),
+        *(f"sub r{i}, r{i}, r{i - 1}" for i in range(1, 2 * pairs, 2)),
         *(_alike(pairs, shift) if form == ONCE else _by_channel(pairs, shift, form)),
         f"ldr lr, [sp, #{OUT}]",
         f"ldr r10, [sp, #{STOP}]",
@@ -55,6 +51,19 @@ def code(steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact:
         "add sp, sp, #32",
         "pop {r4-r11, pc}",
     ]
+
+
+def _begin(pairs: int, form: str, *, moved: bool) -> list[str]:
+    """Where sums begin. Those of first outputs that have constants of their own begin alike, in the register of the
+    last of them, from which they are `moved` unless the first step reads it there."""
+    last = 2 * pairs - 2
+    if form == ONCE:
+        adds = [f"add r{i}, r{i}, lr" for i in range(0, 2 * pairs, 2)]
+        return [f"ldr lr, [sp, #{PRODUCTS}]", f"ldr r8, [sp, #{X}]", f"ldm r9!, {{r0-r{last + 1}}}", *adds]
+    odd = ", ".join(f"r{i}" for i in range(1, 2 * pairs, 2))
+    loads = f"ldm r9!, {{{odd}}}" if pairs > 1 else f"ldr {odd}, [r9], #4"
+    moves = [f"mov r{i}, r{last}" for i in range(0, last, 2)] if moved else []
+    return [f"ldr r{last}, [sp, #{PRODUCTS}]", f"ldr r8, [sp, #{X}]", loads, *moves]
 
 
 def _alike(pairs: int, shift: int) -> list[str]:
@@ -90,22 +99,23 @@ EXTENDED = ["ldm r8!, {r6, r7}"]
 BYTES = ["ldr r7, [r8], #4", "sxtb16 r6, r7", "sxtb16 r7, r7, ror #8"]
 
 
-def _steps(count: int, pairs: int, roomy: bool) -> list[str]:
-    """Four inputs, two to a word, times the weights of all pairs, a step; words of two pairs are loaded together."""
+def _steps(count: int, pairs: int, roomy: bool, *, first: bool = False) -> list[str]:
+    """Four inputs, two to a word, times the weights of all pairs, a step; words of two pairs are loaded together.
+    `first`: sums of first outputs begin with that of the last pair."""
     lines, blocks = [], [(step, pair) for step in range(count) for pair in range(pairs)]
-    for i, (_, pair) in enumerate(blocks):
+    for i, (step, pair) in enumerate(blocks):
         if i % 2 == 0:
             words = WEIGHTS[: 2 * min(2, len(blocks) - i)]
             lines.append(f"ldm r9!, {{{', '.join(words)}}}")
         if pair == 0:
             lines += EXTENDED if roomy else BYTES
-        first, second = WEIGHTS[2 * (i % 2) :][:2]
+        u, v = WEIGHTS[2 * (i % 2) :][:2]
         d, both = f"r{2 * pair}", f"r{2 * pair + 1}"
         lines += [
-            f"smlad {both}, r6, {first}, {both}",
-            f"smlad {both}, r7, {second}, {both}",
-            f"sxtab16 {first}, r7, {first}",
-            f"sxtab16 {second}, r6, {second}",
-            f"smlad {d}, {first}, {second}, {d}",
+            f"smlad {both}, r6, {u}, {both}",
+            f"smlad {both}, r7, {v}, {both}",
+            f"sxtab16 {u}, r7, {u}",
+            f"sxtab16 {v}, r6, {v}",
+            f"smlad {d}, {u}, {v}, {f'r{2 * pairs - 2}' if first and step == 0 else d}",
         ]
     return lines

@@ -1,0 +1,97 @@
+"""The assembly of `mote_depthwise_column_s8.h` for windows of one height: a row of outputs, four channels at a time.
+
+Registers: r0-r3 the sums; r8 and r9 where outputs go and records come from; r10 the channel, less the one where the row
+ends, so that it ends with zero; the others inputs and weights. Pointers to the ends of all rows lie on the stack.
+"""
+
+from __future__ import annotations
+
+
+def code(taps: int, form: str, shift: int) -> list[str]:
+    """A function that computes the channels of a `mote_column_run_t` from so many rows."""
+    pairs, alone = taps // 2, taps % 2
+    return [
+        "push {r4-r11, lr}",
+        "ldm r0, {r4-r11}",
+        f"sub sp, sp, #{4 * taps}",
+        "mov lr, sp",
+        "add r8, r6, r11",
+        "mov r9, r10",
+        "sub r10, r11, r7",
+        *(line for first in range(0, taps, 4) for line in _ends(min(4, taps - first))),
+        "1:",
+        "ldm r9!, {r0-r3}",
+        *(line for pair in range(pairs) for line in _two_rows(pair)),
+        *(_one_row(taps - 1) if alone else []),
+        *_bytes(form),
+        *(f"ssat r{i}, #8, r{i}, asr #{shift}" for i in range(4)),
+        *(f"strb r{i}, [r8, #{i}]" for i in range(1, 4)),
+        "strb r0, [r8], #4",
+        "adds r10, r10, #4",
+        "bne.w 1b",
+        f"add sp, sp, #{4 * taps}",
+        "pop {r4-r11, pc}",
+    ]
+
+
+def _ends(rows: int) -> list[str]:
+    """Pointers to some rows, moved to their ends."""
+    names = ["r0", "r1", "r2", "r3"][:rows]
+    if rows == 1:
+        return ["ldr r0, [r4]", "add r0, r0, r7", "str r0, [lr]"]
+    some = ", ".join(names)
+    return [f"ldm r4!, {{{some}}}", *(f"add {r}, {r}, r7" for r in names), f"stm lr!, {{{some}}}"]
+
+
+def _two_rows(pair: int) -> list[str]:
+    """Two words of four bytes become a register for each channel, with its values in both rows."""
+    return [
+        f"ldrd r4, r5, [sp, #{8 * pair}]",
+        "ldr r4, [r4, r10]",
+        "ldr r5, [r5, r10]",
+        "ldm r9!, {r7, r11, r12, lr}",
+        "pkhbt r6, r4, r5, lsl #16",
+        "pkhtb r4, r5, r4, asr #16",
+        "sxtb16 r5, r6",
+        "sxtb16 r6, r6, ror #8",
+        "smlad r0, r5, r7, r0",
+        "sxtb16 r5, r4",
+        "smlad r1, r6, r11, r1",
+        "sxtb16 r4, r4, ror #8",
+        "smlad r2, r5, r12, r2",
+        "smlad r3, r4, lr, r3",
+    ]
+
+
+def _one_row(row: int) -> list[str]:
+    return [
+        f"ldr r4, [sp, #{4 * row}]",
+        "ldr r5, [r4, r10]",
+        "ldm r9!, {r6, r7}",
+        "sxtb16 r4, r5",
+        "sxtb16 r11, r5, ror #8",
+        "smlabb r0, r4, r6, r0",
+        "smlabb r1, r11, r7, r1",
+        "smlatt r2, r4, r6, r2",
+        "smlatt r3, r11, r7, r3",
+    ]
+
+
+def _bytes(form: str) -> list[str]:
+    """The sums of four channels times their multipliers, see `mote_narrow_s8.h`."""
+    if form == "relu":
+        return [
+            "ldm r9!, {r4-r7, r11, r12}",
+            "smmla r0, r0, r4, r5",
+            "smmla r1, r1, r6, r7",
+            "smmla r2, r2, r11, r12",
+            "ldm r9!, {r4, r5}",
+            "smmla r3, r3, r4, r5",
+        ]
+    lines = []
+    for first, second in (("r0", "r1"), ("r2", "r3")):
+        lines += ["ldm r9!, {r4-r7, r11, r12}"]
+        lines += [f"bic r6, r6, {first}, asr #31", f"bic r12, r12, {second}, asr #31"]
+        lines += ["add r5, r5, r6", "add r11, r11, r12"]
+        lines += [f"smmla {first}, {first}, r4, r5", f"smmla {second}, {second}, r7, r11"]
+    return lines
