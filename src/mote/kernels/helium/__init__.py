@@ -1,7 +1,7 @@
 """Kernels for cores with Helium, the vectors of Armv8.1-M (Cortex-M55, M85), with portable twins in their C."""
 
 from mote.kernels.helium import arithmetic
-from mote.kernels.helium.depthwise import depthwise_taps, pool
+from mote.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
 from mote.kernels.helium.gemm import gemm4
 from mote.kernels.helium.int16 import blocks, fully_connected8
 from mote.kernels.helium.vector import vector8
@@ -13,6 +13,7 @@ KERNELS = (
     *LAYERS,
     *arithmetic.KERNELS,
     *pool.KERNELS,
+    *depthwise_channels.KERNELS,
     *blocks.KERNELS,
     *fully_connected8.KERNELS,
     *map(patched, LAYERS),

@@ -516,7 +516,7 @@ def _pipe(line: str) -> str:
         return ""
     if line.startswith(("vldr", "vstr")):
         return "gather" if "[q" in line else "memory"
-    return "multiply" if line.startswith(("vml", "vqrdm")) else "rest"
+    return "multiply" if line.startswith(("vml", "vmul", "vqrdm")) else "rest"
 
 
 def _stores(taps: Taps) -> list[str]:

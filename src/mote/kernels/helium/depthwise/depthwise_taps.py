@@ -121,7 +121,7 @@ def _price(taps: Taps) -> Price:
     if taps.single:
         return Price(tile=(taps.group, 1), costs=SINGLE)
     high, wide = taps.window.taps
-    return Price(tile=(taps.group, 1), density=taps.estimate(0) / (high * wide))
+    return Price(tile=(taps.group, 1), whole_windows=True, density=taps.estimate(0) / (high * wide))
 
 
 @lru_cache(maxsize=256)

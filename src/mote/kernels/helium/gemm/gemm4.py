@@ -29,8 +29,9 @@ from mote.kernels.contract import (
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.gemm.gemm_assembly import CHANNELS, PAIR, Columns, Outputs, Pixels, code
 from mote.kernels.helium.gemm.windows_assembly import Windows
+from mote.kernels.helium.padded_rows import padded_params, padded_rows
 from mote.kernels.helium.requantize import Requantize
-from mote.kernels.pack.params import pad_to, window_params
+from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize.vector import COUNT, Lanes, lanes, lanes_params
 from mote.kernels.portable.windows.conv import sums_of
 from mote.ops.common import bias_values, int8_range
@@ -162,36 +163,6 @@ def _pointwise(view: View) -> Packed | Refusal:
     )
 
 
-class Padded(NamedTuple):
-    """Rows that are kept with their padding: `mote_padded_t`, and the columns that they have."""
-
-    params: Params
-    columns: int
-    size: int
-
-
-def _padded(view: View, room: GemmBuffers, least: int) -> Padded | None:
-    """Rows of `least` columns and more, if they are kept; None where they are not, or have no padding."""
-    op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
-    v, h = op.vertical, op.horizontal
-    if not room.pads or not (v.before or v.after or h.before or h.after):
-        return None
-    columns = max(h.before + x[2], (y[2] - 1) * h.stride + h.extent, least)
-    size = aligned(columns * x[3])
-    params: Params = {"size": size, "left": h.before * x[3], "line": x[2] * x[3]}
-    return Padded(params, columns, v.kernel * size)
-
-
-def _window(view: View, padded: Padded | None) -> Params:
-    """`mote_window_t`, `mote_span_t` and `mote_padded_t`: rows that have their padding have none at the sides."""
-    window = window_params(view)
-    if padded is None:
-        return window | {"padded": {"size": 0, "left": 0, "line": 0}}
-    cols = window["cols"]
-    assert isinstance(cols, dict)
-    return window | {"cols": cols | {"in_size": padded.columns, "pad": 0}, "padded": padded.params}
-
-
 def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     """Windows over pixels whose channels are whole vectors."""
     op, x, y = view.the(Conv2D), view.input, view.output
@@ -206,7 +177,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     conv = layer(view)
     if conv is None:
         return NO_CONSTANTS
-    padded = _padded(view, room, columns.span)
+    padded = padded_rows(view, columns.span) if room.pads else None
     requantize = Requantize.of(conv.lanes)
     shape = (v.kernel, h.kernel, h.stride, x.shape[3])
     name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{conv.channels}_{requantize.name}"
@@ -215,7 +186,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     vectors = conv.weights.reshape(conv.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
     weights = vectors.transpose(0, 1, 3, 2, 4).reshape(conv.channels, -1)
     params: Params = {
-        **_window(view, padded),
+        **padded_params(view, padded),
         "depth": x.shape[3],
         "zero": x.zero_point,
         "span": columns.span,
@@ -258,10 +229,10 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     function = f"mote_windows4_{pack}" if pack != "NULL" else pack
     instances.append(Instance("MOTE_CONV4_WINDOWS", (name, gemm_name, function)))
     batch = max(room.packed // (PAIR * pixels.apart), 1) * PAIR
-    padded = _padded(view, room, 0) if pack != "NULL" else None
+    padded = padded_rows(view) if room.pads and pack != "NULL" else None
     padding = aligned(x.shape[2] * x.shape[3]) if pack != "NULL" and (v.before or v.after) and not padded else 0
     params: Params = {
-        **_window(view, padded),
+        **padded_params(view, padded),
         "depth": x.shape[3],
         "zero": x.zero_point,
         "apart": pixels.apart,

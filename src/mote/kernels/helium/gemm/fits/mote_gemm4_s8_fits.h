@@ -4,6 +4,7 @@
 
 #include "mote_gemm4_s8.h"
 #include "mote_lanes_fits.h"
+#include "mote_padded_rows_fits.h"
 #include "mote_present_fits.h"
 
 /* What is built into the code of pairs of pixels. */
@@ -68,24 +69,6 @@ MOTE_NOINLINE int mote_pointwise4_fits(const mote_pointwise4_t *p, const mote_ro
            mote_gives(room, mote_bytes_of(room->hi, p->out_stride, 1), 1);
 }
 
-/* Rows of inputs as they are, or kept with their padding: `bytes` of one are read. */
-static inline int mote_padded_fits(const mote_padded_t *p, uint32_t bytes) {
-    return p->size == 0 || (mote_counts(p->size | p->left | p->line) && p->size % 4 == 0 &&
-                            (uint32_t)p->size >= bytes && p->left + p->line <= p->size);
-}
-
-/* What convolutions share: rows of `bytes`, which are read as words where `words` says so. */
-static inline int mote_conv4_rows_fit(const mote_room_t *room, const mote_window_t *w, const mote_span_t *s,
-                                      const mote_padded_t *padded, const mote_gemm4_t *g, uint32_t bytes,
-                                      int32_t words) {
-    const uint32_t row = padded->size > 0 ? (uint32_t)padded->line : bytes;
-    const uint32_t in_row = !words || padded->size > 0 ? 0 : mote_of_tensors(room) ? (uint32_t)w->in_stride : room->in[0];
-    const uint32_t out = mote_bytes_of(s->out_size, g->channels, 1);
-    return mote_span_fits(s) && s->out_size > 0 && s->step > 0 && mote_padded_fits(padded, bytes) &&
-           mote_steps_short(w->step | w->taps) && w->step > 0 && mote_within(w->taps, 1, MOTE_MAX_TAPS) &&
-           mote_size(w->out_stride) == out && in_row % 4 == 0 && mote_window_fits(w, room, row, out, 1);
-}
-
 MOTE_NOINLINE int mote_slide4_fits(const mote_slide4_t *p, const mote_room_t *room, const mote_gemm4_built_t *b,
                                    int32_t taps, int32_t columns, int32_t step, int32_t depth) {
     const mote_span_t *const s = &p->cols;
@@ -93,7 +76,7 @@ MOTE_NOINLINE int mote_slide4_fits(const mote_slide4_t *p, const mote_room_t *ro
     const uint32_t copy = p->padded.size > 0 ? mote_bytes_of(taps, p->padded.size, 1) : mote_bytes_of(taps * p->span, depth, 1);
     return mote_gemm4_fits(&p->gemm, room, b) && p->rows.taps == taps && p->depth == depth && s->step == step &&
            p->span == step + columns &&
-           mote_conv4_rows_fit(room, &p->rows, s, &p->padded, &p->gemm, mote_bytes_of(s->in_size, depth, 1), 1) &&
+           mote_padded_rows_fit(room, &p->rows, s, &p->padded, p->gemm.channels, mote_bytes_of(s->in_size, depth, 1), 1) &&
            (p->padded.size == 0 || (s->pad == 0 && p->span <= s->in_size &&
                                     (s->out_size - 1) * step + columns <= s->in_size)) &&
            room->scratch >= mote_much_plus(spare, copy);
@@ -113,7 +96,7 @@ MOTE_NOINLINE int mote_windows4_fits(const mote_windows4_t *p, const mote_room_t
     const uint32_t kept = p->padded.size > 0 ? mote_bytes_of(taps, p->padded.size, 1) : 0;
     if (!mote_gemm4_fits(&p->gemm, room, b) || !mote_counts(p->depth | p->batch | p->padding) || p->depth == 0 ||
         p->batch == 0 || p->batch % 2 != 0 || p->apart != b->apart ||
-        !mote_conv4_rows_fit(room, &p->rows, s, &p->padded, &p->gemm, row, 0) ||
+        !mote_padded_rows_fit(room, &p->rows, s, &p->padded, p->gemm.channels, row, 0) ||
         mote_much_times((uint32_t)taps, line) > (uint32_t)p->apart || s->taps == 0 || s->pad > s->taps * s->spread) {
         return 0;
     }
