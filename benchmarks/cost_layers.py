@@ -48,6 +48,8 @@ class Layer:
     dtype: str = "int8"
     halves: bool = False
     """Its weights are of half precision."""
+    bits: int = 8
+    """Of its weights."""
     scales: tuple[float, float, float] = (0.05, 0.0371, 0.0617)
     """Of the operands of arithmetic, and of its result."""
 
@@ -68,6 +70,7 @@ class Layer:
         how += " repeated" if self.repeated else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
         how += " halves" if self.halves else ""
+        how += f" {self.bits} bits" if self.bits != 8 else ""
         how += " awkward" if self.scales == AWKWARD else ""
         return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
 
@@ -268,13 +271,18 @@ def _others() -> list[Layer]:
         found += [Layer(kind, size, channels, channels) for kind in ANY]
     found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
     found += [Layer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
-    return [*found, *_floats(), *_wide()]
+    return [*found, *_floats(), *_wide(), *_packed()]
 
 
 def _awkward() -> list[Layer]:
     """Additions that cannot be done four at a time."""
     found = [Layer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in IMAGES]
     return [*found, *(replace(layer, repeated=True) for layer in found)]
+
+
+def _packed() -> list[Layer]:
+    """Some of the same with weights that lie two in a byte."""
+    return [Layer("FULLY_CONNECTED", (1, vectors), n, outputs, bits=4) for vectors, n, outputs in FULLY_CONNECTED]
 
 
 def _floats() -> list[Layer]:
@@ -413,6 +421,7 @@ def _weighted(w: Writer, layer: Layer, x: int) -> int:
     weights = np.clip(rng.normal(0, 30, shape), -127, 127).astype(np.int8)
     weights = rng.choice(np.array(layer.values, np.int8), shape) if layer.values else weights
     weights = _without_blocks(weights, layer) if layer.kept < 1 else weights
+    weights >>= 8 - layer.bits
     scale = np.float32(0.01) * 2 ** -rng.uniform(0, 1, layer.outputs).astype(np.float32)
     scale = scale[:1] if layer.kind == "FULLY_CONNECTED" else scale
     bias = rng.integers(-2000, 2001, layer.outputs).astype(np.int32)

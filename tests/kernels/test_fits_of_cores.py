@@ -86,6 +86,7 @@ CONVOLUTIONS = (
     *(conv(kernel, 8, 6, weights="ternary") for kernel in ((3, 3), (1, 1))),
     conv((3, 3), 3, 10, weights="small"),
     conv((1, 1), 8, 10, weights="small"),
+    conv((1, 1), 40, 11, kind="FULLY_CONNECTED", per_channel=False, weights="small"),
     conv((3, 3), 5, 6, dtype="int16", gain=4.0),
     conv((1, 1), 13, 11, kind="FULLY_CONNECTED", dtype="int16", per_channel=False),
     conv((3, 3), 6, 1, kind="DEPTHWISE_CONV_2D", dtype="int16", gain=4.0),

@@ -4,7 +4,7 @@ from mote.kernels.helium import arithmetic
 from mote.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
 from mote.kernels.helium.gemm import gemm4
 from mote.kernels.helium.int16 import blocks, fully_connected8
-from mote.kernels.helium.vector import vector8
+from mote.kernels.helium.vector import vector8, vector_nibbles
 from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.requantize.patch import patched
 
@@ -16,6 +16,7 @@ KERNELS = (
     *depthwise_channels.KERNELS,
     *blocks.KERNELS,
     *fully_connected8.KERNELS,
+    *vector_nibbles.KERNELS,
     *map(patched, LAYERS),
     *affines(*LAYERS),
 )
