@@ -5,6 +5,7 @@ A line's positions come two to a word, pairs (x0, x1), (x2, x3), .., and weights
 block has the products of pair i with the weights from d on, d = 2 i - stride j + left, `left` the padding that is not
 stored. Stride 1 needs words for even and odd d, (w0, w1), (w1, w2), ..; stride 2 only for even ones. Pairs and
 products of padding are left out. Weights of 8 bits are unpacked when they are loaded, and sums are scaled at the end.
+Those of long rows (`spares`) are stored once, as for stride 2: the halves of two words make the one between them.
 
 Registers: r0 the weights, r1 where in its line a block lies, r4 and up the sums, and the others for inputs and
 weights: either all weights of a row stay and inputs pass by, or the other way round, whichever is shorter.
@@ -19,14 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mote.kernels.armv7em.depthwise.records import Weights
+from mote.kernels.armv7em.depthwise.records import MOST_STORED, Weights
 
 RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 8, 16, 24, 28, 40, 68
 """Where on the stack those of `mote_wide_frame_t` lie, and its size."""
 MOST_OFFSET = 4095
 """Of a store."""
 MOST_OUTPUTS = 6
-WITHOUT_SUM = {"smlad": "smuad", "smlatb": "smultb", "smlabt": "smulbt", "smlabb": "smulbb"}
+WITHOUT_SUM = {"smlad": "smuad", "smladx": "smuadx", "smlatb": "smultb", "smlabt": "smulbt", "smlabb": "smulbb"}
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,16 @@ class Block:
         products = [self._product(j, i) for i in pairs for j in range(self.outputs)]
         return [product for product in products if product]
 
+    @property
+    def spares(self) -> bool:
+        """Whether words for odd d are not stored."""
+        return self.stride == 1 and self.weights == "w8" and self.kernel > MOST_STORED
+
     def _product(self, output: int, pair: int) -> Product | None:
         d = 2 * pair - self.stride * output + self.left
+        if self.spares and 0 <= d < self.kernel and (d % 2 or d == self.kernel - 1):
+            word, op = (d, "smlad") if d % 2 == 0 else (d - 1, "smlabt") if d == self.kernel - 1 else (d, "smladx")
+            return Product(output, pair, word, op) if d < self.kernel - 1 or 2 * pair in self.pixels else None
         if self.stride == 2:
             return Product(output, pair, d // 2, "smlad") if 0 <= d < self.kernel else None
         if d == -1:
@@ -90,12 +99,14 @@ class Block:
         """The code for a row, None where there are too few registers."""
         if self.outputs > MOST_OUTPUTS or not self.products:
             return None
-        rows = [row for row in (self._pairs_stay(), self._weights_stay()) if row]
+        tried = (self._weights_made(),) if self.spares else (self._pairs_stay(), self._weights_stay())
+        rows = [row for row in tried if row]
         return min(rows, key=lambda row: len(row.lines("0", first=False)), default=None)
 
-    def _pairs_stay(self) -> Row | None:
-        """All inputs are unpacked first; weights pass by, as many at a time as registers are left."""
-        row, free = Row(self.outputs, self.near), self.free
+    def _inputs(self, row: Row) -> tuple[dict[int, str], list[str]] | None:
+        """The registers of all pairs of inputs, which are unpacked, and those that are left; None where there are too
+        few."""
+        free = self.free
         words = dict(zip(self.words, free, strict=False))
         row.load_line(self.words, free)
         free = free[len(words) :]
@@ -105,6 +116,36 @@ class Block:
             if {2 * word, 2 * word + 1} <= needed and not free:
                 return None
             row.unpack(word, needed, register, free, pairs)
+        return pairs, free
+
+    def _weights_made(self) -> Row | None:
+        """All inputs are unpacked first; weights pass by, and words for odd d are made in the place of the ones before
+        them."""
+        row = Row(self.outputs, self.near)
+        inputs = self._inputs(row)
+        if inputs is None or len(inputs[1]) < 3:
+            return None
+        pairs, (now, behind, spare, *_) = inputs
+        row.load_weights([now, behind], self.weights)
+        for word in range(0, self.kernel, 2):
+            row.multiply_all([p for p in self.products if p.word == word], pairs, now)
+            after = ""
+            if word % 4 == 2 and word + 2 < self.kernel:
+                behind, after = spare, next(r for r in (*inputs[1][:3],) if r not in (now, spare))
+                row.load_weights([behind, after], self.weights)
+            if odd := [p for p in self.products if p.word == word + 1]:
+                row.make(now, behind)
+                row.multiply_all(odd, pairs, now)
+            now, behind, spare = behind, after or behind, now
+        return row
+
+    def _pairs_stay(self) -> Row | None:
+        """All inputs are unpacked first; weights pass by, as many at a time as registers are left."""
+        row = Row(self.outputs, self.near)
+        inputs = self._inputs(row)
+        if inputs is None:
+            return None
+        pairs, free = inputs
         free = free[: len(free) if self.weights == "w16" else len(free) // 2 * 2]
         if not free:
             return None
@@ -154,6 +195,14 @@ class Row:
 
     def multiply(self, product: Product, pair: str, weights: str) -> None:
         self._steps.append((product, pair, weights))
+
+    def multiply_all(self, products: Sequence[Product], pairs: dict[int, str], weights: str) -> None:
+        for product in products:
+            self.multiply(product, pairs[product.pair], weights)
+
+    def make(self, word: str, behind: str) -> None:
+        """The word between two, in the first one's place, with its halves the other way round."""
+        self._steps.append(f"pkhbt {word}, {behind}, {word}")
 
     def load_line(
         self, words: Sequence[int], registers: Sequence[str], pointer: str = "", *, more: bool = False

@@ -7,7 +7,7 @@
  *
  * A record is the bias, the constants that turn a sum into a byte, then the weights of each row of the window two to a
  * word: (w0, w1), (w1, w2), .. for stride 1 and (w0, w1), (w2, w3), .. for stride 2. Weights of 8 bits are unpacked for
- * each block, and sums are scaled by 256 when they are complete.
+ * each block, and sums are scaled by 256 when they are complete; more than five of them are stored as for stride 2.
  */
 #ifndef MOTE_DEPTHWISE_WIDE_S8_H
 #define MOTE_DEPTHWISE_WIDE_S8_H
@@ -108,8 +108,8 @@ MOTE_NOINLINE void mote_wide_frame(const mote_depthwise_wide_t *p, const mote_wi
     MOTE_WIDE_PASS(blocks_##_near, blocks, form, 1) \
     MOTE_WIDE_PASS(last_##_near, last, form, 1)
 #else
-static inline int32_t mote_wide_weight(const int32_t *w, int32_t j, int32_t w8, int32_t step) {
-    return step == 1 ? mote_planar_weight(w, j, w8) : mote_planar_half(w, j / 2, j % 2, w8);
+static inline int32_t mote_wide_weight(const int32_t *w, int32_t j, int32_t w8, int32_t step, int32_t taps) {
+    return step == 1 && !(w8 && taps > 5) ? mote_planar_weight(w, j, w8) : mote_planar_half(w, j / 2, j % 2, w8);
 }
 
 static inline void mote_wide_row(const mote_depthwise_wide_t *p, const int8_t *const *rows, int8_t *out, int32_t taps,
@@ -125,7 +125,7 @@ static inline void mote_wide_row(const mote_depthwise_wide_t *p, const int8_t *c
                     const int32_t at = x * step + j - p->left;
                     if (at >= 0 && at < p->line) {
                         const int32_t value = mote_planar_at(rows[k] + c * p->line, at);
-                        sum = mote_wrapping_add(sum, value * mote_wide_weight(w, j, w8, step));
+                        sum = mote_wrapping_add(sum, value * mote_wide_weight(w, j, w8, step, taps));
                     }
                 }
             }

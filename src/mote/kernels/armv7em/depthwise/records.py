@@ -24,6 +24,8 @@ SHIFTS = (10, 11, 9, 12, 8, 13, 14, 15)
 """The shifts that are tried first: layers that share one share the code."""
 MOST_SHIFT = 22
 """Outputs shifted left by more do not fit a register."""
+MOST_STORED = 5
+"""Weights of 8 bits of a longer row of the window are stored once, whatever the stride."""
 W8_SCALE = 8
 """Weights of 8 bits, times 2^8."""
 
@@ -57,9 +59,10 @@ class Channels:
 
     def words(self, stride: int, weights: Weights) -> Ints:
         """[channels, rows, words]: weights two to a word, (w0, w1), (w1, w2), .. for stride 1, (w0, w1), (w2, w3), ..
-        for stride 2; where they have 8 bits, two of these words in one, the second in the odd bytes."""
+        for stride 2 and where more than five have 8 bits; of 8 bits, two of these words in one, the second in the odd
+        bytes."""
         values = np.where(self.requantization.constant[:, None, None], 0, self.weights)
-        if stride == 2 or values.shape[2] == 1:
+        if stride == 2 or values.shape[2] == 1 or (weights == "w8" and values.shape[2] > MOST_STORED):
             values = pad_to(values, 2, 2)
             first, second = values[:, :, 0::2], values[:, :, 1::2]
         else:
