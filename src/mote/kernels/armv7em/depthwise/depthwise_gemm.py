@@ -16,7 +16,7 @@ from mote.kernels.armv7em.depthwise.depthwise_two_assembly import ONE, TWO, Inpu
 from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.armv7em.depthwise.records import Channels, Weights
 from mote.kernels.armv7em.gemm import gemm4x2
-from mote.kernels.armv7em.gemm.gemm3 import PACKERS, GemmForm, bias_of, matrix_of, out_row, outputs_of
+from mote.kernels.armv7em.gemm.gemm3 import PACKERS, bias_of, form_of, matrix_of, out_row
 from mote.kernels.armv7em.gemm.gemm3 import Weights as Matrix
 from mote.kernels.armv7em.gemm.gemm4x2 import DUAL, FPU, SHARED
 from mote.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
@@ -195,7 +195,7 @@ def _packed(
 
 def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str]:
     """The code of the 1x1 convolution, and its name."""
-    form = GemmForm(way.matrix, "", outputs_of(view), stream.shift)
+    form = form_of(view, way.matrix, stream.shift)
     if way.shared:
         name, instance = gemm4x2.shared_instance(form)
         return instance, name

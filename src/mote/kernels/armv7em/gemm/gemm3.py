@@ -42,6 +42,8 @@ from mote.ops.windows.conv import Conv2D
 Weights = Literal["wide", "pair"]
 """Two bytes a weight, or one: see the header."""
 WEIGHTS: tuple[Weights, ...] = ("pair", "wide")
+PAIR, ONCE = "pair", "once"
+"""Forms of weights of one byte: results are rounded twice, or once."""
 BLOCKS = (4, 2)
 """Products of a sum that are left out together where all of their weights are zero."""
 
@@ -112,6 +114,11 @@ class GemmForm(NamedTuple):
     shift: int
 
     @property
+    def stored(self) -> str:
+        """The form of weights, whatever the constants."""
+        return PAIR if self.weights == ONCE else self.weights
+
+    @property
     def kind(self) -> str:
         return f"{self.weights}_{self.blocks}" if self.blocks else self.weights
 
@@ -126,6 +133,12 @@ class GemmForm(NamedTuple):
         return Instance("MOTE_GEMM3", (self.weights, self.outputs, self.shift))
 
 
+def form_of(view: View, weights: str, shift: int, blocks: str = "") -> GemmForm:
+    """Pairs of channels whose results are rounded once have a constant more."""
+    once = weights == PAIR and sums_of(view).once
+    return GemmForm(ONCE if once else weights, blocks, outputs_of(view), shift)
+
+
 class Stream(NamedTuple):
     """All weights and constants in the order in which a kernel reads them, and the share of weights among them."""
 
@@ -138,7 +151,7 @@ def _dense(view: View, weights: Weights) -> Stream | Refusal:
     packed = PACKERS[weights](view.once(matrix_of), view.once(bias_of), sums_of(view), isinstance(view.writes, Planar))
     if packed is None:
         return NO_CONSTANTS
-    return Stream(GemmForm(weights, "", outputs_of(view), packed.shift), packed.stream())
+    return Stream(form_of(view, weights, packed.shift), packed.stream())
 
 
 def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
@@ -156,7 +169,7 @@ def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
     left = packed.sparse(block, order * (view.writes.planes[0] or 1))
     if left is None:
         return FEW_ZEROS
-    return Stream(GemmForm(weights, f"sparse{block}", outputs_of(view), packed.shift), *left)
+    return Stream(form_of(view, weights, packed.shift, f"sparse{block}"), *left)
 
 
 def outputs_of(view: View) -> str:
@@ -276,7 +289,8 @@ def _wide(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
 def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:
     """The first channel of a pair is rescaled step by step, with its own shift, or with constants that are as good for
     results that are rounded once; the second one, whose sums come times 256, with constants like those of wide weights,
-    but for its own shift. Both shifts are bytes of one word."""
+    but for its own shift. Both shifts are bytes of one word. Where results are rounded twice the other half of that
+    word is what is added to the first channel's result, in halves: its last step is to halve."""
     constant, right = sums.constant, -sums.shift
     fits = (right >= 1) & (right <= MOST_SHIFT) & (np.maximum(np.abs(sums.low), np.abs(sums.high)) < 1 << 22)
     weights = _pairs(np.where(constant[:, None], 0, matrix))
@@ -289,9 +303,13 @@ def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
     biases = _pairs(np.where(constant, 0, bias))
     alone = biases[:, 0] + _pairs(first[:, 0])[:, 0]
     biases = np.stack([alone, alone + 256 * biases[:, 1] + _pairs(second[:, 0])[:, 1]], axis=1)
-    *one, right = _pairs(first[:, 1:])[:, 0].T
+    mult, add, right = _pairs(first[:, 1:])[:, 0].T
     *other, further = _pairs(second[:, 1:])[:, 1].T
-    return Pairs(biases, _words(both)[:, :, None], np.stack([*one, right | further << 8, *other], axis=1), 0)
+    one = [mult, add, right | further << 8]
+    if not sums.once:
+        shift = np.maximum(right, 1) - 1
+        one = [mult, shift | further << 8 | (add >> shift) << 16]
+    return Pairs(biases, _words(both)[:, :, None], np.stack([*one, *other], axis=1), 0)
 
 
 def _first(sums: Accumulators, unsigned: bool) -> Ints | None:

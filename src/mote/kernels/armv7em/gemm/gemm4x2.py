@@ -21,8 +21,8 @@ from mote.kernels.armv7em.gemm.gemm3 import (
     Stream,
     Weights,
     bias_of,
+    form_of,
     out_row,
-    outputs_of,
     refused_of,
 )
 from mote.kernels.armv7em.gemm.gemm_assembly import (
@@ -109,7 +109,7 @@ def _stream(view: View, source: PixelBytes, weights: Weights) -> Stream | Refusa
     if packed is None:
         return NO_CONSTANTS
     used = replace(packed, words=packed.words[:, : source.steps])
-    return Stream(GemmForm(weights, "", outputs_of(view), packed.shift), used.stream())
+    return Stream(form_of(view, weights, packed.shift), used.stream())
 
 
 def _refused(view: View, *, pointwise: bool) -> Refusal | None:
@@ -205,7 +205,7 @@ def _packed(
         more = kept_cycles(source) - STEP_CYCLES * source.steps - loop_cycles(source.steps)
     return replace(
         _called(view, source, stream, name, instance, slower=_slower(source, more)),
-        beats=(f"{kind}_{form.weights}", f"{kind}_{form.weights}{COMPACT}") if dual else (),
+        beats=(f"{kind}_{form.stored}", f"{kind}_{form.stored}{COMPACT}") if dual else (),
     )
 
 

@@ -478,7 +478,7 @@ def in_steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
         at, last = start + 16 * i, i == count - 1
         lines += _weights(weights, i, last=last, most=count)
         lines += [f"ldr r12, [r8, #{at + 8}]", f"ldr lr, [r8, #{at + 12}]"]
-        lines += ["sxtb16 r11, r10"] if weights == "pair" else []
+        lines += ["sxtb16 r11, r10"] if weights != "wide" else []
         first, second = ("r10", "r11") if weights == "wide" else ("r11", "r10")
         for pair in (0, 2):
             if pair:
@@ -537,12 +537,14 @@ def narrow(weights: str, scale: str, saturate: str, shift: int, *, to: str = "")
     wide weights."""
     first, second = SUMS[:4], SUMS[4:]
     more = [f"ldr {to}, [sp]"] if to else []
-    if weights == "pair":
+    if weights != "wide":
+        once = weights == "once"
         return [
             *(f"sub {b}, {b}, {a}" for a, b in zip(first, second, strict=True)),
-            *_constants(["r10", "r11", "r12"]),
+            *(_constants(["r10", "r11", "r12"]) if once else [*_constants(["r10", "r12"]), "asr r11, r12, #16"]),
             *(text for a in first for text in _rounded(a, scale)),
-            *_shifted(first, saturate),
+            *([f"add {a}, {a}, r11" for a in first] if once else []),
+            *(_shifted(first, saturate) if once else _halved(first, saturate)),
             *_scaled(second, scale),
             f"ldrb r12, [r9, #{-11 if scale == 'linear' else -7}]",
             *_shifted(second, saturate),
@@ -568,11 +570,16 @@ def _scaled(sums: Sequence[str], scale: str, more: Sequence[str] = ()) -> list[s
 def _rounded(a: str, scale: str) -> list[str]:
     """A sum that is not scaled, times twice its multiplier less 2^32, doubled and rounded."""
     down = [f"add {a}, {a}, {a}, asr #31"] if scale == "linear" else []
-    return [f"smmlar {a}, {a}, r10, {a}", *down, f"add {a}, {a}, r11"]
+    return [f"smmlar {a}, {a}, r10, {a}", *down]
 
 
 def _shifted(sums: Sequence[str], saturate: str) -> list[str]:
     return [text for a in sums for text in (f"asr {a}, {a}, r12", f"{saturate} {a}, #8, {a}")]
+
+
+def _halved(sums: Sequence[str], saturate: str) -> list[str]:
+    """Shifted but for the last bit, with the zero point and what rounds in r11."""
+    return [t for a in sums for t in (f"asr {a}, {a}, r12", f"add {a}, {a}, r11", f"{saturate} {a}, #8, {a}, asr #1")]
 
 
 def addition(at: int) -> list[str]:

@@ -8,6 +8,7 @@
  * Weights come in one of two forms, as a stream with the constants of each pair of channels in the order of use:
  *   wide  16 bits a weight, scaled: 8 instructions for 12 products
  *   pair  w0 + 256 * w1 in 16 bits: as it is it gives d0 + 256 * d1, and its low byte gives d0: 17 for 24 products
+ *   once  the same, for results that are rounded once
  * With `_sparse4` or `_sparse2` only blocks of that many products of a sum are there that are not zero for both
  * channels; behind the first word of each channel's weights a block has the distance of its inputs, in bytes, from
  * the end of those of the block before it. Blocks follow their inputs, but for the first one, which comes last: the
@@ -101,6 +102,8 @@ typedef struct {
     "cmp r8, r10\n\t" \
     "bne 2b\n\t"
 
+#define MOTE_GEMM3_LOOP_once_all MOTE_GEMM3_LOOP_pair_all
+
 /* sparse: r12 has the distance of a block's inputs before it has an input. Multiplying leaves the carry as it is. */
 #define MOTE_GEMM3_BLOCKS(block) \
     block(MOTE_GEMM3_FIRST, "r0, r4, ") "2:\n\t" block(MOTE_GEMM3_MACS, "") \
@@ -123,6 +126,8 @@ typedef struct {
 #define MOTE_GEMM3_LOOP_wide_sparse4 MOTE_GEMM3_BLOCKS(MOTE_GEMM3_WIDE4)
 #define MOTE_GEMM3_LOOP_pair_sparse2 MOTE_GEMM3_BLOCKS(MOTE_GEMM3_PAIR2)
 #define MOTE_GEMM3_LOOP_pair_sparse4 MOTE_GEMM3_BLOCKS(MOTE_GEMM3_PAIR4)
+#define MOTE_GEMM3_LOOP_once_sparse2 MOTE_GEMM3_LOOP_pair_sparse2
+#define MOTE_GEMM3_LOOP_once_sparse4 MOTE_GEMM3_LOOP_pair_sparse4
 
 /* Sums of a channel times its multiplier, with constants from the stream. */
 #define MOTE_GEMM3_SCALE_relu(a, b, c) \
@@ -153,29 +158,38 @@ typedef struct {
     sat " r6, #8, r6, asr #" s "\n\t"
 
 /* pair: the first channel is not scaled and the second by 256, so that the shift is the channel's own, in a register.
- * Both are bytes of one word, of which the first is what a register shifts by. The first channel's product is doubled and rounded by SMMLAR; the stream has 2 * mult - 2^32 for it. */
-#define MOTE_GEMM3_HIGH_relu(a) \
-    "smmlar " a ", " a ", r10, " a "\n\t" \
-    "add " a ", " a ", r11\n\t"
+ * Both are bytes of one word, of which the first is what a register shifts by; the upper half of that word is added to
+ * the first channel's result before the last bit of its shift. The first channel's product is doubled and rounded by
+ * SMMLAR; the stream has 2 * mult - 2^32 for it. */
+#define MOTE_GEMM3_HIGH_relu(a) "smmlar " a ", " a ", r10, " a "\n\t"
 #define MOTE_GEMM3_HIGH_linear(a) \
     "smmlar " a ", " a ", r10, " a "\n\t" \
-    "add " a ", " a ", " a ", asr #31\n\t" \
-    "add " a ", " a ", r11\n\t"
+    "add " a ", " a ", " a ", asr #31\n\t"
 #define MOTE_GEMM3_SHIFT(sat, a, by) \
     "asr " a ", " a ", " by "\n\t" \
     sat " " a ", #8, " a "\n\t"
+#define MOTE_GEMM3_LOW_pair(sat, a) \
+    "asr " a ", " a ", r12\n\t" \
+    "add " a ", " a ", r11\n\t" \
+    sat " " a ", #8, " a ", asr #1\n\t"
+#define MOTE_GEMM3_LOW_once(sat, a) "add " a ", " a ", r11\n\t" MOTE_GEMM3_SHIFT(sat, a, "r12")
+#define MOTE_GEMM3_CONSTANTS_pair \
+    "ldm r9!, {r10, r12}\n\t" \
+    "asr r11, r12, #16\n\t"
+#define MOTE_GEMM3_CONSTANTS_once "ldm r9!, {r10, r11, r12}\n\t"
 #define MOTE_GEMM3_SECOND_relu "11"
 #define MOTE_GEMM3_SECOND_linear "15"
-#define MOTE_GEMM3_NARROW_pair(scale, sat, s) \
+#define MOTE_GEMM3_NARROW_BYTES(weights, scale, sat) \
     "sub r4, r4, r0\n\t" \
     "sub r5, r5, r1\n\t" \
-    "sub r6, r6, r2\n\t" \
-    "ldm r9!, {r10, r11, r12}\n\t" \
+    "sub r6, r6, r2\n\t" MOTE_GEMM3_CONSTANTS_##weights \
     MOTE_GEMM3_HIGH_##scale("r0") MOTE_GEMM3_HIGH_##scale("r1") MOTE_GEMM3_HIGH_##scale("r2") \
-    MOTE_GEMM3_SHIFT(sat, "r0", "r12") MOTE_GEMM3_SHIFT(sat, "r1", "r12") MOTE_GEMM3_SHIFT(sat, "r2", "r12") \
+    MOTE_GEMM3_LOW_##weights(sat, "r0") MOTE_GEMM3_LOW_##weights(sat, "r1") MOTE_GEMM3_LOW_##weights(sat, "r2") \
     MOTE_GEMM3_SCALE_##scale("r4", "r5", "r6") \
     "ldrb r12, [r9, #-" MOTE_GEMM3_SECOND_##scale "]\n\t" \
     MOTE_GEMM3_SHIFT(sat, "r4", "r12") MOTE_GEMM3_SHIFT(sat, "r5", "r12") MOTE_GEMM3_SHIFT(sat, "r6", "r12")
+#define MOTE_GEMM3_NARROW_pair(scale, sat, s) MOTE_GEMM3_NARROW_BYTES(pair, scale, sat)
+#define MOTE_GEMM3_NARROW_once(scale, sat, s) MOTE_GEMM3_NARROW_BYTES(once, scale, sat)
 
 /* Two bytes of each pixel, side by side, or one plane apart. */
 #define MOTE_GEMM3_STORE_nhwc \
@@ -244,6 +258,7 @@ typedef struct {
     }
 #define MOTE_GEMM3_BACK_wide(depth) (((depth) / 2 - 1) % 8 * 44)
 #define MOTE_GEMM3_BACK_pair(depth) ((depth) == 4 ? 0 : (((depth) / 4 - 2) % 4 + 1) * 80)
+#define MOTE_GEMM3_BACK_once MOTE_GEMM3_BACK_pair
 
 #define MOTE_GEMM3_ASM_nhwc(name, weights, blocks, s) \
     MOTE_GEMM3_BLOCK(name, weights, blocks, relu, "ssat", MOTE_ASM_STRING(s), "", MOTE_GEMM3_STORE_##blocks(nhwc), "8")
@@ -318,9 +333,10 @@ __attribute__((naked, noinline, unused)) static uint32_t *mote_widen3_rows(
                      "b 2b\n\t");
 }
 #else
-enum { mote_gemm3_wide, mote_gemm3_pair, mote_gemm3_nhwc, mote_gemm3_linear, mote_gemm3_planar };
+enum { mote_gemm3_wide, mote_gemm3_pair, mote_gemm3_once, mote_gemm3_nhwc, mote_gemm3_linear, mote_gemm3_planar };
 #define MOTE_GEMM3_BACK_wide(depth) (depth)
 #define MOTE_GEMM3_BACK_pair(depth) (depth)
+#define MOTE_GEMM3_BACK_once(depth) (depth)
 
 /* (y * mult >> 32) + add, as SMMLA does it; with the constant for sums below zero where that is another one. */
 static inline int32_t mote_gemm3_scale(int32_t y, int32_t linear, const int32_t **stream) {
@@ -335,7 +351,8 @@ static inline int32_t mote_gemm3_scale(int32_t y, int32_t linear, const int32_t 
 static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32_t **next, int32_t words,
                                   int32_t weights, int32_t blocks, int32_t out, int32_t s,
                                   int32_t byte[2][MOTE_GEMM3_MOST]) {
-    const int32_t pair = weights == mote_gemm3_pair, linear = out == mote_gemm3_linear;
+    const int32_t pair = weights != mote_gemm3_wide, once = weights == mote_gemm3_once;
+    const int32_t linear = out == mote_gemm3_linear;
     const int32_t lo = out == mote_gemm3_planar ? 0 : -128, hi = out == mote_gemm3_planar ? 255 : 127;
     const int32_t *stream = *next;
     uint32_t sum[2][MOTE_GEMM3_MOST];
@@ -364,21 +381,20 @@ static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32
             }
         }
     } while (more);
-    const int32_t shifts = pair ? stream[2] : s | s << 8;
+    const int32_t shifts = pair ? stream[1 + once] : s | s << 8;
     for (int32_t c = 0; c < 2; c++) {
         const int32_t half = pair && c == 0; /* the channel whose sum is not scaled */
-        const int32_t used = half ? 3 : 2 + linear;
-        const int32_t shift = shifts >> 8 * c;
+        const int32_t used = half ? 2 + once : 2 + linear, shift = shifts >> 8 * c & 31;
         for (int32_t i = 0; i < pixels; i++) {
             int32_t y = (int32_t)sum[c][i];
             if (half) {
                 y = (int32_t)(((int64_t)y * (stream[0] + ((int64_t)1 << 32)) + ((int64_t)1 << 31)) >> 32);
-                y += (linear ? y >> 31 : 0) + stream[1];
+                y += linear ? y >> 31 : 0;
+                y = once ? (y + stream[1]) >> shift : ((y >> shift) + (shifts >> 16)) >> 1;
             } else {
                 y = (int32_t)(sum[c][i] - (pair ? sum[0][i] : 0));
-                y = mote_gemm3_scale(y, linear, &stream);
+                y = mote_gemm3_scale(y, linear, &stream) >> shift;
             }
-            y >>= shift & 31;
             byte[c][i] = y < lo ? lo : y > hi ? hi : y;
         }
         stream += used;

@@ -17,19 +17,20 @@ enum {
     MOTE_FORM_all = 0,
     MOTE_FORM_sparse2 = 8,
     MOTE_FORM_sparse4 = 16,
-    MOTE_FORM_added = 32
+    MOTE_FORM_added = 32,
+    MOTE_FORM_once = 64 | MOTE_FORM_pair
 };
 
 /* Words of constants behind the weights of two channels. */
 static inline uint32_t mote_gemm3_constants(int32_t form) {
     const uint32_t linear = (form & MOTE_FORM_linear) != 0;
-    return form & MOTE_FORM_pair ? 5 + linear : 4 + 2 * linear;
+    return form & MOTE_FORM_pair ? 4 + linear + (uint32_t)(form >> 6 & 1) : 4 + 2 * linear;
 }
 
-/* Whether the shifts of pairs of channels, bytes of the third of their constants, are those of a kernel. */
-static inline int mote_gemm3_shifts_fit(const int32_t *constants, int32_t pairs, uint32_t step) {
-    for (constants += 2; pairs > 0; pairs--, constants += step) {
-        if (*constants & ~0x1f1f) {
+/* Whether the shifts of pairs of channels, bytes of the second or third of their constants, are those of a kernel. */
+static inline int mote_gemm3_shifts_fit(const int32_t *constants, int32_t pairs, uint32_t step, int32_t form) {
+    for (constants += 1 + (form >> 6 & 1); pairs > 0; pairs--, constants += step) {
+        if (*constants & 0xe0e0) {
             return 0;
         }
     }
@@ -45,7 +46,7 @@ MOTE_NOINLINE int mote_gemm3_stream_fits(const mote_room_t *room, const int32_t 
         return 0;
     }
     return !(form & MOTE_FORM_pair) || (const void *)stream == (const void *)room || /* what is decoded later */
-           mote_gemm3_shifts_fit(stream + begin + 2 + weights, pairs, words);
+           mote_gemm3_shifts_fit(stream + begin + 2 + weights, pairs, words, form);
 }
 
 /* The same without blocks of zeros, in a stream of as many words as it says. Behind its constants a pair has the places
@@ -65,7 +66,7 @@ MOTE_NOINLINE int mote_gemm3_blocks_fit(const mote_room_t *room, const int32_t *
             return 0;
         }
         at += 2 + weights;
-        if (form & MOTE_FORM_pair && !mote_gemm3_shifts_fit(at, 1, 0)) {
+        if (form & MOTE_FORM_pair && !mote_gemm3_shifts_fit(at, 1, 0, form)) {
             return 0;
         }
         at += constants + 2;
