@@ -67,8 +67,8 @@ class Block:
     def _product(self, output: int, pair: int) -> Product | None:
         d = 2 * pair - self.stride * output + self.left
         if self.spares and 0 <= d < self.kernel and (d % 2 or d == self.kernel - 1):
-            word, op = (d, "smlad") if d % 2 == 0 else (d - 1, "smlabt") if d == self.kernel - 1 else (d, "smladx")
-            return Product(output, pair, word, op) if d < self.kernel - 1 or 2 * pair in self.pixels else None
+            word, kind = (d, "smlad") if d % 2 == 0 else (d - 1, "smlabt") if d == self.kernel - 1 else (d, "smladx")
+            return Product(output, pair, word, kind) if d < self.kernel - 1 or 2 * pair in self.pixels else None
         if self.stride == 2:
             return Product(output, pair, d // 2, "smlad") if 0 <= d < self.kernel else None
         if d == -1:
