@@ -42,9 +42,9 @@ CODED = "coded"
 """The family of the overhead of expanding coded weights, added to that of any kernel."""
 DECRYPTING = 30.0
 """Cycles of decrypting a byte of a constant: an assumption between an AES engine with its driver and software."""
-COPYING = 0.75
-"""Cycles of copying a byte of a constant to RAM, beside the waits for it: 22 for 32 bytes by four registers, and the
-loop."""
+COPYING = 0.65
+"""Cycles of copying a byte of a constant to RAM, beside the waits for it: 40 for 64 bytes by eight registers; compilers
+take up to a third more."""
 EACH_ONCE = ("product", "output", "single")
 """Features that are not repeated in each pass, where weights are expanded part by part."""
 TILES = 4
