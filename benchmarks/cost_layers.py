@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
+from mote.passes.rewriting import half_precision
 from mote.passes.streaming import stream
 
 BATCH = 24
@@ -50,6 +51,8 @@ class Layer:
     """Its weights are of half precision."""
     bits: int = 8
     """Of its weights."""
+    half: bool = False
+    """It is computed in half precision."""
     scales: tuple[float, float, float] = (0.05, 0.0371, 0.0617)
     """Of the operands of arithmetic, and of its result."""
 
@@ -69,8 +72,8 @@ class Layer:
         how += " added" if self.added else ""
         how += " repeated" if self.repeated else ""
         how += f" {self.dtype}" if self.dtype != "int8" else ""
-        how += " halves" if self.halves else ""
         how += f" {self.bits} bits" if self.bits != 8 else ""
+        how += " halves" if self.halves else " in half precision" if self.half else ""
         how += " awkward" if self.scales == AWKWARD else ""
         return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
 
@@ -163,10 +166,10 @@ def layers() -> list[Layer]:
     return [*_choices(), *_others(), *_awkward(), *_chains()]
 
 
-def models(every: int = 1) -> list[list[Layer]]:
+def models(every: int = 1, half: bool = False) -> list[list[Layer]]:
     """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others, and every
-    Nth of them is taken."""
-    kinds = (_some(_choices(), every), _others(), _awkward(), _some(_chains(), every))
+    Nth of them is taken; with `half` those in half precision too, which few cores have."""
+    kinds = [_some(_choices(), every), _others(), _awkward(), _some(_chains(), every), *([_half()] if half else [])]
     parts = [(found, -(-len(found) // BATCH)) for found in kinds]
     return [found[i::count] for found, count in parts for i in range(count)]
 
@@ -297,6 +300,13 @@ def _floats() -> list[Layer]:
     return [replace(layer, dtype="float32") for layer in found]
 
 
+def _half() -> list[Layer]:
+    """Float layers in half precision."""
+    found = [Layer("CONV_2D", *shape) for shape in FLOAT_CONV]
+    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
+    return [replace(layer, dtype="float32", half=True) for layer in found]
+
+
 def _wide() -> list[Layer]:
     """Some of the same with int16 activations."""
     convolutions = [*POINTWISE[::2], *CONV[::2], *CONV[-5::2]]
@@ -315,11 +325,13 @@ def _pruned(layer: Layer, i: int) -> Layer:
     return replace(layer, kept=kept, block=block)
 
 
-def graph_of(part: Iterable[Layer]) -> Graph:
+def graph_of(part: Sequence[Layer]) -> Graph:
     w = Writer("layers")
     for layer in part:
         _add(w, layer)
-    return tflite.parse(w.finish(), "layers")
+    graph = tflite.parse(w.finish(), "layers")
+    half = {str(layer) for layer in part if layer.half}
+    return half_precision.run(graph, lambda op: op.output(graph).name in half)[0] if half else graph
 
 
 def streamed() -> Graph:

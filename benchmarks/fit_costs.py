@@ -212,10 +212,7 @@ def main() -> None:
         only = frozenset(arguments.only or ())
         cores = [Core(name, cache, only, arguments.level) for name in names]
         first, step = arguments.part or (0, 1)
-        large = models(arguments.every)[first::step]
-        measured = [
-            measure([core], pool, small() if core.settings.target.core.flash_apart else large)[0] for core in cores
-        ]
+        measured = [measure([core], pool, layers_of(core, arguments.every)[first::step])[0] for core in cores]
         if arguments.part:
             return
         for core, samples in zip(cores, measured, strict=True):
@@ -232,6 +229,12 @@ def main() -> None:
             print(f"{core.name}:", *report(tables.cycles, samples, arguments.worst), sep="\n", flush=True)
             if arguments.update:
                 write(core, tables)
+
+
+def layers_of(core: Core, every: int) -> list[list[Layer]]:
+    """The layers that a core is measured with."""
+    target = core.settings.target
+    return small() if target.core.flash_apart else models(every, "mve" in target.features)
 
 
 def _part(text: str) -> tuple[int, int]:

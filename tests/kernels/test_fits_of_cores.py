@@ -16,6 +16,7 @@ import pytest
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.region import joined
+from mote.graph.types import DType
 from mote.kernels import catalogue
 from mote.kernels.armv7em.depthwise.depthwise_planar import layout_of_any, planar_layout
 from mote.kernels.armv7em.depthwise.planar import Planar
@@ -23,6 +24,7 @@ from mote.kernels.contract import NHWC, Kernel, Refusal, View
 from mote.lower.program import Form
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.rewriting import half_precision
 from tests.helpers.support import examples, fuzzed
 from tests.kernels import test_depthwise_gemm, test_depthwise_planar, test_gemm_add
 from tests.kernels.rooms import Case, GuardedRooms, Rooms, calls
@@ -147,8 +149,10 @@ def bound(kernel: Kernel, view: View) -> Iterator[Case]:
 def of_layers() -> dict[tuple[str, Form], Case]:
     """A call of each kernel in each form; those of weights in pairs write planar rows, the others do not."""
     found: dict[tuple[str, Form], Case] = {}
-    for data in models():
-        for view in views(tflite.parse(data, "layer")):
+    plain = [tflite.parse(data, "layer") for data in models()]
+    floats = [g for g in plain if g.tensors[g.inputs[0]].dtype == DType.FLOAT32]
+    for g in (*plain, *(half_precision.run(g)[0] for g in floats)):
+        for view in views(g):
             for kernel in WANTED:
                 if (view.writes != NHWC) == (bool(kernel.writes) and "pair" in kernel.name.split("_")):
                     for case in bound(kernel, view):

@@ -70,16 +70,16 @@ def test_tables_are_in_cycles_and_named_after_cores_that_use_them() -> None:
 
 
 @cache
-def graphs() -> list[Graph]:
+def graphs(half: bool) -> list[Graph]:
     """The layers that costs are fitted to."""
-    return [cost_layers.graph_of(part) for part in cost_layers.models(fit_costs.EVERY)]
+    return [cost_layers.graph_of(part) for part in cost_layers.models(fit_costs.EVERY, half)]
 
 
 @cache
 def offered(features: frozenset[str]) -> list[tuple[str, list[Packed]]]:
     """The operators of these layers, and their kernels."""
     found = []
-    for graph in graphs():
+    for graph in graphs("mve" in features):
         kernels = fit_costs.ops_of(graph, Lowering(features, Policy.SIZE))
         found += [(operator(graph, ops).name, each) for ops, each in kernels.items()]
     return found

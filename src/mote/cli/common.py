@@ -102,7 +102,8 @@ def add_compile_options(
         "--numerics",
         choices=NUMERICS,
         default="litert",
-        help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)",
+        help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert); half: compute float32"
+        " layers in half precision (Cortex-M55, M85)",
     )
     parser.add_argument(
         "--edges",

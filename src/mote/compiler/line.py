@@ -17,7 +17,6 @@ from mote.compiler.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, checked_code
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import (
-    NUMERICS,
     EmitOptions,
     PassOptions,
     PlanOptions,
@@ -100,7 +99,7 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
         signature=settings.signature,
         constants=settings.constants,
     )
-    if source.format != Format.TFLITE and settings.numerics != NUMERICS[0]:
+    if source.format != Format.TFLITE and settings.numerics == "tflm":
         raise MoteError(
             f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",
             where="option numerics",

@@ -19,7 +19,7 @@ from mote.plan.selection.request import Policy
 from mote.targets import Reads, Target
 
 OPTIMIZE = tuple(Policy)
-NUMERICS = ("litert", "tflm")
+NUMERICS = ("litert", "tflm", "half")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
@@ -232,6 +232,12 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
                 "is for streams only",
                 where="option hop" if self.hop else "option causal",
                 remedy="say with --stream along which axis of the input the window slides",
+            )
+        if self.numerics == "half" and not {"mve", "fpu"} <= self.target.features:
+            raise MoteError(
+                f"{self.target.name} has no vectors of half precision",
+                where="option numerics",
+                remedy="omit it, or compile for a Cortex-M55 or M85",
             )
         if self.place_code == "ram":
             check_code_ram(self.target)

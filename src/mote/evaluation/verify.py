@@ -43,6 +43,8 @@ Wanted = Callable[[Mapping[int, Array], Tensor], Array]
 """Extracts the expected value of a tensor from a reference's values."""
 USUAL = 8
 """Default number of generated inputs."""
+HALF_INPUTS = 4
+"""Generated inputs on which half precision is compared with float32."""
 MOST_SHOWN = 64 << 20
 """Limit for the traced bytes of one run."""
 
@@ -380,6 +382,8 @@ def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
 def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     """The reference of a model, its name, and the mapping to the planned graph's tensors."""
     settings = judged.settings
+    if settings.numerics == "half":
+        return reference.numpy(judged.graph), f"numpy (half precision: {_half_error(judged)})", _itself
     if settings.causal:
         return reference.numpy(judged.graph), "numpy (causal stream)", _itself
     if judged.model.format != Format.TFLITE:
@@ -400,6 +404,21 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
         axis = code_axis(tensor, settings.stream)
         answer, name = reference.windowed(answer, axis, tensor.shape[axis]), f"{name} on every window"
     return answer, name, _of_source
+
+
+def _half_error(judged: Judged) -> str:
+    """How far outputs in half precision are from those in float32, on generated inputs."""
+    graph, source = judged.graph, judged.source
+    most = share = 0.0
+    for case in stimuli(graph, HALF_INPUTS, source=source):
+        made = graph.evaluate(case)
+        real = source.evaluate(source_inputs(source, graph, case))
+        for t in graph.outputs:
+            want = _of_source(real, graph.tensors[t]).astype(np.float64)
+            off = float(np.abs(made[t] - want.reshape(made[t].shape)).max(initial=0.0))
+            reach = float(want.max(initial=0.0) - want.min(initial=0.0))
+            most, share = max(most, off), max(share, off / reach if reach else 0.0)
+    return f"outputs are within {most:.3g} of float32's, {share:.2%} of their range"
 
 
 def _litert(judged: Judged) -> tuple[reference.Reference, str]:

@@ -282,7 +282,7 @@ def absolute_weights(values: Sequence[Array | None], *positions: int) -> list[Ar
     absolute = list(values)
     for p in positions:
         value = absolute[p]
-        absolute[p] = value if value is None or value.dtype == np.float32 else np.abs(value.astype(np.int16))
+        absolute[p] = value if value is None or value.dtype.kind == "f" else np.abs(value.astype(np.int16))
     return absolute
 
 
@@ -303,13 +303,14 @@ def weight_problem(g: Graph, op: Op) -> str | None:
     wide = wide_weights(w) and x.dtype == DType.INT8
     if wide and op.weights is None:
         return "uint8 weights that do not fit int8 once their zero point is taken off are not supported"
-    if w.dtype != x.dtype and not (wide or hybrid(g, op)):
+    half = w.dtype == DType.FLOAT16 and x.dtype == DType.FLOAT32
+    if w.dtype != x.dtype and not (wide or half or hybrid(g, op)):
         return f"{x.dtype} input with {w.dtype} weights is not supported"
     if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
     if problem := _misfit(g, op):
         return problem
-    if w.dtype == DType.FLOAT32:
+    if w.dtype in (DType.FLOAT32, DType.FLOAT16):
         return None
     if w.quant is None or np.any(w.quant.zero_point != 0):
         return "int8 weights must have zero point 0"

@@ -30,6 +30,7 @@ from mote.passes.fusing import (
 )
 from mote.passes.rewriting import (
     flatten_sequences,
+    half_precision,
     pools_to_means,
     products_to_layers,
     split_recurrent_results,
@@ -53,6 +54,8 @@ class Stage(Flag):
     """Models whose kernels may be code made for them, which a firmware that loads images does not have."""
     SHRINK = auto()
     """Models of which is removed what cannot change a result."""
+    HALF = auto()
+    """Models whose float32 layers are computed in half precision."""
     QUANTIZE = auto()
     """Float models before they are quantized: only passes whose results TFLite can express, as the quantized graph
     becomes a file."""
@@ -116,6 +119,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("fuse lines", everywhere(fuse_lines.run), Stage.OWN_CODE),
     Pass("remove identities again", everywhere(remove_identities.run), BOTH),
     Pass("shrink", shrink.reported, Stage.SHRINK),
+    Pass("half precision", half_precision.run, Stage.HALF, caveat="layers round to half precision"),
     Pass("pools to means", everywhere(pools_to_means.run), Stage.QUANTIZE),
     Pass("split recurrent results", everywhere(split_recurrent_results.run), Stage.QUANTIZE),
 )
@@ -128,6 +132,7 @@ def optimize(
     for this model."""
     asked = {
         Stage.TFLM: numerics == "tflm",
+        Stage.HALF: numerics == "half",
         Stage.INT8_IO: io == "int8",
         Stage.OWN_CODE: own_code,
         Stage.SHRINK: shrinking,

@@ -31,7 +31,7 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument(
         "--numerics",
-        choices=NUMERICS,
+        choices=NUMERICS[:2],
         default="litert",
         help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)",
     )

@@ -3,6 +3,7 @@
 from mote.kernels.helium import arithmetic
 from mote.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool
 from mote.kernels.helium.gemm import gemm4
+from mote.kernels.helium.half import layers as half_layers
 from mote.kernels.helium.int16 import blocks, fully_connected8
 from mote.kernels.helium.vector import vector8, vector_nibbles
 from mote.kernels.pack.affine_layers import affines
@@ -17,6 +18,7 @@ KERNELS = (
     *blocks.KERNELS,
     *fully_connected8.KERNELS,
     *vector_nibbles.KERNELS,
+    *half_layers.KERNELS,
     *map(patched, LAYERS),
     *affines(*LAYERS),
 )

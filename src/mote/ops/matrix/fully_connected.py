@@ -23,6 +23,7 @@ from mote.ops.common import (
     weight_problem,
     wide_sums,
 )
+from mote.ops.matrix import half_precision
 from mote.ops.matrix.accumulators import (
     Accumulators,
     layer_peak,
@@ -33,6 +34,7 @@ from mote.ops.matrix.accumulators import (
     products,
     wide_parts,
 )
+from mote.ops.matrix.half_precision import bias_of, computes_in_half
 from mote.ops.pointwise import pointwise
 from mote.ops.windows.conv import finish
 
@@ -110,6 +112,9 @@ class FullyConnected(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]
         assert x is not None and w is not None
+        if computes_in_half(g, self):
+            made = half_precision.layer(x.reshape(-1, w.shape[1]), w, bias_of(g, self, len(w)), self.activation)
+            return [made.reshape(self.output(g).shape)]
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
         sums = vectors @ real_weights(g, self, w).T
         return [finish(g, self, sums, self.activation, self.rounding)]

@@ -29,6 +29,7 @@ from mote.ops.common import (
     weight_problem,
     wide_sums,
 )
+from mote.ops.matrix import half_precision
 from mote.ops.matrix.accumulators import (
     Accumulators,
     layer_peak,
@@ -38,6 +39,7 @@ from mote.ops.matrix.accumulators import (
     products,
     window_ends,
 )
+from mote.ops.matrix.half_precision import bias_of, computes_in_half
 
 
 class Conv2D(WindowOp):
@@ -82,6 +84,8 @@ class Conv2D(WindowOp):
         x, w = values[0], values[1]
         assert x is not None and w is not None
         zero = self.input(g).zero_point
+        if computes_in_half(g, self):
+            return [np.concatenate([self._in_half(g, patches, w) for patches in self.windows(x, zero)], axis=1)]
         weights = real_weights(g, self, w).reshape(w.shape[0], -1).T
         sums = []
         for patches in self.windows(x, zero):
@@ -89,6 +93,11 @@ class Conv2D(WindowOp):
             block = columns.reshape(-1, len(weights)) @ weights
             sums.append(block.reshape(*patches.shape[:3], -1))
         return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
+
+    def _in_half(self, g: Graph, patches: Array, w: Array) -> Array:
+        vectors = patches.transpose(0, 1, 2, 4, 5, 3).reshape(-1, w[0].size)
+        made = half_precision.layer(vectors, w.reshape(len(w), -1), bias_of(g, self, len(w)), self.activation)
+        return made.reshape(*patches.shape[:3], -1)
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))

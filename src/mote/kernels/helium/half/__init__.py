@@ -1,0 +1,1 @@
+"""Layers in half precision, eight channels in the lanes of a vector."""
