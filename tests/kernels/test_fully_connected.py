@@ -83,11 +83,13 @@ def models(count: int) -> st.SearchStrategy[bytes]:
 
 
 SPARSE = ["4_sparse8", "4_sparse4", "4_wide_sparse8", "4_wide_sparse4"]
-SIXES = ["6_pairs", "6_pairs_channels", "6_pairs_roomy", "6_pairs_channels_roomy"]
+SIXES = [f"6_pairs{own}{form}" for own in ("", "_channels") for form in ("", "_roomy", "_roomy_fpu")]
 KINDS = ["", *SIXES, "8_pairs", "8_pairs_channels", "4", "4_roomy", "4_wide", "4_wide_roomy", *SPARSE]
 
 
-@pytest.fixture(params=soaked(KINDS, ["", "6_pairs", "6_pairs_channels_roomy", "8_pairs", "4_wide_roomy", "4_sparse4"]))
+@pytest.fixture(
+    params=soaked(KINDS, ["", "6_pairs", "6_pairs_channels_roomy_fpu", "8_pairs", "4_wide_roomy", "4_sparse4"])
+)
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every layer for which there is such a kernel gets it."""
     kind: str = request.param

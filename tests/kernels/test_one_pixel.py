@@ -20,6 +20,7 @@ from tests.helpers.offered import DSP, offered
 from tests.helpers.support import FUZZ, emulated, examples, needs_litert
 from tests.kernels.c_harness import Case, Program, check_cases
 
+FEATURES = DSP | {"fpu"}
 KINDS = ["CONV_2D", "DEPTHWISE_CONV_2D"]
 MANY = list(HealthCheck)
 WEIGHTS = {
@@ -115,7 +116,8 @@ def model(c: Layer) -> bytes:
 
 def cases(chosen: list[Layer]) -> list[Case]:
     graphs = [(graph(c), c.seed) for c in chosen]
-    return [Case(g, g.ops[0], kernel, seed) for g, seed in graphs for kernel in offered(g, g.ops[0], DSP, small=True)]
+    offers = ((g, seed, offered(g, g.ops[0], FEATURES, small=True)) for g, seed in graphs)
+    return [Case(g, g.ops[0], kernel, seed) for g, seed, kernels in offers for kernel in kernels]
 
 
 def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
@@ -159,9 +161,10 @@ def test_vectors_without_blocks_of_zeros(taps: int) -> None:
 @pytest.mark.parametrize("zero", [-128, 5])
 def test_columns(zero: int) -> None:
     layer = Layer("DEPTHWISE_CONV_2D", taps=5, channels=40, zeros=(3, zero))
-    columns = {"depthwise_column", "depthwise_column_wide", "depthwise_column_unrolled"}
-    assert families(layer) >= {"depthwise", *columns}
-    assert families(replace(layer, taps=17)) & columns == columns - {"depthwise_column_unrolled"}
+    columns = {"depthwise_column", "depthwise_column_wide"}
+    unrolled = {"depthwise_column_unrolled", "depthwise_column_unrolled_fpu"}
+    assert families(layer) >= {"depthwise", *columns, *unrolled}
+    assert families(replace(layer, taps=17)) & (columns | unrolled) == columns
     assert not any("column" in family for family in families(replace(layer, channels=3)))
 
 

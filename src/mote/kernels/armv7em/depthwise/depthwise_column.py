@@ -17,8 +17,9 @@ from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales, int8_range
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
+UNROLLED, FPU = "depthwise_column_unrolled", "_fpu"
 MOST_TAPS = 16
-"""Windows of more rows take more code than loops over them take time."""
+"""Windows of more rows take more code than loops over them take time, and more registers than are free in an FPU."""
 
 
 def _refused(view: View) -> Refusal | None:
@@ -52,7 +53,7 @@ def _narrow(view: View) -> Packed | Refusal:
     return _packed(view, "depthwise_column_s8", records)
 
 
-def _wide(view: View, *, unrolled: bool = False) -> Packed | Refusal:
+def _wide(view: View, *, unrolled: bool = False, fpu: bool = False) -> Packed | Refusal:
     if refused := _refused(view):
         return refused
     channels = channels_of(view)
@@ -70,8 +71,9 @@ def _wide(view: View, *, unrolled: bool = False) -> Packed | Refusal:
         return _packed(view, f"depthwise_column_{form}_{shift}", records, instance)
     if taps > MOST_TAPS:
         return Refusal(f"windows have more than {MOST_TAPS} rows")
-    instance = Instance("MOTE_DEPTHWISE_COLUMN_TAPS", (taps, form, shift), tuple(code(taps, form, shift)))
-    return _packed(view, f"depthwise_column_{taps}_{form}_{shift}", records, instance)
+    name, text = f"{taps}_{form}_{shift}{FPU if fpu else ''}", tuple(code(taps, form, shift, fpu=fpu))
+    instance = Instance("MOTE_DEPTHWISE_COLUMN_TAPS", (name, taps, form, shift), text)
+    return _packed(view, f"depthwise_column_{name}", records, instance)
 
 
 def _packed(view: View, name: str, records: NDArray[np.int32], *instances: Instance) -> Packed:
@@ -99,10 +101,11 @@ def _taps(values: Ints) -> tuple[Ints, Ints]:
 
 
 KERNELS = tuple(
-    Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_column_s8", isa=DSP)
-    for name, pack in (
-        ("depthwise_column_unrolled", partial(_wide, unrolled=True)),
-        ("depthwise_column", _narrow),
-        ("depthwise_column_wide", _wide),
+    Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_column_s8", isa=isa, unless=unless)
+    for name, pack, isa, unless in (
+        (f"{UNROLLED}{FPU}", partial(_wide, unrolled=True, fpu=True), DSP | {"fpu"}, frozenset({"dual", "mve"})),
+        (UNROLLED, partial(_wide, unrolled=True), DSP, frozenset()),
+        ("depthwise_column", _narrow, DSP, frozenset()),
+        ("depthwise_column_wide", _wide, DSP, frozenset()),
     )
 )

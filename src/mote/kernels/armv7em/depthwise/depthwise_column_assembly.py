@@ -1,55 +1,58 @@
 """The assembly of `mote_depthwise_column_s8.h` for windows of one height: a row of outputs, four channels at a time.
 
 Registers: r0-r3 the sums; r8 and r9 where outputs go and records come from; r10 the channel, less the one where the row
-ends, so that it ends with zero; the others inputs and weights. Pointers to the ends of all rows lie on the stack.
+ends, so that it ends with zero; the others inputs and weights. Pointers to the ends of all rows lie on the stack, or in
+registers of the FPU, which takes a cycle less for two rows.
 """
 
 from __future__ import annotations
 
 
-def code(taps: int, form: str, shift: int) -> list[str]:
-    """A function that computes the channels of a `mote_column_run_t` from so many rows."""
+def code(taps: int, form: str, shift: int, *, fpu: bool = False) -> list[str]:
+    """A function that computes the channels of a `mote_column_run_t` from so many rows; `fpu`: up to 16, whose pointers
+    are in registers of the FPU."""
     pairs, alone = taps // 2, taps % 2
+    frame = 0 if fpu else 4 * taps
     return [
         "push {r4-r11, lr}",
         "ldm r0, {r4-r11}",
-        f"sub sp, sp, #{4 * taps}",
-        "mov lr, sp",
+        *([f"sub sp, sp, #{frame}", "mov lr, sp"] if frame else []),
         "add r8, r6, r11",
         "mov r9, r10",
         "sub r10, r11, r7",
-        *(line for first in range(0, taps, 4) for line in _ends(min(4, taps - first))),
+        *(line for first in range(0, taps, 4) for line in _ends(first, min(4, taps - first), fpu)),
         "1:",
         "ldm r9!, {r0-r3}",
-        *(line for pair in range(pairs) for line in _two_rows(pair)),
-        *(_one_row(taps - 1) if alone else []),
+        *(line for pair in range(pairs) for line in _two_rows(pair, fpu)),
+        *(_one_row(taps - 1, fpu) if alone else []),
         *_bytes(form),
         *(f"ssat r{i}, #8, r{i}, asr #{shift}" for i in range(4)),
         *(f"strb r{i}, [r8, #{i}]" for i in range(1, 4)),
         "strb r0, [r8], #4",
         "adds r10, r10, #4",
         "bne.w 1b",
-        f"add sp, sp, #{4 * taps}",
+        *([f"add sp, sp, #{frame}"] if frame else []),
         "pop {r4-r11, pc}",
     ]
 
 
-def _ends(rows: int) -> list[str]:
+def _ends(first: int, rows: int, fpu: bool) -> list[str]:
     """Pointers to some rows, moved to their ends."""
     names = ["r0", "r1", "r2", "r3"][:rows]
-    if rows == 1:
-        return ["ldr r0, [r4]", "add r0, r0, r7", "str r0, [lr]"]
     some = ", ".join(names)
-    return [f"ldm r4!, {{{some}}}", *(f"add {r}, {r}, r7" for r in names), f"stm lr!, {{{some}}}"]
+    loads = [f"ldm r4!, {{{some}}}" if rows > 1 else "ldr r0, [r4]", *(f"add {r}, {r}, r7" for r in names)]
+    if fpu:
+        return [*loads, *(f"vmov s{first + i}, {r}" for i, r in enumerate(names))]
+    return [*loads, f"stm lr!, {{{some}}}" if rows > 1 else "str r0, [lr]"]
 
 
-def _two_rows(pair: int) -> list[str]:
+def _two_rows(pair: int, fpu: bool) -> list[str]:
     """Two words of four bytes become a register for each channel, with its values in both rows."""
     return [
-        f"ldrd r4, r5, [sp, #{8 * pair}]",
+        f"vmov r4, r5, s{2 * pair}, s{2 * pair + 1}" if fpu else f"ldrd r4, r5, [sp, #{8 * pair}]",
+        "ldm r9!, {r7, r11, r12, lr}",
         "ldr r4, [r4, r10]",
         "ldr r5, [r5, r10]",
-        "ldm r9!, {r7, r11, r12, lr}",
         "pkhbt r6, r4, r5, lsl #16",
         "pkhtb r4, r5, r4, asr #16",
         "sxtb16 r5, r6",
@@ -63,11 +66,11 @@ def _two_rows(pair: int) -> list[str]:
     ]
 
 
-def _one_row(row: int) -> list[str]:
+def _one_row(row: int, fpu: bool) -> list[str]:
     return [
-        f"ldr r4, [sp, #{4 * row}]",
-        "ldr r5, [r4, r10]",
+        f"vmov r4, s{row}" if fpu else f"ldr r4, [sp, #{4 * row}]",
         "ldm r9!, {r6, r7}",
+        "ldr r5, [r4, r10]",
         "sxtb16 r4, r5",
         "sxtb16 r11, r5, ror #8",
         "smlabb r0, r4, r6, r0",

@@ -24,6 +24,8 @@ SIZES = (6, 4, 2)
 """Outputs that a block may have. All blocks but the last are even: words hold two inputs."""
 MOST_OFFSET = 4095
 """Of a store."""
+COLUMNS = ("depthwise_column", *(f"depthwise_column_{form}" for form in ("wide", "unrolled", "unrolled_fpu")))
+"""Kernels for a row at a time."""
 LIMIT, FRAME = 0, 12
 """Where on the stack the end of a line's blocks lies, and the size of that with the channel's first output, and that of
 the channel behind the last one."""
@@ -64,7 +66,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         Entry(Call.WHOLE),
         Needs(scratch=16 * ((x.shape[1] + 1) // 2), in_place=in_place, overlays=bool(in_place)),
         instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
-        beats=() if view.small else ("depthwise_column", "depthwise_column_wide", "depthwise_column_unrolled"),
+        beats=() if view.small else COLUMNS,
     )
 
 

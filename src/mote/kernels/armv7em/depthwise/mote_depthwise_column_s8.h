@@ -202,9 +202,9 @@ MOTE_COLUMN_KERNEL(mote_depthwise_column_s8, mote_column_code)
 
 /* The same for windows of one height, by code that the compiler wrote for it
  * (armv7em/depthwise/depthwise_column_assembly.py). */
-#define MOTE_DEPTHWISE_COLUMN_TAPS(height, form, s, text) \
-    typedef mote_depthwise_column_t mote_depthwise_column_##height##_##form##_##s##_t; \
-    MOTE_COLUMN_TEXT(mote_column_code_##height##_##form##_##s, form, s, text) \
-    MOTE_COLUMN_KERNEL(mote_depthwise_column_##height##_##form##_##s, mote_column_code_##height##_##form##_##s)
+#define MOTE_DEPTHWISE_COLUMN_TAPS(id, height, form, s, text) \
+    typedef mote_depthwise_column_t mote_depthwise_column_##id##_t; \
+    MOTE_COLUMN_TEXT(mote_column_code_##id, form, s, text) \
+    MOTE_COLUMN_KERNEL(mote_depthwise_column_##id, mote_column_code_##id)
 
 #endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -10,16 +11,26 @@ import numpy as np
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import NO_CONSTANTS
 from mote.kernels.armv7em.vector.vector4 import ROOMY, Matrix, pairs_fit
-from mote.kernels.armv7em.vector.vector6_assembly import ONCE, code
+from mote.kernels.armv7em.vector.vector6_assembly import LONG, ONCE, code
 from mote.kernels.armv7em.vector.vector8 import COMPACT, DEPTH, MOST_STEPS, SCALE, Finish, kernels
 from mote.kernels.contract import Call, Entry, Instance, Needs, Packed, Params, Refusal
 from mote.kernels.pack.params import pad_to
 
 NAME = "fully_connected6_pairs"
 OUTPUTS, PAIRS = 6, 3
+FPU = "_fpu"
+"""The end of the names of kernels that keep inputs in registers of the FPU."""
 
 
-def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, roomy: bool, compact: bool) -> Packed | Refusal:
+def _packed(
+    matrix: Matrix,
+    vectors: int,
+    finish: Finish | Refusal,
+    *,
+    roomy: bool,
+    compact: bool = False,
+    fpu: bool = False,
+) -> Packed | Refusal:
     if isinstance(finish, Refusal):
         return finish
     channels, inputs = matrix.weights.shape
@@ -30,15 +41,18 @@ def _packed(matrix: Matrix, vectors: int, finish: Finish | Refusal, *, roomy: bo
         return Refusal("there are too many inputs")
     if not roomy and inputs % DEPTH:
         return Refusal(f"the inputs are no multiple of {DEPTH}")
+    if fpu and steps > LONG:
+        return Refusal("registers of the FPU hold too few of the inputs")
     largest = int(np.maximum(-matrix.sums.low, matrix.sums.high).max())
     if not pairs_fit(matrix.weights, largest):
         return NO_CONSTANTS
-    text = partial(code, steps, shift=finish.shift, form=finish.form, roomy=roomy)
+    text = partial(code, steps, shift=finish.shift, form=finish.form, roomy=roomy, fpu=fpu)
     texts = {pairs: text(pairs=pairs, compact=compact) for pairs in sorted({PAIRS, last})}
     if compact and texts[PAIRS] == text(pairs=PAIRS, compact=False):
         return Refusal("its code is short as it is")
     form = "" if finish.form == ONCE else f"_{finish.form}"
-    name = f"{steps}_{finish.shift}{form}{ROOMY if roomy else ''}{COMPACT if compact else ''}"
+    ends = (ROOMY if roomy else "", COMPACT if compact else "", FPU if fpu else "")
+    name = f"{steps}_{finish.shift}{form}{''.join(ends)}"
     instances = [
         Instance(
             "MOTE_FC6_PAIRS_CODE",
@@ -88,6 +102,11 @@ def _stream(matrix: Matrix, finish: Finish) -> Ints:
 
 
 KERNELS = (
+    *(
+        replace(kernel, isa=kernel.isa | {"fpu"}, unless=frozenset({"dual", "mve"}))
+        for kernel in kernels(NAME, OUTPUTS, partial(_packed, roomy=True, fpu=True), ROOMY + FPU)
+        if not kernel.name.endswith(COMPACT)
+    ),
     *kernels(NAME, OUTPUTS, partial(_packed, roomy=True), ROOMY),
     *kernels(NAME, OUTPUTS, partial(_packed, roomy=False)),
 )

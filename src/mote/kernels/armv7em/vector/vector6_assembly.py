@@ -4,7 +4,8 @@ Registers: r0-r5 the sums, of which every other one is that of two outputs toget
 r8 and r9 where inputs and weights come from; r10-r12 and lr weights. Four weights of each of two outputs are two words,
 loaded with those of another pair. Two multiplications add them to d0 + 256 d1; the weights of d0 alone, extended and
 added to the inputs of the other word, are multiplied by one another, which takes one multiplication instead of two. A
-Cortex-M4 takes 51 cycles for 48 products, 30 of them multiplications and sums; 53 where it extends the inputs, too.
+Cortex-M4 takes 51 cycles for 48 products, 30 of them multiplications and sums; 53 where it extends the inputs, too, and
+49 where these are in registers of the FPU.
 """
 
 from __future__ import annotations
@@ -16,28 +17,37 @@ ONCE = "once"
 LONG, SHORT, SHORTEST = 32, 8, 4
 """Steps of four inputs that code writes out at most; it is shorter for the last outputs, which are one group."""
 MOST_PAIRS = 3
+KEPT, UNSAVED = 16, 8
+"""Steps whose inputs registers of the FPU hold, and those for which no caller's registers have to be saved."""
 WEIGHTS = ("r10", "r11", "r12", "lr")
 
 
-def code(steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact: bool) -> list[str]:
+def code(
+    steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact: bool = False, fpu: bool = False
+) -> list[str]:
     """A function that computes some groups of so many pairs of outputs of `steps` times four inputs, for a form of
     outputs (`ONCE`, or those of `mote_narrow_s8.h`); `roomy`: of inputs that were extended to 16 bits before;
-    `compact`: code that fits 1 KB."""
+    `compact`: code that fits 1 KB; `fpu`: the first of up to `LONG` steps read inputs from registers of the FPU, unless
+    these are the last outputs."""
     most = (LONG, SHORT, SHORTEST)[compact + (pairs < MOST_PAIRS)]
     sizes = [n for n in range(2, most + 1, 2) if n + steps % n <= most]
     each = min(sizes, key=lambda n: (steps // n, n))
     before, loop = (steps, 0) if steps <= most else (steps % each, each)
     looped = ["2:", *_steps(loop, pairs, roomy), f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 2b"] if loop else []
+    kept = min(steps, KEPT) if fpu and pairs == MOST_PAIRS else 0
+    saved = kept > UNSAVED
     return [
         "push {r4-r11, lr}",
+        *(["vpush {s16-s31}"] if saved else []),
         "ldm r0, {r0-r7}",
         "mov r9, r0",
         f"movw r8, #{(8 if roomy else 4) * steps}",
         "add r8, r8, r1",
+        *([f"vldm r1, {{s0-s{2 * kept - 1}}}", f"add r1, r1, #{8 * kept}"] if kept else []),
         "push {r1-r8}",
         "1:",
         *_begin(pairs, form, moved=not before),
-        *_steps(before, pairs, roomy, first=form != ONCE),
+        *_steps(before, pairs, roomy, kept=kept, first=form != ONCE),
         *looped,
         *(f"sub r{i}, r{i}, r{i - 1}" for i in range(1, 2 * pairs, 2)),
         *(_alike(pairs, shift) if form == ONCE else _by_channel(pairs, shift, form)),
@@ -49,6 +59,7 @@ def code(steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact:
         f"str lr, [sp, #{OUT}]",
         "bne.w 1b",
         "add sp, sp, #32",
+        *(["vpop {s16-s31}"] if saved else []),
         "pop {r4-r11, pc}",
     ]
 
@@ -99,16 +110,17 @@ EXTENDED = ["ldm r8!, {r6, r7}"]
 BYTES = ["ldr r7, [r8], #4", "sxtb16 r6, r7", "sxtb16 r7, r7, ror #8"]
 
 
-def _steps(count: int, pairs: int, roomy: bool, *, first: bool = False) -> list[str]:
+def _steps(count: int, pairs: int, roomy: bool, *, kept: int = 0, first: bool = False) -> list[str]:
     """Four inputs, two to a word, times the weights of all pairs, a step; words of two pairs are loaded together.
-    `first`: sums of first outputs begin with that of the last pair."""
+    `kept`: steps whose inputs the FPU holds; `first`: sums of first outputs begin with that of the last pair."""
     lines, blocks = [], [(step, pair) for step in range(count) for pair in range(pairs)]
     for i, (step, pair) in enumerate(blocks):
         if i % 2 == 0:
             words = WEIGHTS[: 2 * min(2, len(blocks) - i)]
             lines.append(f"ldm r9!, {{{', '.join(words)}}}")
         if pair == 0:
-            lines += EXTENDED if roomy else BYTES
+            held = [f"vmov r6, r7, s{2 * step}, s{2 * step + 1}"]
+            lines += held if step < kept else EXTENDED if roomy else BYTES
         u, v = WEIGHTS[2 * (i % 2) :][:2]
         d, both = f"r{2 * pair}", f"r{2 * pair + 1}"
         lines += [
