@@ -100,18 +100,9 @@ class Requantize:
             f"vqmovn{end}.s32 {to}, {spare}",
         ]
 
-    def eight_outputs(self, constants: str, sums: str, scale: str, same: tuple[str, str] | None) -> list[str]:
-        """Eight outputs of one pixel, in the order 0, 2, 4, 6, 1, 3, 5, 7 -> the low bytes of the half words of q4, in
-        theirs. `constants` and `sums` point to vectors and move on; `scale` has 2^scale. All outputs that have the
-        `same` offset and multiplier have them in these registers. Spends q0-q2, q4 and q5."""
-        lines: list[str] = []
-        for end in "bt":
-            lines.append(f"vldrw.u32 q0, [{sums}], #16")
-            lines += self._pixels("q0", "q2", same, "q4", end) if same else self._outputs(constants, scale, end)
-        return [*lines, *self._low_bytes()]
-
     def four_outputs(self, constants: str, sums: str, scale: str) -> list[str]:
-        """Four outputs of one pixel -> the low bytes of the words of q4. Otherwise like `eight_outputs`."""
+        """Four outputs of one pixel -> the low bytes of the words of q4. `constants` and `sums` point to vectors and
+        move on; `scale` has 2^scale. Spends q0-q2, q4 and q5."""
         return [f"vldrw.u32 q0, [{sums}], #16", *self._outputs(constants, scale, "b"), *self._low_bytes()]
 
     def _outputs(self, constants: str, scale: str, end: str) -> list[str]:

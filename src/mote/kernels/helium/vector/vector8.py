@@ -21,7 +21,6 @@ from mote.kernels.contract import (
     Price,
     Refusal,
     View,
-    aligned,
     units_of,
 )
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
@@ -40,8 +39,6 @@ from mote.ops.windows.conv import Conv2D
 VECTOR, OUTPUTS = 16, 8
 ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
 """Outputs are narrowed to the bottom and the top halves of words."""
-PART = 8
-"""Eights of outputs whose sums are kept at once."""
 MOST_STEPS = 12
 """Vectors of inputs that the code has one after another."""
 FEW_PIXELS = 2
@@ -54,8 +51,8 @@ class Matrix:
     weights: NDArray[np.int8]
     lanes: Lanes
     constants: NDArray[np.int32]
-    same: tuple[int, int] | None = None
-    """The offset and multiplier of all outputs, if they are the same: constants are then where sums begin."""
+    same: int | None = None
+    """The multiplier of all outputs, if they have the same scale: constants are then only added."""
 
     @property
     def steps(self) -> int:
@@ -69,32 +66,15 @@ class Matrix:
             return self.steps
         return max(n for n in range(1, MOST_STEPS + 1) if self.steps % n == 0)
 
-    @property
-    def eights(self) -> int:
-        return -(-len(self.weights) // OUTPUTS)
-
-    @property
-    def part(self) -> int:
-        return min(self.eights, PART)
-
-    @property
-    def scratch(self) -> int:
-        """Bytes of the sums that are kept."""
-        return 4 * OUTPUTS * self.part
-
     def params(self) -> Params:
         """`mote_fc8_t`."""
         weights = pad_to(pad_to(self.weights, 0, OUTPUTS), 1, VECTOR).reshape(-1, OUTPUTS, self.steps, VECTOR)
-        offset, mult = self.same or (0, 0)
         return {
             "weights": np.ascontiguousarray(weights[:, ORDER].transpose(0, 2, 1, 3)).reshape(-1),
             "constants": self.constants,
-            "eights": self.eights,
-            "part": self.part,
             "loops": self.steps // self.round,
             "lanes": lanes_params(self.lanes),
-            "offset": offset,
-            "mult": mult,
+            "mult": self.same or 0,
             "depth": self.weights.shape[1],
             "channels": len(self.weights),
         }
@@ -116,11 +96,9 @@ def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Li
     one = _one(sums)
     requantization = lanes(one, limits) if one is not None else None
     if requantization is not None and requantization.form == "line" and not requantization.constant[0]:
-        starts = pad_to(wrap32(bias), 0, OUTPUTS).reshape(-1, OUTPUTS)[:, ORDER]
-        offset = int(wrap32(requantization.offset)[0])
-        return Matrix(
-            weights, requantization, starts.reshape(-1).astype(np.int32), (offset, int(requantization.mult[0]))
-        )
+        added = wrap32((bias << requantization.scale) + requantization.offset[0])
+        eights = pad_to(added, 0, OUTPUTS).reshape(-1, OUTPUTS)[:, ORDER].reshape(-1).astype(np.int32)
+        return Matrix(weights, requantization, eights, int(requantization.mult[0]))
     requantization = lanes(sums, limits)
     if requantization is None:
         return None
@@ -168,7 +146,7 @@ def _window(view: View) -> Matrix | None:
 def _packed(matrix: Matrix, count: int) -> Packed:
     name, instances = matrix.instances()
     depth = matrix.weights.shape[1]
-    scratch = matrix.scratch + (VECTOR * matrix.steps if depth % VECTOR else 0)
+    scratch = VECTOR * matrix.steps if depth % VECTOR else 0
     params = matrix.params()
     density = VECTOR * matrix.steps / depth
     name = f"fully_connected8_{name}"
@@ -203,7 +181,7 @@ def _conv(view: View) -> Packed | Refusal:
         name,
         {"rows": window, "line": h.kernel * x.shape[3], "vector": matrix.params()},
         Entry(Call.ROWS, row=f"{name}_row", taps=v.kernel),
-        Needs(scratch=aligned(matrix.scratch + VECTOR * matrix.steps)),
+        Needs(scratch=VECTOR * matrix.steps),
         Price(density=VECTOR * matrix.steps / matrix.weights.shape[1]),
         instances=instances,
     )

@@ -24,10 +24,11 @@ static inline int mote_fc8_shifts_fit(const mote_fc8_t *p) {
 }
 
 MOTE_NOINLINE int mote_fc8_fits(const mote_fc8_t *p, const mote_room_t *room, const mote_fc8_built_t *b) {
-    return mote_counts(p->channels | p->part | p->loops) && p->eights == (p->channels + 7) / 8 &&
-           p->channels % 8 == b->rest && p->part > 0 && (b->looped ? p->loops > 0 : p->loops == 1) &&
-           mote_array_fits(room, p->weights, p->eights, p->loops, b->steps, 128, 1) && (uintptr_t)p->weights % 4 == 0 &&
-           mote_lanes_hold(room, p->constants, 8 * p->eights, b->same ? 1 : b->count) &&
+    const int32_t eights = p->channels / 8 + (p->channels % 8 > 0);
+    return mote_counts(p->channels | p->loops) && p->channels > 0 && p->channels <= INT32_MAX - 8 &&
+           p->channels % 8 == b->rest && (b->looped ? p->loops > 0 : p->loops == 1) &&
+           mote_array_fits(room, p->weights, eights, p->loops, b->steps, 128, 1) && (uintptr_t)p->weights % 4 == 0 &&
+           mote_lanes_hold(room, p->constants, 8 * eights, b->same ? 1 : b->count) &&
            (b->same || (p->lanes.constants == b->count && (b->count < 3 || mote_fc8_shifts_fit(p))));
 }
 
@@ -40,7 +41,7 @@ MOTE_NOINLINE int mote_fc8_vectors_fit(const mote_fc8_t *p, const mote_room_t *r
     const uint32_t vector = mote_fc8_vector(p, b), copy = p->depth % 16 != 0 ? vector : 0;
     return mote_fc8_fits(p, room, b) && mote_asks_units(room) && mote_counts(p->depth) && p->depth > 0 &&
            (copy > 0 ? (uint32_t)p->depth <= vector : (uint32_t)p->depth == vector) &&
-           room->scratch >= mote_much_plus(32 * (uint32_t)p->part, copy) &&
+           room->scratch >= copy &&
            mote_takes(room, 0, mote_bytes_of(room->hi, p->depth, 1), 1) &&
            mote_gives(room, mote_bytes_of(room->hi, p->channels, 1), 1);
 }
@@ -49,7 +50,7 @@ MOTE_NOINLINE int mote_fc8_rows_fit(const mote_fc8_rows_t *p, const mote_room_t 
     const uint32_t vector = mote_fc8_vector(&p->vector, b);
     return mote_fc8_fits(&p->vector, room, b) && mote_steps_short(p->rows.taps) && mote_counts(p->line) &&
            mote_bytes_of(p->rows.taps, p->line, 1) <= vector && mote_rows_inside(&p->rows, room) &&
-           room->scratch >= mote_much_plus(32 * (uint32_t)p->vector.part, vector) &&
+           room->scratch >= vector &&
            mote_window_fits(&p->rows, room, (uint32_t)p->line, (uint32_t)p->vector.channels, 1);
 }
 
