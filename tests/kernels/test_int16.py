@@ -27,7 +27,7 @@ FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=li
 VECTORED = ("conv4_s16", "depthwise4_s16", "fully_connected8_vectors_s16")
 CONNECTED = ("fully_connected8_s16_wide", "fully_connected8_s16")
 SCALAR = frozenset({"mul32"})
-SCALARS = ("conv_fours_s16",)
+SCALARS = ("conv_fours_s16", "depthwise_fours_s16")
 FAMILIES = ("conv4x2_s16_wide", "conv4x2_s16", "depthwise4x2_s16", *CONNECTED)
 
 
@@ -131,8 +131,8 @@ ALONE = [layer((2, 1), 9, 3), layer((3, 2), 6, 5, (2, 2)), layer((4, 3), 5, 1, a
 
 @pytest.mark.parametrize("core", ["host", "cortex-m3", "cortex-m0plus", "rv32imc"])
 def test_layers_without_simd(core: str) -> None:
-    some = cases([*CONVOLUTIONS, *ALONE], SCALARS, SCALAR)
-    assert len(some) == len(CONVOLUTIONS) + len(ALONE)
+    some = cases([*CONVOLUTIONS, *ALONE, *DEPTHWISE], SCALARS, SCALAR)
+    assert len(some) == len(CONVOLUTIONS) + len(ALONE) + sum(c.kernel[1] == 3 for c in DEPTHWISE)
     check(some, core)
 
 

@@ -66,13 +66,6 @@ __attribute__((naked, noinline, unused, aligned(4))) static void mote_fours_s16(
 }
 #define mote_fours_s16 mote_fours_s16
 
-/* In products of 32 bits: mult has 15 bits above its low half. */
-static inline int32_t mote_upper_s16(int32_t x, int32_t mult) {
-    const int32_t m = mult >> 16;
-    return (x >> 16) * m + (int32_t)(((uint32_t)x & 0xFFFF) * (uint32_t)m >> 16);
-}
-#define mote_upper_s16 mote_upper_s16
-
 #endif
 #endif
 

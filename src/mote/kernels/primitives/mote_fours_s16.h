@@ -1,4 +1,4 @@
-/* mote_fours_s16.h: sums of four pixels with int16 inputs, which are words by now, and their requantization.
+/* mote_fours_s16.h: sums of four pixels with int16 inputs, which are words by now.
  *
  * Inputs come in groups of four: the words of the first input of four pixels, of the second, the third and the fourth. The
  * weights of a group are the bytes of a word, the lowest one first. */
@@ -29,11 +29,6 @@ MOTE_NOINLINE MOTE_HOT void mote_fours_s16(const int32_t *x, const int32_t *end,
     }
     sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d;
 }
-#endif
-
-/* floor(x * mult / 2^32), where the low half of mult is zero. */
-#ifndef mote_upper_s16
-static inline int32_t mote_upper_s16(int32_t x, int32_t mult) { return (int32_t)(((int64_t)x * mult) >> 32); }
 #endif
 
 #endif

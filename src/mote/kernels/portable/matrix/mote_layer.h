@@ -74,7 +74,7 @@ typedef struct {
 #define MOTE_FINISH_WIDE(f, c, sum) \
     mote_clamp_s16(mote_rescale_wide(sum, (f)->scale[c].mult, (f)->scale[c].shift), (f)->lo, (f)->hi)
 #define MOTE_FINISH_HIGH(f, c, sum) \
-    mote_clamp_s16(mote_rescale_high(sum, (f)->scale[c].mult, (f)->scale[c].shift), (f)->lo, (f)->hi)
+    mote_clamp_s16(mote_rescale_upper(sum, (f)->scale[c].mult, (f)->scale[c].shift), (f)->lo, (f)->hi)
 #define MOTE_FINISH_EXACT(f, c, sum) (int16_t)mote_rescale_exact(sum, &(f)->scale[c], (f)->lo, (f)->hi)
 #define MOTE_FINISH_NARROW(f, c, sum) \
     mote_clamp_s16(mote_rescale(sum, (f)->channel[c].mult, (f)->channel[c].shift), (f)->lo, (f)->hi)

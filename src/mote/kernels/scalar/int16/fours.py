@@ -1,4 +1,5 @@
-"""Convolutions of int16 images four pixels at a time: the weights and constants of `mote_conv_fours_s16.h`."""
+"""Convolutions of int16 images four pixels at a time: the weights and constants of `mote_conv_fours_s16.h` and
+`mote_depthwise_fours_s16.h`."""
 
 from __future__ import annotations
 
@@ -6,15 +7,18 @@ import numpy as np
 
 from mote.graph.numeric.fixedpoint import Ints
 from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
-from mote.kernels.pack.blocks_s16 import DILATED, INT16, PIXELS, blocks, bytes_in_words, pixels_of
+from mote.kernels.pack.blocks_s16 import DILATED, INT16, PIXELS, blocks, bytes_in_words, edged, edges_of, pixels_of
 from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize.high_s16 import HighScale, high_scale
 from mote.kernels.scalar.depthwise import MUL32
 from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 
 GROUP = 4
 """Inputs whose weights are a word."""
 MULTIPLIER_BITS = 15
+COLUMNS, MOST_STEP = 3, 2
+"""Of depthwise windows."""
 WORDS = 2
 """Elements of working memory that a word takes."""
 
@@ -42,4 +46,37 @@ def _pack(view: View) -> Packed | Refusal:
     return blocks(view, f"conv_fours_s16_{form}", stream.reshape(-1), codes, work)
 
 
-KERNELS = (Kernel("conv_fours_s16", (Conv2D,), INT16, _pack, header="conv_fours_s16", isa=MUL32),)
+def _depthwise(view: View) -> Packed | Refusal:
+    op, w = view.the(DepthwiseConv2D), view.constant(1)[0].astype(np.int64)
+    taps, columns, channels = w.shape
+    step = op.horizontal.stride
+    if op.multiplier != 1:
+        return Refusal("inputs go into several output channels")
+    if columns != COLUMNS or step > MOST_STEP:
+        return Refusal("it is for windows of three columns and strides of one or two")
+    if op.horizontal.dilation > 1:
+        return DILATED
+    scale = high_scale(view, op.activation, axis=3)
+    if isinstance(scale, Refusal):
+        return scale
+    edges = edges_of(view)
+    if isinstance(edges, Refusal):
+        return edges
+    rows = bytes_in_words(pad_to(scale.weights(w, 2).transpose(2, 0, 1), 2, GROUP)).reshape(channels, taps)
+    stream = np.concatenate([scale.bias[:, None], rows, constants(scale)], axis=1).reshape(-1)
+    shape = channels, scale.low, scale.high
+    form = "_".join(map(str, (taps, step, *shape))).replace("-", "m")
+    codes = {
+        edge: Instance(
+            "MOTE_DEPTHWISE_FOURS_S16_CODE",
+            (f"depthwise_fours_s16_{edge}_{form}", edge.pixels, taps, step, edge.left, edge.right, *shape),
+        )
+        for edge in dict.fromkeys(edges)
+    }
+    return edged(view, f"depthwise_fours_s16_{form}", stream, codes, edges)
+
+
+KERNELS = (
+    Kernel("conv_fours_s16", (Conv2D,), INT16, _pack, header="conv_fours_s16", isa=MUL32),
+    Kernel("depthwise_fours_s16", (DepthwiseConv2D,), INT16, _depthwise, header="depthwise_fours_s16", isa=MUL32),
+)

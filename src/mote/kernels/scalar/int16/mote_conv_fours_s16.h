@@ -10,15 +10,21 @@
 
 #include "mote_blocks_s16.h"
 #include "mote_fours_s16.h"
+#include "mote_upper_s16.h"
 
 /* Windows of `taps` rows of `line` inputs; those of neighbours are `pixel` inputs apart. */
 typedef struct {
     int32_t taps, line, pixel, channels, lo, hi;
 } mote_fours_s16_t;
 
-static inline int16_t mote_fours_s16_to(const mote_fours_s16_t *p, int32_t sum, const int32_t *q) {
+/* A sum becomes an output, by a multiplier and a shift. */
+static inline int16_t mote_fours_s16_out(int32_t sum, const int32_t *q, int32_t lo, int32_t hi) {
     const int32_t shift = q[1] & 31, half = (int32_t)((uint32_t)1 << shift >> 1);
-    return mote_clamp_s16(MOTE_PLUS(mote_upper_s16(sum, q[0]), half) >> shift, p->lo, p->hi);
+    return mote_clamp_s16(MOTE_PLUS(mote_upper_s16(sum, q[0]), half) >> shift, lo, hi);
+}
+
+static inline int16_t mote_fours_s16_to(const mote_fours_s16_t *p, int32_t sum, const int32_t *q) {
+    return mote_fours_s16_out(sum, q, p->lo, p->hi);
 }
 
 /* The words of a window's inputs, in whole groups; gives the end. */
