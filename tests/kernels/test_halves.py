@@ -19,7 +19,7 @@ from mote.kernels.contract import Refusal, View
 from mote.kernels.pack.weights.halves import are_halves, in_halves
 from mote.kernels.vfp import blocks
 from tests.helpers.offered import PORTABLE, offered
-from tests.helpers.support import emulated, examples, needs_litert
+from tests.helpers.support import emulated, examples, needs_litert, soaked
 from tests.kernels.c_harness import Program
 from tests.kernels.test_blocks_f32 import FPU, FloatCase, configs, layer
 from tests.ops.windows import test_conv
@@ -127,7 +127,7 @@ def model(size: tuple[int, int] = (6, 6)) -> bytes:
 
 
 @needs_litert
-@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("core", soaked(("cortex-m0", "cortex-m4", "cortex-m55"), ("cortex-m4",)))
 def test_models_keep_two_bytes_a_weight(core: str) -> None:
     compiled = compile(model(), target=emulated(core))
     assert all("halves" in step.kernel.name for step in compiled.plan.steps)

@@ -16,7 +16,7 @@ from mote.kernels import catalogue
 from mote.kernels.contract import Refusal, View
 from mote.kernels.swar.lists import FAR, LONGEST, pieces
 from tests.helpers.offered import offered
-from tests.helpers.support import emulated, examples
+from tests.helpers.support import emulated, examples, soaked
 from tests.kernels import test_variants
 from tests.kernels.c_harness import Case, Program, check_cases
 from tests.kernels.test_four_pixels import layer
@@ -45,7 +45,10 @@ def cases(configs: Sequence[test_conv.Config], isa: str) -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize(("core", "isa"), [("host", "armv7m"), ("host", "armv6m"), *ISA.items()])
+CASES = [("host", "armv6m"), ("host", "armv7m"), *ISA.items()]
+
+
+@pytest.mark.parametrize(("core", "isa"), soaked(CASES, [CASES[0], CASES[2]]))
 def test_shapes(core: str, isa: str) -> None:
     layers = cases([replace(c, weights=FEW[i % 3]) for i, c in enumerate(SHAPES)], isa)
     assert len(layers) == len(SHAPES)
