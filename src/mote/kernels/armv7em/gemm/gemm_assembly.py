@@ -18,7 +18,7 @@ of two pixels in the first 16 steps: 15 cycles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -31,6 +31,8 @@ GIVEN = 10
 """Words of these before the pointers at FROM."""
 MOST_STEPS = 16
 """Longer sums have a loop."""
+MOST_STEPS_MORE = 24
+"""The same of steps behind those with inputs in the FPU."""
 MOST_STEPS_TWICE, MOST_STEPS_TWICE_FPU = 8, 16
 """Of sums that are no longer four channels are computed in a pass; with inputs in the FPU no loop is left of those."""
 MOST_WORDS = 6
@@ -102,11 +104,12 @@ class FpuInputs:
 
 
 def kept(source: PixelBytes) -> FpuInputs:
-    """Inputs that the registers of an FPU hold. Bytes that windows' lines have left over stay in memory."""
-    steps = source.steps if source.rest == 0 else 2 * source.taps * source.words
-    if source.steps == steps <= FPU_WORDS // 4:
-        return FpuInputs(steps, 4)
-    return FpuInputs(min(steps, FPU_WORDS // 2), 2)
+    """Inputs that the registers of an FPU hold, if lines have whole words."""
+    if source.words == 0:
+        return FpuInputs()
+    if source.rest == 0 and source.steps <= FPU_WORDS // 4:
+        return FpuInputs(source.steps, 4)
+    return FpuInputs(min(source.steps, FPU_WORDS // 2), 2)
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def code(
     added = FROM + 4 * source.pointers
     frame = added + (12 if target.added else 0)
     keep = kept(source) if fpu else FpuInputs()
-    steps, loop = source.steps, _loop(source.steps - max(keep.steps, 1), most)
+    steps, loop = source.steps, _kept_loop(source) if fpu else _loop(source.steps - 1, most)
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
@@ -179,10 +182,7 @@ def code(
         *channels,
         *(_plus("sub", "r8", 16 * steps) if loop else []),
         "bne.w 2b",
-        *(_next_inputs(steps, loop) if source.ready else []),
-        f"ldr r0, [sp, #{BLOCKS}]",
-        "subs r0, r0, #1",
-        f"str r0, [sp, #{BLOCKS}]",
+        *_next_block(steps, [INPUTS, *([END] if loop else [])] if source.ready else []),
         "bne.w 1b",
         f"add sp, sp, #{frame}",
         *([f"vpop {FPU_SAVED}"] if keep.saved else []),
@@ -228,11 +228,19 @@ def _kept_inputs(keep: FpuInputs) -> list[str]:
     return [f"ldr r0, [sp, #{INPUTS}]", *loads] if loads else []
 
 
-def _next_inputs(steps: int, loop: tuple[int, int] | None) -> list[str]:
-    """The inputs of the next block, and their end where there is a loop, lie behind those of this one."""
-    places = [INPUTS, *([END] if loop else [])]
-    moved = [text for at in places for text in (f"ldr r0, [sp, #{at}]", "add r0, r0, r1", f"str r0, [sp, #{at}]")]
-    return [f"movw r1, #{16 * steps}", *moved]
+def _next_block(steps: int, places: Sequence[int]) -> list[str]:
+    """The number of blocks that are left; `places` on the stack go to the inputs of the next one."""
+    registers = [f"r{i}" for i in range(1, 1 + len(places))]
+    both = list(zip(registers, places, strict=True))
+    return [
+        *([f"movw r12, #{16 * steps}"] if places else []),
+        f"ldr r0, [sp, #{BLOCKS}]",
+        *(f"ldr {r}, [sp, #{at}]" for r, at in both),
+        *(f"add {r}, {r}, r12" for r in registers),
+        "subs r0, r0, #1",
+        *(f"str {r}, [sp, #{at}]" for r, at in both),
+        f"str r0, [sp, #{BLOCKS}]",
+    ]
 
 
 def _pixels(source: PixelBytes, keep: FpuInputs) -> list[str]:
@@ -297,7 +305,8 @@ def _window(source: PixelBytes, keep: FpuInputs) -> list[str]:
             to = behind + 16 * (n // 2) + 2 * (n % 2)
             lines += [f"ldrsb r{4 + p}, [{r}, #{at}]" for p, r in enumerate(("r0", "r1", "r12", "lr"))]
             lines += [f"strh r{4 + p}, [r2, #{to + 4 * p}]" for p in range(4)]
-    return lines
+    rests = range(2 * source.taps * source.words, keep.steps)
+    return [*lines, *(f"vldr d{i}, [r2, #{16 * i + 8}]" for i in rests)]
 
 
 def _tap_of_windows(tap: int) -> list[str]:
@@ -350,7 +359,8 @@ def begin(target: OutputPlaces) -> list[str]:
             f"ldr r5, [sp, #{SPAN}]",
             "add r8, r4, r8",
             "add r5, r4, r5",
-            "strd r4, r5, [sp]",
+            "str r4, [sp]",
+            "str r5, [sp, #4]",
             f"str r8, [sp, #{TO}]",
         ]
     return [
@@ -366,11 +376,20 @@ def begin(target: OutputPlaces) -> list[str]:
 
 
 def _loop(left: int, most: int | None) -> tuple[int, int] | None:
-    """Of so many steps behind the first ones: those of a pass of the loop, and its passes; the others come before
-    it."""
+    """Of so many steps behind the first one: those of a pass of the loop, and its passes; the others come before it."""
     if left < (MOST_STEPS if most is None else most + 1):
         return None
     sizes = range(8, AHEAD // 16 + 1) if most is None else [n for n in range(1, most + 1) if n + left % n <= most]
+    return _passes(left, sizes)
+
+
+def _kept_loop(source: PixelBytes) -> tuple[int, int] | None:
+    """The same of steps behind those with inputs in the FPU."""
+    left = source.steps - kept(source).steps
+    return _passes(left, range(8, MOST_STEPS_MORE + 1)) if left > MOST_STEPS_MORE else None
+
+
+def _passes(left: int, sizes: Iterable[int]) -> tuple[int, int]:
     each = min(sizes, key=lambda k: (PASS * (left // k) + left % k, k))
     return each, left // each
 
@@ -383,9 +402,8 @@ def loop_cycles(steps: int, most: int | None = None) -> int:
 
 def kept_cycles(source: PixelBytes) -> float:
     """Cycles of the products of a sum on a Cortex-M4 with inputs in the FPU."""
-    keep = kept(source)
-    loop = _loop(source.steps - keep.steps, None)
-    return keep.cycles(source.steps) + (PASS * loop[1] if loop else 0)
+    loop = _kept_loop(source)
+    return kept(source).cycles(source.steps) + (PASS * loop[1] if loop else 0)
 
 
 class Products(Protocol):

@@ -123,15 +123,30 @@ static inline void mote_gemm4x2_any_c(const mote_gemm4x2_frame_t *f, const mote_
 #define MOTE_GEMM4X2_WIDENED (-1)
 #endif
 
+/* The first and the last word of a line. */
+static inline void mote_gemm4x2_clear(int8_t *line, int8_t *end) {
+    *(uint32_t *)(void *)line = 0;
+    *(uint32_t *)(void *)(end - 4) = 0;
+}
+
 /* Planar: zeros before and behind the pixels of each line. */
 static inline void mote_gemm4x2_pad(const mote_gemm3_t *g, int32_t width, int8_t *out) {
     const int32_t line = g->planes, after = line - width - g->before;
     if (g->before > 4 || after > 4) {
         mote_clear(out, g->channels * line);
     } else if (g->before > 0 || after > 0) {
-        for (int8_t *const end = out + g->channels * line; out < end; out += line) {
-            *(uint32_t *)(void *)out = 0;
-            *(uint32_t *)(void *)(out + line - 4) = 0;
+        int32_t lines = g->channels;
+        for (; lines > 3; lines -= 4) {
+            int8_t *const first = out, *const second = first + line, *const third = second + line;
+            int8_t *const fourth = third + line;
+            out = fourth + line;
+            mote_gemm4x2_clear(first, second);
+            mote_gemm4x2_clear(second, third);
+            mote_gemm4x2_clear(third, fourth);
+            mote_gemm4x2_clear(fourth, out);
+        }
+        for (; lines > 0; lines--, out += line) {
+            mote_gemm4x2_clear(out, out + line);
         }
     }
 }
