@@ -11,14 +11,18 @@ from mote.kernels.contract import Instance, Packed
 
 KERNEL = 500
 """Estimated bytes of code of a kernel written in C, once per project."""
-LARGER = {
-    "depthwise_gemm_s8": 600,
+HEADERS = {
+    "depthwise3_s8": 150,
+    "depthwise_gemm_s8": 250,
     "depthwise_s8": 1150,
+    "depthwise_two_s8": 200,
+    "depthwise_wide_s8": 350,
     "fully_connected4_s8": 780,
     "fully_connected4_twice_s8": 780,
+    "gemm3_add_s8 gemm3_s8": 200,
     "softmax_s8": 900,
 }
-"""Estimated bytes of code for headers that take more (gcc -Os, Cortex-M4)."""
+"""Estimated bytes of code for headers that take more or less (gcc, Cortex-M4)."""
 INSTANCE = 700
 """Estimated bytes of code of a macro instance."""
 SMALLER = {
@@ -33,13 +37,18 @@ SMALLER = {
     "MOTE_DEPTHWISE_GEMM_ANY": 210,
     "MOTE_DEPTHWISE_GEMM_TWO": 300,
     "MOTE_DEPTHWISE_GEMM_TWO_ANY": 310,
-    "MOTE_DEPTHWISE_WIDE": 100,
+    "MOTE_DEPTHWISE3_BOTH": 130,
+    "MOTE_WIDE_ONE": 120,
+    "MOTE_WIDE_BLOCKS": 120,
+    "MOTE_WIDE_BOTH": 150,
 }
 """Estimated bytes of code for macros that define less: what calls assembly that was made for the shape."""
 INSTRUCTION = 3.8
 """Bytes of an instruction of shape-specific assembly, on average."""
 EITHER = ("_near", "_anywhere")
 """Ends of the names of routines of which a plan links one: rows that lie one after another, or anywhere."""
+TWICE = frozenset({"MOTE_WIDE_CODE"})
+"""Macros of which a kernel has both, whatever their names."""
 DECODER, DECODING = 280, 160
 """Estimated bytes of code that decode weights, and of each kernel that calls it."""
 Alone = Callable[[Numbers, Packed], float]
@@ -60,14 +69,15 @@ def _code(kernel: Packed) -> dict[str, float]:
     made = {str(i): _made(i) for i in kernel.instances}
     decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.price.coding is not None else {}
     header = " ".join(kernel.headers)
-    return {header: LARGER.get(header, KERNEL), **made, **decoding}
+    return {header: HEADERS.get(header, KERNEL), **made, **decoding}
 
 
 def _made(instance: Instance) -> float:
     """Bytes of code of an instance."""
     if not instance.code:
         return SMALLER.get(instance.macro, INSTANCE)
-    return INSTRUCTION * instance.instructions * (0.5 if str(instance.arguments[0]).endswith(EITHER) else 1.0)
+    either = instance.macro in TWICE or str(instance.arguments[0]).endswith(EITHER)
+    return INSTRUCTION * instance.instructions * (0.5 if either else 1.0)
 
 
 def flash(kernels: Iterable[Packed]) -> float:

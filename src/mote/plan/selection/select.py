@@ -34,7 +34,7 @@ RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
 SURE = 0.99
 """With --optimize speed, an operator only departs from its balanced kernel if it takes at most this share of the
 cycles: smaller gains are within the error of the cost model."""
-SHARING = 1.025
+SHARING = 1.055
 """Maximum slowdown by code that layers share, with the balanced policy."""
 CODE_RATES = (3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.125, 0.0625)
 """Exchange rates of code by those of constants, from which the first is taken that does not slow down a model more."""
