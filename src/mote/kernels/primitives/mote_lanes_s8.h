@@ -187,13 +187,19 @@ MOTE_LANES_NINE(halves_full)
 #ifndef mote_lanes_nine_short
 MOTE_LANES_NINE(short)
 #endif
+#ifndef mote_lanes_nine_short_halves
 MOTE_LANES_NINE(short_halves)
+#endif
 MOTE_LANES_ANY(plain)
 MOTE_LANES_ANY(halves)
 MOTE_LANES_ANY(plain_full)
 MOTE_LANES_ANY(halves_full)
+#ifndef mote_lanes_any_short
 MOTE_LANES_ANY(short)
+#endif
+#ifndef mote_lanes_any_short_halves
 MOTE_LANES_ANY(short_halves)
+#endif
 #ifndef mote_lanes_twos_plain
 MOTE_LANES_COLUMNS(plain)
 #endif
