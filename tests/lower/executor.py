@@ -313,6 +313,7 @@ class Machine:
             return
         begin = i.begins[n]
         end = begin + 1 if i.group == 1 else min(begin + i.group, i.last)
+        begin = max(begin, 0)
         size = i.hi if i.form is Form.ROWS else 1
         for y in range(begin, end, size):
             rows = range(y, min(y + size, end))

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from mote import compile, verify
+from mote import compile, pack, verify
+from mote.execute.stimuli import stimuli
 from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 from mote.ops.windows.conv import Conv2D
@@ -21,6 +22,7 @@ from mote.plan.selection.request import Lowering, Policy
 from mote.plan.selection.select import LEAN, Offers, Selection
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
+from tests.lower.executor import execute
 from tests.plan.test_plan import DSP, LEAST, MODELS, PUSHED, model, planned
 
 BALANCED = Lowering(DSP, Policy.BALANCED)
@@ -53,6 +55,7 @@ def test_rows_come_in_groups(goal: Goal, group: int) -> None:
     assert by_rows and max(sizes) == group and sizes <= {group, 25 % group}
 
 
+@pytest.mark.soak
 def test_rows_of_a_group_lie_apart_where_that_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of other sizes come and go: four side by side seldom find as much room as four for themselves."""
 
@@ -92,3 +95,26 @@ def test_two_rows_at_once_where_plans_run_by_rows() -> None:
     sizes = {s.rows.hi - s.rows.lo for s in compiled.plan.steps if s.kernel.family == "depthwise_two"}
     assert sizes == {2}
     assert verify(compiled, 1).passed
+
+
+@pytest.mark.parametrize(("options", "first"), [({}, 3), ({"input": "rows"}, 1)], ids=["bottom-up", "top-down"])
+def test_groups_end_with_the_last_row_that_those_behind_them_read(options: dict[str, object], first: int) -> None:
+    """Four rows behind another four, of which each needs the row above and the one below: groups from row 0 on would
+    wait for three rows more."""
+    emulated("cortex-m4")
+    net = Net(3)
+    x = net.conv(net.conv(net.input(1, 18, 32, 8), 16), 16)
+    pins = {"0": "winograd4", "1": "winograd4"}
+    compiled = compile(net.finish(net.mean(x)), target="cortex-m4", kernels=pins, **options)
+    groups = [[(s.rows.lo, s.rows.hi) for s in steps] for op, steps in compiled.plan.works if isinstance(op, Conv2D)]
+    ends = [{hi for _, hi in group} for group in groups]
+    assert ends == [{*range(first, 18, 4), 18}, {4, 8, 12, 16, 18}]
+    execute(compiled.plan, stimuli(compiled.plan.graph, 1)[0])
+    assert verify(compiled, 2).passed
+
+
+def test_images_have_groups_from_row_0_on() -> None:
+    net = Net(3)
+    data = net.finish(net.mean(net.conv(net.conv(net.input(1, 18, 32, 8), 16), 16)))
+    plan = pack(data, target="cortex-m4").plan
+    assert all(s.rows.lo % (s.kernel.entry.group or 1) == 0 for s in plan.steps if not s.whole)

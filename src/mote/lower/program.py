@@ -158,7 +158,7 @@ class Instruction:
     hi: int = 0
     first: int = 0
     step: int = 0
-    """Turn n is for row (or tap) first + n * step."""
+    """Turn n is for row (or tap) first + n * step; of a group of rows, some of which may lie before row 0."""
     listed: tuple[int, ...] = ()
     """Or for the n-th of these."""
     group: int = 1
@@ -204,7 +204,7 @@ class Instruction:
         """The rows of all turns."""
         if self.group == 1:
             return self.begins
-        return [y for begin in self.begins for y in range(begin, min(begin + self.group, self.last))]
+        return [y for begin in self.begins for y in range(max(begin, 0), min(begin + self.group, self.last))]
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -484,7 +484,9 @@ class _Lowered:
         graph, kernel, group = self.plan.graph, steps[0].kernel, max(s.rows.hi - s.rows.lo for s in steps)
         ys = [y for s in steps for y in range(s.rows.lo, s.rows.hi)]
         ys = ys if group == 1 else sorted(ys)
-        begun = _turning(replace(begun, group=group, last=max(ys) + 1), [s.rows.lo for s in steps])
+        last = max(ys) + 1
+        begins = [s.rows.lo if s.rows.hi == min(s.rows.lo + group, last) else s.rows.hi - group for s in steps]
+        begun = _turning(replace(begun, group=group, last=last), begins)
         inputs = [op.input(graph, p) for p in kernel.entry.operands]
         reads = [[op.reads(graph, p, y) or () for y in ys] for p in kernel.entry.operands]
         if kernel.entry.rows and kernel.entry.group > 1:

@@ -20,6 +20,7 @@ from mote.plan.memory.traffic import waits
 from mote.plan.plan import Plan
 from mote.plan.scheduling.frontier import UNLIMITED, Lane, Limit, PlanFront, Sketch, rung_above, rung_below
 from mote.plan.scheduling.recompute import Twice, candidates, rewrite
+from mote.plan.scheduling.rows import shifted_groups
 from mote.plan.scheduling.schedule import Scheduler
 from mote.plan.scheduling.strategies import NEAR, Side, with_room
 from mote.plan.selection.code_size_model import flash
@@ -213,6 +214,7 @@ class Planner:
             return [LEAN]
         groups = {k.entry.group for ops in selection.ops for k in selection.offered(ops)}
         ways = [ROOMY, *(Way(group=n) for n in sorted(groups) if n > 1)]
+        ways += [replace(way, shifted=True) for way in ways[1:] if self._shifts(way)]
         fused = [
             way
             for way in FUSED
@@ -220,6 +222,14 @@ class Planner:
         ]
         apart = [APART] if self.selection(APART).ops.keys() != selection.ops.keys() else []
         return [*ways, *fused] if selection.simple else [*ways, LEAN, *apart, *fused]
+
+    def _shifts(self, way: Way) -> bool:
+        """Whether groups of rows could be shifted; images have groups that begin with row 0."""
+        selection = self.selection(way)
+        by_rows, ops = selection.by_rows, tuple(selection.ops)
+        return self.how.fixed is None and any(
+            shifted_groups(selection.graph, ops, by_rows.__getitem__, bottom_up=bottom_up) for bottom_up in self.fronts
+        )
 
     def _lane(self, way: Way, bottom_up: bool, searched: Scheduler | None) -> Lane:
         scheduler = self.side(way, bottom_up).scheduler

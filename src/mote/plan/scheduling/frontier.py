@@ -24,6 +24,7 @@ from mote.plan.memory.layout import Draft, arrange
 from mote.plan.scheduling.rows import TALL, Arrival, Liveness, RowGraph, RowNode, Work, build, overlaid
 from mote.plan.scheduling.schedule import Pace, Run, Schedule, Scheduler, Segment
 from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.estimate import more_groups
 from mote.plan.selection.request import Policy
 from mote.plan.selection.select import RATES, SURE, Selection
 
@@ -236,9 +237,16 @@ class Lane:
             if ops[0] < 0:
                 yield Choice(kernel, 0, 0, 0.0)
                 continue
-            price = round(selection.price(ops, kernel, whole, rate))
+            cost = selection.cost(ops, kernel, whole)
+            more = 0.0 if whole else (self._more_groups(work, kernel) - 1) * cost
+            price = round(selection.price(ops, kernel, whole, rate) + more)
             beside = (kernel.needs.scratch or 0) - (self._overlaid(work, kernel) if whole else 0)
-            yield Choice(kernel, beside, price, selection.cost(ops, kernel, whole))
+            yield Choice(kernel, beside, price, cost + more)
+
+    def _more_groups(self, work: int, kernel: Packed) -> float:
+        """How many times as long a kernel takes by rows because of groups that are shifted."""
+        piece = self.rows.works[work]
+        return more_groups(kernel, [n.rows for n in piece.by_rows]) if piece.ops in self.rows.shifts else 1.0
 
     def _overlaid(self, work: int, kernel: Packed) -> int:
         """Bytes of the output that a kernel which runs whole writes over an input that nothing else reads, where the
@@ -576,6 +584,7 @@ class Placing:
             bottom_up=self.front.bottom_up,
             most=UNLIMITED if goal.small_steps or goal.zone else TALL,
             lent=goal.lent,
+            shifts={ops: lane.rows.shifts[ops] for ops, (lane, _, _) in self.works.items() if ops in lane.rows.shifts},
         )
 
     def draft(self) -> Draft:

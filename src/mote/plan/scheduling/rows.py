@@ -140,6 +140,8 @@ class RowGraph:
     """Number of nodes that read each row, if all operators run by rows."""
     sums: dict[int, int] = field(default_factory=dict)
     """The store of the running sums of an operator."""
+    shifts: Mapping[Numbers, int] = field(default_factory=dict)
+    """The rows of the first group of operators whose groups do not begin with row 0 (see `shifted_groups`)."""
 
     def unaligned(self) -> RowGraph:
         """The row graph with row sizes before alignment, for lower bounds."""
@@ -238,14 +240,38 @@ def build(
     bottom_up: bool = False,
     most: int = TALL,
     lent: tuple[int, ...] = (),
+    shifts: Mapping[Numbers, int] | None = None,
 ) -> RowGraph:
     """The row graph of `graph`, whose operators run in the order `ops` (without views), each as at most `most` nodes by
     rows. Operators of one entry are fused in one kernel, and the tensors between them have no rows. `rings`: tensors
-    stored in ring buffers, which no operator reads whole; `lent`: tensors outside of the arena."""
+    stored in ring buffers, which no operator reads whole; `lent`: tensors outside of the arena; `shifts`: the rows of
+    the first group of operators, where these are fewer than the kernel computes at once."""
     arrivals: list[Numbers] = [(k,) for k in range(-len(graph.inputs), 0) if pushed]
     step = -1 if bottom_up else 1
     pieces = {numbers: operator(graph, numbers) for numbers in (*arrivals, *ops)}
-    return _Builder(graph, pieces, kernels, row_kernels, layouts, rings, pushed, step, most, lent).build()
+    return _Builder(graph, pieces, kernels, row_kernels, layouts, rings, pushed, step, most, lent, shifts or {}).build()
+
+
+def shifted_groups(
+    graph: Graph, ops: Sequence[Numbers], row_kernels: KernelChoice, *, bottom_up: bool = False
+) -> dict[Numbers, int]:
+    """The rows of the first group of operators whose groups should end with the last row that a group of the operator
+    behind them reads: as few rows as possible wait for others. Top-down these are the lower ends of groups, bottom-up
+    the upper ones."""
+    shifts: dict[Numbers, int] = {}
+    known = [(numbers, operator(graph, numbers), row_kernels(numbers)) for numbers in ops]
+    for numbers, op, kernel in reversed(known):
+        size, ends = kernel.entry.group, set[int]()
+        readers = ((n, reader, k) for n, reader, k in known if op.outputs[0] in reader.inputs)
+        for n, reader, k in readers if kernel.entry.rows and size > 1 else ():
+            count = row_count(graph.tensors[reader.outputs[0]].shape)
+            for y in range(shifts.get(n, k.entry.group), count, k.entry.group) if k.entry.group > 1 else ():
+                rows = reader.reads(graph, reader.inputs.index(op.outputs[0]), y if bottom_up else y - 1) or ()
+                inside = [r for r in rows if r != OUTSIDE]
+                ends |= {(min(inside) if bottom_up else max(inside) + 1) % size} if inside else set()
+        if len(ends) == 1 and ends != {0}:
+            shifts[numbers] = ends.pop()
+    return shifts
 
 
 @dataclass
@@ -260,6 +286,7 @@ class _Builder:
     step: int
     most: int
     lent: tuple[int, ...]
+    shifts: Mapping[Numbers, int]
     stores: list[Store] = field(default_factory=list)
     place: dict[int, int] = field(default_factory=dict)
     sums: dict[int, int] = field(default_factory=dict)
@@ -329,6 +356,7 @@ class _Builder:
             frozenset(r for t in left for r in self._rows_of(t)),
             tuple(readers),
             self.sums,
+            self.shifts,
         )
 
     def _with_needs(self, works: list[Work]) -> list[Work]:
@@ -446,7 +474,9 @@ class _Builder:
         if row_kernel.entry.call is Call.ADDS:
             by_rows = self._adding(i, op, row_kernel, out)
         elif self._by_rows(op, row_kernel):
-            by_rows = [self._rows(i, op, row_kernel, ys) for ys in self._groups(op, row_kernel, out)][:: self.step]
+            shift = self.shifts.get(ops, 0)
+            by_rows = [self._rows(i, op, row_kernel, ys) for ys in self._groups(op, row_kernel, out, shift)]
+            by_rows = by_rows[:: self.step]
         else:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
@@ -477,14 +507,16 @@ class _Builder:
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
         return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
 
-    def _groups(self, op: Op, kernel: Packed, out: Store) -> list[list[int]]:
+    def _groups(self, op: Op, kernel: Packed, out: Store, shift: int) -> list[list[int]]:
         """The needed output rows in groups, one per node: as many as the kernel computes at once, more in very tall
-        tensors."""
+        tensors; the first group has `shift` rows, if these are not 0."""
         wanted = [r - out.first for r in out.ids if r in self.needed]
         size = max(kernel.entry.group, -(-len(wanted) // self.most))
         if isinstance(op, Arrival) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
             size = 1
-        return [wanted[k : k + size] for k in range(0, len(wanted), size)]
+        first = shift if size == kernel.entry.group and len(wanted) == out.count else 0
+        rest = [wanted[k : k + size] for k in range(first, len(wanted), size)]
+        return [wanted[:first], *rest] if first else rest
 
     def _rows(self, i: int, op: Op, kernel: Packed, ys: list[int]) -> RowNode:
         out = self.stores[self.place[op.outputs[0]]]

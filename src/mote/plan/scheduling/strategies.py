@@ -9,7 +9,7 @@ from mote.graph.region import Numbers
 from mote.kernels.contract import Call, Packed
 from mote.plan.goal import Goal
 from mote.plan.memory.layout import Draft, KernelOf, arrange
-from mote.plan.scheduling.rows import TALL, Liveness, RowGraph, build
+from mote.plan.scheduling.rows import TALL, Liveness, RowGraph, build, shifted_groups
 from mote.plan.scheduling.schedule import Run, Schedule, Scheduler
 from mote.plan.scheduling.search import Effort
 from mote.plan.selection.select import Selection
@@ -33,7 +33,11 @@ NARROWER = 6
 @lru_cache(maxsize=16)
 def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
     """The row graph with the leanest kernels of a selection."""
-    goal = selection.goal
+    goal, shifts = selection.goal, dict[Numbers, int]()
+    if selection.way.shifted:
+        shifts = shifted_groups(
+            selection.graph, tuple(selection.ops), selection.by_rows.__getitem__, bottom_up=bottom_up
+        )
     return build(
         selection.graph,
         tuple(selection.ops),
@@ -45,6 +49,7 @@ def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
         bottom_up=bottom_up,
         most=UNLIMITED if goal.small_steps or goal.zone else TALL,
         lent=goal.lent,
+        shifts=shifts,
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mote.graph import Graph
+from collections.abc import Sequence
+
+from mote.graph import Graph, Rows
+from mote.kernels.contract import Packed
 from mote.kernels.cost import Costs
 from mote.plan.plan import Plan
 from mote.plan.scheduling.rows import Arrival, Work
@@ -21,6 +24,16 @@ def estimate(costs: Costs, plan: Plan) -> float:
     """The estimated cost of a plan, in the unit of the costs."""
     return sum(
         costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
+        * (1.0 if steps[0].whole else more_groups(steps[0].kernel, [s.rows for s in steps]))
         for op, steps in plan.works
         if not isinstance(op, Arrival)
     )
+
+
+def more_groups(kernel: Packed, groups: Sequence[Rows]) -> float:
+    """How many times as many groups of rows there are as the kernel would have from row 0 on, if it takes as long for
+    groups of fewer rows."""
+    if kernel.entry.group == 1 or not kernel.price.whole_tiles:
+        return 1.0
+    usual = -(-sum(rows.hi - rows.lo for rows in groups) // kernel.entry.group)
+    return max(len(groups) / usual, 1.0)

@@ -212,6 +212,9 @@ class Way:
     RAM."""
     apart: bool = False
     """Whether to fuse no operators: code of a region is shared by fewer layers."""
+    shifted: bool = False
+    """Whether groups of rows end where those of the operator behind them want it: fewer rows wait, in one more
+    group."""
 
 
 ROOMY = Way()

@@ -124,11 +124,15 @@ def _nth(i: Instruction) -> Expression:
     return N if i.group == 1 else plus(Y, -min(i.begins))
 
 
-def _batches(i: Instruction, size: int, *body: Statement) -> Compound:
-    """The body for the rows of one turn from row y on, `size` at a time."""
-    end = call("mote_min", plus(Y, i.group), i.last)
+def _batches(i: Instruction, size: int, *body: Statement) -> list[Statement]:
+    """The body for the rows of one turn from row y on, `size` at a time; rows before row 0 are left out."""
+    end: Expression = call("mote_min", plus(Y, i.group), i.last)
     after = Template("{}++" if size == 1 else f"{{}} += {size}", (Y,))
-    return Compound(Template("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)
+    first, before = min(i.begins), list[Statement]()
+    if first < 0:
+        before = [assign(Y, Template("{} < 0 ? 0 : {}", (Y, Y)))]
+        end = Template("{} == 0 ? {} : {}", (Y, first + i.group, end))
+    return [*before, Compound(Template("for (int32_t end = {}; {} < end; {})", (end, Y, after)), body)]
 
 
 @dataclass
@@ -365,9 +369,9 @@ class Executor:
         if i.form is Form.SUMS:
             return count.before(self._adding(number, i))
         if i.form is Form.ROWS:
-            return count.before([self._several(number, i)])
+            return count.before(self._several(number, i))
         body = self._rows(number, i)
-        return count.before(body if i.group == 1 else [_batches(i, 1, *body)])
+        return count.before(body if i.group == 1 else _batches(i, 1, *body))
 
     def _external(self, number: int, i: Instruction, external: ExternalCalls) -> list[Statement]:
         """The calls of an external generator."""
@@ -516,7 +520,7 @@ class Executor:
         kernel_call = call(f"mote_{kernel.entry.row or kernel.name}", *arguments, *self._scratch(i))
         return [*before, *self._done(number, i, kernel_call, target, out.row_bytes)]
 
-    def _several(self, number: int, i: Instruction) -> Compound:
+    def _several(self, number: int, i: Instruction) -> list[Statement]:
         """As many output rows as the kernel computes at once, from all input rows under them."""
         out, (source,) = i.target, _sources(number, i)
         array = self._array(_Pointers(element(i)), source.operand.taps)
@@ -647,7 +651,7 @@ class Executor:
 def _contiguous(i: Instruction) -> bool:
     """Whether the rows of each turn lie one after another."""
     out = i.target
-    turns = (out.offsets[begin : min(begin + i.group, i.last)] for begin in i.begins)
+    turns = (out.offsets[max(begin, 0) : min(begin + i.group, i.last)] for begin in i.begins)
     return out.kind is Kind.STRIP or all(b == (a or 0) + out.row_bytes for rows in turns for a, b in pairwise(rows))
 
 
