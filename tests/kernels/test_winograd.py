@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from mote.compiler.code_size import code_size
 from mote.compiler.line import compile
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
@@ -270,3 +271,12 @@ def test_every_sum_is_requantized_exactly(c: Layer) -> None:
         scales = channel_scales(x, w, y, 2)
         want = np.clip(rescale(sums, *(int(s[i]) for s in scales)) + y.zero_point, -128, 127)
         assert np.array_equal(got, want), c
+
+
+def test_layers_of_several_numbers_of_channels_have_a_stack_that_is_known() -> None:
+    emulated("cortex-m4")
+    net = Net()
+    model = net.finish(net.conv(net.conv(net.input(1, 8, 8, 8), 12), 8))
+    compiled = compile(model, target="cortex-m4", kernels={"0": "winograd4_unrolled", "1": "winograd4_unrolled"})
+    built = code_size(compiled).built
+    assert built is not None and built.stack is not None

@@ -230,12 +230,6 @@ static inline int8_t mote_winograd_narrow(uint32_t sum, const mote_winograd_chan
 }
 #endif
 
-#if MOTE_DSP
-typedef const uint32_t *mote_winograd_products_t(const uint32_t *inputs, const uint32_t *weights);
-#else
-typedef const uint32_t *mote_winograd_products_t(uint32_t *inputs, const uint32_t *weights);
-#endif
-
 /* How many of the pairs that are left of a position come without a word in between. */
 static inline int32_t mote_winograd_next(int32_t pairs) { return pairs % 8 ? pairs % 8 : pairs % 16 ? 8 : 16; }
 
@@ -287,7 +281,6 @@ typedef struct {
 
 typedef struct {
     const mote_winograd_t *p;
-    mote_winograd_products_t *products;
     const int8_t *const *rows;
     int8_t *const *out;
     int32_t count, size;               /* output rows; rows and columns of a tile */
@@ -584,17 +577,16 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
 
 /* The functions of one kernel: for several output rows at once, or one, wherever they and their input rows lie, and for
  * any rows of a tensor. `form` names the functions of the transform. */
-#define MOTE_WINOGRAD_KERNEL(form, name, products, tile) \
-    MOTE_WINOGRAD_FUNCTIONS(form, name, tile) \
-    MOTE_WINOGRAD_CALLS(name, name, products)
-#define MOTE_WINOGRAD_FUNCTIONS(form, name, tile) \
-    MOTE_NOINLINE void mote_##name##_blocks(mote_winograd_work_t *w) { \
+#define MOTE_WINOGRAD_KERNEL(form, name, products, tile) MOTE_WINOGRAD_FUNCTIONS(form, name, name, products, tile)
+#define MOTE_WINOGRAD_FUNCTIONS(form, name, id, products, tile) \
+    typedef mote_winograd_t mote_##id##_t; \
+    MOTE_NOINLINE void mote_##id##_blocks(mote_winograd_work_t *w) { \
         while (mote_winograd_block(w)) { \
             const uint32_t *weights = (const uint32_t *)w->p->weights; \
             const int32_t channels = w->p->channels; \
             mote_##form##_forward(w); \
             for (int32_t c = 0; c < channels; c += 2) { \
-                weights = w->products(w->inputs, weights); \
+                weights = products(w->inputs, weights); \
                 for (int32_t i = 0; i < w->runs; i++) { \
                     mote_winograd_run_t *const r = &w->run[i]; \
                     if (!r->direct) { \
@@ -608,45 +600,33 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
             } \
         } \
     } \
-    MOTE_NOINLINE void mote_##name##_several(const mote_winograd_t *p, const int8_t *const *rows, int8_t *const *out, \
-                                             int32_t count, uint32_t *scratch, mote_winograd_products_t *products) { \
+    MOTE_NOINLINE void mote_##id##_rows(const mote_winograd_t *p, const int8_t *const *rows, int8_t *const *out, \
+                                        int32_t count, uint32_t *scratch) { \
         mote_winograd_work_t w; \
         mote_##form##_start(&w, p, scratch); \
-        w.products = products; \
         mote_winograd_take(&w, rows, out, count); \
-        mote_##name##_blocks(&w); \
+        mote_##id##_blocks(&w); \
     } \
-    MOTE_NOINLINE void mote_##name##_whole(const mote_winograd_t *p, const int8_t *in, int8_t *out, int32_t lo, \
-                                           int32_t hi, uint32_t *scratch, mote_winograd_products_t *products) { \
+    MOTE_NOINLINE void mote_##id##_row(const mote_winograd_t *p, const int8_t *const *rows, int8_t *out, \
+                                       uint32_t *scratch) { \
+        mote_##id##_rows(p, rows, &out, 1, scratch); \
+    } \
+    MOTE_NOINLINE void mote_##id(const mote_winograd_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi, \
+                                 uint32_t *scratch) { \
         const int8_t *rows[MOTE_WINOGRAD_ROWS + 2]; \
         int8_t *to[MOTE_WINOGRAD_ROWS]; \
         mote_winograd_work_t w; \
         mote_##form##_start(&w, p, scratch); \
-        w.products = products; \
         while (lo < hi) { \
             const int32_t count = mote_winograd_window(p, tile, in, out, lo, hi, rows, to); \
             mote_winograd_take(&w, rows, to, count); \
-            mote_##name##_blocks(&w); \
+            mote_##id##_blocks(&w); \
             lo += count; \
         } \
     }
 
-/* The kernel `id`: the functions of `name` with this code for products. */
-#define MOTE_WINOGRAD_CALLS(name, id, products) \
-    typedef mote_winograd_t mote_##id##_t; \
-    MOTE_UNUSED static inline void mote_##id##_rows(const mote_winograd_t *p, const int8_t *const *rows, \
-                                                    int8_t *const *out, int32_t count, uint32_t *scratch) { \
-        mote_##name##_several(p, rows, out, count, scratch, products); \
-    } \
-    MOTE_UNUSED static inline void mote_##id##_row(const mote_winograd_t *p, const int8_t *const *rows, int8_t *out, \
-                                                   uint32_t *scratch) { \
-        mote_##name##_several(p, rows, &out, 1, scratch, products); \
-    } \
-    MOTE_UNUSED static inline void mote_##id(const mote_winograd_t *p, const int8_t *in, int8_t *out, int32_t lo, \
-                                             int32_t hi, uint32_t *scratch) { \
-        mote_##name##_whole(p, in, out, lo, hi, scratch, products); \
-    }
-#define MOTE_WINOGRAD_UNROLLED(name, code, channels) \
-    MOTE_WINOGRAD_CALLS(name, name##_##channels, mote_##code##_products)
+/* The same with code for a number of channels. */
+#define MOTE_WINOGRAD_UNROLLED(form, name, channels, tile) \
+    MOTE_WINOGRAD_FUNCTIONS(form, name, name##_##channels, mote_##form##_##channels##_products, tile)
 
 #endif

@@ -154,10 +154,10 @@ def pack_unrolled(view: View, f: WinogradForm) -> Packed | Refusal:
     if channels > 2 * MOST_PAIRS:
         return Refusal(f"it is for at most {2 * MOST_PAIRS} input channels")
     assert f.keep is not None
-    code, name = f"{f.header}_{channels}", f"{packed.name}_{channels}"
+    form, name = f.header.removesuffix("_s8"), f"{packed.name}_{channels}"
     text = products(channels // 2, f.positions, *f.keep)
-    made = Instance("MOTE_WINOGRAD_CODE", (code,), text)
-    calls = Instance("MOTE_WINOGRAD_UNROLLED", (packed.name, code, channels))
+    made = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}",), text)
+    calls = Instance("MOTE_WINOGRAD_UNROLLED", (form, packed.name, channels, f.size))
     return replace(
         packed,
         name=name,
