@@ -87,4 +87,4 @@ def test_a_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line, "generate", stumble)
     campaign = Campaign(seed=0)
     campaign.round(batch=8)
-    assert list(campaign.findings) == ["bug: IndexError in line.py emitted"]
+    assert list(campaign.findings) == ["bug: IndexError in line.py _emitted"]

@@ -197,7 +197,7 @@ def test_layer_by_layer(name: str, bytes_: int) -> None:
 
 LITTLE = 1_280
 """Bytes of working memory of kernels."""
-KNEES = {"ad": 2_050, "kws": 12_000, "ic": 21_700, "vww": 28_400, "sww": 4_700, "mcunet": 22_600}
+KNEES = {"ad": 780, "kws": 12_000, "ic": 21_700, "vww": 28_400, "sww": 4_700, "mcunet": 22_600}
 """Bytes of RAM, with int8 at the edges."""
 
 
@@ -211,8 +211,12 @@ def test_the_least_ram_that_hardly_costs_anything(name: str) -> None:
     taken = sum(worth(selection, op, steps[0].kernel, steps[0].whole) for op, steps in found.works)
     assert found.ram <= KNEES[name] and taken <= WORTH * fastest
     assert same(plan(graph, how, Goal(ram=1 << 20, spend=False)).steps, found.steps)
-    tight = plan(graph, how, Goal(ram=found.ram - 1, spend=False))
-    assert tight.ram < found.ram
+    tight = Goal(ram=found.ram - 1, spend=False)
+    if name == "ad":
+        with pytest.raises(DoesNotFitError, match=f"the least that was found is {found.ram} bytes"):
+            plan(graph, how, tight)
+    else:
+        assert plan(graph, how, tight).ram < found.ram
 
 
 def worth(selection: Selection, op: Op, kernel: Packed, whole: bool) -> float:

@@ -19,6 +19,7 @@ CORES = [
     "cortex-m3",
     "cortex-m33",
     "cortex-m4",
+    "cortex-m4-nofp",
     "cortex-m55",
     "cortex-m7",
     "cortex-m85",

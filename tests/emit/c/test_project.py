@@ -61,7 +61,7 @@ def test_builds_without_warnings_and_passes_its_selftest(model: str, form: str, 
     "cc",
     [
         "arm-none-eabi-gcc -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16",
-        "arm-none-eabi-gcc -mcpu=cortex-m4 -O0",
+        "arm-none-eabi-gcc -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -O0",
         "arm-none-eabi-gcc -mcpu=cortex-m0plus -DMOTE_PORTABLE",
         "riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32 --specs=picolibc.specs",
     ],
