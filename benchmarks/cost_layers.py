@@ -64,6 +64,17 @@ class Layer:
             high, wide = ((n - k) // self.stride + 1 for n, k in zip(self.size, self.kernel, strict=True))
         return high, wide
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its inputs and outputs."""
+        operands = 2 if self.kind in ("ADD", "MUL") else 1
+        values = operands * prod(self.size) * self.inputs + prod(self.spatial) * self.outputs
+        return values * {"int8": 1, "int16": 2, "float32": 4}[self.dtype]
+
+    @property
+    def weights(self) -> int:
+        return prod(self.kernel) * self.inputs * self.outputs if self.kind in WEIGHTED else 0
+
     def __str__(self) -> str:
         (h, w), (kh, kw) = self.size, self.kernel
         how = " linear" if self.linear else " clamped" if self.clamped else ""
@@ -79,6 +90,9 @@ class Layer:
 
 
 WINDOWS = [(5, 16), (9, 40), (3, 64), (12, 10), (4, 128), (20, 24)]
+SMALL = 1200
+"""Bytes of inputs and outputs that fit beside the stack in two kilobytes of RAM."""
+SMALL_WINDOWS = [(5, 4), (3, 8), (6, 6), (4, 16), (9, 3)]
 """Rows of windows, and channels after them."""
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 POINTWISE = [
@@ -123,12 +137,23 @@ SIMPLE = [
     ("AVERAGE_POOL_2D", (8, 8), 64), ("MAX_POOL_2D", (12, 12), 16), ("MAX_POOL_2D", (24, 24), 8),
 ]  # fmt: skip
 
+Image = tuple[tuple[int, int], int]
+"""Height and width, and channels."""
+Pool = tuple[tuple[int, int], int, tuple[int, int], int]
+"""Height and width, channels, window, stride."""
 POOLS = ("MAX_POOL_2D", "AVERAGE_POOL_2D")
-POOL = [
+POOL: list[Pool] = [
     ((12, 12), 16, (2, 2), 2), ((24, 24), 8, (3, 3), 2), ((10, 10), 24, (3, 3), 1), ((7, 7), 48, (7, 7), 1),
     ((25, 5), 64, (25, 5), 1), ((4, 4), 128, (4, 4), 1), ((16, 16), 6, (2, 2), 2),
 ]  # fmt: skip
+SMALL_POOL: list[Pool] = [
+    ((8, 8), 8, (2, 2), 2),
+    ((9, 9), 4, (3, 3), 2),
+    ((4, 4), 16, (4, 4), 1),
+    ((10, 6), 6, (3, 2), 1),
+]
 IMAGES = [((12, 12), 16), ((5, 5), 40), ((20, 20), 6), ((1, 1), 64), ((3, 30), 12)]
+SMALL_IMAGES = [((4, 4), 16), ((8, 6), 5), ((1, 1), 40), ((2, 12), 10)]
 """For operators that treat every value alike, or move values."""
 ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
        "RESIZE_BILINEAR")  # fmt: skip
@@ -204,7 +229,11 @@ def small() -> list[list[Layer]]:
     tables = [
         Layer("LOGISTIC", size, channels, channels) for size, channels in (((4, 4), 16), ((1, 1), 10), ((8, 8), 8))
     ]
-    return [[layer] for layer in (*windows, *vectors, *tables)]
+    linear = [replace(layer, linear=True) for layer in windows]
+    types = [replace(layer, dtype=dtype) for layer in (*windows, *vectors) for dtype in ("int16", "float32")]
+    others = [*_others(SMALL_POOL, SMALL_IMAGES), *_others(), *_awkward(SMALL_IMAGES)]
+    fitting = [layer for layer in (*types, *others) if layer.nbytes <= SMALL and layer.weights <= 2 * SMALL]
+    return [[layer] for layer in (*windows, *linear, *vectors, *tables, *fitting)]
 
 
 def _some(found: list[Layer], every: int) -> list[Layer]:
@@ -259,14 +288,14 @@ def _chains() -> list[Layer]:
     return [replace(layer, kept=1.0, added=True) for layer in plain]
 
 
-def _others() -> list[Layer]:
+def _others(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -> list[Layer]:
     """Those that one kernel computes on each core."""
     found = []
-    for size, channels, kernel, stride in POOL:
+    for size, channels, kernel, stride in pool:
         for kind in POOLS:
             for padding in ("SAME", "VALID")[kernel == size :]:
                 found.append(Layer(kind, size, channels, channels, kernel, stride, padding))
-    for size, channels in IMAGES:
+    for size, channels in images:
         for kind in ("ADD", "MUL"):
             plain = Layer(kind, size, channels, channels)
             found += [plain, replace(plain, clamped=True), replace(plain, repeated=True)]
@@ -277,9 +306,9 @@ def _others() -> list[Layer]:
     return [*found, *_floats(), *_wide(), *_packed()]
 
 
-def _awkward() -> list[Layer]:
+def _awkward(images: Sequence[Image] = IMAGES) -> list[Layer]:
     """Additions that cannot be done four at a time."""
-    found = [Layer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in IMAGES]
+    found = [Layer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in images]
     return [*found, *(replace(layer, repeated=True) for layer in found)]
 
 
@@ -334,12 +363,12 @@ def graph_of(part: Sequence[Layer]) -> Graph:
     return half_precision.run(graph, lambda op: op.output(graph).name in half)[0] if half else graph
 
 
-def streamed() -> Graph:
+def streamed(windows: Sequence[tuple[int, int]]) -> Graph:
     """Convolutions over time, one after another, that go on step by step: each has a window that slides in memory."""
     w = Writer("streamed")
-    length, channels = 64, WINDOWS[0][1]
+    length, channels = 64, windows[0][1]
     x = w.input("x", (1, length, 1, channels), "int8", 0.05, -128)
-    for kernel, outputs in WINDOWS:
+    for kernel, outputs in windows:
         layer = Layer("CONV_2D", (length, 1), channels, outputs, (kernel, 1), padding="VALID")
         x, length, channels = _weighted(w, layer, x), layer.spatial[0], outputs
     w.output(x)

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mlperf_tiny
-from cost_layers import Layer, graph_of, models, small, streamed
+from cost_layers import SMALL_WINDOWS, WINDOWS, Layer, graph_of, models, small, streamed
 from host_steps import times
 from mote import compile, cores, profile, toolchain
 from mote.compiler.compiled import Compiled
@@ -502,7 +502,7 @@ def non_negative(amounts: NDArray[np.float64], wanted: NDArray[np.float64]) -> N
 
 def sliding(core: Core) -> dict[str, float]:
     """What windows take that slide in memory, each and for each byte."""
-    graph = streamed()
+    graph = streamed(SMALL_WINDOWS if core.settings.target.core.flash_apart else WINDOWS)
     kernels = {ops: kernels[0] for ops, kernels in core.kernels(graph).items()}
     found = zip(graph.ops, core.run(graph, kernels, True), strict=True)
     windows = [(op.output(graph).nbytes, taken.cycles) for op, taken in found if isinstance(op, SlidingWindow)]
