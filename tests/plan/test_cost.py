@@ -140,6 +140,8 @@ def test_costs_are_rounded_and_not_negative(name: str) -> None:
 
 LONG = ("keywords", "avr5")
 """A model and a core on which it takes a simulator long."""
+SLOW = ("cv32e40p", "hazard3", "ibex", "picorv32", "rv32imc")
+"""RISC-V cores, on which digits takes more cycles than a small model does elsewhere."""
 BUNDLED = [(bundled, name) for bundled in ("digits", "keywords") for name in cost.tables()]
 
 
@@ -147,7 +149,8 @@ BUNDLED = [(bundled, name) for bundled in ("digits", "keywords") for name in cos
 def test_bundled_models_on_every_core(bundled: str, name: str) -> None:
     compiled = compile(MODELS / f"{bundled}.tflite", target=fitted(name))
     taken = profile(compiled, layers=False).cycles
-    margin = WHOLE if taken > 2 * LARGE else LOOSE
+    large = MARGIN if bundled == "digits" and name in SLOW else WHOLE
+    margin = large if taken > 2 * LARGE else LOOSE
     assert estimate(compiled.settings.costs, compiled.plan) == pytest.approx(taken, rel=margin)
 
 
