@@ -17,8 +17,8 @@ from tests.conftest import COLLECTED
 TOP = Path(mote.__file__).parent
 ROOMS = (
     *("graph", "ops", "cores", "targets", "kernels", "frontends", "passes", "data", "metrics"),
-    *("offload", "plan", "lower", "emit", "deploy", "package", "report"),
-    *("toolchain", "compiler", "execute", "measure", "search", "evaluation", "train", "compress"),
+    *("offload", "plan", "lower", "emit", "deploy", "package", "pictures"),
+    *("toolchain", "compiler", "execute", "measure", "search", "evaluation", "train", "compress", "reporter"),
     *("api", "cli"),
 )
 """Every room may import those before it in this list, and no others."""

@@ -61,8 +61,9 @@ NAMED = (
     "metrics",
     "ops",
     "passes",
+    "pictures",
     "plan",
-    "report",
+    "reporter",
     "search",
     "targets",
 )

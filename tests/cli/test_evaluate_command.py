@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mote.report.accuracy import Bar, confusion, noise
+from mote.pictures.accuracy import Bar, confusion, noise
 from tests.cli.test_cli import DIGITS, ROOT, mote, snapshot
 
 SAMPLES = "models/digits_samples.npz"

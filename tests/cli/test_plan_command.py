@@ -12,9 +12,9 @@ import pytest
 
 import mote as api
 from mote.frontends.tflite.writer import Writer
-from mote.report import pictures, svg
-from mote.report.memory import MemoryMap, ring
-from mote.report.text import arena_maps
+from mote.pictures import plans, svg
+from mote.pictures.memory import MemoryMap, ring
+from mote.pictures.text import arena_maps
 from tests.cli.test_cli import DIGITS, ROOT, mote, snapshot
 from tests.helpers.network import Net
 from tests.ops.control import test_control_flow as test_control
@@ -212,7 +212,7 @@ def test_ticks_are_round() -> None:
 def test_a_plan_of_one_step_can_be_drawn(tmp_path: Path) -> None:
     net = Net()
     memory = MemoryMap(api.compile(net.finish(net.moved("RELU", [net.input(1, 4)]))).plan)
-    ElementTree.fromstring(pictures.arena(memory, "one"))
+    ElementTree.fromstring(plans.arena(memory, "one"))
     assert arena_maps(memory)
 
 

@@ -21,13 +21,13 @@ from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
 from mote.ops.elementwise.arithmetic import Add
 from mote.ops.moves.reshape import Reshape
+from mote.pictures.memory import MemoryMap
 from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
 from mote.plan.plan import Plan
 from mote.plan.planner import draft
 from mote.plan.selection.request import Lowering, Policy
 from mote.plan.selection.select import Offers
-from mote.report.memory import MemoryMap
 from tests.helpers.support import examples
 from tests.lower.executor import CorruptError, execute
 from tests.plan.graphs import GraphNet, graphs, pushable

@@ -18,13 +18,13 @@ from mote.compiler.firmware import bench
 from mote.compiler.line import compile
 from mote.errors import BudgetError, MoteError
 from mote.evaluation.verify import verify
+from mote.pictures.memory import traffic_lines
 from mote.plan.check import PlanError, check
 from mote.plan.memory.several_memories import spread
 from mote.plan.memory.traffic import in_one, traffic
 from mote.plan.planner import draft
 from mote.plan.selection.estimate import estimate
 from mote.plan.selection.select import offers
-from mote.report.memory import traffic_lines
 from mote.targets import Memory
 from mote.toolchain import Mode
 from mote.toolchain.elf import extents

@@ -18,8 +18,8 @@ from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.package.packagers import PACKAGERS
+from mote.pictures.svg import SVG
 from mote.plan.plan import Plan
-from mote.report.svg import SVG
 from mote.text import printable
 from mote.toolchain.emulators import EMULATORS
 

@@ -17,10 +17,10 @@ from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
 from mote.measure.profiler.costs import check_cycles, profile
 from mote.measure.run import run
+from mote.pictures import plans
 from mote.plan.plan import Runs
 from mote.plan.selection.estimate import estimate
 from mote.progress import Say, silent
-from mote.report import pictures
 from mote.search import Runner, digest, front
 from mote.search.session import searching, sendable
 from mote.targets import Target
@@ -117,7 +117,7 @@ class Front:
 
     def svg(self) -> str:
         dots = [
-            pictures.FrontDot(
+            plans.FrontDot(
                 p.ram,
                 p.cost,
                 ", ".join(p.names),
@@ -126,7 +126,7 @@ class Front:
             )
             for p in self.points
         ]
-        return pictures.front(dots, f"{Path(self.model).name} for {self.target}", self.cost_name)
+        return plans.front(dots, f"{Path(self.model).name} for {self.target}", self.cost_name)
 
 
 @explaining()

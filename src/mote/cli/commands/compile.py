@@ -23,10 +23,10 @@ from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
+from mote.pictures.memory import traffic_lines
 from mote.plan.memory.traffic import traffic
 from mote.plan.plan import Halved, Plan
 from mote.progress import Say
-from mote.report.memory import traffic_lines
 
 
 def add(p: argparse.ArgumentParser) -> None:

@@ -29,7 +29,7 @@ from mote.evaluation.layer_noise import LayerNoise
 from mote.evaluation.result import Against, Evaluation, SampleAnswer
 from mote.evaluation.runners import THRESHOLD
 from mote.metrics import METRICS, Score
-from mote.report.accuracy import Bar, confusion, noise
+from mote.pictures.accuracy import Bar, confusion, noise
 
 MOST_CLASSES = 16
 """The most classes whose whole confusion matrix is printed; of more, the pairs that are confused most often."""

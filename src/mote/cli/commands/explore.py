@@ -19,7 +19,7 @@ from mote.cli.common import (
     write_svg,
 )
 from mote.compiler.options import FASTEST, LEAST
-from mote.report.text import LETTERS, step_chart
+from mote.pictures.text import LETTERS, step_chart
 from mote.search.explorer import POINTS, Front, Point, explore
 
 

@@ -25,7 +25,7 @@ from mote.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoin
 from mote.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, mix
 from mote.compress.quantize.pipeline import Methods
 from mote.errors import MoteError
-from mote.report.text import LETTERS
+from mote.pictures.text import LETTERS
 from mote.text import printable
 
 

@@ -29,14 +29,14 @@ from mote.compiler.compiled import Compiled, kernel_label
 from mote.graph import Op
 from mote.graph.ranges import Peak
 from mote.ops.control.control_flow import While
+from mote.pictures import plans
+from mote.pictures.memory import Holding, MemoryMap, direction, traffic_lines
+from mote.pictures.text import arena_maps, letters
 from mote.plan.plan import Bodied, Option, Plan, Runs, Step
 from mote.plan.selection.cores import divided
 from mote.plan.selection.estimate import estimate
 from mote.plan.selection.pins import one_layer
 from mote.plan.selection.select import refusals
-from mote.report import pictures
-from mote.report.memory import Holding, MemoryMap, direction, traffic_lines
-from mote.report.text import arena_maps, letters
 
 WIDTH = 100
 """Columns of the map where the terminal has no width."""
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
         compiled = line.compile(arguments.model, settings(arguments), say=say)
         memory = MemoryMap(compiled.plan)
-    write_svg(arguments.svg, lambda: pictures.arena(memory, _title(compiled)))
+    write_svg(arguments.svg, lambda: plans.arena(memory, _title(compiled)))
     if arguments.json:
         print_json(describe(compiled, memory))
     elif arguments.layer:

@@ -21,7 +21,7 @@ from mote.data.inputs import read_inputs
 from mote.errors import MoteError
 from mote.evaluation.images import LoadedImage, profile_image
 from mote.measure.profiler import Profile, profile, profile_elf
-from mote.report.text import bar
+from mote.pictures.text import bar
 from mote.toolchain.emulators import RTL
 
 SHOWN = 30

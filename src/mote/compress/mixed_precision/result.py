@@ -9,7 +9,7 @@ from typing import Any
 
 from mote.compress.quantize.post_training import Quantized
 from mote.metrics.score import HIGHER
-from mote.report import trade
+from mote.pictures import trade
 from mote.search.choices import Choice
 
 AXES = ("instructions", "flash", "ram")

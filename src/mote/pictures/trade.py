@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mote.report.svg import Canvas, colour, ticks
+from mote.pictures.svg import Canvas, colour, ticks
 
 LEFT, TOP, WIDTH, HEIGHT, GAP = 76, 64, 300, 300, 56
 

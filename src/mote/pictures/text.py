@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from string import ascii_lowercase, ascii_uppercase, digits
 
-from mote.report.memory import Holding, HoldingKind, MemoryMap
-from mote.report.svg import ticks
+from mote.pictures.memory import Holding, HoldingKind, MemoryMap
+from mote.pictures.svg import ticks
 
 LETTERS = ascii_uppercase + ascii_lowercase + digits
 SCRATCH, SUMS, FREE = "#", "+", "."

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mote.report.memory import Holding, HoldingKind, LifetimeBox, MemoryMap
-from mote.report.svg import CHARACTER, LINE, Canvas, byte_ticks, colour, ticks
-from mote.report.text import letters
+from mote.pictures.memory import Holding, HoldingKind, LifetimeBox, MemoryMap
+from mote.pictures.svg import CHARACTER, LINE, Canvas, byte_ticks, colour, ticks
+from mote.pictures.text import letters
 
 LEFT, TOP = 76, 64
 

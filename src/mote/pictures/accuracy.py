@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 
-from mote.report.svg import CHARACTER, LINE, Canvas, ticks
+from mote.pictures.svg import CHARACTER, LINE, Canvas, ticks
 
 MARGIN, TOP = 16, 64
 RIGHT, WRONG, PLAIN = "#3fb950", "#f0883e", "#4a90d9"

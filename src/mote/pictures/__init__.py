@@ -1,0 +1,1 @@
+"""Plans, frontiers and accuracy drawn as text and as SVG."""

@@ -1,1 +1,0 @@
-"""Reports on plans and fronts, as text and as SVG."""

@@ -1,0 +1,1 @@
+"""The report of a model: its plan and its measurements as one HTML page."""
