@@ -23,6 +23,7 @@ from mote.search import cluster as search_cluster
 from mote.toolchain import host
 from tests import case_costs
 from tests.helpers import kernels_seen, operators_seen
+from tests.helpers.browser import NAMES, Browser, executable
 from tests.kernels import rooms_seen
 
 if folder := os.environ.get(operators_seen.RECORD):
@@ -102,6 +103,15 @@ def scheduler() -> Iterator[str]:
         patched.setattr(search_cluster, "CONNECT", 300.0)  # seconds: other processes may keep the machine busy
         patched.setattr(search_cluster, "ARRIVE", 300.0)
         yield cluster.scheduler_address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The headless browser of this session."""
+    if not (command := executable()):
+        pytest.skip(f"no browser: {NAMES[0]} is not installed")
+    with Browser(command) as started:
+        yield started
 
 
 @pytest.fixture
