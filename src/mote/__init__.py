@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mote.frontends import load
     from mote.measure.profiler import Profile, profile, profile_elf
     from mote.measure.run import RunResult, run
+    from mote.reporter.report import Report, report
     from mote.search.explorer import Front, Point, explore
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "Point",
     "Profile",
     "Pruned",
+    "Report",
     "RunResult",
     "Runtime",
     "Settings",
@@ -75,6 +77,7 @@ __all__ = [
     "register",
     "register_generator",
     "register_kernel",
+    "report",
     "run",
     "run_image",
     "runtime",
@@ -99,6 +102,7 @@ _HOMES = {
     "Point": "search.explorer",
     "Profile": "measure.profiler",
     "Pruned": "compress.prune.pruner",
+    "Report": "reporter.report",
     "RunResult": "measure.run",
     "Runtime": "compiler.runtime",
     "Settings": "compiler.settings",
@@ -121,6 +125,7 @@ _HOMES = {
     "register": "api.register",
     "register_generator": "api.register",
     "register_kernel": "api.register",
+    "report": "reporter.report",
     "run": "measure.run",
     "run_image": "evaluation.images",
     "runtime": "compiler.runtime",

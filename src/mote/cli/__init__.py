@@ -36,6 +36,7 @@ COMMANDS = {
     "profile": "cycles, time and energy of each layer",
     "verify": "compare every tensor with the reference",
     "evaluate": "accuracy on labelled data",
+    "report": "graph, memory, cost and accuracy as one HTML file",
     "sign": "sign an image, or make the key for it",
     "verify-image": "check the signature of an image",
     "ops": "list operators, their types and kernels",

@@ -68,9 +68,11 @@ def add_compile_options(
     optional: bool = False,
     code: bool = True,
     calibrated: bool = False,
+    targets: bool = False,
 ) -> None:
     """The model (or `several`, or an `optional` one) and how to compile it; `plan`: with the options that choose one
-    plan, `code`: with those that are about generated C, `calibrated`: `--data` is what a model is calibrated with."""
+    plan, `code`: with those that are about generated C, `calibrated`: `--data` is what a model is calibrated with,
+    `targets`: for one target or several."""
     add_model(parser, "+" if several else "?" if optional else None)
     parser.add_argument(
         "--quantize",
@@ -84,7 +86,10 @@ def add_compile_options(
         help="calibration data for --quantize: a few hundred typical inputs (docs/improve/data.md)",
     )
     parser.add_argument(
-        "--target", "-t", default="host", help="a name from `mote targets` or a .toml file (default: host)"
+        "--target",
+        "-t",
+        **({"nargs": "+", "default": ["host"]} if targets else {"default": "host"}),
+        help=f"{'names' if targets else 'a name'} from `mote targets` or a .toml file (default: host)",
     )
     parser.add_argument(
         "--trust-target",

@@ -1,0 +1,35 @@
+"""`mote report`: the graph, memory, cost, accuracy and C of a model as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.cli.common import add_compile_options, add_data, data_of, print_json, progress, settings
+from mote.reporter.report import report
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    add_compile_options(p, targets=True)
+    add_data(p)
+    p.add_argument("--against", metavar="MODEL", help="another model to compare with, or another version of this one")
+    p.add_argument("--output", "-o", required=True, metavar="FILE.html", help="file for the report")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    targets = arguments.target
+    arguments.target = targets[0]
+    with progress("compiling") as say:
+        made = report(
+            arguments.model,
+            settings(arguments),
+            targets=targets[1:],
+            data=data_of(arguments, labelled=True) if arguments.data else None,
+            against=arguments.against,
+            say=say,
+        )
+    made.write(arguments.output)
+    if arguments.json:
+        print_json(made.data)
+    else:
+        print(f"wrote {arguments.output}: {len(made.html.encode()):,} bytes, for any browser")
+    return 0

@@ -1,0 +1,123 @@
+"""A model on one target, compiled and measured: what the sections of a report are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from mote.compiler.compiled import Compiled, kernel_label
+from mote.compiler.firmware import missing_tools
+from mote.data.dataset import Dataset
+from mote.errors import MoteError
+from mote.evaluation.result import Evaluation
+from mote.graph.io_order import model_shape
+from mote.measure.profiler import Profile, profile
+from mote.measure.profiler.costs import check_cycles
+from mote.measure.run import RunResult, run
+from mote.pictures.memory import MemoryMap
+from mote.plan.plan import Step
+from mote.progress import Say
+from mote.search.explorer import Front
+
+
+@dataclass(frozen=True)
+class PlannedLayer:
+    """A layer of a plan: operators that one kernel computes. Every section calls it by its number."""
+
+    number: str
+    """Its number in `mote plan`: 3, or 3+4 for operators that are computed together."""
+    short: str
+    """A short name that no other layer has."""
+    name: str
+    op: str
+    kernel: str
+    macs: int
+    constants: int
+    """Bytes of flash."""
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model compiled for one target, with its measurements."""
+
+    compiled: Compiled
+    front: Front | None = None
+    profile: Profile | None = None
+    ran: RunResult | None = None
+    reason: str = ""
+    """Why instructions or cycles are not known, where they are not."""
+
+    @property
+    def target(self) -> str:
+        return self.compiled.settings.target.name
+
+    @cached_property
+    def memory(self) -> MemoryMap:
+        return MemoryMap(self.compiled.plan)
+
+    @cached_property
+    def layers(self) -> tuple[PlannedLayer, ...]:
+        """Layers in the order in which they run, inputs that are handed over row by row left out."""
+        works = [(i, op, steps) for i, (op, steps) in enumerate(self.compiled.plan.works) if steps[0].number]
+        shorts = short_names([op.name for _, op, _ in works])
+        return tuple(self._layer(i, steps, short) for (i, _, steps), short in zip(works, shorts, strict=True))
+
+    def _layer(self, index: int, steps: tuple[Step, ...], short: str) -> PlannedLayer:
+        graph = self.compiled.plan.graph
+        op, step = self.compiled.plan.works[index][0], steps[0]
+        output = graph.tensors[op.outputs[0]]
+        return PlannedLayer(
+            step.number,
+            short,
+            op.name,
+            op.kind,
+            kernel_label(self.compiled, index),
+            op.macs(graph),
+            step.kernel.constants,
+            tuple(model_shape(output)),
+            str(output.dtype),
+        )
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """The subject of a report: a model on one or several targets, its accuracy, and what it is compared with."""
+
+    targets: tuple[Subject, ...]
+    data: Dataset | None = None
+    evaluation: Evaluation | None = None
+    against: Subject | None = None
+    """The other model, or the same one by another version of Mote, on the first target."""
+
+    @property
+    def first(self) -> Subject:
+        return self.targets[0]
+
+
+def measured(compiled: Compiled, front: Front | None, say: Say) -> Subject:
+    """Measures a compiled model on its target, as far as the tools that are installed can."""
+    target = compiled.settings.target
+    obstacle = missing_tools(target)
+    if obstacle is not None:
+        return Subject(compiled, front, reason=str(obstacle))
+    say(f"running on {target.name}")
+    ran = run(compiled, layers=False)
+    try:
+        check_cycles(target)
+    except MoteError as error:
+        return Subject(compiled, front, ran=ran, reason=str(error))
+    say(f"profiling on {target.name}")
+    return Subject(compiled, front, profile(compiled), ran)
+
+
+def short_names(names: list[str]) -> list[str]:
+    """Names without the folders that they are in, numbered where several are equal."""
+    ends = [name.split(";")[0].rstrip("/").split("/")[-1] or "layer" for name in names]
+    counts: dict[str, int] = {}
+    shorts = []
+    for end in ends:
+        counts[end] = counts.get(end, 0) + 1
+        shorts.append(end if ends.count(end) == 1 else f"{end}:{counts[end]}")
+    return shorts

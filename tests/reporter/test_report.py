@@ -1,0 +1,54 @@
+"""`mote.report`: data and page of a model."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote.reporter import html
+from mote.reporter.html import page
+from mote.reporter.report import Report
+from mote.reporter.sections import SECTIONS
+
+DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
+
+
+@pytest.fixture(scope="module")
+def made() -> Report:
+    return mote.report(DIGITS, target="host")
+
+
+def test_every_section_has_a_script() -> None:
+    folder = Path(html.__file__).parent / "page"
+    assert {s.key for s in SECTIONS} <= {path.stem for path in folder.glob("*.js")}
+
+
+def test_a_page_needs_no_other_file(made: Report) -> None:
+    class References(HTMLParser):
+        seen: list[str] = []  # noqa: RUF012
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.seen += [value or "" for name, value in attrs if name in ("src", "href") and value and value[0] != "#"]
+
+    References().feed(made.html)
+    assert References.seen == []
+
+
+def test_names_of_the_model_are_no_html(made: Report) -> None:
+    hostile = {**made.data, "model": "</script><script>alert(1)</script>"}
+    text = page(hostile)
+    assert "<script>alert" not in text and text.count("</script>") == made.html.count("</script>")
+
+
+def test_a_report_is_json_and_shown_inline(made: Report, tmp_path: Path) -> None:
+    assert json.loads(json.dumps(made.data)) == made.data
+    assert made._repr_html_().startswith("<iframe") and "digits" in repr(made)
+    made.write(tmp_path / "report.html")
+    made.write(tmp_path / "report.html")
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(mote.MoteError):
+        made.write(tmp_path / "mine.txt")
