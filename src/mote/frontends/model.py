@@ -65,7 +65,8 @@ class Model:
 
     def partial(self) -> Graph:
         """The graph of the supported layers, unchecked."""
-        empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs, self.states)
+        names = {layer.index: layer.name for layer in self.layers}
+        empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs, self.states, layers=names)
         return empty.with_ops([*self.first, *(op for layer in self.layers for op in layer.ops), *self.last])
 
     def graph(self) -> Graph:

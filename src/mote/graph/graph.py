@@ -6,8 +6,9 @@ each is defined by the other; what is true of one operator only lives in a file 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from mote.graph.ranges import RANGED, Peak, Range, anything, between
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape, Tensor
 from mote.graph.types import DType
+from mote.text import SHORT, cut, short_names
 
 ABSENT = -1
 """The id in `inputs` of an optional tensor that is not there (a bias, say)."""
@@ -223,9 +225,43 @@ class Graph:
     states: tuple[State, ...] = ()
     warm_up: int = 0
     """How many inferences it takes until the outputs mean something: the first ones fill the states."""
+    layers: Mapping[int, str] = field(default_factory=dict)
+    """The names of the layers of the model, by `Op.index`; all of them, in every graph that passes make of it."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.name!r}: {len(self.ops)} operators, {len(self.tensors)} tensors>"
+
+    def short_name(self, op: Op) -> str:
+        """A name of the operator's layer in at most 20 characters, by which all reports call it: unique in the model
+        and the same in every graph that passes make of it."""
+        return self._short_layers.get(op.index) or self._short_others.get(op.name) or cut(op.name, SHORT)
+
+    @cached_property
+    def _short_layers(self) -> dict[int, str]:
+        return dict(zip(self.layers, short_names(list(self.layers.values())), strict=True))
+
+    @cached_property
+    def _short_others(self) -> dict[str, str]:
+        """Short names of operators that belong to no layer of the model, by their names."""
+        others = list(dict.fromkeys(op.name for op in self.ops if op.index not in self.layers))
+        return dict(zip(others, short_names(others, taken=self._short_layers.values()), strict=True))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The number of each operator in reports: that of its layer in the model, with .1, .2 and so on behind it where
+        a layer became several operators; x1, x2 and so on for operators of no layer; the operator's place in a graph
+        that knows no layers."""
+        if not self.layers:
+            return tuple(map(str, range(len(self.ops))))
+        many = Counter(op.index if op.index in self.layers else None for op in self.ops)
+        seen: Counter[int | None] = Counter()
+        numbers = []
+        for op in self.ops:
+            layer = op.index if op.index in self.layers else None
+            seen[layer] += 1
+            one = str(layer) if many[layer] == 1 else f"{layer}.{seen[layer]}"
+            numbers.append(f"x{seen[None]}" if layer is None else one)
+        return tuple(numbers)
 
     @cached_property
     def ranges(self) -> dict[int, Range]:
