@@ -1,10 +1,7 @@
 """The order of loads, products and what turns the sums before them into bytes.
 
-A vector instruction takes two beats, the second of which overlaps with the first of one for another pipeline: memory,
-multiplications, or the rest. So an order is best where no two neighbours are for the same one: orders are made longer
-by one instruction at a time, and only the best of each length are kept (beam search).
-
-What is loaded has a name until it is used for the last time; a register is found for it when it is loaded.
+It is searched for as in `mote.kernels.helium.ordering`. What is loaded has a name until it is used for the last time;
+a register is found for it when it is loaded.
 """
 
 from __future__ import annotations
@@ -13,17 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Pipe = Literal["memory", "multiply", "rest"]
-PIPES: tuple[Pipe, ...] = ("memory", "multiply", "rest")
+from mote.kernels.helium.ordering import CYCLE, LATENCY, PIPES, SOON, Pipe
+
 WORK = 1000
 """Orders of all lengths that are made longer; of those of one length there are some at least."""
 FEWEST = 3
-LATENCY = 2
-"""Instructions between one and another that needs its result, where there are others."""
-CYCLE, SOON = 8, 1
-"""Prices of a cycle, and of a result that is needed sooner than that."""
 
 
 @dataclass(frozen=True)
