@@ -19,7 +19,8 @@ from mote.plan.selection.request import Policy
 from mote.targets import Reads, Target
 
 OPTIMIZE = tuple(Policy)
-NUMERICS = ("litert", "tflm", "half")
+ROUNDINGS = ("litert", "tflm")
+NUMERICS = (*ROUNDINGS, "half")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")

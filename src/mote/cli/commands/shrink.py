@@ -17,7 +17,7 @@ from mote.cli.common import (
     shortened,
     table,
 )
-from mote.compiler.settings import IO, NUMERICS
+from mote.compiler.settings import IO, ROUNDINGS
 from mote.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
 
 
@@ -31,7 +31,7 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument(
         "--numerics",
-        choices=NUMERICS[:2],
+        choices=ROUNDINGS,
         default="litert",
         help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)",
     )

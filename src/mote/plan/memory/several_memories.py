@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
@@ -92,14 +91,15 @@ def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
     if plan.arena <= room(memories[0]) and not restricted:
         return replace(plan, memories=(memories[0],))
     failed: TooSmallError | None = None
-    for apart, order in product((False, True), ORDERS):
+    for apart in (False, True):
         arrangement = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps], apart=apart)
-        units = _units(draft, arrangement)
+        units, overlays = _units(draft, arrangement), arrangement.overlays()
         _check_reachable(units, memories)
-        try:
-            return _filled(plan, arrangement, arrangement.overlays(), sorted(units, key=order), memories)
-        except TooSmallError as error:
-            failed = failed or error
+        for order in ORDERS:
+            try:
+                return _filled(plan, arrangement, overlays, sorted(units, key=order), memories)
+            except TooSmallError as error:
+                failed = failed or error
     assert failed is not None
     raise failed
 
