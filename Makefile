@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 # Without bytecode on the disk each process compiles Mote's Python anew: 1.7 CPU seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-frontends soak test-costs fuzz prove misra measure tried lint types tools lock clean
+.PHONY: demo test test-frontends soak test-costs fuzz prove misra measure tried docs lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -79,13 +79,17 @@ measure: $(VENV)/test tools
 	$(CHECKER) benchmarks/doc_tables.py --models '$(MODELS)'
 	$(CHECKER) benchmarks/quotes.py --update
 
+# The site of docs/, in build/site: open index.html, no server is needed.
+docs: $(VENV)/test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 # What is tried to break Mote, and how often: the table of SECURITY.md.
 tried: $(VENV)/test
 	@$(CHECKER) benchmarks/tried.py
 
 lint: $(VENV)/test
-	$(BIN)/ruff check src tests models benchmarks examples
-	$(BIN)/ruff format --check src tests models benchmarks examples
+	$(BIN)/ruff check src tests models benchmarks examples docs/_site
+	$(BIN)/ruff format --check src tests models benchmarks examples docs/_site
 
 types: $(VENV)/test
 	$(BIN)/mypy

@@ -111,8 +111,8 @@ def test_a_room_of_many_files_has_folders() -> None:
 
 
 def test_the_picture_of_the_rooms_is_true() -> None:
-    """docs/architecture.md draws the rooms as floors, the first ones at the bottom, and has a sentence for each."""
-    page = (TOP.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    """docs/develop/architecture.md draws the rooms as floors, the first at the bottom, with a sentence for each."""
+    page = (TOP.parents[1] / "docs" / "develop" / "architecture.md").read_text(encoding="utf-8")
     picture = page.split("## The rooms")[1].split("```")[1]
     floors = [re.findall(r"(\w+)/", line) for line in reversed(picture.splitlines())]
     assert [name for floor in floors for name in floor] == list(ROOMS)

@@ -96,11 +96,22 @@ def test_pages_that_sources_name_exist() -> None:
 
 
 def test_the_glossary_has_few_terms_that_sources_use() -> None:
-    terms = re.findall(r"^\| (?!term|---)([\w -]+) \|", page("glossary.md"), re.MULTILINE)
+    terms = re.findall(r"^\| (?!term|---)([\w -]+) \|", page("start/glossary.md"), re.MULTILINE)
     assert 20 <= len(terms) <= 25
     assert terms == sorted(terms)
     source = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
     assert not [t for t in terms if not re.search(rf"\b{t.replace(' ', '[ _]')}s?\b", source, re.IGNORECASE)]
+
+
+def test_variables_of_the_environment_are_documented() -> None:
+    """Every variable that the sources read, by a literal or by a constant beside it, and no others."""
+    variables = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        text = path.read_text("utf-8")
+        for literal, name in re.findall(r"environ(?:\.get\(|\.setdefault\(|\[)(?:\"(\w+)\"|([A-Z_]+))", text):
+            variables |= {literal} if literal else set(re.findall(rf"^{name} = \"(\w+)\"", text, re.MULTILINE))
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page("reference/environment.md"), re.MULTILINE))
+    assert documented == variables | {"TMPDIR"}
 
 
 def test_what_is_tried_is_told() -> None:

@@ -222,7 +222,7 @@ def test_hooks_of_the_docs_with_mbed_tls(library: str, key: str, tmp_path: Path)
     if not Path("/usr/include/mbedtls/aes.h").exists():
         pytest.skip("libmbedtls-dev is not installed")
     page = (DIGITS.parents[1] / "docs" / "deploy" / "encryption.md").read_text()
-    (code,) = re.findall(rf"^```c {library}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (code,) = re.findall(rf"^```c\n(#include <{library}/.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "hook.c").write_text(code.replace("keywords", "digits"))
     program = f"""{BEGIN[library]}
 #include "digits.h"

@@ -1,0 +1,131 @@
+"""The site of docs/: it builds without a warning, has every page, needs no network, and its search knows the words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote.cli import COMMANDS
+
+pytest.importorskip("mkdocs", reason="mkdocs builds the site: pip install '.[docs]'")
+MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+BLOCKS = ("table", "tr", "ul", "ol", "li", "pre", "h1", "h2", "h3", "blockquote")
+RESOURCES = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
+
+
+class Elements(HTMLParser):
+    """Counts elements of a page's article, and collects the addresses that a browser loads with the page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self.loaded: list[str] = []
+        self.in_navigation: list[str] = []
+        self._open = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.loaded += [given[key] or "" for name, key in RESOURCES if name == tag and given.get(key)]
+        if tag == "a" and "md-nav__link" in (given.get("class") or ""):
+            self.in_navigation.append(given.get("href") or "")
+        if tag == "article":
+            self._open += 1
+        if self._open:
+            self.counts[tag] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "article":
+            self._open -= 1
+
+
+def place(page: Path) -> str:
+    """The file of the site that a page of docs/ becomes."""
+    path = page.relative_to(DOCS)
+    return path.with_name("index.html" if page.name == "README.md" else f"{page.stem}.html").as_posix()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    return folder
+
+
+def test_site(site: Path) -> None:
+    """One test, so that the site is built once, whatever the number of processes."""
+    html = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    pages = {name: Elements(text) for name, text in html.items()}
+    assert {place(page) for page in PAGES} | {f"reference/commands/{name}.html" for name in COMMANDS} <= set(pages)
+    assert_navigation(pages)
+    assert_nothing_is_fetched(site, pages)
+    assert_search(site)
+    assert_as_on_github(pages)
+    python = "".join(text for name, text in html.items() if name.startswith("reference/python/"))
+    for name in mote.__all__:
+        assert name.startswith("__") or re.search(rf"\bmote\.{name}\s*<", python), f"mote.{name}"
+
+
+def assert_navigation(pages: dict[str, Elements]) -> None:
+    """Every page is in the navigation of its own section, and every section in that of the first page."""
+    for page in PAGES:
+        name = place(page)
+        links = {os.path.normpath(f"{name}/../{link.partition('#')[0]}") for link in pages[name].in_navigation}
+        others = {place(p) for p in PAGES if p.parent == page.parent}
+        assert others <= links | {name}, f"{name}: {others - links}"
+
+
+def assert_nothing_is_fetched(site: Path, pages: dict[str, Elements]) -> None:
+    for name, page in pages.items():
+        remote = [address for address in page.loaded if re.match(r"(https?:)?//", address)]
+        assert not remote, f"{name} loads {remote}"
+        local = [address for address in page.loaded if not address.startswith("data:") and name != "404.html"]
+        missing = [address for address in local if not (site / name).parent.joinpath(address).exists()]
+        assert not missing, f"{name} loads {missing}, which the site does not have"
+    for style in site.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.findall(r"(?:url\(\s*|@import\s+)[\"']?(?:https?:)?//[^)]*", text), style.name
+
+
+def assert_search(site: Path) -> None:
+    """The index lies in a script too, which pages that were opened from a file can load."""
+    script = (site / "search" / "search_index.js").read_text(encoding="utf-8")
+    entries = json.loads(script.removeprefix("var __index = "))["docs"]
+    at = {entry["location"] for entry in entries}
+    assert {"start/glossary.html", "reference/commands/compile.html#--target--t"} <= at
+    words = " ".join(f"{entry['title']} {entry['text']}" for entry in entries)
+    for word in ("requantize", "zero point", "staircase", "--max-accuracy-drop", "mote.quantize.post_training"):
+        assert word in words, word
+    assert "assets/iframe-worker.js" in (site / "index.html").read_text(encoding="utf-8")
+
+
+def assert_as_on_github(pages: dict[str, Elements]) -> None:
+    """Python's Markdown reads pages as CommonMark does: the site has as many lists, tables and blocks of code."""
+    markdown = MarkdownIt("commonmark").enable("table")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        expected = Elements(f"<article>{markdown.render(text)}</article>").counts
+        counts = pages[place(page)].counts
+        told = {tag: (counts[tag], expected[tag]) for tag in BLOCKS if counts[tag] != expected[tag]}
+        assert not told, f"{page.name}: elements in the site, and on GitHub: {told}"
