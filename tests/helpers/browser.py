@@ -396,6 +396,15 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyDown" if typed else "rawKeyDown", **common, **typed)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
+    def keys(self, name: str, times: int) -> None:
+        """Press a key many times, without waiting in between."""
+        key, code, _ = KEYS[name]
+        common = {"key": key, "code": name, "windowsVirtualKeyCode": code}
+        for _ in range(times - 1):
+            self.browser.send("Input.dispatchKeyEvent", self._session, type="rawKeyDown", **common)
+            self.browser.send("Input.dispatchKeyEvent", self._session, type="keyUp", **common)
+        self.key(name)
+
     def write(self, text: str) -> None:
         """Type a text into what has the focus."""
         self.call("Input.insertText", text=text)
@@ -431,13 +440,17 @@ class Page:
 
     def screenshot(self, path: Path, *, whole: bool = True) -> Path:
         """Write a PNG of the whole page, or of the part that the window shows."""
+        path.write_bytes(self.picture(whole=whole))
+        return path
+
+    def picture(self, *, whole: bool = True) -> bytes:
+        """A PNG of the whole page, or of the part that the window shows."""
         clip = {}
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
             clip = {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
-        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **clip)
-        path.write_bytes(base64.b64decode(picture["data"]))
-        return path
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **clip)
+        return base64.b64decode(shot["data"])
 
     def pdf(self, path: Path) -> Path:
         """Print the page on A4."""
