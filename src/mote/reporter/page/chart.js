@@ -8,7 +8,7 @@ function roundValues(lo, hi, most, binary = false) {
     step *= factor;
   }
   const values = [];
-  for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-9; k++) values.push(k * step);
+  for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-9; k++) values.push(k * step + 0);
   return values;
 }
 
