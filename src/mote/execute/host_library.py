@@ -116,7 +116,7 @@ class HostModel:
     def begin(self, copy: int = 0) -> ctypes.CDLL:
         """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
         with naming(self.compiled.path):
-            _check_buildable(self.compiled)
+            check_buildable(self.compiled)
             loaded = host.load(self.files, self.sources, copy, self._target)
         if self._cipher is not None:
             loaded.mote_set_key(self._cipher.key, ctypes.c_size_t(len(self._cipher.key)))
@@ -225,7 +225,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _check_buildable(compiled: Compiled) -> None:
+def check_buildable(compiled: Compiled) -> None:
     """Refuse a model of which files of an external generator lie elsewhere."""
     project = compiled.project
     if project.external or project.includes or not_run(compiled.plan):
