@@ -31,16 +31,17 @@ from onnx_quantizer import in_float, onnx_twin
 PAGE = Path(__file__).parents[1] / "docs" / "improve" / "accuracy.md"
 TABLES = ("quantizers", "methods")
 FLOAT = "float32"
-PLAIN = {"method": "min-max", "equalize": False, "correct_biases": False, "rounding": "nearest"}
+PLAIN = {"calibration": "min-max", "equalize": False, "correct_biases": False, "rounding": "nearest"}
 METHODS: Mapping[str, Mapping[str, object]] = {
     "min-max": PLAIN,
-    "percentile": PLAIN | {"method": "percentile"},
-    "mse": PLAIN | {"method": "mse"},
-    "entropy": PLAIN | {"method": "entropy"},
-    "percentile + equalized": PLAIN | {"method": "percentile", "equalize": True},
-    "percentile + biases": PLAIN | {"method": "percentile", "correct_biases": True},
-    "percentile + biases + rounding": PLAIN | {"method": "percentile", "correct_biases": True, "rounding": "adaptive"},
-    "all of it": {"method": "percentile", "equalize": True, "correct_biases": True, "rounding": "adaptive"},
+    "percentile": PLAIN | {"calibration": "percentile"},
+    "mse": PLAIN | {"calibration": "mse"},
+    "entropy": PLAIN | {"calibration": "entropy"},
+    "percentile + equalized": PLAIN | {"calibration": "percentile", "equalize": True},
+    "percentile + biases": PLAIN | {"calibration": "percentile", "correct_biases": True},
+    "percentile + biases + rounding": PLAIN
+    | {"calibration": "percentile", "correct_biases": True, "rounding": "adaptive"},
+    "all of it": {"calibration": "percentile", "equalize": True, "correct_biases": True, "rounding": "adaptive"},
 }
 
 Answers = Array

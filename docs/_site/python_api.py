@@ -1,5 +1,5 @@
 """Hook of MkDocs: the reference of the Python API, from the docstrings of everything in `mote.__all__` and
-`mote.quantize`, one page for each package of Mote that has some of it."""
+`mote.quantize`, one page for each subject."""
 
 from __future__ import annotations
 
@@ -14,19 +14,32 @@ from mote import quantize
 
 FOLDER = "reference/python"
 TITLES = {
-    "api": "Plug-ins",
     "compiler": "Compile",
     "compress": "Shrink and prune",
     "data": "Data",
+    "deploy": "Deploy",
     "errors": "Errors",
     "evaluation": "Verify and evaluate",
     "execute": "Interpreter",
     "frontends": "Read models",
+    "listings": "Operators, targets and tools",
     "measure": "Run and profile",
+    "register": "Plug-ins",
     "quantize": "Quantize",
     "search": "Explore",
 }
 """Titles of pages by package; one that is not here has its own name."""
+SHELVES = {
+    "api.deploying": "deploy",
+    "api.image_dump": "deploy",
+    "api.inspection": "frontends",
+    "api.listings": "listings",
+    "api.measuring": "measure",
+    "api.memory_plan": "compiler",
+    "api.register": "register",
+    "toolchain.doctor": "listings",
+}
+"""Pages of the modules of packages that hold functions of several subjects."""
 
 
 @cache
@@ -35,10 +48,12 @@ def pages() -> dict[str, dict[str, str]]:
     names: dict[str, dict[str, str]] = defaultdict(dict)
     for name in mote.__all__:
         if not name.startswith("__"):
-            home = mote._HOMES[name]
-            names[home.partition(".")[0]][f"mote.{name}"] = f"mote.{home}.{name}"
+            home = mote._HOMES.get(name) or mote._CALLED[name].partition(":")[0]
+            if name != "quantize":
+                names[SHELVES.get(home, home.partition(".")[0])][f"mote.{name}"] = f"mote.{home}.{name}"
     for name, home in quantize._HOMES.items():
-        names["quantize"][f"mote.quantize.{name}"] = f"{home}.{name}"
+        called = ", mote.quantize" if mote._CALLED["quantize"].endswith(f":{name}") else ""
+        names["quantize"][f"mote.quantize.{name}{called}"] = f"{home}.{name}"
     return {room: names[room] for room in sorted(names, key=title)}
 
 

@@ -10,12 +10,21 @@ assert mote.verify(compiled).exact        # every tensor against the reference
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mote.version import __version__
 
 if TYPE_CHECKING:
+    from mote.api.deploying import Delta, FlashResult, ImageVerdict, Signing, delta, flash, ota, sign, verify_image
+    from mote.api.doors import QuantizeModule, TargetsModule
+    from mote.api.image_dump import ImageDump, dump
+    from mote.api.inspection import Inspection, inspect
+    from mote.api.listings import CMakeFiles, cmake, ops
+    from mote.api.measuring import profile, run, verify
+    from mote.api.memory_plan import MemoryPlan, plan
     from mote.api.register import register, register_generator, register_kernel
     from mote.compiler.compiled import Compiled
     from mote.compiler.line import compile
@@ -29,26 +38,38 @@ if TYPE_CHECKING:
     from mote.errors import InternalError, MoteError
     from mote.evaluation.converter import Converted, convert
     from mote.evaluation.evaluator import Evaluation, evaluate, score
-    from mote.evaluation.images import LoadedImage, load_image, profile_image, run_image, verify_image
-    from mote.evaluation.verify import VerifyResult, verify
+    from mote.evaluation.images import LoadedImage, load_image
+    from mote.evaluation.verify import VerifyResult
     from mote.execute.interpreter import Interpreter
     from mote.frontends import load
-    from mote.measure.profiler import Profile, profile, profile_elf
-    from mote.measure.run import RunResult, run
+    from mote.measure.profiler import Profile, profile_elf
+    from mote.measure.run import RunResult
     from mote.reporter.report import Report, report
     from mote.search.explorer import Front, Point, explore
+    from mote.toolchain.doctor import Finding, doctor
+
+    quantize = QuantizeModule()
+    targets = TargetsModule()
 
 __all__ = [
+    "CMakeFiles",
     "Compiled",
     "CompiledModels",
     "Converted",
     "Dataset",
+    "Delta",
     "Evaluation",
+    "Finding",
+    "FlashResult",
     "Front",
     "Image",
+    "ImageDump",
+    "ImageVerdict",
+    "Inspection",
     "InternalError",
     "Interpreter",
     "LoadedImage",
+    "MemoryPlan",
     "MoteError",
     "Point",
     "Profile",
@@ -58,46 +79,65 @@ __all__ = [
     "Runtime",
     "Settings",
     "ShrinkResult",
+    "Signing",
     "VerifyResult",
     "__version__",
+    "cmake",
     "compile",
     "compile_several",
     "compile_shared",
     "convert",
     "dataset",
+    "delta",
+    "doctor",
+    "dump",
     "evaluate",
     "explore",
+    "flash",
+    "inspect",
     "load",
     "load_image",
+    "ops",
+    "ota",
     "pack",
+    "plan",
     "profile",
     "profile_elf",
-    "profile_image",
     "prune",
+    "quantize",
     "register",
     "register_generator",
     "register_kernel",
     "report",
     "run",
-    "run_image",
     "runtime",
     "score",
     "shrink",
+    "sign",
+    "targets",
     "verify",
     "verify_image",
 ]
 
 _HOMES = {
+    "CMakeFiles": "api.listings",
     "Compiled": "compiler.compiled",
     "CompiledModels": "compiler.several",
     "Converted": "evaluation.converter",
     "Dataset": "data.dataset",
+    "Delta": "api.deploying",
     "Evaluation": "evaluation.evaluator",
+    "Finding": "toolchain.doctor",
+    "FlashResult": "api.deploying",
     "Front": "search.explorer",
     "Image": "compiler.packer",
+    "ImageDump": "api.image_dump",
+    "ImageVerdict": "api.deploying",
+    "Inspection": "api.inspection",
     "InternalError": "errors",
     "Interpreter": "execute.interpreter",
     "LoadedImage": "evaluation.images",
+    "MemoryPlan": "api.memory_plan",
     "MoteError": "errors",
     "Point": "search.explorer",
     "Profile": "measure.profiler",
@@ -107,46 +147,82 @@ _HOMES = {
     "Runtime": "compiler.runtime",
     "Settings": "compiler.settings",
     "ShrinkResult": "compress.shrink",
+    "Signing": "api.deploying",
     "VerifyResult": "evaluation.verify",
+    "cmake": "api.listings",
     "compile": "compiler.line",
     "compile_several": "compiler.several",
     "compile_shared": "compiler.several",
     "convert": "evaluation.converter",
     "dataset": "data.dataset",
+    "delta": "api.deploying",
+    "doctor": "toolchain.doctor",
+    "dump": "api.image_dump",
     "evaluate": "evaluation.evaluator",
     "explore": "search.explorer",
+    "flash": "api.deploying",
+    "inspect": "api.inspection",
     "load": "frontends",
     "load_image": "evaluation.images",
+    "ota": "api.deploying",
     "pack": "compiler.packer",
-    "profile": "measure.profiler",
+    "profile": "api.measuring",
     "profile_elf": "measure.profiler",
-    "profile_image": "evaluation.images",
     "prune": "compress.prune.pruner",
     "register": "api.register",
     "register_generator": "api.register",
     "register_kernel": "api.register",
     "report": "reporter.report",
-    "run": "measure.run",
-    "run_image": "evaluation.images",
+    "run": "api.measuring",
     "runtime": "compiler.runtime",
     "score": "evaluation.evaluator",
     "shrink": "compress.shrink",
-    "verify": "evaluation.verify",
-    "verify_image": "evaluation.images",
+    "sign": "api.deploying",
+    "verify": "api.measuring",
+    "verify_image": "api.deploying",
 }
+_CALLED = {
+    "ops": "api.listings:ops",
+    "plan": "api.memory_plan:plan",
+    "quantize": "compress.quantize.post_training:post_training",
+    "targets": "api.listings:targets",
+}
+"""Functions that have the name of a module: `mote.plan(model)` calls one, `mote.plan.planner` is in the other."""
 
 
-_ROOMS = ("quantize",)
-"""Packages with functions of their own for users: `mote.quantize.post_training`."""
+class _Callable(ModuleType):
+    """A module whose call is a function of another module."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.__wrapped__(*arguments, **options)
+
+    @property
+    def __wrapped__(self) -> Any:
+        """The function, which `inspect.signature` and `help` show."""
+        home, _, name = _CALLED[self.__name__.removeprefix("mote.")].partition(":")
+        return getattr(import_module(f"mote.{home}"), name)
+
+
+class _Package(ModuleType):
+    """The package `mote`. Importing one of its modules binds the module to its name here: where a function has the same
+    name, the module is made one that can be called."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _CALLED and isinstance(value, ModuleType):
+            value.__class__ = _Callable
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for, when it is asked for: `import mote` stays fast."""
-    if name in _ROOMS:
+    if name in _CALLED:
         return import_module(f"mote.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'mote' has no attribute '{name}'")

@@ -48,7 +48,7 @@ def test_every_command_has_its_module() -> None:
 
 
 def test_dir_lists_what_there_is() -> None:
-    assert set(dir(mote)) == {*mote.__all__, "quantize"}
+    assert set(dir(mote)) == set(mote.__all__)
     for name in dir(mote):
         assert getattr(mote, name) is not None
 
@@ -103,7 +103,7 @@ def test_no_extra_brings_cuda_or_a_compiler() -> None:
 
 def test_a_call_with_wrong_arguments_is_no_bug_of_mote() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'no_such'"):
-        mote.run(mote.compile(DIGITS), no_such=1)
+        mote.convert(DIGITS, no_such=1)
 
 
 def test_the_example_recognises_digits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -163,7 +163,7 @@ def test_encrypted_keys(here: Path, capsys: pytest.CaptureFixture[str], monkeypa
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert "nobody to ask" in refused(capsys, "sign", "m.mote", "--key", "hidden.pem")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("mote.cli.commands.sign.getpass", lambda prompt: "swordfish" if "hidden.pem" in prompt else "")
+    monkeypatch.setattr("mote.api.deploying.getpass", lambda prompt: "swordfish" if "hidden.pem" in prompt else "")
     assert main(["sign", "m.mote", "--key", "hidden.pem"]) == 0
 
 

@@ -126,7 +126,7 @@ def test_what_tools_read_can_be_left_away() -> None:
 
 
 def test_labels_version_and_product() -> None:
-    made = mote.pack(DIGITS, labels=LABELS, version=7, product=9)
+    made = mote.pack(DIGITS, labels=LABELS, model_version=7, product=9)
     found = read(made.data)
     assert found.outputs[0].labels == tuple(LABELS) and found.inputs[0].labels == ()
     assert (found.header["version"], found.header["product"]) == (7, 9)
@@ -136,8 +136,8 @@ def test_labels_version_and_product() -> None:
     ("options", "reason"),
     [
         ({"labels": ["one"]}, "there are 1 labels"),
-        ({"version": -1}, "version"),
-        ({"version": 1 << 32}, "more than four bytes"),
+        ({"model_version": -1}, "version"),
+        ({"model_version": 1 << 32}, "more than four bytes"),
         ({"product": "x"}, "product"),
         ({"red_zones": True}, "red_zones"),
         ({"single_file": True}, "single_file"),
@@ -230,7 +230,7 @@ def test_pack_and_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     status, out, _ = run(capsys, "pack", DIGITS, *options, "--json")
     told = json.loads(out)
     assert status == 0 and told["bytes"] == path.stat().st_size and told["version"] == 5
-    assert path.read_bytes() == mote.pack(DIGITS, target="cortex-m4", version=5, labels=LABELS).data
+    assert path.read_bytes() == mote.pack(DIGITS, target="cortex-m4", model_version=5, labels=LABELS).data
     status, out, _ = run(capsys, "dump", str(path))
     assert status == 0 and "10 labels" in out and "version 5" in out and "7_softmax" in out
     status, out, _ = run(capsys, "dump", str(path), "--json")

@@ -92,10 +92,10 @@ def test_images_and_the_interpreter_have_the_shapes_of_the_model(tmp_path: Path)
         interpreter.invoke()
         np.testing.assert_array_equal(interpreter.get_tensor(1), expected(x))
     loaded = mote.load_image(tmp_path / "turned.mote")
-    np.testing.assert_array_equal(mote.run_image(loaded, x).values["y"], expected(x))
-    assert "the same image on this computer" in mote.verify_image(loaded, 2).reference
-    assert mote.verify_image(loaded, 2).passed
-    assert mote.verify_image(loaded, 2, source=SOURCE).exact
+    np.testing.assert_array_equal(mote.run(loaded, x).values["y"], expected(x))
+    assert "the same image on this computer" in mote.verify(loaded, 2).reference
+    assert mote.verify(loaded, 2).passed
+    assert mote.verify(loaded, 2, source=SOURCE).exact
 
 
 def test_what_a_runtime_does_not_tell_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:

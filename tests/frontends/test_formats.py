@@ -86,7 +86,7 @@ def test_objects(make: Callable[[], Any], format: Format, reference: str) -> Non
     if format != Format.ONNX:  # what takes long is to make a file of it
         model, examples = compiled.model, None
     assert mote.shrink(model, examples, inputs=2, **shapes).equal
-    assert mote.explore(model, examples, points=1, measured=False, **shapes).points
+    assert mote.explore(model, examples, points=1, measure=False, **shapes).points
     if format in NETWORKS:
         assert mote.Interpreter(model, example_inputs=examples, **shapes).get_input_details()
         image = mote.pack(model, examples, **shapes)
@@ -154,7 +154,7 @@ def test_an_image_finds_the_model_beside_it(tmp_path: Path) -> None:
     onnx.save(onnx_model(), tmp_path / "net.onnx")
     image = mote.pack(tmp_path / "net.onnx", shapes=["x=1,2,6,5"])
     image.write(tmp_path / "net.mote")
-    result = mote.verify_image(mote.load_image(tmp_path / "net.mote"), 2)
+    result = mote.verify(mote.load_image(tmp_path / "net.mote"), 2)
     assert result.passed and result.reference.startswith("ONNX Runtime")
 
 

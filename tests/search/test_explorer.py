@@ -50,7 +50,7 @@ def check(front: Front) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"input": "rows"}, {"optimize": "speed"}], ids=str)
 def test_estimated(options: dict[str, str]) -> None:
-    front = mote.explore(DIGITS, points=4, measured=False, **options)
+    front = mote.explore(DIGITS, points=4, measure=False, **options)
     check(front)
     assert front.reason == "as asked for" and front.points[0].ram < front.points[-1].ram
     for point in front.points:
@@ -71,35 +71,35 @@ def test_measured() -> None:
 
 def test_a_front_goes_on_from_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = tmp_path / "journal"
-    front = mote.explore(DIGITS, points=1, measured=False, journal=journal)
+    front = mote.explore(DIGITS, points=1, measure=False, journal=journal)
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:4]) + lines[4][:30])  # killed while it wrote the fourth result
-    assert mote.explore(DIGITS, points=1, measured=False, journal=journal).json() == front.json()
+    assert mote.explore(DIGITS, points=1, measure=False, journal=journal).json() == front.json()
 
     def compiled(*_: object) -> None:
         raise AssertionError("everything is in the journal")
 
     monkeypatch.setattr("mote.search.explorer.compile", compiled)
-    assert mote.explore(DIGITS, points=1, measured=False, journal=journal).json() == front.json()
+    assert mote.explore(DIGITS, points=1, measure=False, journal=journal).json() == front.json()
     with pytest.raises(InternalError, match="everything is in the journal"):
-        mote.explore(DIGITS, points=1, measured=False, journal=journal, optimize="speed")
+        mote.explore(DIGITS, points=1, measure=False, journal=journal, optimize="speed")
     for result in (7, "text", [], {}, {**json.loads(lines[1])["result"], "arena": "much"}):
         wrong = json.dumps({**json.loads(lines[1]), "result": result}).encode()
         journal.write_bytes(b"".join([lines[0], wrong, b"\n"]))
         with pytest.raises(MoteError, match="journal: holds a result that no search writes") as refused:
-            mote.explore(DIGITS, points=1, measured=False, journal=journal)
+            mote.explore(DIGITS, points=1, measure=False, journal=journal)
         assert "name a new file" in str(refused.value.remedy)
 
 
 def test_a_part_bounds_the_front(tmp_path: Path) -> None:
     part = tmp_path / "part.toml"
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 900\n')
-    front = mote.explore(DIGITS, target=str(part), points=2, measured=False)
+    front = mote.explore(DIGITS, target=str(part), points=2, measure=False)
     check(front)
     assert front.points[-1].ram <= 900
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 300\n')
     with pytest.raises(BudgetError):
-        mote.explore(DIGITS, target=str(part), measured=False)
+        mote.explore(DIGITS, target=str(part), measure=False)
 
 
 def test_a_point_is_not_called_after_bytes_that_it_does_not_take() -> None:
@@ -122,11 +122,11 @@ def test_names() -> None:
 @pytest.fixture(scope="module")
 def front() -> Front:
     """What this process finds."""
-    return mote.explore(SMALL, points=3, measured=False)
+    return mote.explore(SMALL, points=3, measure=False)
 
 
 def test_a_cluster_finds_the_same(front: Front, scheduler: str) -> None:
-    assert mote.explore(SMALL, points=3, measured=False, scheduler=scheduler) == front
+    assert mote.explore(SMALL, points=3, measure=False, scheduler=scheduler) == front
 
 
 @pytest.mark.soak
@@ -136,23 +136,23 @@ def test_a_cluster_measures_the_same(scheduler: str) -> None:
 
 
 def test_processes_find_the_same(front: Front) -> None:
-    assert mote.explore(SMALL, points=3, measured=False, workers=1) == front
+    assert mote.explore(SMALL, points=3, measure=False, workers=1) == front
 
 
 def test_a_budget_that_is_too_small_is_the_same_error_on_a_cluster(tmp_path: Path, scheduler: str) -> None:
     part = tmp_path / "part.toml"
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 300\n')
     with pytest.raises(BudgetError, match="more than the 300 that are there"):
-        mote.explore(DIGITS, target=str(part), measured=False, scheduler=scheduler)
+        mote.explore(DIGITS, target=str(part), measure=False, scheduler=scheduler)
 
 
 def test_operators_of_users_stay_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "_added", {"mote_mine.h": ""})
     with pytest.raises(MoteError, match=r"of your own \(mote_mine.h\) are known in this process only"):
-        mote.explore(DIGITS, points=1, measured=False, workers=2)
-    assert mote.explore(DIGITS, points=1, measured=False).points
+        mote.explore(DIGITS, points=1, measure=False, workers=2)
+    assert mote.explore(DIGITS, points=1, measure=False).points
 
 
 def test_measuring_on_the_host_is_refused() -> None:
     with pytest.raises(MoteError, match="not counted on the host"):
-        mote.explore(DIGITS, measured=True)
+        mote.explore(DIGITS, measure=True)

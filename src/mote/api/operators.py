@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from mote import targets
+import mote.targets as targets
 
 RECORD = files("mote.api") / "operators.json"
 LISTED = 6

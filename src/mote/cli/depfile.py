@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import mote
-from mote import targets
+import mote.targets as targets
 from mote.files import read_file, write_file
 from mote.frontends.detection import files_beside
 from mote.text import printable

@@ -104,7 +104,7 @@ def pack(
     settings: Any = None,
     *,
     example_inputs: Any = None,
-    version: int = 0,
+    model_version: int = 0,
     product: int = 0,
     strip: bool = False,
     labels: Sequence[str] = (),
@@ -113,12 +113,12 @@ def pack(
     **options: Any,
 ) -> Image:
     """Packs a model, given as to `compile`, into an image. Options are those of `compile` except the ones about C.
-    `version` never goes down in updates; updates check that `product` is equal; `strip` omits the names of layers and
-    what only tools read; `labels` name the values of the first output; `runtime` is the folder or the manifest of the
-    runtime whose kernels are used instead of the stock one's."""
+    `model_version` never goes down in updates; updates check that `product` is equal; `strip` omits the names of layers
+    and what only tools read; `labels` name the values of the first output; `runtime` is the folder or the manifest of
+    the runtime whose kernels are used instead of the stock one's."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings, known = _for_images(chosen_settings(settings, options), runtime)
-    _check_number("version", version)
+    _check_number("model_version", model_version)
     _check_number("product", product)
     model = given_model(model, settings, example_inputs)
     where = model.where
@@ -131,7 +131,7 @@ def pack(
         flat = flattened(program(planned))
         details = Details(
             hashlib.sha256(model.data).digest(),
-            version,
+            model_version,
             product,
             strip,
             {0: _checked_labels(planned, labels or settings.labels)} if labels or settings.labels else {},

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mote import targets
+import mote.targets as targets
 from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
 from mote.emit.c.encryption import read_key
 from mote.errors import MoteError

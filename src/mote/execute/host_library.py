@@ -13,7 +13,7 @@ from time import monotonic
 
 import numpy as np
 
-from mote import targets
+import mote.targets as targets
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import not_run
 from mote.compiler.line import CompilerInput, emitted

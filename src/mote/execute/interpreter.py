@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mote import targets
+import mote.targets as targets
 from mote.compiler.options import parsed
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, make_settings

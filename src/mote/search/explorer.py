@@ -136,7 +136,7 @@ def explore(
     *,
     example_inputs: Any = None,
     points: int = POINTS,
-    measured: bool | None = None,
+    measure: bool | None = None,
     compiler: str | None = None,
     emulator: str | None = None,
     scheduler: str = "",
@@ -148,7 +148,7 @@ def explore(
     """The front of a model. Options are the fields of Settings, of which `ram`, `least_ram` and `least_flash` are
     ignored.
 
-    `measured`: whether to run every plan on the emulated target; None: if the tools are installed. `scheduler` and
+    `measure`: whether to run every plan on the emulated target; None: if the tools are installed. `scheduler` and
     `workers`: where plans are made and measured (`mote.search.running`), without effect on the result. `journal`: a
     file of results, from which an interrupted search continues. `say`: callback for progress.
     """
@@ -156,9 +156,9 @@ def explore(
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = replace(chosen_settings(settings, options), ram=None, least_ram=False, least_flash=False)
     obstacle = _obstacle(settings.target, compiler, emulator)
-    if measured and obstacle:
+    if measure and obstacle:
         raise obstacle
-    reason = "as asked for" if measured is False else obstacle.reason if obstacle else ""
+    reason = "as asked for" if measure is False else obstacle.reason if obstacle else ""
     source = given_model(model, settings, example_inputs)
     task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator)
     with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:

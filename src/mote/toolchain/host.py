@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache as remembered
 from pathlib import Path
 
-from mote import targets
+import mote.targets as targets
 from mote.errors import MoteError
 from mote.files import fill, temporary_folder
 from mote.targets.flags import optimization

@@ -71,7 +71,7 @@ def mixed(**options: object) -> Mixed:
         "precisions": TWO,
         "methods": METHODS,
         "max_accuracy_drop": GUARD,
-        "measured": False,
+        "measure": False,
     }
     return quantize.mix(network(), calibration(), labelled(), **given | options)  # type: ignore[no-any-return]
 
@@ -150,7 +150,7 @@ def test_a_cluster_finds_the_same(found: Mixed, scheduler: str) -> None:
 
 
 def test_points_are_measured_where_the_tools_are(journal: Path, found: Mixed) -> None:
-    measured = mixed(journal=journal, target=emulated("cortex-m4"), measured=None)
+    measured = mixed(journal=journal, target=emulated("cortex-m4"), measure=None)
     assert measured.tools and all(p.measured for p in measured.points)
     run = mote.run(mote.compile(measured.quantized.source, target="cortex-m4"), layers=False)
     costs = measured.chosen.measured
@@ -222,7 +222,7 @@ def test_drops() -> None:
         ({"precisions": ()}, "no precision to choose from"),
         ({"cheapest": "money"}, "'money' is not one of"),
         ({"evaluations": 0}, "evaluations"),
-        ({"measured": True, "target": "host"}, "not counted on the host"),
+        ({"measure": True, "target": "host"}, "not counted on the host"),
     ],
 )
 def test_options_that_mean_nothing(options: dict[str, object], reason: str) -> None:
@@ -254,7 +254,7 @@ def test_convolutions() -> None:
     """The choice is close to the best of all 64, of which fewer are evaluated."""
     images, labels = load_digits().images[..., None].astype(np.float32) / 16, load_digits().target
     test, two = dataset((images[300:700], labels[300:700])), ("int4", "int16")
-    options = {"target": "cortex-m4", "precisions": two, "methods": METHODS, "measured": False}
+    options = {"target": "cortex-m4", "precisions": two, "methods": METHODS, "measure": False}
     found = quantize.mix(CONVOLUTIONS, images[:100], test, max_accuracy_drop=0, **options)
     settings = mote.Settings(targets.load("cortex-m4"))
     every = MixedPrecisionTask(source_of(CONVOLUTIONS), dataset(images[:100]), test, "", METHODS, "int8", settings)

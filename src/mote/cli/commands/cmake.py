@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
-from pathlib import Path
 
-import mote.package
-from mote import targets
-from mote.targets.flags import OPTIMIZATION, only_gcc, optimization
+from mote.api.listings import FOLDER, cmake
+from mote.targets.flags import OPTIMIZATION
 
-FOLDER = Path(mote.package.__file__).with_name("buildtime")
 OWN = {
     *("help", "output", "package", "metadata", "json", "force", "single_file", "depfile"),
     *("adapter", "shared_arena", "run_together"),
@@ -32,10 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
         for kind, words in keywords().items():
             print(f"{kind}: {','.join(words)}")
     elif arguments.flags:
-        target = targets.load(arguments.target, trusted=arguments.trust_target)
-        how = optimization(arguments.optimize, target.cpu)
-        print(f"level: {how.level}")
-        print(f"gcc: {','.join(only_gcc(target.gcc_flags, how))}")
+        files = cmake(arguments.target, trust_target=arguments.trust_target, optimize=arguments.optimize)
+        print(f"level: {files.level}")
+        print(f"gcc: {','.join(files.gcc_flags)}")
     else:
         print(FOLDER.as_posix())
     return 0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from mote.api.deploying import delta
 from mote.cli.common import add_json, print_json, progress
-from mote.deploy.update.delta import MAGIC, encode
-from mote.deploy.update.header import load_image
-from mote.files import write_file
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -18,12 +16,12 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    old, new = load_image(arguments.old)[1], load_image(arguments.new)[1]
     with progress("comparing"):
-        made = encode(old, new, old_name=arguments.old, new_name=arguments.new)
-    write_file(arguments.output, made, MAGIC)
+        made = delta(arguments.old, arguments.new)
+    made.write(arguments.output)
     if arguments.json:
-        print_json({"delta": arguments.output, "bytes": len(made), "image_bytes": len(new)})
+        print_json({"delta": arguments.output} | made.json())
     else:
-        print(f"{arguments.output}: {len(made):,} bytes, {100 * len(made) / len(new):.0f}% of the image")
+        share = 100 * len(made.data) / made.image_bytes
+        print(f"{arguments.output}: {len(made.data):,} bytes, {share:.0f}% of the image")
     return 0

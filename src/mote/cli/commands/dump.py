@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import Any
 
+from mote.api.image_dump import MEMORY_NAMES, dump, op_layers
 from mote.cli.common import add_json, bold, print_json, shortened, table
 from mote.emit.image import format
-from mote.emit.image.reader import ImageContents, OpInfo, PlaceInfo, PortInfo, read, read_image
-from mote.errors import naming
-from mote.lower.program import IMAGE, STATES, Form, Kind
+from mote.emit.image.reader import ImageContents, OpInfo, PlaceInfo, PortInfo
+from mote.lower.program import Form, Kind
 from mote.text import printable
-
-MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -22,84 +19,9 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    path = arguments.image
-    data = read_image(path)
-    with naming(path):
-        image = read(data)
-    if arguments.json:
-        print_json({"image": path} | describe(image))
-    else:
-        print_image(image, path)
+    dumped = dump(arguments.image)
+    print_json(dumped.json()) if arguments.json else print_image(dumped.contents, dumped.image)
     return 0
-
-
-def describe(image: ImageContents) -> dict[str, Any]:
-    """An image as JSON."""
-    header = image.header
-    return {
-        "bytes": header["bytes"],
-        "format": header["format"],
-        "crc": f"{header['crc']:08x}",
-        "version": header["version"],
-        "product": header["product"],
-        "features": [f.name for f in format.FEATURES if f in image.features],
-        "source_sha256": bytes(header["source"]).hex(),
-        "mote": image.about.get("mote"),
-        "options": image.about.get("options", {}),
-        "ram": {"arenas": list(header["arena"]), "states": header["states"], "counters": header["counters"]},
-        "warm_up": header["warm_up"],
-        "sections": image.sections,
-        "inputs": [_port(p) for p in image.inputs],
-        "outputs": [_port(p) for p in image.outputs],
-        "kernels": [{"id": f"{k.id:08x}", "name": k.name} for k in image.kernels],
-        "steps": len(image.schedule),
-        "ops": [_op(op, layer) for op, layer in zip(image.ops, _layers(image), strict=True)],
-        "signature": image.signature,
-    }
-
-
-def _layers(image: ImageContents) -> list[Mapping[str, Any]]:
-    """The metadata of each op; empty for ops of bodies and jumps, and where names were omitted."""
-    return [*image.layers, *[{}] * len(image.ops)][: len(image.ops)]
-
-
-def _port(port: PortInfo) -> dict[str, Any]:
-    return {
-        "name": port.name,
-        "dtype": str(port.dtype),
-        "shape": list(port.shape),
-        "scale": port.scale,
-        "zero_point": port.zero_point,
-        "memory": MEMORY_NAMES.get(port.memory, port.memory),
-        "offset": port.offset,
-        "bytes": port.nbytes,
-        "labels": list(port.labels),
-    }
-
-
-def _op(op: OpInfo, layer: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": op.name,
-        "layer": layer.get("layer"),
-        "kind": layer.get("kind"),
-        "form": op.form.name.lower(),
-        "kernel": op.kernel or None,
-        "times": op.fields["times"],
-        "operands": [_place(operand.place) for operand in op.operands],
-        "output": None if op.out is None else _place(op.out),
-        "scratch": op.fields["scratch_bytes"],
-        "sums": op.fields["sums_bytes"],
-    }
-
-
-def _place(place: PlaceInfo) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "memory": MEMORY_NAMES.get(place.memory, place.memory),
-        "kind": place.kind.name.lower(),
-        "rows": place.rows,
-        "row_bytes": place.row_bytes,
-    }
-    return entry | ({"offsets": list(place.offsets)} if place.kind is Kind.TABLE else {"at": place.at})
 
 
 def print_image(image: ImageContents, path: str) -> None:
@@ -148,7 +70,7 @@ def _memory(memory: int) -> str:
 def _ops_table(image: ImageContents) -> str:
     names = shortened([op.name for op in image.ops])
     rows = []
-    for i, (op, layer, name) in enumerate(zip(image.ops, _layers(image), names, strict=True)):
+    for i, (op, layer, name) in enumerate(zip(image.ops, op_layers(image), names, strict=True)):
         kind = layer.get("kind") or op.form.name.lower()
         rows.append([str(i), str(kind), name, op.kernel or "-", op.form.name.lower(), _turns(op), _where(op.out)])
     return table(["op", "kind", "layer", "kernel", "form", "runs", "output"], rows, 5)

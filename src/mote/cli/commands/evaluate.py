@@ -54,7 +54,7 @@ def add(p: argparse.ArgumentParser) -> None:
         " signal-to-noise ratio of each layer",
     )
     p.add_argument(
-        "--sample",
+        "--samples",
         type=int,
         default=8,
         metavar="N",
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
             settings(arguments),
             metric=arguments.metric,
             against=arguments.against,
-            samples=arguments.sample,
+            samples=arguments.samples,
             worst=arguments.worst,
             event=arguments.event,
             threshold=arguments.threshold,

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.model,
             settings(arguments),
             points=arguments.points,
-            measured=arguments.measure,
+            measure=arguments.measure,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
             scheduler=arguments.scheduler,

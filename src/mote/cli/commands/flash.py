@@ -6,9 +6,10 @@ import argparse
 import shlex
 import sys
 
+from mote.api.deploying import flash
 from mote.cli.common import bold
 from mote.errors import MoteError
-from mote.toolchain.firmware.flash import FLASH_TOOLS, FlashCommand, flash, flash_command, flash_job
+from mote.toolchain.firmware.flash import FLASH_TOOLS, FlashCommand
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -37,16 +38,22 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    job = flash_job(arguments.firmware, arguments.target, arguments.port, arguments.probe)
-    tool, command = flash_command(job, arguments.tool)
-    part = f" for {job.part.target}" if job.part else ""
-    print(bold(f"{arguments.firmware}{part} with {tool.name}"))
-    print(f"  {_shown(command)}", flush=True)
+    made = flash(
+        arguments.firmware,
+        arguments.target,
+        tool=arguments.tool,
+        port=arguments.port,
+        probe=arguments.probe,
+        dry_run=True,
+    )
+    part = f" for {made.target}" if made.target else ""
+    print(bold(f"{arguments.firmware}{part} with {made.tool}"))
+    print(f"  {_shown(made.command)}", flush=True)
     if arguments.dry_run:
         return 0
     if not arguments.yes:
         _ask()
-    flash(command)
+    made.run()
     return 0
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from mote import frontends
+from mote.api.inspection import inspect
 from mote.cli.common import add_json, add_model, bold, print_json, reading, red, shortened, table
-from mote.compiler import options
-from mote.frontends.model import Model, SourceLayer
-from mote.graph import Graph, Op, Tensor
-from mote.graph.io_order import model_shape
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -20,79 +16,10 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    description = describe(arguments.model, options.reading(**reading(arguments)))
+    inspection = inspect(arguments.model, **reading(arguments))
+    description = inspection.json()
     print_json(description) if arguments.json else print_text(description)
-    return 1 if description["unsupported"] else 0
-
-
-def describe(path: str, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The model as JSON; `how` are options of `source_of`."""
-    source = frontends.source_of(path, **(how or {}))
-    model = frontends.read(source)
-    graph = model.partial()
-    layers = [_layer(model, graph, layer) for layer in model.layers]
-    return {
-        "model": path,
-        "format": source.format,
-        "inputs": [_edge(model.tensors[t]) for t in model.inputs],
-        "outputs": [_edge(model.tensors[t]) for t in model.outputs],
-        "layers": layers,
-        "macs": sum(x["macs"] or 0 for x in layers),
-        "weights": sum(t.nbytes for t in _constants(model))
-        + sum(_inner_weights(op) for layer in model.layers for op in layer.ops),
-        "warnings": list(model.warnings),
-        "unsupported": [x for x in layers if x["unsupported"]],
-    }
-
-
-def _constants(model: Model) -> list[Tensor]:
-    used = {i for layer in model.layers for i in layer.inputs if i >= 0}
-    return [model.tensors[i] for i in sorted(used) if model.tensors[i].data is not None]
-
-
-def _layer(model: Model, graph: Graph, layer: SourceLayer) -> dict[str, Any]:
-    reads = [model.tensors[i] for i in layer.inputs if i >= 0]
-    return {
-        "index": layer.index,
-        "op": layer.code,
-        "name": layer.name,
-        "inputs": [_tensor(t) for t in reads if t.data is None],
-        "outputs": [_tensor(model.tensors[i]) for i in layer.outputs],
-        "macs": sum(op.macs(graph) for op in layer.ops) if layer.problem is None else None,
-        "weights": sum(t.nbytes for t in reads if t.data is not None) + sum(map(_inner_weights, layer.ops)),
-        "bodies": [_body(body) for op in layer.ops for body in op.bodies],
-        "unsupported": layer.problem,
-    }
-
-
-def _body(graph: Graph) -> dict[str, Any]:
-    """The layers of the bodies of control flow."""
-    layers = [
-        {"op": op.kind, "name": op.name, "macs": op.macs(graph), "bodies": [_body(body) for body in op.bodies]}
-        for op in graph.ops
-    ]
-    return {"name": graph.name, "layers": layers}
-
-
-def _inner_weights(op: Op) -> int:
-    """Bytes of the constants inside of control flow."""
-    inside = [t.nbytes for body in op.bodies for t in body.tensors.values() if t.data is not None]
-    return sum(inside) + sum(_inner_weights(inner) for body in op.bodies for inner in body.ops)
-
-
-def _edge(t: Tensor) -> dict[str, Any]:
-    """An input or output, with the shape that it has in the model."""
-    return _tensor(t) | {"shape": list(model_shape(t))}
-
-
-def _tensor(t: Tensor) -> dict[str, Any]:
-    quant = None
-    if t.quant is not None:
-        quant = {
-            "scale": [float(x) for x in t.quant.scale],
-            "zero_point": [int(x) for x in t.quant.zero_point],
-        }
-    return {"name": t.name, "shape": list(t.shape), "dtype": t.dtype, "quantization": quant}
+    return 1 if inspection.unsupported else 0
 
 
 def print_text(description: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             methods=methods,
             io=arguments.io,
             samples=arguments.samples,
-            measured=arguments.measure,
+            measure=arguments.measure,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
             journal=arguments.journal,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict
 
-from mote.api.formats import WHAT, known
-from mote.api.operators import HEAD, operators, rows
+from mote.api.formats import WHAT
+from mote.api.listings import ops
+from mote.api.operators import HEAD, Operator, rows
 from mote.cli.common import add_json, bold, print_json, table
-from mote.errors import MoteError
 from mote.frontends import Format
 from mote.frontends.source import TITLES
-from mote.text import did_you_mean
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -27,32 +25,18 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.format != Format.TFLITE:
-        return _run_format(Format(arguments.format), arguments)
-    by_name = {operator.name: operator for operator in operators()}
-    _check(arguments.name, list(by_name), "`mote ops`")
-    wanted = [by_name[name] for name in arguments.name or by_name]
-    if arguments.json:
-        print_json([asdict(operator) for operator in wanted])
+    format = Format(arguments.format)
+    listed = ops(*arguments.name, format=format)
+    if format != Format.TFLITE:
+        what = WHAT.get(format, "operators")
+        if arguments.json:
+            print_json({"format": format, what: listed})
+            return 0
+        print(bold(f"{TITLES[format]}: {len(listed)} {what}"))
+        print("\n".join(map(str, listed)))
         return 0
-    print(table(HEAD, rows(wanted), left=len(HEAD)))
+    wanted = [operator for operator in listed if isinstance(operator, Operator)]
+    print_json([asdict(operator) for operator in wanted]) if arguments.json else print(
+        table(HEAD, rows(wanted), left=len(HEAD))
+    )
     return 0
-
-
-def _run_format(format: Format, arguments: argparse.Namespace) -> int:
-    names = known(format)
-    _check(arguments.name, names, f"`mote ops --format {format}`")
-    wanted = arguments.name or names
-    if arguments.json:
-        print_json({"format": format, WHAT.get(format, "operators"): wanted})
-        return 0
-    print(bold(f"{TITLES[format]}: {len(wanted)} {WHAT.get(format, 'operators')}"))
-    print("\n".join(wanted))
-    return 0
-
-
-def _check(names: Sequence[str], known: Sequence[str], listing: str) -> None:
-    for name in names:
-        if name not in known:
-            guess = did_you_mean(name, list(known))
-            raise MoteError(f"there is no operator '{name}'", remedy=f"{guess}{listing} lists all")

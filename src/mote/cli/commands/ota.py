@@ -7,14 +7,13 @@ import sys
 from dataclasses import asdict, replace
 from typing import NoReturn
 
+from mote.api.deploying import BAUD, Address, ota, update_plan
+from mote.api.deploying import address as parsed
 from mote.cli import output
 from mote.cli.common import add_json, bold, green, print_json, progress
-from mote.deploy.update.header import load_image
-from mote.deploy.update.links import Connecting, ConnectionLostError, Line, Listening, Opened, Serial
-from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, UpdatePlan, update
+from mote.deploy.update.links import Listening
+from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, update
 from mote.errors import MoteError
-
-BAUD = 115_200
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -72,40 +71,58 @@ def seconds(text: str) -> float:
     return value
 
 
-def address(text: str) -> tuple[str, int]:
+def address(text: str) -> Address:
     """A host, which may be omitted, and a port."""
-    host, _, port = text.rpartition(":")
-    if not port.isdecimal() or int(port) > 65_535:
-        raise argparse.ArgumentTypeError(f"'{text}' is no HOST:PORT")
-    return host.strip("[]"), int(port)
+    try:
+        return parsed(text)
+    except MoteError as error:
+        raise argparse.ArgumentTypeError(error.reason) from None
 
 
 def run(arguments: argparse.Namespace) -> int:
-    plan = _plan(arguments) if arguments.image is not None else None
-    patience = Patience(arguments.timeout, confirm_s=arguments.wait, connections=arguments.connections)
     if arguments.forever:
-        if plan is None or arguments.listen is None:
-            raise MoteError("needs an image, and --listen", where="option --forever", remedy="give both, or omit it")
-        serve(Listening(*arguments.listen), replace(plan, follows=False), replace(patience, connections=1), arguments)
-    with progress(f"waiting for {arguments.serial or 'the device'}") as say, Opened(_line(arguments)) as line:
-        session = Session(line, patience, say)
-        if plan is None:
-            device = _asked(session)
-        else:
-            outcome = update(session, plan, arguments.image)
-    if plan is None:
-        print_json(asdict(device)) if arguments.json else print_device(device, line.name)
-    else:
+        serve(arguments)
+    with progress(f"waiting for {arguments.serial or 'the device'}") as say:
+        outcome = ota(
+            arguments.image,
+            connect=arguments.connect,
+            listen=arguments.listen,
+            serial=arguments.serial,
+            baud=arguments.baud,
+            sources=arguments.sources,
+            restart=not arguments.no_restart,
+            confirm=arguments.confirm,
+            wait=arguments.wait,
+            timeout=arguments.timeout,
+            connections=arguments.connections,
+            say=say,
+        )
+    if isinstance(outcome, UpdateOutcome):
         say_outcome(outcome, arguments)
+    else:
+        print_json(asdict(outcome)) if arguments.json else print_device(outcome, _place(arguments))
     return 0
 
 
-def serve(line: Listening, plan: UpdatePlan, patience: Patience, arguments: argparse.Namespace) -> NoReturn:
+def _place(arguments: argparse.Namespace) -> str:
+    """How messages call the line."""
+    if arguments.serial is not None:
+        return str(arguments.serial)
+    host, port = arguments.connect or arguments.listen
+    return f"{host or '*'}:{port}"
+
+
+def serve(arguments: argparse.Namespace) -> NoReturn:
     """One device after another, until a signal comes; what goes wrong with one is said."""
+    if arguments.image is None or arguments.listen is None:
+        raise MoteError("needs an image, and --listen", where="option --forever", remedy="give both, or omit it")
+    plan = update_plan(arguments.image, arguments.sources, restart=not arguments.no_restart, confirm=arguments.confirm)
+    patience = Patience(arguments.timeout, confirm_s=arguments.wait, connections=1)
+    line = Listening(*arguments.listen)
     while True:
         line.open()
         try:
-            say_outcome(update(Session(line, patience), plan, arguments.image), arguments)
+            say_outcome(update(Session(line, patience), replace(plan, follows=False), arguments.image), arguments)
         except MoteError as error:
             output.complain(f"mote: error: {error}", error, json_too=arguments.json)
         sys.stdout.flush()
@@ -117,28 +134,6 @@ def say_outcome(outcome: UpdateOutcome, arguments: argparse.Namespace) -> None:
         print_json({"image": arguments.image, **asdict(outcome)})
     else:
         print_outcome(outcome, arguments.image)
-
-
-def _plan(arguments: argparse.Namespace) -> UpdatePlan:
-    header, image = load_image(arguments.image)
-    sources = [load_image(path) for path in arguments.sources]
-    return UpdatePlan(image, header, sources, restarts=not arguments.no_restart, confirms=arguments.confirm)
-
-
-def _line(arguments: argparse.Namespace) -> Line:
-    if arguments.serial is not None:
-        return Serial(arguments.serial, arguments.baud)
-    if arguments.connect is not None:
-        return Connecting(*arguments.connect)
-    return Listening(*arguments.listen)
-
-
-def _asked(session: Session) -> Device:
-    try:
-        return session.hello()
-    except ConnectionLostError as lost:
-        remedy = "check the line, and that the firmware hands what it receives to mote_ota_receive"
-        raise MoteError(str(lost), where=session.line.name, remedy=remedy) from None
 
 
 def print_device(device: Device, name: str) -> None:

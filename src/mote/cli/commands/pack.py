@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         image = pack(
             arguments.model,
             settings(arguments),
-            version=arguments.model_version,
+            model_version=arguments.model_version,
             product=arguments.product,
             strip=arguments.strip,
             labels=read_labels(arguments.label_file) if arguments.label_file else (),

@@ -6,10 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
+from mote.api.memory_plan import KernelOption, MemoryPlan, body_plans, kept_states, peak_of, plan
 from mote.cli.commands.compile import two_cores_line
 from mote.cli.common import (
     add_compile_options,
@@ -24,19 +23,12 @@ from mote.cli.common import (
     table,
     write_svg,
 )
-from mote.compiler import line
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.graph import Op
-from mote.graph.ranges import Peak
-from mote.ops.control.control_flow import While
-from mote.pictures import plans
-from mote.pictures.memory import Holding, MemoryMap, direction, traffic_lines
+from mote.pictures.memory import MemoryMap, direction, traffic_lines
 from mote.pictures.text import arena_maps, letters
-from mote.plan.plan import Bodied, Option, Plan, Runs, Step
+from mote.plan.plan import Option, Runs
 from mote.plan.selection.cores import divided
 from mote.plan.selection.estimate import estimate
-from mote.plan.selection.pins import one_layer
-from mote.plan.selection.select import refusals
 
 WIDTH = 100
 """Columns of the map where the terminal has no width."""
@@ -55,154 +47,26 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
-        compiled = line.compile(arguments.model, settings(arguments), say=say)
-        memory = MemoryMap(compiled.plan)
-    write_svg(arguments.svg, lambda: plans.arena(memory, _title(compiled)))
+        made = plan(arguments.model, settings(arguments), say=say)
+    write_svg(arguments.svg, made.svg)
     if arguments.json:
-        print_json(describe(compiled, memory))
+        print_json(made.json())
     elif arguments.layer:
-        print(kernels(compiled, arguments.layer))
+        print(kernels(made, arguments.layer))
     else:
-        print_text(compiled, memory)
+        print_text(made.compiled, made.memory)
     return 0
 
 
-def kernels(compiled: Compiled, layer: str) -> str:
+def kernels(made: MemoryPlan, layer: str) -> str:
     """Every kernel that the core has for a layer: what it costs, or why it does not fit."""
-    plan = compiled.plan
-    numbered = {str(n): (op, steps[0]) for op, steps in plan.works for n in steps[0].ops}
-    numbered |= {steps[0].number: (op, steps[0]) for op, steps in plan.works}
-    layers = {number: op.name for number, (op, step) in numbered.items() if number == step.number}
-    _, step = numbered[layer if layer in numbered else one_layer(layers, layer, "option layer")]
-    offered = [
-        (o.family, "chosen: " * o.chosen + o.why, o.cost, o.constants, o.scratch)
-        for o in plan.choices.get(step.ops, ())
-    ]
-    refused = [(r.kernel, f"does not fit: {r.why}", "-", "-", "-") for r in refusals(plan, step)]
-    unit = plan.goal.costs.unit
-    return table(("kernel", "why", unit, "constants", "working memory"), [*offered, *refused], left=2)
+    rows = [(o.kernel, _verdict(o), o.cost, o.constants, o.scratch) for o in made.kernels(layer)]
+    head = ("kernel", "why", made.compiled.plan.goal.costs.unit, "constants", "working memory")
+    return table(head, rows, left=2)
 
 
-def _title(compiled: Compiled) -> str:
-    return f"{Path(compiled.path).name} for {compiled.settings.target.name}"
-
-
-def describe(compiled: Compiled, memory: MemoryMap) -> dict[str, Any]:
-    """The plan as data; docs/compile/planning.md explains the keys."""
-    plan = compiled.plan
-    costs = compiled.settings.costs
-    return {
-        "model": compiled.path,
-        "target": compiled.settings.target.name,
-        "costs": {"core": costs.core, "unit": costs.unit, "estimate": round(estimate(costs, plan))},
-        "totals": {
-            "ram": plan.ram,
-            "arena": plan.arena,
-            "static": plan.static,
-            "live": memory.peak,
-            "bound": memory.bound,
-            "gap": memory.gap,
-            "steps": len(plan.steps),
-            "macs": compiled.macs,
-        },
-        "memories": [{"name": memory.name(i) or None, "arena": n} for i, n in enumerate(plan.arenas)],
-        "peak": {
-            "step": memory.peak_step,
-            "holds": [{"name": h.name, "role": h.role, "bytes": n} for h, n in memory.held(memory.peak_step)],
-        },
-        "operators": [
-            {
-                "numbers": list(steps[0].ops),
-                "op": op.kind,
-                "name": op.name,
-                "kernel": kernel_label(compiled, i),
-                "mode": plan.runs(steps),
-                "direction": direction(steps),
-                "steps": len(steps),
-                "macs": op.macs(plan.graph),
-                "sums": _sums(plan, steps[0]),
-                "bodies": _bodies(op, steps[0]),
-                "choice": [asdict(option) for option in plan.choices.get(steps[0].ops, ())],
-                "refused": [asdict(refused) for refused in refusals(plan, steps[0])],
-                **({"cores": divided(plan, op, steps)} if compiled.settings.cores > 1 else {}),
-            }
-            for i, (op, steps) in enumerate(plan.works)
-        ],
-        "steps": [
-            {
-                "operator": plan.numbers[s.ops],
-                "op": plan.op(s).kind,
-                "kernel": s.kernel.name,
-                "rows": [s.rows.lo, s.rows.hi],
-                "tap": s.tap,
-                "scratch": None
-                if s.scratch is None
-                else {"memory": s.scratch_memory, "offset": s.scratch, "bytes": s.kernel.needs.scratch},
-                "live": memory.live[i],
-            }
-            for i, s in enumerate(plan.steps)
-        ],
-        "kept": kept(compiled),
-        "buffers": [_buffer(h, compiled) for h in memory.holdings],
-        "cells": [
-            {
-                "buffer": i,
-                "tensor": h.name,
-                "row": c.row,
-                "offset": c.offset,
-                "bytes": c.nbytes,
-                "memory": c.memory,
-                "first": c.first,
-                "last": c.last,
-                "role": c.role,
-            }
-            for i, h in enumerate(memory.holdings)
-            for c in h.cells
-        ],
-    }
-
-
-def _bodies(op: Op, step: Step) -> list[dict[str, Any]]:
-    """The plans of the bodies of control flow, which lie in the scratch of its step."""
-    if not isinstance(step.kernel, Bodied):
-        return []
-    return [
-        {
-            "name": plan.graph.name,
-            "arena": plan.arena,
-            "turns": op.trips if isinstance(op, While) else 1,
-            "operators": [
-                {
-                    "op": inner.kind,
-                    "name": inner.name,
-                    "kernel": steps[0].kernel.name,
-                    "mode": plan.runs(steps),
-                    "macs": inner.macs(plan.graph),
-                    "bodies": _bodies(inner, steps[0]),
-                }
-                for inner, steps in plan.works
-            ],
-        }
-        for plan in step.kernel.plans
-    ]
-
-
-def _buffer(h: Holding, compiled: Compiled) -> dict[str, Any]:
-    tensors = compiled.plan.graph.tensors
-    b = h.buffer
-    return {
-        "name": h.name,
-        "role": h.role,
-        "tensors": [] if b is None else [tensors[t].name for t in b.tensors],
-        "rows": 1 if b is None else len(b.offsets),
-        "row_bytes": h.cells[0].nbytes if b is None else b.row_bytes,
-        "layout": None if b is None else str(b.layout),
-        "memory": h.memory,
-        "stored": h.stored,
-        "first": h.first,
-        "last": h.last,
-        "peak": h.peak,
-    }
+def _verdict(option: KernelOption) -> str:
+    return f"does not fit: {option.why}" if option.cost is None else "chosen: " * option.chosen + option.why
 
 
 def print_text(compiled: Compiled, memory: MemoryMap) -> None:
@@ -226,7 +90,7 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
         print()
         print(_on_two_cores(compiled))
     for op, (step, *_) in plan.works:
-        for text in _body_lines(_bodies(op, step), f"#{step.number} {op.kind}"):
+        for text in _body_lines(body_plans(op, step), f"#{step.number} {op.kind}"):
             print(text)
     print()
     print(_buffers(memory, steps))
@@ -281,7 +145,7 @@ def _operators(compiled: Compiled) -> str:
             _how(compiled.plan.runs(steps), direction(steps)),
             _why(compiled.plan.choices.get(steps[0].ops, ())),
             len(steps),
-            *(("", "") if (peak := _peak(compiled.plan, steps[0])) is None else (peak.total, f"{peak.headroom:.1f}")),
+            *(("", "") if (peak := peak_of(compiled.plan, steps[0])) is None else (peak.total, f"{peak.headroom:.1f}")),
         )
         for i, ((op, steps), name) in enumerate(zip(compiled.plan.works, names, strict=True))
     ]
@@ -308,17 +172,6 @@ def _body_lines(bodies: list[dict[str, Any]], inside: str) -> Iterator[str]:
             yield from _body_lines(x["bodies"], f"{inside} > {x['op']}")
 
 
-def _peak(plan: Plan, step: Step) -> Peak | None:
-    """How far the sums of the operators go that a step names."""
-    peaks = [plan.graph.peak(plan.graph.ops[i]) for i in step.ops if i >= 0]
-    return max((peak for peak in peaks if peak), key=lambda peak: peak.total, default=None)
-
-
-def _sums(plan: Plan, step: Step) -> dict[str, Any] | None:
-    peak = _peak(plan, step)
-    return None if peak is None else {"largest": peak.total, "spare_bits": round(peak.headroom, 3), "wrap": peak.wraps}
-
-
 def _why(choice: tuple[Option, ...]) -> str:
     """The reason for a kernel, and against the next best where there is one that would be faster."""
     if not choice:
@@ -333,25 +186,10 @@ def _how(runs: Runs, way: str | None) -> str:
 
 
 def _kept(compiled: Compiled) -> str:
-    states = kept(compiled)
+    states = kept_states(compiled)
     names = shortened([k["name"] for k in states])
     rows = [(name, *list(k.values())[1:]) for name, k in zip(names, states, strict=True)]
     return table(("kept for the next run", "stored", "rows", "row bytes", "bytes"), rows, left=2)
-
-
-def kept(compiled: Compiled) -> list[dict[str, Any]]:
-    """The states of a model and how they are stored."""
-    tensors = compiled.plan.graph.tensors
-    return [
-        {
-            "name": tensors[b.tensors[0]].name,
-            "stored": "as it is" if not window else "slides" if b.ring is None else "ring buffer",
-            "rows": len(b.offsets),
-            "row_bytes": b.row_bytes,
-            "bytes": len(b.offsets) * b.row_bytes,
-        }
-        for b, window in compiled.plan.kept
-    ]
 
 
 def _buffers(memory: MemoryMap, steps: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from mote import targets
+import mote.targets as targets
+from mote.api.measuring import profile
 from mote.cli.common import (
     add_compile_options,
     add_tools,
@@ -15,14 +16,10 @@ from mote.cli.common import (
     shortened,
     table,
 )
-from mote.cli.images import add_runtime, image_of
-from mote.compiler import line
-from mote.data.inputs import read_inputs
+from mote.cli.images import add_runtime
 from mote.errors import MoteError
-from mote.evaluation.images import LoadedImage, profile_image
-from mote.measure.profiler import Profile, profile, profile_elf
+from mote.measure.profiler import Profile, profile_elf
 from mote.pictures.text import bar
-from mote.toolchain.emulators import RTL
 
 SHOWN = 30
 """How many functions are printed."""
@@ -73,16 +70,15 @@ def _model(arguments: argparse.Namespace) -> Profile:
             where="mote profile",
             remedy="give a model, or a program with --elf FILE --entry SYMBOL",
         )
-    image = image_of(arguments)
-    model = image or line.compile(arguments.model, settings(arguments))
-    graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
-    inputs = read_inputs(graph, arguments.data) if arguments.data else None
-    target = model.firmware.target if isinstance(model, LoadedImage) else model.settings.target
-    tools = {"compiler": arguments.compiler, "emulator": arguments.emulator or (RTL if target.rtl else None)}
     with progress("building and running"):
-        if isinstance(model, LoadedImage):
-            return profile_image(model, inputs, **tools)
-        return profile(model, inputs, **tools)
+        return profile(
+            arguments.model,
+            arguments.data,
+            settings=settings(arguments),
+            compiler=arguments.compiler,
+            emulator=arguments.emulator,
+            runtime=arguments.runtime,
+        )
 
 
 def print_text(result: Profile, functions: bool) -> None:

@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
             data_of(arguments) if arguments.data else None,
             precision=arguments.precision,
             samples=arguments.samples,
-            method=arguments.calibration,
+            calibration=arguments.calibration,
             equalize=arguments.equalize,
             correct_biases=arguments.correct_biases,
             rounding=arguments.rounding,

@@ -6,6 +6,7 @@ import argparse
 
 import numpy as np
 
+from mote.api.measuring import run as run_model
 from mote.cli.common import (
     add_compile_options,
     add_tools,
@@ -16,15 +17,11 @@ from mote.cli.common import (
     shortened,
     table,
 )
-from mote.cli.images import add_runtime, image_of
-from mote.compiler import line
-from mote.data.inputs import read_inputs
+from mote.cli.images import add_runtime
 from mote.data.readers.arrays import ZIP, packed_arrays
-from mote.evaluation.images import LoadedImage, run_image
 from mote.files import write_file
 from mote.graph.tensor import Array
 from mote.measure.run import Inference, RunResult
-from mote.measure.run import run as run_model
 
 ALL, SOME = 32, 10
 """An output of so many values is printed whole; of a longer one so many values are."""
@@ -48,16 +45,15 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    image = image_of(arguments)
-    model = image or line.compile(arguments.model, settings(arguments))
-    graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
-    inputs = read_inputs(graph, arguments.data) if arguments.data else None
-    tools = {"compiler": arguments.compiler, "emulator": arguments.emulator}
     with progress("building and running"):
-        if isinstance(model, LoadedImage):
-            result = run_image(model, inputs, **tools)
-        else:
-            result = run_model(model, inputs, **tools)
+        result = run_model(
+            arguments.model,
+            arguments.data,
+            settings=settings(arguments),
+            compiler=arguments.compiler,
+            emulator=arguments.emulator,
+            runtime=arguments.runtime,
+        )
     if arguments.output is not None:
         write_file(arguments.output, packed_arrays(result.values), ZIP)
     print_json(result.json()) if arguments.json else print_text(result)

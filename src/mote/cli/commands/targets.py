@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mote import targets
+from mote.api.listings import targets
 from mote.cli.common import add_json, print_json, table
 
 
@@ -13,7 +13,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    known = [targets.load(name) for name in targets.names()]
+    known = targets()
     if arguments.json:
         print_json(
             [

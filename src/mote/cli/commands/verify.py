@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mote.api.measuring import verify
 from mote.cli.common import (
     add_compile_options,
     add_data,
@@ -15,11 +16,7 @@ from mote.cli.common import (
     red,
     settings,
 )
-from mote.cli.images import add_runtime, image_of
-from mote.compiler import line
-from mote.errors import MoteError
-from mote.evaluation import verify
-from mote.evaluation.images import LoadedImage, verify_image
+from mote.cli.images import add_runtime
 from mote.evaluation.verify import VerifyResult
 from mote.graph.tolerance import FLOAT_TOLERANCE
 
@@ -56,17 +53,18 @@ def count(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    image = image_of(arguments)
-    if arguments.source and image is None:
-        raise MoteError("is for images", where="option --source", remedy="make one with `mote pack`")
-    model = image or line.compile(arguments.model, settings(arguments))
-    data = data_of(arguments, several=False) if arguments.data else None
-    how = {"data": data, "seed": arguments.seed, "compiler": arguments.compiler, "emulator": arguments.emulator}
     with progress("running and comparing"):
-        if isinstance(model, LoadedImage):
-            result = verify_image(model, arguments.inputs, source=arguments.source, **how)
-        else:
-            result = verify.verify(model, arguments.inputs, **how)
+        result = verify(
+            arguments.model,
+            arguments.inputs,
+            settings=settings(arguments),
+            data=data_of(arguments, several=False) if arguments.data else None,
+            source=arguments.source,
+            seed=arguments.seed,
+            compiler=arguments.compiler,
+            emulator=arguments.emulator,
+            runtime=arguments.runtime,
+        )
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.passed else 1
 

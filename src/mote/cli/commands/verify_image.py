@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from mote.api.deploying import ImageVerdict, verify_image
 from mote.cli.common import add_json, green, print_json, red
-from mote.deploy.keys import Verdict, read_public, verify
-from mote.deploy.signature import key_id, split
-from mote.files import read_file
+from mote.deploy.keys import Verdict
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -17,32 +16,17 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    signed = split(read_file(arguments.image), arguments.image)
-    public = read_public(read_file(arguments.key), arguments.key)
-    verdict = verify(signed, public)
-    wanted = key_id(public).hex()
-    signer = signed.signature.key_id.hex() if signed.signature else None
-    if arguments.json:
-        print_json(
-            {
-                "image": arguments.image,
-                "version": signed.version,
-                "valid": verdict is Verdict.VALID,
-                "verdict": verdict,
-                "key_id": wanted,
-                "signed_by": signer,
-            }
-        )
-    else:
-        _print_text(arguments.image, verdict, wanted, signer)
-    return 0 if verdict is Verdict.VALID else 1
+    result = verify_image(arguments.image, arguments.key)
+    print_json(result.json()) if arguments.json else _print_text(result)
+    return 0 if result.valid else 1
 
 
-def _print_text(image: str, verdict: Verdict, wanted: str, signer: str | None) -> None:
+def _print_text(result: ImageVerdict) -> None:
+    wanted, signer = result.key_id, result.signed_by
     say = {
         Verdict.VALID: f"the signature of key {wanted} is valid",
         Verdict.UNSIGNED: "is not signed",
         Verdict.OTHER_KEY: f"is signed with key {signer}, not with {wanted}",
         Verdict.FORGED: f"names key {wanted}, but the signature is forged or damaged",
     }
-    print(f"{image}: " + (green if verdict is Verdict.VALID else red)(say[verdict]))
+    print(f"{result.image}: " + (green if result.valid else red)(say[result.verdict]))

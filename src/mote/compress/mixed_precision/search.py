@@ -71,7 +71,7 @@ def mix(
     samples: int = MOST_SAMPLES,
     io: str = "int8",
     example_inputs: Any = None,
-    measured: bool | None = None,
+    measure: bool | None = None,
     compiler: str | None = None,
     emulator: str | None = None,
     journal: str | Path | None = None,
@@ -92,7 +92,7 @@ def mix(
     check_at_least("samples", samples, 0)
     settings = chosen_settings(settings, {**PLANS[_axis(cheapest)], **options} if settings is None else options)
     no_tools = missing_tools(settings.target, compiler, emulator)
-    if measured and no_tools:
+    if measure and no_tools:
         raise no_tools
     source = source_of(
         model,
@@ -118,7 +118,7 @@ def mix(
     )
     with naming(source.where), searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
         search = _Search(runner, task, _ordered(precisions), cheapest, allowed, evaluations, say)
-        return search.run(held_out, measure=measured is not False and no_tools is None)
+        return search.run(held_out, measure=measure is not False and no_tools is None)
 
 
 def drop(text: str | float) -> float:

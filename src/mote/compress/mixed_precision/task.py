@@ -249,7 +249,7 @@ def file_of(task: MixedPrecisionTask, precisions: Choice) -> Quantized:
         task.calibration,
         precision=Precision.INT8,
         layers={i: str(p) for i, p in layers_of(task.units, precisions).items()},
-        method=m.calibration,
+        calibration=m.calibration,
         equalize=m.equalize,
         correct_biases=m.correct_biases,
         rounding=m.rounding,

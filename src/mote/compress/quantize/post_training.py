@@ -122,7 +122,7 @@ def post_training(
     *,
     precision: str = Precision.INT8,
     layers: Mapping[int, str] | None = None,
-    method: str = Methods.calibration,
+    calibration: str = Methods.calibration,
     equalize: bool = Methods.equalize,
     correct_biases: bool = Methods.correct_biases,
     rounding: str = Methods.rounding,
@@ -145,7 +145,7 @@ def post_training(
     that means anything. `say` is a callback for progress."""
     scheme = scheme_of(precision, layers)
     check_at_least("samples", samples, 0)
-    methods = Methods(method, equalize, correct_biases, rounding)
+    methods = Methods(calibration, equalize, correct_biases, rounding)
     source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
     with naming(source.where):
         model_read = read(source)

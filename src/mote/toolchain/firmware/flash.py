@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mote import targets
+import mote.targets as targets
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.targets import Target

@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from mote import targets
+import mote.targets as targets
 from mote.errors import MoteError
 from mote.toolchain import cache
 from mote.toolchain.compilers import compile_or_raise, find_compiler

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from mote import targets
+import mote.targets as targets
 from mote.errors import MoteError
 from mote.toolchain import Emulator, cache, find_compiler
 from mote.toolchain.compilers import compile_or_raise

@@ -1,0 +1,168 @@
+"""`mote.run`, `mote.profile` and `mote.verify`: of a compiled model, of an image, or of a model that they compile."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from mote.compiler import line
+from mote.compiler.compiled import Compiled
+from mote.compiler.options import check_names
+from mote.compiler.settings import Settings, chosen_settings
+from mote.data.inputs import Inputs, read_inputs
+from mote.errors import MoteError, explaining
+from mote.evaluation import images
+from mote.evaluation import verify as verifier
+from mote.evaluation.images import LoadedImage, is_image, load_image
+from mote.evaluation.verify import VerifyResult
+from mote.measure import profiler
+from mote.measure import run as runner
+from mote.measure.profiler import Profile
+from mote.measure.run import RunResult
+from mote.toolchain.emulators import RTL
+
+STILL = ("target", "optimize", "aligned")
+"""Settings that mean something for what is planned already."""
+
+
+def subject(
+    model: Any,
+    settings: Settings | None = None,
+    *,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    **options: Any,
+) -> Compiled | LoadedImage:
+    """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
+    options."""
+    if isinstance(model, Compiled | LoadedImage):
+        check_names(options, Settings)
+        unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
+        if unused:
+            raise MoteError(
+                "was decided when the model was compiled or loaded",
+                where=f"option {unused[0]}",
+                remedy="give it to `mote.compile` or `mote.load_image`, or give the file",
+            )
+        return model
+    chosen = chosen_settings(settings, options)
+    if isinstance(model, str | Path) and is_image(model):
+        _check_planned(chosen)
+        return load_image(model, chosen, runtime=runtime)
+    if runtime:
+        raise MoteError("is for images", where="option runtime", remedy="make one with `mote pack --runtime DIR`")
+    return line.compile(model, chosen, example_inputs=example_inputs)
+
+
+def _check_planned(given: Settings) -> None:
+    """Refuses settings that an image cannot follow any more."""
+    usual = Settings(given.target)
+    for f in fields(Settings):
+        if f.name not in STILL and getattr(given, f.name) != getattr(usual, f.name):
+            raise MoteError(
+                "cannot be chosen any more: an image is planned already",
+                where=f"option {f.name}",
+                remedy="omit it, or give the model file",
+            )
+
+
+def _inputs(model: Compiled | LoadedImage, data: Inputs | str | Path | None) -> Inputs | None:
+    """Inputs as they are given, or those of a file."""
+    if not isinstance(data, str | Path):
+        return data
+    return read_inputs(model.graph if isinstance(model, LoadedImage) else model.plan.graph, data)
+
+
+@explaining()
+def run(
+    model: Any,
+    data: Inputs | str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    layers: bool = True,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    **options: Any,
+) -> RunResult:
+    """Build, run and measure inferences on the target: exact instructions, RAM, flash, stack and outputs.
+
+    `model` is what `mote.compile` or `mote.load_image` gave, or a model file, which is compiled with the options of
+    `mote.compile`. `data` are arrays, or a .npy or .npz file, for one inference or for several; without it the
+    self-test's pattern. `layers=False` counts no layers, which takes a build and a run less. `compiler` is gcc or zig,
+    `emulator` qemu, unicorn or rtl. `runtime` is the folder of the runtime that an image was packed for."""
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
+    inputs = _inputs(given, data)
+    if isinstance(given, LoadedImage):
+        return images.run_image(given, inputs, compiler=compiler, emulator=emulator, layers=layers)
+    return runner.run(given, inputs, compiler=compiler, emulator=emulator, layers=layers)
+
+
+@explaining()
+def profile(
+    model: Any,
+    data: Inputs | str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    layers: bool = True,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    **options: Any,
+) -> Profile:
+    """Count the cycles of an inference by the core's timing: of each layer and of each C function, with wait states,
+    time and energy.
+
+    `model`, `data` and the other arguments are those of `mote.run`; of several inputs the first is taken. Cores that
+    come as RTL are simulated, unless `emulator` says otherwise."""
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
+    inputs = _inputs(given, data)
+    if isinstance(given, LoadedImage):
+        tool = emulator or (RTL if given.target.rtl else None)
+        return images.profile_image(given, inputs, compiler=compiler, emulator=tool, layers=layers)
+    tool = emulator or (RTL if given.settings.target.rtl else None)
+    return profiler.profile(given, inputs, compiler=compiler, emulator=tool, layers=layers)
+
+
+@explaining()
+def verify(
+    model: Any,
+    inputs: int | None = None,
+    *,
+    settings: Settings | None = None,
+    data: Any = None,
+    source: Any = None,
+    seed: int = 0,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    sanitize: bool = False,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    **options: Any,
+) -> VerifyResult:
+    """Compare every tensor that the generated code computes with the reference: integers bit for bit, floats within
+    rounding.
+
+    `model` is what `mote.compile` or `mote.load_image` gave, or a model file, which is compiled with the options of
+    `mote.compile`. Inputs are 8 random, extreme and structured ones (`inputs`, `seed`), or samples of `data`. The
+    reference is LiteRT, or the runtime of the model's format; where that is not installed, Mote's own in NumPy; the
+    result says which. `source` is the model that an image was packed from, if it is not beside it. `sanitize` builds
+    for the host with the sanitizers of addresses and undefined behaviour."""
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
+    if isinstance(given, LoadedImage):
+        return images.verify_image(
+            given,
+            inputs,
+            data=data,
+            source=source,
+            seed=seed,
+            compiler=compiler,
+            emulator=emulator,
+            sanitize=sanitize,
+        )
+    if source is not None:
+        raise MoteError("is for images", where="option source", remedy="make one with `mote pack`")
+    return verifier.verify(given, inputs, data=data, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
