@@ -29,7 +29,7 @@ DIGITS = str(Path(__file__).parents[2] / "models" / "digits.tflite")
 @pytest.fixture(scope="module")
 def subject() -> Subject:
     compiled = mote.compile(DIGITS, target="stm32l4r5", optimize="speed", shrink=False)
-    return Subject(compiled, mote.explore(DIGITS, compiled.settings, points=3, measured=False))
+    return Subject(compiled, mote.explore(DIGITS, compiled.settings, points=3, measure=False))
 
 
 def test_points_are_those_of_explore(subject: Subject) -> None:

@@ -88,5 +88,5 @@ def _settings(settings: Settings | None, options: dict[str, Any], target: Any) -
 def _subject(model: Any, settings: Settings, example_inputs: Any, say: Say) -> Subject:
     say(f"compiling for {settings.target.name}")
     compiled = compile(model, settings, example_inputs=example_inputs, say=say)
-    front = explore(model, settings, example_inputs=example_inputs, measured=False, say=say)
+    front = explore(model, settings, example_inputs=example_inputs, measure=False, say=say)
     return measured(compiled, front, say)
