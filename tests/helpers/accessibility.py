@@ -149,6 +149,7 @@ def unreached(page: Page) -> list[str]:
     findings: list[str] = page.evaluate(
         f"(() => {{ {script('overlaps', 'accessibility')}"
         "document.removeEventListener('focusin', window[Symbol.for('note')], true);"
+        "document.activeElement?.blur?.(); scrollTo({left: 0, top: 0, behavior: 'instant'});"
         "return unreached(window[Symbol.for('reached')]); })()"
     )
     return findings

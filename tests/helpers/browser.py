@@ -325,6 +325,8 @@ class Page:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False
         )
+        if self._loads:
+            self.settle()
 
     def emulate(self, *, dark: bool = False, print_media: bool = False, reduced_motion: bool = False) -> None:
         """Change what the user prefers, or show the page as it is printed."""
@@ -337,6 +339,8 @@ class Page:
             media="print" if print_media else "screen",
             features=[{"name": name, "value": value} for name, value in features.items()],
         )
+        if self._loads:
+            self.settle()
 
     def offline(self) -> None:
         """Cut the network off."""

@@ -12,11 +12,13 @@ function describe(element) {
     return `<${element.tagName.toLowerCase()}${id}${classes}>${words ? ` "${words.slice(0, 40)}"` : ""}${where}`;
 }
 
-/** Whether text of an element is for screen readers only: a box of a pixel that hides the rest. */
+/** Whether text of an element is for screen readers only, or until it has the focus: a box of a pixel that hides the
+    rest, or one that lies left of the page. */
 function forReadersOnly(element) {
     for (let at = element; at && at !== document.body; at = at.parentElement) {
         const style = getComputedStyle(at);
         if (style.position !== "absolute" && style.position !== "fixed") continue;
+        if (at.getBoundingClientRect().right + scrollX <= 0) return true;
         if (style.clip !== "auto" || /inset\((50|100)%/.test(style.clipPath)) return true;
         if (style.overflow !== "visible" && at.offsetWidth <= 1 && at.offsetHeight <= 1) return true;
     }

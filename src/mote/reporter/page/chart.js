@@ -14,7 +14,7 @@ function roundValues(lo, hi, most, binary = false) {
 
 /* An SVG with axes as wide as `root`. x and y: {lo, hi, name, format, binary}; lengths begin at 0 unless lo is given.
    Returns {root, x, y, left, right, top, bottom}, with scales x(value) and y(value). */
-function chartFrame(page, root, { height = 260, label, x, y, left = 64, bottom = 40, top = 12, right = 16 }) {
+function chartFrame(page, root, { height = 260, label, x, y, left = 64, bottom = 40, top = y.name ? 28 : 12, right = 16 }) {
   const width = Math.max(280, root.clientWidth || 720);
   const canvas = page.svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
   const frame = { root: canvas, left, right: width - right, top, bottom: height - bottom };
@@ -36,7 +36,7 @@ function chartFrame(page, root, { height = 260, label, x, y, left = 64, bottom =
   line(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
   line(frame.left, frame.top, frame.left, frame.bottom, "axis");
   text((frame.left + frame.right) / 2, height - 6, "middle", x.name, "");
-  if (y.name) text(0, top - 2 < 10 ? 10 : top - 2, "start", y.name, "");
+  if (y.name) text(0, 12, "start", y.name, "");
   root.append(canvas);
   return frame;
 }

@@ -35,7 +35,7 @@ report.section("front", (root, { each }, page) => {
     const [lo, hi] = extremes(kind);
     const value = el("output", {});
     const input = el("input", {
-      type: "range", min: lo, max: hi, step: 1, value: hi, disabled: lo === hi,
+      type: "range", min: lo, max: hi, step: 1, value: hi, disabled: lo === hi, "aria-label": `Most ${kinds[kind].budget}`,
       on: { input: () => { limits[kind] = Number(input.value); draw(); } },
     });
     return [kind, { input, value, label: el("label", {}, `Most ${kinds[kind].budget}`, value, input) }];
@@ -135,7 +135,7 @@ report.section("front", (root, { each }, page) => {
         on: { mouseenter: show, mouseleave: leave, focus: show, blur: leave },
       }, svg("title", {}, `${[point.name, ...point.aliases].join(", ")}\n${said(point)}`)));
     }
-    frame.root.removeAttribute("role");
+    frame.root.setAttribute("role", "group");
     frame.root.append(group, svg("circle", { class: "chosen", cx: frame.x(each.chosen[across]), cy: frame.y(each.chosen[up]), r: 11 }));
     label(frame, [["this report", each.chosen], ...points.flatMap((point) => [point.name, ...point.aliases].filter((name) => marked.includes(name)).map((name) => [name, point]))]);
     tell();

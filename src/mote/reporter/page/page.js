@@ -1,11 +1,17 @@
 /* The page: sections, the target that is shown, the layer that is selected. Sections register with report.section and
-   mark what belongs to a layer with data-layer: a click or Enter there selects the layer everywhere. */
+   mark what belongs to a layer with data-layer: a click or Enter there selects the layer everywhere. A section is drawn
+   again when the page gets another width, unless it registers with {fluid: true}. */
 
 const report = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const renderers = new Map();
-  const listeners = [];
-  const page = { data, index: 0, layer: null };
+  const listeners = new Map();
+  let drawn = "";
+  const page = {
+    data, index: 0, layer: null,
+    get target() { return data.targets[page.index]; },
+    get layers() { return page.target.layers; },
+  };
 
   /* Elements. Attributes: `on` is a map of event listeners, `text` the text; null and false are left out. */
   function fill(node, attributes, children) {
@@ -42,12 +48,14 @@ const report = (() => {
     percent: (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)}%`),
   };
 
-  /* A table: head is a list of names, rows are lists of text or elements; a row may be {cells, layer}. */
+  /* A table: head is a list of names, rows are lists of text or elements; a row may be {cells, layer}, whose first cell
+     then is a button that selects the layer. */
   function table(caption, head, rows) {
     const line = (row) => {
       const cells = row.cells || row;
-      return el("tr", row.layer ? { "data-layer": row.layer, tabindex: 0 } : {},
-        cells.map((cell, i) => (i === 0 ? el("th", { scope: "row" }, cell) : el("td", {}, cell))));
+      const name = row.layer ? el("button", { class: "name", "data-layer": row.layer }, cells[0]) : cells[0];
+      return el("tr", { "data-layer": row.layer },
+        cells.map((cell, i) => (i === 0 ? el("th", { scope: "row" }, name) : el("td", {}, cell))));
     };
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       el("table", {}, el("caption", { class: "unseen" }, caption),
@@ -57,10 +65,8 @@ const report = (() => {
 
   Object.assign(page, {
     el, svg, format, table,
-    get target() { return data.targets[page.index]; },
-    get layers() { return page.target.layers; },
     layerOf: (number) => page.layers.find((layer) => layer.number === number),
-    onSelect: (call) => listeners.push(call),
+    onSelect: (call) => listeners.set(drawn, [...(listeners.get(drawn) || []), call]),
     select,
     announce: (text) => { document.getElementById("announce").textContent = text; },
   });
@@ -69,12 +75,24 @@ const report = (() => {
     page.layer = page.layerOf(number) ? number : null;
     mark();
     bar();
-    for (const call of listeners) call(page.layer);
+    for (const call of [...listeners.values()].flat()) call(page.layer);
     const layer = page.layerOf(page.layer);
-    if (layer) {
-      history.replaceState(null, "", `#layer=${layer.number}`);
-      page.announce(`Layer ${layer.number}, ${layer.short}, selected`);
-    }
+    if (layer) page.announce(`Layer ${layer.number}, ${layer.short}, selected`);
+    if (layer || location.hash.startsWith("#layer=")) remember(layer ? `layer=${layer.number}` : "");
+  }
+
+  /* The address with a place in the page; a page that is shown inside of another one has no address. */
+  function remember(place) {
+    if (location.protocol !== "about:") history.replaceState(null, "", `#${place}`);
+  }
+
+  function goTo(id) {
+    const place = document.getElementById(id);
+    if (!place) return;
+    place.scrollIntoView();
+    if (!place.matches("a[href], button, input, select, summary, [tabindex]")) place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+    remember(id);
   }
 
   function mark() {
@@ -99,26 +117,62 @@ const report = (() => {
       step("←", "Previous layer", at - 1), step("→", "Next layer", at + 1),
       el("span", {}, el("strong", {}, `${layer.number} ${layer.short}`), el("span", { class: "quiet" }, layer.op)),
       el("span", { class: "jump" }, places.map((section) =>
-        el("a", { href: `#${section.id}`, on: { click: (event) => { event.preventDefault(); placeIn(section).scrollIntoView({ block: "center" }); } } },
+        el("a", { href: `#${section.id}`, on: { click: (event) => showIn(event, section) } },
           section.querySelector("h2").textContent))),
       el("button", { on: { click: () => select(null) } }, "Clear"));
   }
   const placeIn = (section) => section.querySelector(`[data-layer="${CSS.escape(page.layer)}"]`);
+  function showIn(event, section) {
+    event.preventDefault();
+    placeIn(section).closest("details:not([open])")?.setAttribute("open", "");
+    placeIn(section).scrollIntoView({ block: "center" });
+  }
 
   function render() {
     const main = document.getElementById("content");
     const nav = document.getElementById("sections");
-    listeners.length = 0;
+    listeners.clear();
     main.replaceChildren();
     nav.replaceChildren();
     for (const { key, title, whole } of data.sections) {
       const each = page.target.each[key];
       if (!renderers.has(key) || ((each === undefined || each === null) && whole === null)) continue;
-      const body = el("div", {});
-      main.append(el("section", { id: key, "aria-labelledby": `${key}-title` }, el("h2", { id: `${key}-title` }, title), body));
+      const heading = el("h2", { id: `${key}-title` }, title);
+      main.append(el("section", { id: key, "aria-labelledby": heading.id }, heading, el("div", { class: "body" })));
       nav.append(el("a", { href: `#${key}` }, title));
-      renderers.get(key)(body, { each, whole }, page);
+      draw(key);
     }
+    follow(main, nav);
+    select(page.layer);
+  }
+
+  /* Mark the link of the section that is being read. */
+  function follow(main, nav) {
+    const links = new Map([...nav.children].map((link) => [link.hash.slice(1), link]));
+    const seen = new IntersectionObserver((changes) => {
+      for (const { target, isIntersecting } of changes) target.dataset.read = isIntersecting ? "true" : "false";
+      const first = [...main.children].find((section) => section.dataset.read === "true");
+      for (const [id, link] of links)
+        first?.id === id ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+    }, { rootMargin: "-20% 0px -60% 0px" });
+    for (const section of main.children) seen.observe(section);
+  }
+
+  /* Fill a section, anew where it was filled; what was unfolded stays so. */
+  function draw(key) {
+    const body = document.querySelector(`#${key} > .body`);
+    const folds = [...body.querySelectorAll("details")].map((details) => details.open);
+    const { whole } = data.sections.find((section) => section.key === key);
+    body.replaceChildren();
+    listeners.delete(key);
+    drawn = key;
+    renderers.get(key).render(body, { each: page.target.each[key], whole }, page);
+    drawn = "";
+    folds.forEach((open, i) => { if (body.querySelectorAll("details")[i]) body.querySelectorAll("details")[i].open = open; });
+  }
+
+  function redraw() {
+    for (const section of document.querySelectorAll("main > section")) if (!renderers.get(section.id).fluid) draw(section.id);
     select(page.layer);
   }
 
@@ -148,19 +202,45 @@ const report = (() => {
     document.addEventListener("click", (event) => {
       const place = event.target.closest("[data-layer]");
       if (place) select(place.dataset.layer);
+      const link = event.target.closest("a[href^='#']");
+      if (link && !event.defaultPrevented) {
+        event.preventDefault();
+        goTo(decodeURIComponent(link.getAttribute("href").slice(1)));
+      }
     });
     document.addEventListener("keydown", (event) => {
-      const place = event.target.closest?.("[data-layer]");
-      if (place && (event.key === "Enter" || event.key === " ")) {
+      const place = event.target;
+      const own = place.matches?.("button, a, input, select, textarea, summary");
+      if (place.dataset?.layer && !own && (event.key === "Enter" || event.key === " ")) {
         event.preventDefault();
         select(place.dataset.layer);
       }
       if (event.key === "Escape") select(null);
     });
-    const asked = new URLSearchParams(location.hash.slice(1)).get("layer");
-    if (asked) select(asked);
+    const asked = () => {
+      const layer = new URLSearchParams(location.hash.slice(1)).get("layer");
+      if (layer) select(layer);
+    };
+    addEventListener("hashchange", asked);
+    asked();
+    let width = innerWidth;
+    addEventListener("resize", () => {
+      if (innerWidth !== width) requestAnimationFrame(redraw);
+      width = innerWidth;
+    });
+    printing();
     document.documentElement.dataset.ready = "true";
   }
 
-  return { section: (key, render) => renderers.set(key, render), start, page };
+  /* Paper shows what is folded. */
+  function printing() {
+    let closed = [];
+    addEventListener("beforeprint", () => {
+      closed = [...document.querySelectorAll("details:not([open])")];
+      for (const details of closed) details.open = true;
+    });
+    addEventListener("afterprint", () => { for (const details of closed) details.open = false; });
+  }
+
+  return { section: (key, render, { fluid = false } = {}) => renderers.set(key, { render, fluid }), start, page };
 })();

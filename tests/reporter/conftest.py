@@ -1,0 +1,32 @@
+"""Reports of bundled models, made once for all tests."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import mote
+
+MODELS = Path(__file__).parents[2] / "models"
+OPTIONS = {"digits": {"target": "cortex-m4", "targets": ["rv32imc"]}, "keywords": {"target": "cortex-m55"}}
+"""How the report of each model is made."""
+
+
+@pytest.fixture(scope="session")
+def report_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The file of the report of a bundled model; workers of one session share it."""
+    own = tmp_path_factory.getbasetemp()
+    folder = own.parent if own.name.startswith("popen-") else own
+
+    def made(name: str) -> Path:
+        path = folder / f"{name}.html"
+        with (folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                mote.report(MODELS / f"{name}.tflite", **OPTIONS[name]).write(path)
+        return path
+
+    return made
