@@ -5,8 +5,7 @@
 FOLDER holds the published models (MLPerf Tiny and MCUNet); without it, architectures of the same shapes with random
 weights stand in: the same arena and code, nearly the same instructions. `--write` (with all models and cores) writes
 the tables to results.md and from there into README.md and docs/, between the marks `<!-- benchmark NAME -->` and
-`<!-- /benchmark -->`. It takes about ten minutes on two
-processors.
+`<!-- /benchmark -->`, with what summaries.py derives from them. It takes about ten minutes on two processors.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 
+import summaries
 from anchors import HERE, TFLM, TINYENGINE, Anchor, load
 from flash import waiting
 from mote import compile, profile, run, verify
@@ -36,7 +36,10 @@ RIVALLED = (M4, M55)
 """Cores with a table for each setting that holds Mote against other engines."""
 RESULTS = HERE / "results.md"
 ROOT = HERE.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "measure" / "benchmarks.md", ROOT / "docs" / "measure" / "profiling.md")
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / "measure" / name for name in ("benchmarks.md", "comparison.md", "profiling.md")),
+)
 EXAMPLE = ("profile", "models/digits.tflite", "--target", "stm32l4r5")
 
 
@@ -216,8 +219,15 @@ def write(sections: dict[str, str]) -> None:
     how = "Written by `python benchmarks/compare.py --models FOLDER --write`; README.md and docs/ show parts of it."
     head = f"# Results\n\n{how}\n"
     RESULTS.write_text(head + "".join(f"\n## {name}\n\n{text}\n" for name, text in sections.items()), encoding="utf-8")
+    include(sections)
+
+
+def include(sections: dict[str, str]) -> None:
+    """Write tables and what is derived from them into the pages."""
+    sections = sections | summaries.derived(sections)
     for page in PAGES:
         page.write_text(included(page.read_text(encoding="utf-8"), sections), encoding="utf-8")
+    summaries.PICTURE.write_text(summaries.picture(sections), encoding="utf-8")
 
 
 MARKS = re.compile(r"(<!-- benchmark ([\w-]+) -->\n).*?(<!-- /benchmark -->)", re.DOTALL)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+import compare
 import lock
 import quotes
+import summaries
 import tried
 from mote import targets
 from mote.frontends.tflite import control, variables
@@ -31,6 +35,7 @@ def test_operators_are_documented() -> None:
 
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
+REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
 AT_THE_ROOT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "models/README.md")]
 
 
@@ -43,6 +48,31 @@ def test_links_in_docs_lead_somewhere() -> None:
     for page in [*AT_THE_ROOT, *PAGES]:
         for link in links(page):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_readme_is_a_page_of_the_package_index() -> None:
+    """At most 120 lines, and links that work outside of the repository, to files that are in it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    assert not links(ROOT / "README.md")
+    defined = dict(re.findall(r"^\[([^]]+)\]: (\S+)$", text, re.MULTILINE))
+    raw = REPOSITORY.replace("//github.com/", "//raw.githubusercontent.com/") + "/main/"
+    paths = {name: url.removeprefix(f"{REPOSITORY}/blob/main/").removeprefix(raw) for name, url in defined.items()}
+    assert not [path for path in paths.values() if not (ROOT / path).is_file()]
+    prose = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+    used = {label or words for words, label in re.findall(r"\[([^][]+)\](?:\[([^][]+)\])?(?!:)", prose)}
+    assert {name.lower() for name in used} == set(defined)
+
+
+def test_the_readme_counts_the_operators() -> None:
+    operators = {*PARSERS, *CUSTOM_PARSERS, *variables.OPERANDS, *control.OPERATORS}
+    assert f" {len(operators)} operators of `.tflite` files" in (ROOT / "README.md").read_text()
+
+
+def test_the_picture_is_that_of_the_results() -> None:
+    drawn = summaries.picture(compare.read_results())
+    assert summaries.PICTURE.read_text(encoding="utf-8") == drawn, "python benchmarks/summaries.py"
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
 
 
 def test_links_to_headings_lead_somewhere() -> None:
@@ -60,7 +90,7 @@ def headings(text: str) -> set[str]:
 
 def test_the_index_has_every_page() -> None:
     index = ROOT / "docs" / "README.md"
-    listed = [(index.parent / link).resolve() for link in links(index)]
+    listed = {(index.parent / link).resolve() for link in links(index) if link.endswith(".md")}
     assert sorted(page for page in listed if page.is_relative_to(index.parent)) == [p for p in PAGES if p != index]
 
 

@@ -15,6 +15,7 @@ import compare
 import doc_tables
 import lock
 import planning
+import summaries
 from tests.helpers import onnx_models
 from tests.helpers.support import emulated
 
@@ -59,6 +60,7 @@ def test_speed_takes_no_more_cycles_than_balanced(model: str, core: str) -> None
 
 def test_pages_show_the_results() -> None:
     sections = compare.read_results()
+    sections |= summaries.derived(sections)
     shown = set()
     for page in compare.PAGES:
         text = page.read_text()
