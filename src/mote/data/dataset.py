@@ -54,7 +54,10 @@ def dataset(
     in words or as a function; `labelled` refuses data without labels, `several` data of one sample, or of samples that
     are all the same.
     """
-    samples = _read(data, inputs, labels, preprocessing(preprocess))
+    prepare = preprocessing(preprocess)
+    samples = _read(data, inputs, labels, prepare)
+    if prepare.steps:
+        samples = replace(samples, preprocessing=Preprocessing((*samples.preprocessing.steps, *prepare.steps)))
     check(samples, labelled=labelled, several=several)
     return samples
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 
 from mote.data.inputs import described, inferences
+from mote.data.preprocess.pipeline import Preprocessing
 from mote.data.windows import windows
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
@@ -49,6 +50,8 @@ class Dataset:
     """The names of the elements of a sample, where the data is a table whose columns have names."""
     stream: RecordingInfo | None = None
     """Where the samples are one recording: frames of it in the order of time."""
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    """The steps that the samples were made by."""
 
     def __len__(self) -> int:
         return len(next(iter(self.inputs.values())))

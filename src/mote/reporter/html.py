@@ -45,7 +45,7 @@ def _target(subject: Subject) -> dict[str, Any]:
 def page(data: dict[str, Any]) -> str:
     """The report as HTML. Text of the model is in the JSON only, whose `<` are escaped, and in the title."""
     title = f"{data['model']}: Mote report"
-    scripts = [_file(f"{name}.js") for name in (*SHARED, *(s.key for s in shown(data)))]
+    scripts = [_file(f"{name}.js") for name in (*SHARED, *(n for s in shown(data) for n in (*s.scripts, s.key)))]
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     parts = {
         "TITLE": escape(title),

@@ -23,3 +23,5 @@ class Section:
     """Data of one target."""
     whole: Callable[[Subjects], Any] | None = None
     """Data of the whole report."""
+    scripts: tuple[str, ...] = ()
+    """Further files of `page/` that its script needs, without `.js`."""

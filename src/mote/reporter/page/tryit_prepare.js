@@ -1,0 +1,234 @@
+/* Preprocessing of samples as mote.data.preprocess does it: the same steps in the same order, in float64, rounded once to
+   float32. A sample is {values, shape, rate}. */
+
+const prepare = (() => {
+  const size = (shape) => shape.reduce((a, b) => a * b, 1);
+  const sizes = (text) => text.toLowerCase().split("x").map(Number);
+  const by = (call) => (sample, step) => ({ ...sample, values: Float64Array.from(sample.values, (x, i) => call(x, step, i)) });
+
+  /* [height, width, channels] of an image. */
+  function image({ values, shape }) {
+    const whole = shape.length === 2 ? [...shape, 1] : shape;
+    if (whole.length !== 3) throw new Error(`the sample is ${shape.join("x")}, no image`);
+    return { values, shape: whole };
+  }
+
+  /* [samples] of one channel: the mean of several. */
+  function sound({ values, shape }) {
+    if (shape.length > 2) throw new Error(`the sample is ${shape.join("x")}, no sound`);
+    const channels = shape[1] || 1;
+    return Float64Array.from({ length: shape[0] }, (_, i) => {
+      let sum = 0;
+      for (let c = 0; c < channels; c++) sum += values[i * channels + c];
+      return sum / channels;
+    });
+  }
+  const heard = (sample, values) => ({ ...sample, values, shape: [values.length] });
+
+  function perChannel(call) {
+    return (sample, { values }) => {
+      const channels = sample.shape[sample.shape.length - 1];
+      if (values.length !== 1 && values.length !== channels) throw new Error(`${values.length} numbers for ${channels} channels`);
+      return by((x, _, i) => call(x, values[values.length === 1 ? 0 : i % channels]))(sample);
+    };
+  }
+
+  /* How much each of `wanted` pixels gets of each of `given` ones, as lists of [index, weight]: triangles around their
+     middles, as wide as two pixels of the coarser row. */
+  function weights(given, wanted) {
+    const ratio = given / wanted;
+    return Array.from({ length: wanted }, (_, v) => {
+      const middle = (v + 0.5) * ratio - 0.5;
+      const taps = [];
+      let sum = 0;
+      for (let w = 0; w < given; w++) {
+        const weight = 1 - Math.abs(w - middle) / Math.max(ratio, 1);
+        if (weight > 0) taps.push([w, weight]), (sum += weight);
+      }
+      return taps.map(([w, weight]) => [w, weight / sum]);
+    });
+  }
+
+  function resize(sample, { size }) {
+    const [width, height] = sizes(size);
+    const { values, shape: [h, w, c] } = image(sample);
+    const across = new Float64Array(h * width * c);
+    weights(w, width).forEach((taps, v) => {
+      for (let y = 0; y < h; y++)
+        for (const [x, weight] of taps)
+          for (let k = 0; k < c; k++) across[(y * width + v) * c + k] += values[(y * w + x) * c + k] * weight;
+    });
+    const made = new Float64Array(height * width * c);
+    weights(h, height).forEach((taps, u) => {
+      for (const [y, weight] of taps)
+        for (let i = 0; i < width * c; i++) made[u * width * c + i] += across[y * width * c + i] * weight;
+    });
+    return { ...sample, values: made, shape: [height, width, c] };
+  }
+
+  function crop(sample, { size }) {
+    const [width, height] = sizes(size);
+    const { values, shape: [h, w, c] } = image(sample);
+    const top = Math.floor((h - height) / 2), left = Math.floor((w - width) / 2);
+    if (top < 0 || left < 0) throw new Error(`the image is ${w}x${h}, less than ${size}`);
+    const rows = Array.from({ length: height }, (_, y) =>
+      Array.from(values.slice(((top + y) * w + left) * c, ((top + y) * w + left + width) * c)));
+    return { ...sample, values: Float64Array.from(rows.flat()), shape: [height, width, c] };
+  }
+
+  function gray(sample) {
+    const { values, shape: [h, w, c] } = image(sample);
+    if (c === 1) return sample;
+    const made = Float64Array.from({ length: h * w }, (_, i) =>
+      0.299 * values[i * c] + 0.587 * values[i * c + 1] + 0.114 * values[i * c + 2]);
+    return { ...sample, values: made, shape: [h, w, 1] };
+  }
+
+  function channelsFirst(sample) {
+    const { values, shape: [h, w, c] } = image(sample);
+    const made = Float64Array.from({ length: h * w * c }, (_, i) => values[(i % (h * w)) * c + Math.floor(i / (h * w))]);
+    return { ...sample, values: made, shape: [c, h, w] };
+  }
+
+  function peak(sample) {
+    const values = sound(sample);
+    const largest = values.reduce((a, b) => Math.max(a, b), 0);
+    return heard(sample, largest > 0 ? values.map((x) => x / largest) : values);
+  }
+
+  function length(sample, { samples }) {
+    const made = new Float64Array(samples);
+    made.set(sound(sample).subarray(0, samples));
+    return heard(sample, made);
+  }
+
+  function reshape(sample, step) {
+    const rows = sample.rate ? sample.shape.slice(0, 1) : [];
+    const shape = [...rows, ...step.sizes];
+    if (size(shape) !== sample.values.length) throw new Error(`${sample.shape.join("x")} values cannot be ${shape.join("x")}`);
+    return { ...sample, shape };
+  }
+
+  /* Magnitudes of the first n / 2 + 1 points of the discrete Fourier transform of real values. */
+  function magnitudes(values) {
+    const n = values.length;
+    const re = Float64Array.from(values), im = new Float64Array(n);
+    if (n & (n - 1)) return slowMagnitudes(values);
+    for (let i = 1, j = 0; i < n; i++) {
+      let bit = n >> 1;
+      for (; j & bit; bit >>= 1) j ^= bit;
+      j ^= bit;
+      if (i < j) [re[i], re[j]] = [re[j], re[i]];
+    }
+    for (let half = 1; half < n; half *= 2)
+      for (let k = 0; k < half; k++) {
+        const c = Math.cos((Math.PI * k) / half), s = -Math.sin((Math.PI * k) / half);
+        for (let a = k; a < n; a += 2 * half) {
+          const b = a + half;
+          const x = re[b] * c - im[b] * s, y = re[b] * s + im[b] * c;
+          re[b] = re[a] - x, im[b] = im[a] - y;
+          re[a] += x, im[a] += y;
+        }
+      }
+    return Float64Array.from({ length: (n >> 1) + 1 }, (_, i) => Math.hypot(re[i], im[i]));
+  }
+
+  function slowMagnitudes(values) {
+    const n = values.length;
+    const cos = Float64Array.from({ length: n }, (_, i) => Math.cos((2 * Math.PI * i) / n));
+    const sin = Float64Array.from({ length: n }, (_, i) => Math.sin((2 * Math.PI * i) / n));
+    return Float64Array.from({ length: (n >> 1) + 1 }, (_, k) => {
+      let re = 0, im = 0;
+      for (let i = 0; i < n; i++) re += values[i] * cos[(i * k) % n], im -= values[i] * sin[(i * k) % n];
+      return Math.hypot(re, im);
+    });
+  }
+
+  const mel = (hertz) => 1127 * Math.log1p(hertz / 700);
+
+  /* Triangles on the mel scale, one list of weights of the points for each band; the point at 0 Hz is in none. */
+  function filters({ filters, low, high, fft }, rate) {
+    const first = mel(low), step = (mel(high) - mel(low)) / (filters + 1);
+    const points = (fft >> 1) + 1;
+    return Array.from({ length: filters }, (_, band) => {
+      const [from, middle, to] = [0, 1, 2].map((i) => first + (band + i) * step);
+      return Float64Array.from({ length: points }, (_, i) => {
+        const at = mel(((rate / 2) * i) / (points - 1));
+        return i ? Math.max(0, Math.min((at - from) / (middle - from), (to - at) / (to - middle))) : 0;
+      });
+    });
+  }
+
+  function logMel(sample, step) {
+    const values = sound(sample), rate = step.rate || sample.rate;
+    if (!rate) throw new Error("the sound does not say how many samples a second it has");
+    const { frame, hop } = step;
+    const fft = step.fft || 2 ** Math.ceil(Math.log2(frame));
+    if (values.length < frame) throw new Error(`the sound has ${values.length} samples, and a frame takes ${frame}`);
+    if (step.high > rate / 2) throw new Error(`${rate} samples a second have no frequencies up to ${step.high} Hz`);
+    const window = Float64Array.from({ length: frame }, (_, i) =>
+      step.window === "hann" ? 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / frame)
+        : 0.54 - 0.46 * Math.cos((2 * Math.PI * i) / (frame - 1)));
+    const bands = filters({ ...step, fft }, rate);
+    const count = Math.floor((values.length - frame) / hop) + 1;
+    const made = new Float64Array(count * step.filters);
+    const padded = new Float64Array(fft);
+    for (let row = 0; row < count; row++) {
+      for (let i = 0; i < frame; i++) padded[i] = values[row * hop + i] * window[i];
+      let spectrum = magnitudes(padded);
+      if (step.spectrum === "power") spectrum = spectrum.map((x) => (x * x) / frame);
+      bands.forEach((weights, band) => {
+        let energy = 0;
+        for (let i = 0; i < weights.length; i++) energy += spectrum[i] * weights[i];
+        energy += step.floor;
+        made[row * step.filters + band] = step.unit === "db" ? 10 * Math.log10(energy) : Math.log(energy);
+      });
+    }
+    return { ...sample, values: made, shape: [count, step.filters] };
+  }
+
+  /* The first coefficients of the cosine transform (DCT-II) of each frame's logarithms. */
+  function mfcc(sample, step) {
+    const energies = logMel(sample, { ...step, unit: "ln" });
+    const [count, n] = energies.shape;
+    const made = new Float64Array(count * step.count);
+    for (let row = 0; row < count; row++)
+      for (let k = 0; k < step.count; k++) {
+        let sum = 0;
+        for (let i = 0; i < n; i++) sum += energies.values[row * n + i] * (Math.cos((Math.PI / n) * (i + 0.5) * k) * Math.sqrt(2 / n));
+        made[row * step.count + k] = sum;
+      }
+    return { ...energies, values: made, shape: [count, step.count] };
+  }
+
+  const STEPS = {
+    "float": (sample) => sample,
+    "scale": by((x, { factor }) => x * factor),
+    "offset": by((x, { value }) => x + value),
+    "mean": perChannel((x, value) => x - value),
+    "std": perChannel((x, value) => x / value),
+    "clip": by((x, { low, high }) => Math.min(high, Math.max(low, x))),
+    "shape": reshape,
+    "gray": gray,
+    "resize": resize,
+    "crop": crop,
+    "channels-first": channelsFirst,
+    "mono": (sample) => heard(sample, sound(sample)),
+    "peak": peak,
+    "length": length,
+    "pre-emphasis": (sample, { factor }) => {
+      const values = sound(sample);
+      return heard(sample, values.map((x, i) => (i ? x - factor * values[i - 1] : x)));
+    },
+    "log-mel": logMel,
+    "mfcc": mfcc,
+  };
+
+  /* A sample after all steps. */
+  function apply(sample, steps) {
+    const made = steps.reduce((before, step) => STEPS[step.name](before, step), sample);
+    return { ...made, values: Float32Array.from(made.values) };
+  }
+
+  return { apply, image, size, STEPS };
+})();

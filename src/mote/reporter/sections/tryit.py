@@ -1,0 +1,200 @@
+"""The model itself: its C as WebAssembly, which the page runs on what its reader draws, drops, records or types."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mote.compiler.compiled import Compiled
+from mote.data.dataset import Dataset
+from mote.emit.c.programs.golden import EXTREME, FULL, GENTLE, Pattern, real_codes, runs
+from mote.errors import MoteError
+from mote.evaluation.inferences import posed
+from mote.evaluation.verify import Judged, judged, oracle, source_inputs
+from mote.execute import reference
+from mote.execute.web_module import web_module
+from mote.graph import Graph, Tensor
+from mote.graph.io_order import model_shape
+from mote.graph.tensor import Array
+from mote.graph.tolerance import allowed_difference
+from mote.graph.types import DType
+from mote.metrics.arrays import class_labels
+from mote.ops.control.control_flow import unbounded
+from mote.ops.indexing.index_bounds import input_bounds
+from mote.reporter.preparation import preparation, value_range
+from mote.reporter.section import Section
+from mote.reporter.subject import Subjects
+from mote.toolchain.wasm import find_wasm_compiler
+
+PATTERNS = (FULL, *EXTREME, *GENTLE[:5])
+"""Inputs of the check, made by a formula that the page computes as well."""
+REFERENCE_MACS = 200_000_000
+"""MACs that the reference may compute for each kind of check."""
+MOST_SAMPLES, MOST_BYTES = 12, 160 << 10
+"""Samples of the data that a report carries, and bytes of their inputs."""
+Answer = dict[str, Any]
+"""The reference's outputs of an inference, None while a stream begins, and how far values may be off."""
+UNKNOWN: Answer = {"expected": None, "allowed": None}
+
+
+def tryit(subjects: Subjects) -> dict[str, Any]:
+    """The module, its ports, how inputs are made, samples of the data, and vectors with the outputs that the reference
+    gives for them; or why there is no module."""
+    compiled, data = subjects.first.compiled, subjects.data
+    try:
+        module, compiler = web_module(compiled), find_wasm_compiler()
+    except MoteError as error:
+        return {"reason": error.reason, "remedy": error.remedy}
+    graph, vectors = compiled.plan.graph, _Vectors(compiled)
+    inputs = [graph.tensors[t] for t in graph.inputs]
+    return {
+        "module": b64encode(module).decode(),
+        "compiler": f"{compiler.kind} {compiler.version}",
+        "stateful": bool(graph.states),
+        "warm": max(graph.warm_up - 1, 0),
+        "inputs": [_input(graph, t) for t in inputs],
+        "outputs": [_port(graph.tensors[t], data) for t in graph.outputs],
+        "prepare": preparation(graph, inputs[0], data) if len(inputs) == 1 else None,
+        "reference": vectors.name,
+        "checks": vectors.patterned(),
+        "samples": [] if data is None else _samples(vectors, data),
+    }
+
+
+def _text(values: Array) -> str:
+    return b64encode(np.ascontiguousarray(values).tobytes()).decode()
+
+
+def _port(tensor: Tensor, data: Dataset | None = None) -> dict[str, Any]:
+    """An input or output; values are real where it has no scale."""
+    single = tensor.quant is not None and not tensor.quant.per_channel
+    classes = data.classes if data is not None and len(data.classes) == tensor.size else ()
+    return {
+        "name": tensor.name,
+        "dtype": str(tensor.dtype),
+        "shape": list(model_shape(tensor)),
+        "size": tensor.size,
+        "scale": tensor.scale if single else None,
+        "zero": tensor.zero_point if single else 0,
+        "labels": list(tensor.labels or classes),
+    }
+
+
+def _input(graph: Graph, tensor: Tensor) -> dict[str, Any]:
+    low, high = value_range(graph, tensor)
+    bounds = input_bounds(graph).get(tensor.id)
+    return {
+        **_port(tensor),
+        "moved": tensor.arrangement is not None,
+        "limits": list(tensor.dtype.limits) if tensor.dtype.integer else None,
+        "low": low,
+        "high": high,
+        "codes": asdict(real_codes(graph, tensor.id)) if tensor.dtype == DType.FLOAT32 else None,
+        "bounds": None if bounds is None else list(bounds),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Vectors:
+    """Inputs of inferences and the outputs that the reference gives for them."""
+
+    compiled: Compiled
+
+    @property
+    def graph(self) -> Graph:
+        return self.compiled.plan.graph
+
+    @cached_property
+    def judged(self) -> Judged:
+        return judged(self.compiled)
+
+    @property
+    def name(self) -> str:
+        """The name of the reference."""
+        return oracle(self.judged)[1]
+
+    @property
+    def count(self) -> int:
+        """Inferences that the reference has time for."""
+        return max(2, min(len(PATTERNS), REFERENCE_MACS // max(self.compiled.macs, 1)))
+
+    def patterned(self) -> list[dict[str, Any]]:
+        """Consecutive inferences on inputs that are a formula, and what the reference gives for them."""
+        patterns = self._patterns()
+        answers = self.answers([pattern.inputs(self.graph) for pattern in patterns])
+        return [{"pattern": asdict(p), **answer} for p, answer in zip(patterns, answers, strict=True)]
+
+    def _patterns(self) -> Sequence[Pattern]:
+        if unbounded(self.graph):
+            return [run.pattern for run in runs(self.graph)]
+        count = max(self.count, self.graph.warm_up + 2 if self.graph.states else 0)
+        return [PATTERNS[i % len(PATTERNS)] for i in range(count)]
+
+    def answers(self, cases: Sequence[Mapping[int, Array]]) -> Iterator[Answer]:
+        """The reference's outputs of consecutive inferences."""
+        ask, _, wanted = oracle(self.judged)
+        sizes = reference.magnitudes(self.graph)
+        tensors = [self.graph.tensors[t] for t in self.graph.outputs]
+        for case in cases:
+            values, size = ask(source_inputs(self.compiled.source, self.graph, case)), sizes(case)
+            if values is None:
+                yield UNKNOWN
+                continue
+            made = [wanted(values, t).astype(t.dtype.numpy, copy=False) for t in tensors]
+            allowed = [allowed_difference(v, size.get(t.id, 0.0)) for t, v in zip(tensors, made, strict=True)]
+            yield {"expected": [_text(v) for v in made], "allowed": allowed}
+
+
+def _samples(vectors: _Vectors, data: Dataset) -> list[dict[str, Any]]:
+    """Some samples of the data as the model's inputs: of each class in turn, or the beginning of a recording."""
+    graph, stream = vectors.graph, vectors.compiled.settings.stream
+    size = sum(graph.tensors[t].nbytes for t in graph.inputs)
+    most = max(1, MOST_BYTES // size)
+    questions = posed(graph, data, axis=stream)
+    if questions.recorded is not None:
+        pieces = [_pieces(graph, case) for case in questions.cases[:most]]
+        return [{"name": data.where, "label": None, "pieces": pieces, **UNKNOWN}]
+    chosen = _chosen(data, min(MOST_SAMPLES, most))
+    cases = [questions.cases[i] for i in chosen]
+    answers = [] if graph.states else list(vectors.answers(cases[: vectors.count]))
+    answers += [UNKNOWN] * (len(cases) - len(answers))
+    return [
+        {"name": data.name(i), "label": _label(data, i), "pieces": [_pieces(graph, case)], **answer}
+        for i, case, answer in zip(chosen, cases, answers, strict=True)
+    ]
+
+
+def _pieces(graph: Graph, case: Mapping[int, Array]) -> list[str]:
+    return [_text(case[t]) for t in graph.inputs]
+
+
+def _has_classes(data: Dataset) -> bool:
+    return data.labels is not None and data.labels.ndim == 1 and data.labels.dtype.kind in "iub"
+
+
+def _chosen(data: Dataset, count: int) -> list[int]:
+    """Indices of samples: the first of each class, then the second, and so on; without classes evenly spread."""
+    if data.labels is None or not _has_classes(data):
+        return sorted({int(i) for i in np.linspace(0, len(data) - 1, min(count, len(data)))})
+    labels = class_labels(data.labels)
+    turn = np.zeros(len(labels), np.int64)
+    for label in np.unique(labels):
+        turn[labels == label] = np.arange(np.count_nonzero(labels == label))
+    return sorted(map(int, np.lexsort((labels, turn))[:count]), key=lambda i: (int(labels[i]), i))
+
+
+def _label(data: Dataset, index: int) -> str | None:
+    """The class or value that a sample is labelled with; None where that is none, or many values."""
+    if data.labels is None or data.labels.ndim != 1:
+        return None
+    label = data.labels[index]
+    named = _has_classes(data) and 0 <= int(label) < len(data.classes)
+    return data.classes[int(label)] if named else f"{label:g}"
+
+
+SECTION = Section("tryit", "Try it", whole=tryit, scripts=("tryit_prepare", "tryit_files", "tryit_model"))

@@ -1,0 +1,276 @@
+"""The model in the page: it computes what the reference does, of inputs that are made as Python makes them."""
+
+from __future__ import annotations
+
+import base64
+import wave
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mote
+from mote.data.dataset import Dataset, dataset
+from mote.data.preprocess.pipeline import preprocessing
+from mote.data.preprocess.sample import Sample
+from mote.data.preprocess.steps import STEPS
+from mote.data.readers.pictures import picture
+from mote.data.readers.sounds import sound
+from mote.execute.host_library import HostModel
+from mote.graph.tensor import Array
+from mote.reporter import html
+from mote.reporter.preparation import preparation, step_records
+from mote.reporter.sections import SECTIONS, tryit
+from mote.reporter.subject import Subject, Subjects
+from mote.toolchain import wasm
+from mote.toolchain.compilers import zig_command
+from tests.helpers.accessibility import accessibility
+from tests.helpers.browser import Browser, Page
+from tests.helpers.overlaps import overlaps
+
+MODELS = Path(__file__).parents[2] / "models"
+MFCC = "peak,length=16000,mfcc"
+CHECKED = "document.querySelector('#tryit [data-checked]')?.dataset.checked"
+LAST = "[tryIt.last.pieces, tryIt.last.made].map((all) => all.map((each) => each.map((x) => Array.from(x, Number))))"
+APPLY = (
+    "(sample, steps) => { const made = prepare.apply(sample, steps); return [Array.from(made.values), made.shape]; }"
+)
+
+needs_zig = pytest.mark.skipif(zig_command() is None, reason="ziglang is not installed")
+
+
+def section(compiled: mote.Compiled, data: Dataset | None = None) -> dict[str, Any]:
+    return tryit.tryit(Subjects((Subject(compiled),), data))
+
+
+def page_of(told: dict[str, Any]) -> str:
+    """A report with this section only."""
+    sections = [{"key": s.key, "title": s.title, "whole": told if s.key == "tryit" else None} for s in SECTIONS]
+    targets = [{"name": "host", "clock_hz": None, "layers": [], "each": {}}]
+    return html.page({"mote": "", "model": "model", "targets": targets, "sections": sections})
+
+
+@contextmanager
+def opened(browser: Browser, told: dict[str, Any], **how: Any) -> Iterator[Page]:
+    """The page, when it has checked the model and found it right; it may log no error, and ask for nothing."""
+    with browser.open(page_of(told), offline=True, **how) as page:
+        assert page.wait(CHECKED) == "good"
+        yield page
+        assert page.errors == [] and page.requests == []
+
+
+@pytest.fixture(scope="module")
+def digits() -> dict[str, Any]:
+    if zig_command() is None:
+        pytest.skip("ziglang is not installed")
+    data = dataset(MODELS / "digits_test.npz")
+    return section(mote.compile(MODELS / "digits.tflite", target="host"), data)
+
+
+@pytest.fixture(scope="module")
+def words() -> mote.Compiled:
+    return mote.compile(MODELS / "keywords.tflite", target="host")
+
+
+def recording(path: Path, seconds: float = 1.0, channels: int = 1) -> Path:
+    """A WAV file of a tone that rises, in noise."""
+    rng = np.random.default_rng(3)
+    time = np.arange(int(16000 * seconds)) / 16000
+    values = 9000 * np.sin(2 * np.pi * (300 + 900 * time) * time) * np.exp(-((time - 0.4) ** 2) / 0.02)
+    heard = np.stack([values + rng.normal(0, 300, len(time)) for _ in range(channels)], 1).astype("<i2")
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(16000)
+        file.writeframes(heard.tobytes())
+    return path
+
+
+def run_on_host(compiled: mote.Compiled, values: Array) -> tuple[Array, Array]:
+    """The input that real values become, and its outputs."""
+    graph = compiled.plan.graph
+    cases = dataset(values[None], several=False).cases(graph)
+    (made,) = HostModel(compiled).run(cases)
+    return cases[0][graph.inputs[0]], made[0]
+
+
+def test_a_drawn_digit_is_recognised(digits: dict[str, Any], browser: Browser) -> None:
+    ring = [(0.5 + 0.24 * np.sin(a), 0.5 - 0.38 * np.cos(a)) for a in np.linspace(0, 2 * np.pi, 24)]
+    with opened(browser, digits) as page:
+        checked = page.text(".tryit-checked")
+        assert "16 of 16 inputs" in checked and "bit for bit" in checked and "s an inference here" in checked
+        page.drag("#tryit-draw", *ring)
+        assert "Drawing: 0 is highest" in page.text(".tryit-results")
+        page.click("#tryit-draw + div button")
+        page.drag("#tryit-draw", (0.5, 0.1), (0.5, 0.9))
+        assert "Drawing: 1 is highest" in page.text(".tryit-results")
+
+
+def test_keys_draw_and_choose(digits: dict[str, Any], browser: Browser) -> None:
+    with opened(browser, digits) as page:
+        page.evaluate("document.querySelector('#tryit-draw').focus()")
+        for key in ("Space", *["ArrowDown"] * 9, "Space", "Tab", "Tab"):
+            page.key(key)
+        drawn = np.array(page.wait(LAST)[0][0][0]).reshape(8, 8)
+        assert (drawn[4:7, 3:5] > -64).all() and (drawn[:3] == -128).all()
+        page.evaluate("document.querySelector('.tryit-sample').focus()")
+        page.key("Enter")
+        page.wait("document.querySelector('.tryit-results').innerText.includes('sample')")
+        assert "(0): 0 is highest" in page.text(".tryit-results")
+
+
+def test_everybody_can_use_and_read_it(digits: dict[str, Any], browser: Browser) -> None:
+    for width, dark in ((320, True), (1280, False)):
+        with opened(browser, digits, width=width, dark=dark) as page:
+            page.click("#tryit-random")
+            assert accessibility(page) == [] and overlaps(page, "#tryit") == []
+
+
+@needs_zig
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_dropped_sound_has_the_features_and_outputs_of_python(
+    words: mote.Compiled, browser: Browser, tmp_path: Path, channels: int
+) -> None:
+    file = recording(tmp_path / "word.wav", channels=channels)
+    clips = np.random.default_rng(0).normal(0, 0.1, (3, 16000)).astype(np.float32)
+    data = dataset((clips, np.array([0, 1, 2])), preprocess=MFCC.replace("mfcc", "mfcc(rate=16000)"), labelled=True)
+    wanted, outputs = run_on_host(words, preprocessing(MFCC)(sound(file.read_bytes(), "word")).values)
+    with opened(browser, section(words, data)) as page:
+        page.drop(".tryit-inputs", file)
+        ((inputs,),), ((made,),) = page.wait(f"tryIt.last && {LAST}")
+        assert inputs == wanted.reshape(-1).tolist() and made == outputs.reshape(-1).tolist()
+        assert "word.wav" in page.text(".tryit-results")
+        page.drop(".tryit-inputs", recording(tmp_path / "long.wav", 1.5))
+        page.wait("document.querySelector('.tryit-results').innerText.includes('long.wav')")
+
+
+@needs_zig
+def test_a_recording_of_the_microphone_runs(words: mote.Compiled, browser: Browser) -> None:
+    data = dataset(np.full((2, 16000), [[0.0], [0.5]]), preprocess="length=16000,mfcc(rate=16000)")
+    recording(browser.sound, 2.0)
+    with opened(browser, section(words, data)) as page:
+        assert "Record 1 s" in page.text("#tryit-record")
+        page.click("#tryit-record")
+        page.wait("document.querySelector('.tryit-results').innerText.includes('Recording')")
+        ((inputs,),), _ = page.evaluate(LAST)
+        assert len(inputs) == 490 and len(set(inputs)) > 50
+        page.errors[:] = [error for error in page.errors if "ScriptProcessorNode" not in error]
+
+
+def test_a_dropped_picture_is_prepared_as_in_python(digits: dict[str, Any], browser: Browser, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    file = tmp_path / "digit.png"
+    image.fromarray(np.random.default_rng(1).integers(0, 256, (37, 23, 3), np.uint8)).save(file)
+    compiled = mote.compile(MODELS / "digits.tflite", target="host")
+    assert digits["prepare"]["assumed"] == "gray,resize=8x8,scale=1/255"
+    steps = preprocessing(digits["prepare"]["assumed"])
+    wanted, outputs = run_on_host(compiled, steps(picture(file.read_bytes(), "digit")).values)
+    with opened(browser, digits) as page:
+        page.choose("#tryit-file", file)
+        ((inputs,),), ((made,),) = page.wait(f"tryIt.last && {LAST}")
+        assert inputs == wanted.reshape(-1).tolist() and made == outputs.reshape(-1).tolist()
+
+
+WRONG = {
+    "cut.wav": (b"RIFF\x00\x01\x00\x00WAVEfmt ", "cut.wav: is a sound, and this model takes pictures"),
+    "broken.png": (b"\x89PNG no picture", "broken.png: is no picture that this browser reads"),
+    "short.csv": (b"1,2,3", "short.csv: has 3 values, and the input takes 64 (1x8x8x1)"),
+    "words.txt": (b"1, two, 3", "words.txt: 'two' is no number"),
+    "cut.npy": (b"\x93NUMPY\x01\x00\x76\x00{'descr'", "cut.npy: is an array of a type or order"),
+}
+
+
+def test_wrong_files_are_refused_with_the_reason(digits: dict[str, Any], browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, digits) as page:
+        for name, (content, said) in WRONG.items():
+            (tmp_path / name).write_bytes(content)
+            page.drop(".tryit-inputs", tmp_path / name)
+            page.wait("(said) => document.querySelector('.tryit-wrong').textContent.startsWith(said)", said)
+        np.save(tmp_path / "given.npy", np.arange(-64, 64, dtype=np.int8).reshape(2, 8, 8))
+        page.drop(".tryit-inputs", tmp_path / "given.npy")
+        page.wait("document.querySelector('.tryit-wrong').textContent === '' && tryIt.last?.made.length === 2")
+        assert page.evaluate(LAST)[0][1][0] == list(range(64))
+
+
+@needs_zig
+def test_numbers_are_typed_and_sounds_say_what_is_missing(
+    words: mote.Compiled, browser: Browser, tmp_path: Path
+) -> None:
+    values = np.random.default_rng(5).uniform(-1, 1, 490).astype(np.float32)
+    wanted, outputs = run_on_host(words, values.reshape(49, 10, 1))
+    with opened(browser, section(words)) as page:
+        page.click("#tryit-text")
+        page.write(" ".join(f"{x:.9g}" for x in values))
+        page.click("#tryit-run")
+        ((inputs,),), ((made,),) = page.wait(f"tryIt.last && {LAST}")
+        assert inputs == wanted.reshape(-1).tolist() and made == outputs.reshape(-1).tolist()
+        page.drop(".tryit-inputs", recording(tmp_path / "word.wav"))
+        page.wait("document.querySelector('.tryit-wrong').textContent.includes('--preprocess')")
+
+
+@needs_zig
+def test_float_models_are_compared_within_rounding(browser: Browser) -> None:
+    told = section(mote.compile(MODELS / "digits_float.tflite", target="host"))
+    with opened(browser, told) as page:
+        assert "8 of 8 inputs" in page.text(".tryit-checked")
+
+
+def test_a_model_that_computes_something_else_is_seen(digits: dict[str, Any], browser: Browser) -> None:
+    first, *rest = digits["checks"]
+    wrong = bytearray(base64.b64decode(first["expected"][0]))
+    wrong[0] ^= 1
+    told = {**digits, "checks": [{**first, "expected": [base64.b64encode(wrong).decode()]}, *rest]}
+    with browser.open(page_of(told)) as page:
+        assert page.wait(CHECKED) == "bad"
+        assert "Wrong in this browser: 1 of 16 inputs" in page.text(".tryit-checked")
+
+
+def test_without_a_compiler_the_section_says_what_to_install(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wasm, "zig_command", lambda: None)
+    monkeypatch.setattr(wasm.shutil, "which", lambda name: None)
+    with browser.open(page_of(section(mote.compile(MODELS / "digits.tflite", target="host")))) as page:
+        assert 'pip install "moteml[zig]" (411 MB)' in page.text("#tryit")
+
+
+STEPS_TRIED = (
+    ("float,scale=1/255,offset=-0.5,clip(-0.4,0.3)", (5, 7, 3)),
+    ("mean(10,20,30),std(2,3,4),channels-first", (5, 7, 3)),
+    ("gray,resize=9x4,shape(36)", (5, 7, 3)),
+    ("crop=4x3,resize=11x13", (9, 8, 3)),
+    (
+        "mono,pre-emphasis=31/32,log-mel(frame=1024,hop=512,low=0,high=8000,window=hamming),offset=52,scale=1/64",
+        (4096, 2),
+    ),
+    ("peak,length=3000,log-mel(fft=500,unit=ln,spectrum=magnitude)", (4096,)),
+    ("peak,length=5000,mfcc(count=13)", (4096,)),
+)
+
+
+def test_all_steps_make_what_python_makes(digits: dict[str, Any], browser: Browser) -> None:
+    assert {step["name"] for text, _ in STEPS_TRIED for step in step_records(preprocessing(text))} == set(STEPS)
+    rng = np.random.default_rng(0)
+    with opened(browser, digits) as page:
+        for text, shape in STEPS_TRIED:
+            rate = 16000 if shape[0] == 4096 else 0
+            values = (rng.normal(0, 0.3, shape) if rate else rng.integers(0, 256, shape)).astype(np.float32)
+            wanted = preprocessing(text)(Sample(values, rate=rate, period=1.0 if rate else 0.0)).values
+            sample = {"values": values.reshape(-1).tolist(), "shape": list(shape), "rate": rate}
+            made, sizes = page.evaluate(APPLY, sample, step_records(preprocessing(text)))
+            assert sizes == list(wanted.shape), text
+            np.testing.assert_allclose(made, wanted.reshape(-1), rtol=2e-6, atol=2e-6, err_msg=text)
+
+
+def test_inputs_are_recognised(words: mote.Compiled) -> None:
+    def kind(compiled: mote.Compiled, data: Dataset | None = None) -> dict[str, Any]:
+        graph = compiled.plan.graph
+        return preparation(graph, graph.tensors[graph.inputs[0]], data)
+
+    digits = mote.compile(MODELS / "digits.tflite", target="host")
+    light = dataset(1 - np.load(MODELS / "digits_test.npz")["x"])
+    assert kind(digits)["kind"] == "picture" and kind(digits)["paper"] == "dark"
+    assert kind(digits, light)["paper"] == "light"
+    assert kind(words)["kind"] == "features"
+    assert kind(words, dataset(np.ones((2, 490)) * [[1], [2]], preprocess=lambda x: x))["unknown"] == "<lambda>"
