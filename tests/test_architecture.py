@@ -19,7 +19,7 @@ ROOMS = (
     *("graph", "ops", "cores", "targets", "kernels", "frontends", "passes", "data", "metrics"),
     *("offload", "plan", "lower", "emit", "deploy", "package", "pictures"),
     *("toolchain", "compiler", "execute", "measure", "search", "evaluation", "train", "compress", "reporter"),
-    *("api", "cli"),
+    *("api", "project", "cli"),
 )
 """Every room may import those before it in this list, and no others."""
 UNRELATED = {"passes": {"frontends"}, "data": {"frontends", "passes", "kernels"}, "metrics": {"data", "kernels", "ops"}}

@@ -89,6 +89,7 @@ def write_own_files(folder: Path) -> None:
     (folder / "build" / "sww.tflite").write_bytes(mlperf_tiny.build("sww"))
     for word in ("hey", "stop"):
         (folder / f"{word}.tflite").write_bytes(mlperf_tiny.build("sww"))
+    (folder / "mote.toml").write_text('[models.digits]\nfile = "models/digits.tflite"\n')
     net = sequential(given("x", 8), dense("dense", 3))
     (folder / "net.keras").write_bytes(keras_file(net, dense_weights("layers/dense", 8, 3)))
     with zipfile.ZipFile(folder / "pictures.zip", "w") as archive:

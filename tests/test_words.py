@@ -63,6 +63,7 @@ NAMED = (
     "passes",
     "pictures",
     "plan",
+    "project",
     "reporter",
     "search",
     "targets",

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from mote.frontends import load
     from mote.measure.profiler import Profile, profile_elf
     from mote.measure.run import RunResult
+    from mote.project.builder import BuildResult, build
+    from mote.project.checker import check
+    from mote.project.result import CheckResult
     from mote.reporter.report import Report, report
     from mote.search.explorer import Front, Point, explore
     from mote.toolchain.doctor import Finding, doctor
@@ -52,7 +55,9 @@ if TYPE_CHECKING:
     targets = TargetsModule()
 
 __all__ = [
+    "BuildResult",
     "CMakeFiles",
+    "CheckResult",
     "Compiled",
     "CompiledModels",
     "Converted",
@@ -82,6 +87,8 @@ __all__ = [
     "Signing",
     "VerifyResult",
     "__version__",
+    "build",
+    "check",
     "cmake",
     "compile",
     "compile_several",
@@ -120,6 +127,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BuildResult": "project.builder",
+    "CheckResult": "project.result",
     "CMakeFiles": "api.listings",
     "Compiled": "compiler.compiled",
     "CompiledModels": "compiler.several",
@@ -149,6 +158,8 @@ _HOMES = {
     "ShrinkResult": "compress.shrink",
     "Signing": "api.deploying",
     "VerifyResult": "evaluation.verify",
+    "build": "project.builder",
+    "check": "project.checker",
     "cmake": "api.listings",
     "compile": "compiler.line",
     "compile_several": "compiler.several",

@@ -217,6 +217,16 @@ def write_folder(
                 parent.rmdir()  # where nothing was written into it
 
 
+def holds_files(folder: str, texts: Mapping[str, str | bytes], once: Set[str] = frozenset()) -> bool:
+    """Whether `write_folder` has written just these files, and nobody has changed one but of those in `once`."""
+    place = Path(folder)
+    if any(not (place / name).is_file() or (place / name).is_symlink() for name in texts):
+        return False
+    kept = {name for name, text in texts.items() if (place / name).read_bytes() != _data(text)}
+    known = {name: digest for name, digest in _read_manifest(place, force=True).items() if name not in kept}
+    return kept <= once and known == {name: _hash(_data(text)) for name, text in texts.items() if name not in kept}
+
+
 def _check_place(place: Path, folder: str) -> None:
     """A folder is replaced as a whole: it must not be one that somebody stands on."""
     here = Path.cwd()

@@ -18,8 +18,8 @@ from mote.data.dataset import dataset
 
 SHELL_ONLY = {"completion"}
 """Commands about the shell itself."""
-PRINTED = {"help", "json", "output", "svg", "png", "force", "wide", "plugin", "depfile"}
-"""Options about files and what is printed: methods of results (`write`, `svg`, `json`) do that in Python."""
+PRINTED = {"help", "json", "output", "svg", "png", "force", "wide", "plugin", "depfile", "junit"}
+"""Options about files and what is printed: methods of results (`write`, `svg`, `json`, `junit`) do that in Python."""
 RENAMED = {
     "shape": "shapes",
     "set": "constants",

@@ -20,6 +20,8 @@ BUG = 70
 COMMANDS = {
     "inspect": "layers, shapes, types, quantization, MACs, weights",
     "compile": "generate C for a target",
+    "build": "make every model of a project file",
+    "check": "hold models of a project to budgets and accuracy",
     "convert": "write a model as a .tflite file",
     "quantize": "quantize a float model",
     "pack": "pack a model as an image for the runtime",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,21 @@ def write_packages(
     force: bool = False,
     binaries: Mapping[str, str | bytes] | None = None,
 ) -> list[str]:
-    """Writes a library for ecosystems, by name of the packager, to a folder or an archive: each in a folder of its own
-    where there are several; a folder of C of the library `alone` where there is none, with `binaries` of it."""
+    """Writes the files of `package_files` to a folder or an archive; returns the user's files that were overwritten."""
+    files, once = package_files(output, packages, alone, binaries=binaries)
+    return write_files(output, files, once, force=force)
+
+
+def package_files(
+    output: str,
+    packages: Mapping[str, Package],
+    alone: Package,
+    *,
+    binaries: Mapping[str, str | bytes] | None = None,
+) -> tuple[Files, frozenset[str]]:
+    """The files of a library for ecosystems, by name of the packager, and which of them are for users to edit: each
+    package in a folder of its own where there are several; a folder of C of the library `alone` where there is none,
+    with `binaries` of it."""
     chosen_packagers(list(packages))
     if packages and binaries:
         raise MoteError(
@@ -86,15 +99,17 @@ def write_packages(
         _check_archive_name(output, PACKAGERS[name], package)
     made = {name: {LICENCE_FILE: licence(), **PACKAGERS[name].files(package)} for name, package in packages.items()}
     edited = {name: {path.format(name=p.name) for path in PACKAGERS[name].edited} for name, p in packages.items()}
-    files: Files
     if not packages:
-        files, once = {**default_files(alone), **(binaries or {})}, {EXAMPLE}
-    elif len(packages) == 1:
+        return {**default_files(alone), **(binaries or {})}, frozenset({EXAMPLE})
+    if len(packages) == 1:
         ((name, files),) = made.items()
-        once = edited[name]
-    else:
-        files = {f"{name}/{path}": text for name, texts in made.items() for path, text in texts.items()}
-        once = {f"{name}/{path}" for name, paths in edited.items() for path in paths}
+        return files, frozenset(edited[name])
+    every = {f"{name}/{path}": text for name, texts in made.items() for path, text in texts.items()}
+    return every, frozenset(f"{name}/{path}" for name, paths in edited.items() for path in paths)
+
+
+def write_files(output: str, files: Files, once: Set[str], *, force: bool = False) -> list[str]:
+    """Writes files to a folder or an archive; those in `once` are kept where they were edited."""
     if is_archive(output):
         write_archive(output, files)
         return []

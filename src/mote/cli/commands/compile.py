@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
@@ -12,21 +12,18 @@ from mote.cli.depfile import add_depfile, write_depfile
 from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.compiler import line
 from mote.compiler.artifacts import check_artifacts
-from mote.compiler.code_size import CodeSize, checked_code, with_built
+from mote.compiler.code_size import CodeSize
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
 from mote.emit.c.options import CONSTANTS
-from mote.measure.run import stack_bound, with_step_bound
-from mote.measure.time_limit import within_time
 from mote.package.adapters import COMPILED_NAMES
-from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
 from mote.pictures.memory import traffic_lines
 from mote.plan.memory.traffic import traffic
 from mote.plan.plan import Halved, Plan
-from mote.progress import Say
+from mote.project.making import BuildRecipe, ModelAdapter, adapter_of, make
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -67,89 +64,63 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     folder = folder_of(arguments)
     wanted = settings(arguments)
-    check_artifacts(wanted, arguments.binaries)
     if arguments.shared_arena or arguments.run_together or len(arguments.model) > 1:
         return _run_several(arguments, wanted)
-    packagers = chosen_packagers(arguments.package)
-    about = metadata(arguments.metadata)
+    recipe = BuildRecipe(
+        wanted,
+        folder,
+        binaries=arguments.binaries,
+        package=tuple(arguments.package),
+        metadata=tuple(arguments.metadata),
+        adapter=arguments.adapter,
+        force=arguments.force,
+    )
     with progress("compiling") as say:
-        needs = {name: tuple(packager.settings.items()) for name, packager in packagers.items()}
-        variants = {
-            changed: _compiled(arguments.model[0], replace(wanted, **dict(changed)), say)
-            for changed in dict.fromkeys(needs.values() or [()])
-        }
-        compiled = next(iter(variants.values()))
-        code = checked_code(compiled)
-        variants[next(iter(variants))] = compiled = with_built(compiled, code)
-        adapters = {changed: _adapter(arguments.adapter, [variant]) for changed, variant in variants.items()}
-        built = build_artifacts(arguments, compiled.project, [compiled.plan], compiled.settings)
-    full = {changed: v.package.with_files(adapters[changed].files).described(about) for changed, v in variants.items()}
-    packages = {name: full[changed] for name, changed in needs.items()}
-    alone, adapter = next(iter(full.values())), next(iter(adapters.values()))
-    lost = write_packages(folder, packages, alone, force=arguments.force, binaries=built.files)
+        made = make(arguments.model[0], recipe, say)
+    compiled, code = made.compiled, made.code
+    lost = made.write(recipe)
     if arguments.depfile:
         write_depfile(arguments.depfile, Path(folder, compiled.project.sources[0]), arguments.files_read)
     if arguments.json:
-        about_all = describe(compiled, folder, code) | describe_artifacts(built) | adapter.described
+        about_all = describe(compiled, folder, code) | describe_artifacts(made.artifacts) | _adapter_json(made.adapter)
         print_json(about_all | {"overwritten": lost})
         return 0
     print_model(compiled, code)
-    if packagers:
-        print(f"  package for {', '.join(packagers)} in {folder}: docs/deploy/packages.md")
+    if recipe.package:
+        print(f"  package for {', '.join(dict.fromkeys(recipe.package))} in {folder}: docs/deploy/packages.md")
     else:
         print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
-    print_artifacts(built, compiled.settings.target.name)
-    adapter.show()
+    print_artifacts(made.artifacts, compiled.settings.target.name)
+    _print_adapter(made.adapter)
     _print_lost(lost)
     return 0
 
 
-@dataclass(frozen=True)
-class _Adapter:
-    """The adapter of the models of a project; without a name there is none."""
-
-    name: str
-    files: Mapping[str, str]
-    models: Sequence[AdaptedModel]
-
-    @property
-    def described(self) -> dict[str, object]:
-        if not self.name:
-            return {}
-        stacks = {model.options.name: model.stack for model in self.models}
-        return {"adapter": {"name": self.name, "files": sorted(self.files), "stack": stacks}}
-
-    def show(self) -> None:
-        if self.name:
-            sources = ", ".join(sorted(file for file in self.files if file.endswith(".c")))
-            print(f"  adapter {self.name}: compile {sources} with your firmware (docs/deploy/adapters.md)")
-            for model in self.models:
-                stack = "not measured here" if model.stack is None else f"{model.stack:,} bytes at most"
-                print(f"  stack of {model.options.name}: {stack}")
+def _adapter_json(adapter: ModelAdapter) -> dict[str, object]:
+    if not adapter.name:
+        return {}
+    stacks = {model.options.name: model.stack for model in adapter.models}
+    return {"adapter": {"name": adapter.name, "files": sorted(adapter.files), "stack": stacks}}
 
 
-def _adapter(name: str, models: Sequence[Compiled]) -> _Adapter:
-    if not name:
-        return _Adapter("", {}, ())
-    adapted = [AdaptedModel(m.plan, m.project.options, None) for m in models]
-    model_adapter_files(name, adapted)
-    adapted = [replace(a, stack=stack_bound(m)) for a, m in zip(adapted, models, strict=True)]
-    return _Adapter(name, model_adapter_files(name, adapted), adapted)
-
-
-def _compiled(model: str, chosen: Settings, say: Say) -> Compiled:
-    compiled = within_time(line.compile(model, chosen, say=say), lambda s: line.compile(model, s, say=say))
-    return with_step_bound(compiled) if compiled.settings.step else compiled
+def _print_adapter(adapter: ModelAdapter) -> None:
+    if adapter.name:
+        sources = ", ".join(sorted(file for file in adapter.files if file.endswith(".c")))
+        print(f"  adapter {adapter.name}: compile {sources} with your firmware (docs/deploy/adapters.md)")
+        for model in adapter.models:
+            stack = "not measured here" if model.stack is None else f"{model.stack:,} bytes at most"
+            print(f"  stack of {model.options.name}: {stack}")
 
 
 def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
+    check_artifacts(wanted, arguments.binaries)
     running = Running.TURNS if arguments.shared_arena else Running.APART
     running = Running.TOGETHER if arguments.run_together else running
     with progress("compiling"):
         several = compile_several(arguments.model, wanted, running=running)
         code = check_several_code(several)
         built = build_artifacts(arguments, several.project, [m.plan for m in several.models], several.settings)
-        adapter = _adapter(arguments.adapter, several.models)
+        adapter = adapter_of(arguments.adapter, several.models)
     folder = arguments.output
     package = several.package.with_files(adapter.files).described(metadata(arguments.metadata))
     packages = dict.fromkeys(chosen_packagers(arguments.package), package)
@@ -157,7 +128,7 @@ def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
     if arguments.depfile:
         write_depfile(arguments.depfile, Path(folder, several.project.sources[0]), arguments.files_read)
     if arguments.json:
-        about_all = describe_several(several, folder, code) | describe_artifacts(built) | adapter.described
+        about_all = describe_several(several, folder, code) | describe_artifacts(built) | _adapter_json(adapter)
         print_json(about_all | {"overwritten": lost})
         return 0
     for compiled, alone in zip(several.models, code.alone, strict=True):
@@ -166,7 +137,7 @@ def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
     sources = ", ".join(several.project.sources)
     print(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
     print_artifacts(built, several.settings.target.name)
-    adapter.show()
+    _print_adapter(adapter)
     _print_lost(lost)
     return 0
 
