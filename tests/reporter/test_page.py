@@ -130,6 +130,7 @@ def test_a_layer_is_selected_everywhere(page: Page) -> None:
 def test_each_section_selects_layers(page: Page) -> None:
     """By a click on what it marks as a layer, and by Enter and Space on what takes the focus there."""
     for section in page.evaluate(SECTIONS):
+        page.evaluate("report.page.select(null)")
         mouse, focus = page.evaluate(
             """key => {
                 const marks = [...document.querySelectorAll(`#${key} [data-layer]`)]
@@ -141,7 +142,6 @@ def test_each_section_selects_layers(page: Page) -> None:
             section,
         )
         if mouse is not None:
-            page.evaluate("report.page.select(null)")
             page.click(f"[data-first={section}]")
             assert page.evaluate("report.page.layer") == mouse, section
         for key in ("Enter", "Space") if focus is not None else ():

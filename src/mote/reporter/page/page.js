@@ -73,9 +73,9 @@ const report = (() => {
 
   function select(number) {
     page.layer = page.layerOf(number) ? number : null;
+    for (const call of [...listeners.values()].flat()) call(page.layer);
     mark();
     bar();
-    for (const call of [...listeners.values()].flat()) call(page.layer);
     const layer = page.layerOf(page.layer);
     if (layer) page.announce(`Layer ${layer.number}, ${layer.short}, selected`);
     if (layer || location.hash.startsWith("#layer=")) remember(layer ? `layer=${layer.number}` : "");
