@@ -26,13 +26,22 @@ MARKED = """[...document.querySelectorAll(".selected")].map(node => node.dataset
 UNMARKED = """(layer => [...document.querySelectorAll(`main [data-layer="${layer}"]`)]
     .filter(node => !node.classList.contains("selected")).map(node => node.outerHTML.slice(0, 90))
 )(report.page.layer)"""
+POINT_OUT = """(key, focused) => {
+    report.page.select(null);
+    document.querySelector("[data-pointed]")?.removeAttribute("data-pointed");
+    const marks = [...document.querySelectorAll(`#${key} [data-layer]`)].filter(node => node.checkVisibility());
+    const mark = focused ? marks.find(node => node.tabIndex >= 0) : marks[0];
+    mark?.setAttribute("data-pointed", "");
+    return mark?.dataset.layer ?? null;
+}"""
+"""Mark a place of a layer in a section, one that takes the focus or the first; its layer."""
 WORDS = """[...document.querySelectorAll("main > section")].map(section => {
     const words = [];
     const walker = document.createTreeWalker(section.querySelector(".body"), NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode())
         if (node.parentElement.checkVisibility()
-                && !node.parentElement.closest("button:not([data-layer]), select, label"))
-            words.push(...node.data.split(/\\s+/).filter(Boolean));
+                && !node.parentElement.closest("button:not([data-layer]), select, label, .tryit-inputs"))
+            words.push(...node.data.split(/\\s+/).filter(word => word && !word.includes("…")));
     return [section.id, [...new Set(words)].sort()];
 })"""
 """Words of each section but those of controls, which are of no use on paper."""
@@ -130,25 +139,14 @@ def test_a_layer_is_selected_everywhere(page: Page) -> None:
 def test_each_section_selects_layers(page: Page) -> None:
     """By a click on what it marks as a layer, and by Enter and Space on what takes the focus there."""
     for section in page.evaluate(SECTIONS):
-        page.evaluate("report.page.select(null)")
-        mouse, focus = page.evaluate(
-            """key => {
-                const marks = [...document.querySelectorAll(`#${key} [data-layer]`)]
-                    .filter(node => node.checkVisibility());
-                const focus = marks.find(node => node.tabIndex >= 0);
-                marks[0]?.setAttribute("data-first", key), focus?.setAttribute("data-focus", key);
-                return [marks[0]?.dataset.layer ?? null, focus?.dataset.layer ?? null];
-            }""",
-            section,
-        )
-        if mouse is not None:
-            page.click(f"[data-first={section}]")
-            assert page.evaluate("report.page.layer") == mouse, section
-        for key in ("Enter", "Space") if focus is not None else ():
-            page.evaluate("report.page.select(null)")
-            page.evaluate("key => document.querySelector(`[data-focus=${key}]`).focus()", section)
-            page.key(key)
-            assert page.evaluate("report.page.layer") == focus, (section, key)
+        if (layer := page.evaluate(POINT_OUT, section, False)) is not None:
+            page.click("[data-pointed]")
+            assert page.evaluate("report.page.layer") == layer, section
+        for key in ("Enter", "Space"):
+            if (layer := page.evaluate(POINT_OUT, section, True)) is not None:
+                page.evaluate("document.querySelector('[data-pointed]').focus()")
+                page.key(key)
+                assert page.evaluate("report.page.layer") == layer, (section, key)
 
 
 def test_every_target_is_shown(page: Page) -> None:

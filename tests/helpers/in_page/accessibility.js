@@ -160,7 +160,7 @@ function sizes(say) {
         if (inline || element.closest("[role=img]")) continue;
         const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
         const near = all.find(other => other.element !== element && !other.element.contains(element)
-            && !element.contains(other.element)
+            && !element.contains(other.element) && layer(element) === layer(other.element)
             && Math.hypot(Math.max(other.box.left - x, 0, x - other.box.right),
                 Math.max(other.box.top - y, 0, y - other.box.bottom)) < TARGET / 2);
         if (near) say(`target of ${box.width.toFixed(0)} x ${box.height.toFixed(0)} pixels beside ${describe(near.element)}: `

@@ -116,10 +116,10 @@ const report = (() => {
     place.replaceChildren(
       step("←", "Previous layer", at - 1), step("→", "Next layer", at + 1),
       el("span", {}, el("strong", {}, `${layer.number} ${layer.short}`), el("span", { class: "quiet" }, layer.op)),
+      el("button", { class: "clear", on: { click: () => select(null) } }, "Clear"),
       el("span", { class: "jump" }, places.map((section) =>
         el("a", { href: `#${section.id}`, on: { click: (event) => showIn(event, section) } },
-          section.querySelector("h2").textContent))),
-      el("button", { on: { click: () => select(null) } }, "Clear"));
+          section.querySelector("h2").textContent))));
   }
   const placeIn = (section) => section.querySelector(`[data-layer="${CSS.escape(page.layer)}"]`);
   function showIn(event, section) {
@@ -132,6 +132,7 @@ const report = (() => {
     const main = document.getElementById("content");
     const nav = document.getElementById("sections");
     listeners.clear();
+    document.getElementById("subtitle").textContent = `on ${page.target.name}, by Mote ${data.mote}`;
     main.replaceChildren();
     nav.replaceChildren();
     for (const { key, title, whole } of data.sections) {
@@ -192,7 +193,6 @@ const report = (() => {
     const place = document.getElementById("controls");
     if (data.targets.length > 1)
       place.append(choose("Target", data.targets.map((t) => t.name), 0, (i) => { page.index = i; render(); }));
-    else place.append(el("span", { class: "quiet" }, `on ${page.target.name}`));
     place.append(choose("Theme", themes, 0, (i) => { theme = i; paint(); }));
   }
 
