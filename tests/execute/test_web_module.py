@@ -57,8 +57,7 @@ def run_in(browser: Browser, compiled: mote.Compiled, count: int, compiler: Comp
     "target",
     [
         "cortex-m55",
-        "atmega2560",
-        *(pytest.param(name, marks=pytest.mark.soak) for name in ("cortex-m4", "cortex-m0", "rv32imc", "native")),
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("atmega2560", "cortex-m4", "rv32imc", "native")),
     ],
 )
 def test_integers_are_those_of_the_c_for_any_core(browser: Browser, target: str) -> None:

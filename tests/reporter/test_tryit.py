@@ -29,11 +29,12 @@ from mote.toolchain import wasm
 from mote.toolchain.compilers import zig_command
 from tests.helpers.accessibility import accessibility
 from tests.helpers.browser import Browser, Page
+from tests.helpers.network import Net
 from tests.helpers.overlaps import overlaps
 
 MODELS = Path(__file__).parents[2] / "models"
 MFCC = "peak,length=16000,mfcc"
-CHECKED = "document.querySelector('#tryit [data-checked]')?.dataset.checked"
+CHECKED = "document.querySelector('.tryit-checked')?.dataset.checked"
 LAST = "[tryIt.last.pieces, tryIt.last.made].map((all) => all.map((each) => each.map((x) => Array.from(x, Number))))"
 APPLY = (
     "(sample, steps) => { const made = prepare.apply(sample, steps); return [Array.from(made.values), made.shape]; }"
@@ -109,6 +110,15 @@ def test_a_drawn_digit_is_recognised(digits: dict[str, Any], browser: Browser) -
         assert "Drawing: 1 is highest" in page.text(".tryit-results")
 
 
+def test_what_is_shown_stays_when_the_window_changes(digits: dict[str, Any], browser: Browser) -> None:
+    with opened(browser, digits, width=1280) as page:
+        page.click("#tryit-random")
+        shown = page.text(".tryit-results strong")
+        page.resize(640)
+        page.settle()
+        assert page.text(".tryit-results strong") == shown and "Random" in shown
+
+
 def test_keys_draw_and_choose(digits: dict[str, Any], browser: Browser) -> None:
     with opened(browser, digits) as page:
         page.evaluate("document.querySelector('#tryit-draw').focus()")
@@ -122,15 +132,15 @@ def test_keys_draw_and_choose(digits: dict[str, Any], browser: Browser) -> None:
         assert "(0): 0 is highest" in page.text(".tryit-results")
 
 
-def test_everybody_can_use_and_read_it(digits: dict[str, Any], browser: Browser) -> None:
-    for width, dark in ((320, True), (1280, False)):
-        with opened(browser, digits, width=width, dark=dark) as page:
-            page.click("#tryit-random")
-            assert accessibility(page) == [] and overlaps(page, "#tryit") == []
+@pytest.mark.parametrize(("width", "dark"), [(320, True), pytest.param(1280, False, marks=pytest.mark.soak)])
+def test_everybody_can_use_and_read_it(digits: dict[str, Any], browser: Browser, width: int, dark: bool) -> None:
+    with opened(browser, digits, width=width, dark=dark) as page:
+        page.click("#tryit-random")
+        assert accessibility(page) == [] and overlaps(page, "#tryit") == []
 
 
 @needs_zig
-@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("channels", [2, pytest.param(1, marks=pytest.mark.soak)])
 def test_a_dropped_sound_has_the_features_and_outputs_of_python(
     words: mote.Compiled, browser: Browser, tmp_path: Path, channels: int
 ) -> None:
@@ -216,6 +226,50 @@ def test_float_models_are_compared_within_rounding(browser: Browser) -> None:
     told = section(mote.compile(MODELS / "digits_float.tflite", target="host"))
     with opened(browser, told) as page:
         assert "8 of 8 inputs" in page.text(".tryit-checked")
+
+
+@needs_zig
+def test_features_have_fields_that_samples_fill(browser: Browser, tmp_path: Path) -> None:
+    trees = pytest.importorskip("sklearn.tree")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3)).astype(np.float32)
+    y = (x[:, 0] > 0).astype(int)
+    (tmp_path / "t.csv").write_text(
+        "a,b,c,y\n" + "".join(f"{r[0]},{r[1]},{r[2]},{k}\n" for r, k in zip(x, y, strict=True))
+    )
+    fitted = trees.DecisionTreeClassifier(max_depth=1).fit(x, y)
+    told = section(mote.compile(fitted, target="host"), dataset(tmp_path / "t.csv"))
+    with opened(browser, told) as page:
+        assert page.text(".tryit-fields").split() == ["a", "b", "c"]
+        for a in (-2, 2):
+            page.evaluate("(a) => { document.querySelector('.tryit-fields input').value = a; }", a)
+            page.click("#tryit-run")
+            assert page.text(".tryit-results strong") == f"Values: {int(a > 0)}"
+        page.click(".tryit-sample")
+        fields = "Array.from(document.querySelectorAll('.tryit-fields input'), (field) => Number(field.value))"
+        assert np.allclose(page.evaluate(fields), x[np.flatnonzero(y == 0)[0]], rtol=1e-6)
+
+
+@needs_zig
+def test_a_stream_gives_outputs_when_its_window_is_full(browser: Browser, tmp_path: Path) -> None:
+    net = Net(0)
+    window = net.depthwise(net.input(1, 6, 1, 4), kernel=(3, 1), padding="VALID")
+    compiled = mote.compile(net.finish(net.fully_connected(net.flat(window), 3)), target="host", stream=1)
+    frames = np.random.default_rng(0).integers(-128, 128, (9, 1, 1, 4)).astype(np.int8)
+    np.save(tmp_path / "frames.npy", frames)
+    graph = compiled.plan.graph
+    (wanted,) = HostModel(compiled).run([{graph.inputs[0]: frame[None]} for frame in frames], stream=True)
+    with opened(browser, section(compiled)) as page:
+        page.drop(".tryit-inputs", tmp_path / "frames.npy")
+        _, made = page.wait(f"tryIt.last && {LAST}")
+        assert np.array_equal([outputs[0] for outputs in made][5:], wanted[5:])
+        page.wait("(document.querySelector('.tryit-outputs output')?.textContent ?? '1') > '5'")
+        for first in ("Home", *["ArrowRight"] * 5):
+            page.evaluate("document.querySelector('.tryit-outputs input').focus()")
+            page.key(first)
+            page.settle()
+            begun = page.text(".tryit-outputs output") == "6 of 9"
+            assert ("no outputs yet" in page.text(".tryit-results")) != begun
 
 
 def test_a_model_that_computes_something_else_is_seen(digits: dict[str, Any], browser: Browser) -> None:

@@ -1,8 +1,7 @@
 /* The model in the page: draw, drop, record or type an input, and see the outputs that the device computes. */
 
 const tryIt = {
-  model: null,
-  checked: null,
+  nodes: null,
   /* Inputs and outputs of the inferences that are shown. */
   last: null,
 
@@ -57,12 +56,13 @@ const tryIt = {
   },
 };
 
-report.section("tryit", (root, { whole }, page) => {
+/* The section is built once: what a reader drew or typed stays when the page is rendered again. */
+report.section("tryit", (root, { whole }, page) => root.append(...(tryIt.nodes ??= tryIt.build(whole, page))));
+
+tryIt.build = (whole, page) => {
   const { el, format } = page;
-  if (whole.reason) {
-    root.append(el("p", {}, `The model does not run in this page: ${whole.reason}.`), whole.remedy ? el("p", {}, "To have it here: ", el("code", {}, whole.remedy)) : null);
-    return;
-  }
+  if (whole.reason)
+    return [el("p", {}, `The model does not run in this page: ${whole.reason}.`), el("p", {}, whole.remedy ? "To have it here: " : "", el("code", {}, whole.remedy))];
   const { inputs, outputs, samples } = whole;
   const port = inputs[0];
   const how = whole.prepare || { kind: "features", steps: [], text: "", assumed: "" };
@@ -72,7 +72,9 @@ report.section("tryit", (root, { whole }, page) => {
   const seen = el("canvas", { class: "tryit-seen", role: "img", "aria-label": "The input as the model takes it", hidden: true });
   const moment = el("div", {});
   const results = el("div", { "aria-live": "polite", class: "tryit-results" }, el("p", { class: "quiet" }, "Outputs appear here."));
-  const running = (tryIt.model ??= webModel.load(whole));
+  const running = webModel.load(whole);
+  const isFew = inputs.length === 1 && how.kind === "features" && port.size <= 24;
+  let filled = () => {};
 
   async function attempt(what, call) {
     wrong.textContent = "";
@@ -89,11 +91,14 @@ report.section("tryit", (root, { whole }, page) => {
     model.restart();
     const made = pieces.map((piece) => model.run(piece));
     tryIt.last = { pieces, made };
+    filled(pieces[0][0]);
     const best = pieces.length > 1 ? strongest(made) : 0;
     const show = (i) => {
       if (inputs.length === 1) tryIt.paint(seen, port, how.picture, pieces[i][0]);
-      seen.hidden = inputs.length > 1;
-      results.replaceChildren(...shown(name, made[i]));
+      seen.hidden = inputs.length > 1 || isFew;
+      const begun = i >= whole.warm;
+      results.replaceChildren(...(begun ? shown(name, made[i])
+        : [el("p", {}, `${name}: no outputs yet. The stream fills its window with the first ${whole.warm + 1} inferences.`)]));
     };
     const label = (i) => `${i + 1} of ${pieces.length}`;
     moment.replaceChildren();
@@ -120,9 +125,10 @@ report.section("tryit", (root, { whole }, page) => {
       const real = webModel.real(output, made[k]), raw = Array.from(made[k], Number);
       const order = real.map((_, i) => i).sort((a, b) => real[b] - real[a] || a - b);
       const listed = real.length <= MOST ? real.map((_, i) => i) : order.slice(0, MOST);
-      const title = (i) => output.labels[i] || (real.length === 1 ? output.name : `${i}`);
+      const title = (i) => (real.length === 1 ? output.name : output.labels[i] || `${i}`);
       const low = Math.min(0, ...listed.map((i) => real[i])), high = Math.max(low + 1e-12, ...listed.map((i) => real[i]));
-      const said = real.length > 1 ? `${name}: ${title(order[0])} is highest, ${format.digits(real[order[0]])}` : `${name}: ${format.digits(real[0])}`;
+      const said = real.length > 1 ? `${name}: ${title(order[0])} is highest, ${format.digits(real[order[0]])}`
+        : `${name}: ${output.labels[real[0]] || format.digits(real[0])}`;
       const bar = (i) => el("span", { class: "tryit-bar", "aria-hidden": "true" },
         el("span", { style: `width: ${Math.max(0, (100 * (real[i] - low)) / (high - low)).toFixed(1)}%`, class: i === order[0] ? "tryit-top" : "" }));
       return [
@@ -196,7 +202,7 @@ report.section("tryit", (root, { whole }, page) => {
   if (how.kind === "picture" && navigator.mediaDevices) panel.append(camera());
   if (how.kind === "sound" && navigator.mediaDevices) panel.append(microphone());
   if (how.kind === "features" && inputs.length === 1) panel.append(fields());
-  place(button("Random input", () => run("Random input", [inputs.map(webModel.random)]), { id: "tryit-random" }));
+  place(button("Random input", () => run("Random input", Array.from({ length: whole.warm + 1 }, () => inputs.map(webModel.random))), { id: "tryit-random" }));
   if (samples.length) panel.append(gallery());
 
   panel.addEventListener("dragover", (event) => { event.preventDefault(); panel.classList.add("tryit-over"); });
@@ -314,15 +320,13 @@ report.section("tryit", (root, { whole }, page) => {
 
   /* A field for each feature, or one for all where there are many. */
   function fields() {
-    const FEW = 24;
-    const middle = (port.low + port.high) / 2;
-    const name = (i) => port.labels[i] || `${i}`;
     let read;
     const box = el("div", {});
-    if (port.size <= FEW) {
-      const each = Array.from({ length: port.size }, (_, i) => el("input", { type: "number", step: "any", value: format.digits(middle).replace(/,/g, ""), "aria-label": `Feature ${name(i)}` }));
-      box.append(el("div", { class: "tryit-fields" }, each.map((input, i) => el("label", {}, el("span", {}, name(i)), input))));
+    if (isFew) {
+      const each = Array.from({ length: port.size }, () => el("input", { type: "number", step: "any", value: 0 }));
+      box.append(el("div", { class: "tryit-fields" }, each.map((input, i) => el("label", {}, el("span", {}, port.labels[i] || `feature ${i}`), input))));
       read = () => each.map((input) => input.value).join(" ");
+      filled = (values) => webModel.real(port, values).forEach((x, i) => { each[i].value = Number(x.toPrecision(9)); });
     } else {
       const text = el("textarea", { id: "tryit-text", rows: 4, spellcheck: "false" });
       box.append(el("label", {}, `Values: ${port.size} numbers (${port.shape.join("x")}), with commas or spaces between`, text));
@@ -336,7 +340,8 @@ report.section("tryit", (root, { whole }, page) => {
     const each = samples.map(({ name, label, pieces: texts }) => {
       const pieces = texts.map((piece) => piece.map((text, i) => webModel.array(inputs[i], text)));
       const thumb = el("canvas", { "aria-hidden": "true", class: "tryit-thumb" });
-      if (inputs.length === 1) tryIt.paint(thumb, port, how.picture, pieces[0][0]);
+      if (inputs.length === 1 && !isFew) tryIt.paint(thumb, port, how.picture, pieces[0][0]);
+      else thumb.hidden = true;
       const node = button(label === null ? name : `${name}: ${label}`, () => run(label === null ? name : `${name} (${label})`, pieces), { class: "tryit-sample" });
       node.prepend(thumb);
       return node;
@@ -347,21 +352,24 @@ report.section("tryit", (root, { whole }, page) => {
   const made = how.kind === "features" ? null : el("p", { class: "quiet" },
     how.text ? `Inputs are made as the data declares: ${how.text}. ` : "",
     how.assumed ? `${how.text ? "Beside that, the page assumes" : "No data declares how inputs are made; the page assumes"}: ${how.assumed}.` : "");
-  root.append(
+  const nodes = [
     el("p", {}, `The C of this model, compiled to WebAssembly with ${whole.compiler}, runs in this page. Nothing is sent anywhere.`),
     checked,
     el("div", { class: "tryit" }, panel, el("div", { class: "tryit-outputs" }, el("h3", {}, "Outputs"), wrong, seen, moment, results)),
-    ...(made ? [made] : []));
+    ...(made ? [made] : []),
+  ];
 
-  running.then(async (model) => {
-    tryIt.checked ??= webModel.check(model);
-    const result = await tryIt.checked;
+  running.then(webModel.check).then((result) => {
     const good = result.passed === result.compared;
     const same = result.exact === result.compared ? "bit for bit" : `within rounding of float32 (largest difference ${result.apart.toPrecision(2)}; ${result.exact} bit for bit)`;
     checked.classList.add(good ? "tryit-good" : "tryit-bad");
     checked.textContent = good
       ? `Checked in this browser: ${result.passed} of ${result.compared} inputs give the outputs of ${whole.reference} ${same}. ${format.seconds(result.milliseconds / 1e3)} an inference here.`
       : `Wrong in this browser: ${result.compared - result.passed} of ${result.compared} inputs do not give the outputs of ${whole.reference} (largest difference ${result.apart}).`;
-    root.dataset.checked = good ? "good" : "bad";
-  }, (error) => { checked.classList.add("tryit-bad"); checked.textContent = `This browser cannot run the model: ${error.message}`; });
-});
+    checked.dataset.checked = good ? "good" : "bad";
+  }).catch((error) => {
+    checked.classList.add("tryit-bad");
+    checked.textContent = `This browser cannot run the model: ${error.message}`;
+  });
+  return nodes;
+};

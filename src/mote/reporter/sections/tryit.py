@@ -57,8 +57,8 @@ def tryit(subjects: Subjects) -> dict[str, Any]:
         "compiler": f"{compiler.kind} {compiler.version}",
         "stateful": bool(graph.states),
         "warm": max(graph.warm_up - 1, 0),
-        "inputs": [_input(graph, t) for t in inputs],
-        "outputs": [_port(graph.tensors[t], data) for t in graph.outputs],
+        "inputs": [_input(graph, t, data.columns if data else ()) for t in inputs],
+        "outputs": [_port(graph.tensors[t], data.classes if data else ()) for t in graph.outputs],
         "prepare": preparation(graph, inputs[0], data) if len(inputs) == 1 else None,
         "reference": vectors.name,
         "checks": vectors.patterned(),
@@ -70,10 +70,10 @@ def _text(values: Array) -> str:
     return b64encode(np.ascontiguousarray(values).tobytes()).decode()
 
 
-def _port(tensor: Tensor, data: Dataset | None = None) -> dict[str, Any]:
-    """An input or output; values are real where it has no scale."""
+def _port(tensor: Tensor, names: Sequence[str] = ()) -> dict[str, Any]:
+    """An input or output; values are real where it has no scale. Names of its elements are the model's, else those of
+    the data."""
     single = tensor.quant is not None and not tensor.quant.per_channel
-    classes = data.classes if data is not None and len(data.classes) == tensor.size else ()
     return {
         "name": tensor.name,
         "dtype": str(tensor.dtype),
@@ -81,15 +81,15 @@ def _port(tensor: Tensor, data: Dataset | None = None) -> dict[str, Any]:
         "size": tensor.size,
         "scale": tensor.scale if single else None,
         "zero": tensor.zero_point if single else 0,
-        "labels": list(tensor.labels or classes),
+        "labels": list(tensor.labels or (names if len(names) == tensor.size else ())),
     }
 
 
-def _input(graph: Graph, tensor: Tensor) -> dict[str, Any]:
+def _input(graph: Graph, tensor: Tensor, names: Sequence[str]) -> dict[str, Any]:
     low, high = value_range(graph, tensor)
     bounds = input_bounds(graph).get(tensor.id)
     return {
-        **_port(tensor),
+        **_port(tensor, names),
         "moved": tensor.arrangement is not None,
         "limits": list(tensor.dtype.limits) if tensor.dtype.integer else None,
         "low": low,
