@@ -37,6 +37,8 @@ SHELVES = {
     "api.measuring": "measure",
     "api.memory_plan": "compiler",
     "api.register": "register",
+    "compress.mixed_precision.result": "quantize",
+    "compress.quantize.post_training": "quantize",
     "toolchain.doctor": "listings",
 }
 """Pages of the modules of packages that hold functions of several subjects."""
@@ -52,6 +54,8 @@ def pages() -> dict[str, dict[str, str]]:
             if name != "quantize":
                 names[SHELVES.get(home, home.partition(".")[0])][f"mote.{name}"] = f"mote.{home}.{name}"
     for name, home in quantize._HOMES.items():
+        if name in mote.__all__:
+            continue
         called = ", mote.quantize" if mote._CALLED["quantize"].endswith(f":{name}") else ""
         names["quantize"][f"mote.quantize.{name}{called}"] = f"{home}.{name}"
     return {room: names[room] for room in sorted(names, key=title)}

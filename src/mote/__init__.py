@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from mote.compiler.runtime import Runtime, runtime
     from mote.compiler.settings import Settings
     from mote.compiler.several import CompiledModels, compile_several, compile_shared
+    from mote.compress.mixed_precision.result import Mixed
     from mote.compress.prune.pruner import Pruned, prune
+    from mote.compress.quantize.post_training import Quantized
     from mote.compress.shrink import ShrinkResult, shrink
     from mote.data.dataset import Dataset, dataset
+    from mote.deploy.update.session import Device, UpdateOutcome
     from mote.errors import InternalError, MoteError
     from mote.evaluation.converter import Converted, convert
     from mote.evaluation.evaluator import Evaluation, evaluate, score
@@ -63,6 +66,7 @@ __all__ = [
     "Converted",
     "Dataset",
     "Delta",
+    "Device",
     "Evaluation",
     "Finding",
     "FlashResult",
@@ -75,16 +79,19 @@ __all__ = [
     "Interpreter",
     "LoadedImage",
     "MemoryPlan",
+    "Mixed",
     "MoteError",
     "Point",
     "Profile",
     "Pruned",
+    "Quantized",
     "Report",
     "RunResult",
     "Runtime",
     "Settings",
     "ShrinkResult",
     "Signing",
+    "UpdateOutcome",
     "VerifyResult",
     "__version__",
     "build",
@@ -135,6 +142,7 @@ _HOMES = {
     "Converted": "evaluation.converter",
     "Dataset": "data.dataset",
     "Delta": "api.deploying",
+    "Device": "deploy.update.session",
     "Evaluation": "evaluation.evaluator",
     "Finding": "toolchain.doctor",
     "FlashResult": "api.deploying",
@@ -147,16 +155,19 @@ _HOMES = {
     "Interpreter": "execute.interpreter",
     "LoadedImage": "evaluation.images",
     "MemoryPlan": "api.memory_plan",
+    "Mixed": "compress.mixed_precision.result",
     "MoteError": "errors",
     "Point": "search.explorer",
     "Profile": "measure.profiler",
     "Pruned": "compress.prune.pruner",
+    "Quantized": "compress.quantize.post_training",
     "Report": "reporter.report",
     "RunResult": "measure.run",
     "Runtime": "compiler.runtime",
     "Settings": "compiler.settings",
     "ShrinkResult": "compress.shrink",
     "Signing": "api.deploying",
+    "UpdateOutcome": "deploy.update.session",
     "VerifyResult": "evaluation.verify",
     "build": "project.builder",
     "check": "project.checker",

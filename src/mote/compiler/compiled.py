@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from mote.compiler.settings import Settings
 from mote.emit.c.model import header
@@ -15,10 +16,12 @@ from mote.errors import MoteError
 from mote.frontends import Source
 from mote.graph import Graph
 from mote.kernels.catalogue import label
+from mote.notebook import card, sizes, table
 from mote.ops.control.control_flow import unbounded
 from mote.package.description import Package, model_package
 from mote.package.packagers import chosen_packagers, packaged, write_packages
 from mote.passes import Saving
+from mote.plan.memory.traffic import traffic
 from mote.plan.plan import Plan
 from mote.plan.selection.cores import alone
 from mote.plan.selection.estimate import estimate
@@ -29,11 +32,17 @@ class Compiled:
     """A compiled model: the source graph, the optimized one inside `plan`, and the C project."""
 
     source: Graph
+    """The graph of the model as it was read."""
     plan: Plan
+    """The plan: kernels, order and memory, with the optimized graph."""
     savings: tuple[Saving, ...]
+    """The passes that changed the graph, and what each removed."""
     project: Project
+    """The C project: files, names, constants."""
     settings: Settings
+    """The settings that the model was compiled with."""
     path: str
+    """The model's file, or what its object is called."""
     model: Source | None
     """The model file or object, for the format's own runtime; None for a compiled graph."""
     renamed: str = ""
@@ -50,8 +59,70 @@ class Compiled:
             f" arena {plan.arena:,} bytes, constants {constants:,} bytes>"
         )
 
+    def _repr_html_(self) -> str:
+        plan, costs = self.plan, self.settings.costs
+        facts = {
+            "arena": sizes(plan.arena),
+            "static": sizes(plan.static),
+            "constants": sizes(self.project.constants),
+            f"estimated {costs.unit}": self.cost,
+            "MACs": self.macs,
+        }
+        rows = [
+            (steps[0].number, op.kind, op.name, kernel_label(self, i), op.macs(plan.graph))
+            for i, (op, steps) in enumerate(plan.works)
+        ]
+        layers = table(("#", "op", "name", "kernel", "MACs"), rows, left=4)
+        return card(f"{self.path} for {self.settings.target.name}", facts, layers, notes=self.warnings)
+
+    def json(self) -> dict[str, Any]:
+        """Names, sizes, the estimate and what each pass did, as JSON types."""
+        plan, settings = self.plan, self.settings
+        two = {"cores": 2, "one_core": self.one_core_cost} if settings.cores > 1 else {}
+        return {
+            "model": self.path,
+            "target": settings.target.name,
+            "name": self.name,
+            "renamed": self.renamed or None,
+            "warnings": list(self.warnings),
+            "files": sorted(self.project.files),
+            "steps": len(plan.steps),
+            "macs": self.macs,
+            "unbounded": self.unbounded,
+            "estimate": {
+                "unit": settings.costs.unit,
+                "cost": self.cost,
+                "budget": settings.cycle_limit,
+                "measured": self.cycles,
+                **two,
+            },
+            "ram": {
+                "arena": plan.arena,
+                "live": plan.peak,
+                "static": plan.static,
+                "kept": plan.kept_bytes,
+                "memories": self.memories,
+                "traffic": {t.memory.name: {"accessed": t.accessed, "waits": t.waits} for t in traffic(plan)},
+            },
+            "flash": {
+                "constants": self.project.constants,
+                "tables": self.project.tables,
+                "memories": self.project.flash,
+            },
+            "passes": [
+                {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact, "caveat": s.caveat or None}
+                for s in self.savings
+            ],
+        }
+
+    @property
+    def memories(self) -> dict[str, int]:
+        """Bytes of the arena in each RAM, where the target has several."""
+        return {m.name: nbytes for m, nbytes in zip(self.plan.memories, self.plan.arenas, strict=False)}
+
     @property
     def name(self) -> str:
+        """The prefix of the C symbols and files."""
         return self.project.options.name
 
     @property
@@ -68,6 +139,7 @@ class Compiled:
 
     @cached_property
     def macs(self) -> int:
+        """Multiply-accumulate operations of an inference."""
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
     @property

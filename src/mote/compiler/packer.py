@@ -28,6 +28,7 @@ from mote.frontends import Source
 from mote.graph import Graph
 from mote.graph.tolerance import computes_floats
 from mote.lower.program import Program, program
+from mote.notebook import card, folded, sizes, table
 from mote.offload.contract import Offloaded
 from mote.passes import Saving
 from mote.plan.plan import Plan
@@ -59,21 +60,59 @@ class Image:
     """A model as an image, with its plan."""
 
     data: bytes
+    """The bytes of the image."""
     plan: Plan
+    """The plan: kernels, order and memory."""
     program: Program
+    """The instructions of the image."""
     settings: Settings
+    """The settings that the model was planned with."""
     path: str
+    """The model's file, or what its object is called."""
     model: Source
     """The model that was packed, for its format's own runtime."""
     source: Graph
+    """The graph of the model as it was read."""
     savings: tuple[Saving, ...] = ()
+    """The passes that changed the graph, and what each removed."""
     warnings: tuple[str, ...] = ()
+    """Warnings about the model file."""
 
     def __repr__(self) -> str:
         return f"<Image {self.name!r} for {self.settings.target.name}: {len(self.data):,} bytes>"
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "image": sizes(len(self.data)),
+            "arena": sizes(sum(self.program.arenas)),
+            "states": sizes(self.program.state_bytes),
+            "version": self.header["version"],
+            "MACs": self.macs,
+        }
+        rows = [(kernel.name,) for kernel in self.records]
+        kernels = folded(f"{len(rows)} kernels", table(("kernel",), rows))
+        return card(f"{self.path} for {self.settings.target.name}", facts, kernels, notes=self.warnings)
+
+    def json(self) -> dict[str, Any]:
+        """Names, sizes, kernels and versions as JSON types."""
+        return {
+            "model": self.path,
+            "target": self.settings.target.name,
+            "name": self.name,
+            "warnings": list(self.warnings),
+            "bytes": len(self.data),
+            "crc": f"{self.header['crc']:08x}",
+            "version": self.header["version"],
+            "product": self.header["product"],
+            "steps": len(self.program.schedule),
+            "macs": self.macs,
+            "kernels": sorted({kernel.name for kernel in self.program.kernels}),
+            "ram": {"arenas": list(self.program.arenas), "states": self.program.state_bytes},
+        }
+
     @property
     def name(self) -> str:
+        """The prefix of C symbols and files."""
         return self.settings.name
 
     @cached_property
@@ -88,6 +127,7 @@ class Image:
 
     @property
     def macs(self) -> int:
+        """Multiply-accumulate operations of an inference."""
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
     def write(self, path: str | Path) -> None:

@@ -23,6 +23,7 @@ from mote.errors import MoteError
 from mote.kernels import library
 from mote.kernels.catalogue import candidates
 from mote.kernels.contract import Packed, View
+from mote.notebook import card, folded, table
 from mote.package.description import Metadata, Package
 from mote.package.packagers import default_files, write_packages
 from mote.package.runtime_project import image_example, runtime_package
@@ -49,8 +50,33 @@ class Runtime:
     """The C library of a runtime, and its manifest."""
 
     manifest: Manifest
+    """The kernels of the runtime and their limits."""
     settings: Settings
+    """The settings that its models are planned with."""
     package: Package
+    """The description of the C library for packagers."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Runtime for {self.manifest.target}: {len(self.manifest.kernels)} kernels, {len(self.sources)} C files>"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {"kernels": len(self.manifest.kernels), "C files": len(self.sources), "files": len(self.files)}
+        rows = [(kernel.name, f"{kernel.id:08x}") for kernel in self.manifest.kernels]
+        return card(
+            f"Runtime for {self.manifest.target}", facts, folded("kernels", table(("kernel", "id"), rows, left=2))
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Kernels, limits and files as JSON types."""
+        limits = self.manifest.limits
+        return {
+            "target": self.manifest.target,
+            "kernels": [kernel.name for kernel in self.manifest.kernels],
+            "limits": {"taps": limits.taps, "pointers": limits.pointers, "words": limits.words},
+            "files": sorted(self.files),
+        }
 
     @property
     def files(self) -> dict[str, str]:

@@ -21,6 +21,7 @@ from mote.emit.c.project import Job, Project, generate_several
 from mote.errors import MoteError
 from mote.graph import Tensor
 from mote.graph.io_order import model_shape
+from mote.notebook import card, sizes, table
 from mote.package.description import Package, model_package
 from mote.package.packagers import packaged, write_packages
 
@@ -44,13 +45,35 @@ class CompiledModels:
     """Compiled models, each of which can be run and verified alone with an arena of its own, and their common C."""
 
     models: tuple[Compiled, ...]
+    """The models, each compiled for itself."""
     project: Project
+    """The common C project."""
     settings: Settings
+    """The settings of all models."""
     running: Running
+    """When the models run, and so which memory they share."""
 
     def __repr__(self) -> str:
         names = ", ".join(m.name for m in self.models)
         return f"<CompiledModels {names} for {self.settings.target.name}, {self.running}: arena {self.arena:,} bytes>"
+
+    def _repr_html_(self) -> str:
+        facts = {"arena": sizes(self.arena), "static": sizes(self.static), "constants": sizes(self.project.constants)}
+        rows = [(m.name, m.path, m.plan.arena, m.project.constants, m.cost, m.macs) for m in self.models]
+        head = ("name", "model", "arena", "constants", f"estimated {self.settings.costs.unit}", "MACs")
+        title = f"{len(self.models)} models for {self.settings.target.name}, {self.running}"
+        return card(title, facts, table(head, rows, left=2))
+
+    def json(self) -> dict[str, Any]:
+        """Each model, and the sizes of all together, as JSON types."""
+        return {
+            "models": [model.json() for model in self.models],
+            "target": self.settings.target.name,
+            "running": str(self.running),
+            "files": sorted(self.project.files),
+            "ram": {"arena": self.arena, "static": self.static, "edges": self.edges, "memories": self.memories},
+            "flash": {"constants": self.project.constants, "memories": self.project.flash},
+        }
 
     @property
     def arena(self) -> int:
@@ -79,6 +102,7 @@ class CompiledModels:
 
     @property
     def path(self) -> str:
+        """The files of all models."""
         return ", ".join(m.path for m in self.models)
 
     @property

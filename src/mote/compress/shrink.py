@@ -21,6 +21,7 @@ from mote.execute.stimuli import stimuli
 from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
+from mote.notebook import card, table
 from mote.passes.shrinking.report import Removal
 from mote.passes.shrinking.shrink import run as shrunk
 from mote.passes.shrinking.shrink import totals, weight_bytes
@@ -43,8 +44,11 @@ class LayerSize:
     """Size of a layer, or of all layers of a model."""
 
     channels: int = 0
+    """Output channels."""
     macs: int = 0
+    """Multiply-accumulate operations."""
     weights: int = 0
+    """Bytes of constants."""
 
     def __add__(self, other: LayerSize) -> LayerSize:
         return LayerSize(self.channels + other.channels, self.macs + other.macs, self.weights + other.weights)
@@ -55,11 +59,17 @@ class ShrunkLayer:
     """`after` is all zero where the layer is gone; `removed`: how many of what."""
 
     index: int
+    """The layer's number."""
     op: str
+    """The operator."""
     name: str
+    """The name of the layer."""
     before: LayerSize
+    """The size in the model."""
     after: LayerSize
+    """The size that is left; all zero where the layer is gone."""
     removed: dict[str, int]
+    """The number of things that were removed, by kind."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +77,61 @@ class ShrinkResult:
     """`proofs`: why results cannot change; `differing`: on how many inputs an output did, as computed by `checked`."""
 
     model: str
+    """The model's file, or what its object is called."""
     layers: list[ShrunkLayer]
+    """The layers before and after."""
     before: LayerSize
+    """The size of the model."""
     after: LayerSize
+    """The size that is left."""
     proofs: dict[str, str]
+    """The reason why results cannot change, for each kind of removal."""
     inputs: int
+    """Inputs on which outputs were compared."""
     differing: int
+    """Inputs on which an output differs."""
     checked: str
+    """The program that computed the outputs."""
 
     def __repr__(self) -> str:
         macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"
         return f"<ShrinkResult of {self.model!r}: {macs}, outputs {'equal' if self.equal else 'differ'}>"
 
+    def _repr_html_(self) -> str:
+        changed = [x for x in self.layers if x.removed or x.before != x.after]
+        rows = [
+            (
+                x.index,
+                x.op,
+                x.name,
+                ", ".join(f"{count} {what}" for what, count in x.removed.items()),
+                _arrow(x.before.channels, x.after.channels),
+                _arrow(x.before.macs, x.after.macs),
+                _arrow(x.before.weights, x.after.weights),
+            )
+            for x in changed
+        ]
+        facts = {
+            "MACs": _arrow(self.before.macs, self.after.macs),
+            "weight bytes": _arrow(self.before.weights, self.after.weights),
+            "outputs equal": self.equal,
+            "inputs": self.inputs,
+        }
+        head = ("#", "op", "name", "removed", "channels", "MACs", "weight bytes")
+        return card(self.model, facts, table(head, rows, left=4))
+
     @property
     def equal(self) -> bool:
+        """Whether outputs are equal on all inputs."""
         return self.differing == 0
 
     def json(self) -> dict[str, Any]:
+        """All fields as JSON types."""
         return asdict(self) | {"equal": self.equal}
+
+
+def _arrow(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
 
 
 @explaining()

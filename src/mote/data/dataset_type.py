@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import code_axis, model_shape
 from mote.graph.tensor import Array
+from mote.notebook import card, table
 from mote.text import did_you_mean, printable
 
 
@@ -52,6 +54,36 @@ class Dataset:
     """Where the samples are one recording: frames of it in the order of time."""
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     """The steps that the samples were made by."""
+
+    def __repr__(self) -> str:
+        shapes = {name: "x".join(map(str, x.shape[1:])) or "scalar" for name, x in self.inputs.items()}
+        arrays = ", ".join(f"{name} {x.dtype} {shapes[name]}" for name, x in self.inputs.items())
+        return f"<Dataset {self.where!r}: {len(self):,} samples, {arrays}, {self._labelled}>"
+
+    @property
+    def _labelled(self) -> str:
+        if self.stream is not None:
+            return "a recording"
+        if self.labels is None:
+            return "no labels"
+        return f"{len(self.classes)} classes" if self.classes else "labels"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, str(x.dtype), "x".join(map(str, x.shape[1:]))) for name, x in self.inputs.items()]
+        facts = {"samples": len(self), "labels": self._labelled}
+        return card(self.where, facts, table(("input", "type", "shape of a sample"), rows, left=3))
+
+    def json(self) -> dict[str, Any]:
+        """Sizes, types and names as JSON types, without the values."""
+        return {
+            "where": self.where,
+            "samples": len(self),
+            "inputs": {n: {"dtype": str(x.dtype), "shape": list(x.shape[1:])} for n, x in self.inputs.items()},
+            "labelled": self.labels is not None,
+            "classes": list(self.classes),
+            "columns": list(self.columns),
+            "recording": self.stream is not None,
+        }
 
     def __len__(self) -> int:
         return len(next(iter(self.inputs.values())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
 from mote.graph.types import DType
+from mote.notebook import card, sizes, table
 from mote.ops.common import ROUNDED_INPUTS
 
 LACKING = "no reference kernel"
@@ -40,13 +42,17 @@ class Check:
     reference: str
     """The reference that results were compared with."""
     inputs: int
+    """Inputs on which tensors were compared."""
     tensors: int
+    """Tensors that were compared on each input."""
     passed: bool
     """Whether integers are equal, and floats within rounding tolerance."""
     exact: bool
     """Whether everything is bit-exact."""
     max_abs_diff: float
+    """The largest difference of an element."""
     mismatches: list[Mismatch]
+    """The tensors that differ."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,18 @@ class Edge:
     """An input or output of the file."""
 
     name: str
+    """The name."""
     dtype: str
+    """The element type."""
     shape: Shape
+    """The shape."""
+
+
+def edge_table(inputs: Sequence[Edge], outputs: Sequence[Edge]) -> str:
+    """Inputs and outputs of a file as HTML."""
+    named = [*(("input", x) for x in inputs), *(("output", x) for x in outputs)]
+    rows = [(what, x.name, x.dtype, "x".join(map(str, x.shape)) or "scalar") for what, x in named]
+    return table(("", "name", "type", "shape"), rows, left=4)
 
 
 @dataclass(frozen=True)
@@ -63,22 +79,40 @@ class Converted:
     """A model as a `.tflite` file."""
 
     model: str
+    """The model's file, or what its object is called."""
     format: str
+    """The format of the model."""
     data: bytes = field(repr=False)
     """The file."""
     inputs: list[Edge]
+    """The inputs of the file."""
     outputs: list[Edge]
+    """The outputs of the file."""
     operators: int
+    """Operators in the file."""
     warnings: tuple[str, ...]
     """Warnings about the model, and differences between file and model."""
     check: Check | None
     """None: not requested, or LiteRT cannot run this model, which a warning then says."""
 
-    def write(self, path: str) -> None:
+    def __repr__(self) -> str:
+        checked = "not checked" if self.check is None else "checked" if self.check.passed else "DIFFERENT"
+        return f"<Converted {self.model!r}: {self.operators} operators, {len(self.data):,} bytes, {checked}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "file": sizes(len(self.data)),
+            "operators": self.operators,
+            "bit-exact": None if self.check is None else self.check.exact,
+        }
+        return card(self.model, facts, edge_table(self.inputs, self.outputs), notes=self.warnings)
+
+    def write(self, path: str | Path) -> None:
         """Writes the file atomically; replaces an existing `.tflite` file."""
-        write_file(path, self.data, IDENTIFIER, IDENTIFIER_AT)
+        write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
+        """All fields but the file as JSON types."""
         return {name: value for name, value in asdict(self).items() if name != "data"} | {"bytes": len(self.data)}
 
 

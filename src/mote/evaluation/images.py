@@ -38,6 +38,7 @@ from mote.kernels import catalogue
 from mote.kernels.contract import NHWC, Layout
 from mote.measure.profiler.costs import LayerFacts, Profile, Profiled, profiled
 from mote.measure.run import LayerCost, MeasuredSubject, RunResult, measured, stimulus
+from mote.notebook import card, sizes, table
 from mote.package.runtime_project import WRAPPING
 from mote.targets import Target
 from mote.toolchain import Mode
@@ -76,17 +77,46 @@ class LoadedImage:
     """An image and its kernels, for a target."""
 
     path: str
+    """The file."""
     data: bytes
+    """The bytes of the image, without its signature."""
     image: reader.ImageContents
+    """The contents of the image."""
     kernels: list[KernelRecord]
+    """The kernels that the image needs."""
     limits: Limits
+    """The limits of the runtime."""
     settings: Settings
+    """The target and how the runtime is built."""
 
     def __repr__(self) -> str:
         return f"<LoadedImage {self.path!r} for {self.target.name}: {len(self.data):,} bytes>"
 
+    def _repr_html_(self) -> str:
+        facts = {"image": sizes(len(self.data)), "arena": sizes(self.arena), "kernels": len(self.kernels)}
+        rows = [(x.number, x.kind, x.name, x.kernel, x.macs) for x in self.layers]
+        layers = table(("#", "op", "name", "kernel", "MACs"), rows, left=4)
+        return card(f"{self.path} for {self.target.name}", facts, layers)
+
+    def json(self) -> dict[str, Any]:
+        """Sizes, kernels and layers as JSON types."""
+        return {
+            "image": self.path,
+            "target": self.target.name,
+            "bytes": len(self.data),
+            "version": self.image.header["version"],
+            "arena": self.arena,
+            "keeps_states": self.keeps,
+            "kernels": [kernel.name for kernel in self.kernels],
+            "layers": [
+                {"number": x.number, "op": x.kind, "name": x.name, "kernel": x.kernel, "macs": x.macs}
+                for x in self.layers
+            ],
+        }
+
     @property
     def target(self) -> Target:
+        """The target that it runs on."""
         return self.settings.target
 
     @property

@@ -33,8 +33,11 @@ class LayerNoise:
     """The signal-to-noise ratio of a layer's output."""
 
     index: int
+    """The layer's number."""
     name: str
+    """The name of the layer's output."""
     op: str
+    """The operator."""
     other: str
     """The matching tensor of the other model."""
     decibels: float

@@ -9,6 +9,7 @@ from typing import Any
 
 from mote.evaluation.layer_noise import LayerNoise
 from mote.metrics import Score
+from mote.notebook import card, folded, table
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,13 @@ class SampleAnswer:
     """A misclassified sample, or one on which two models differ."""
 
     index: int
+    """The number of the sample."""
     name: str
+    """The file name or number of the sample."""
     label: Any
     """The expected class or values."""
     predicted: Any
+    """The predicted class or values."""
     error: float
     """Margin of the wrong class, or distance of values."""
     other: Any = None
@@ -31,7 +35,9 @@ class ByReference:
     """Results of the format's own runtime on the same samples."""
 
     runtime: str
+    """The name of the runtime."""
     score: Score
+    """Its score."""
     equal: int
     """Samples with equal outputs: integers bit for bit, floats within rounding."""
     max_abs_diff: float
@@ -43,11 +49,15 @@ class OnCore:
     """Results on the emulated core, compared with the host."""
 
     target: str
+    """The target's name."""
     emulator: str
+    """The emulator that ran the samples."""
     samples: int
+    """Samples that were run."""
     equal: int
     """Samples with the host's outputs: integers bit for bit, floats within rounding."""
     max_abs_diff: float
+    """The largest difference of an output."""
     instructions: int | None
     """Average instructions of an inference."""
 
@@ -61,12 +71,15 @@ class Against:
     """Comparison with another model on the same samples."""
 
     model: str
+    """The other model."""
     score: Score
+    """Its score."""
     agreement: float | None
     """Share of samples with the same class; None where there are no classes."""
     decibels: float
     """Signal-to-noise ratio of the outputs in dB, with the other model's as the signal."""
     layers: Sequence[LayerNoise]
+    """The noise of each layer that both models have."""
     samples: int
     """Samples on which layers were compared."""
     worst: Sequence[SampleAnswer]
@@ -78,18 +91,54 @@ class Evaluation:
     """Metrics of the compiled model on the host, over all samples."""
 
     model: str
+    """The model's file, or what its object is called."""
     target: str
+    """The target's name."""
     data: str
+    """The file, folder or option of the samples."""
     score: Score
+    """The metric over all samples."""
     rate: float | None
     """Inferences per second; None where it took too little time to measure."""
     reference: ByReference
+    """Results of the format's own runtime."""
     core: OnCore | None
+    """Results on the emulated core; None on the host."""
     against: Against | None
+    """Comparison with another model; None where there is none."""
     classes: Sequence[str]
+    """The names of classes, where they are known."""
     worst: Sequence[SampleAnswer]
+    """The samples with the largest errors."""
     notes: Sequence[str] = ()
     """Warnings and notes about how the data was interpreted."""
+
+    def __repr__(self) -> str:
+        score, against = self.score, self.against
+        other = "" if against is None else f", {against.model!r} {against.score.value:.4g}"
+        return (
+            f"<Evaluation of {self.model!r} on {self.data!r}: {score.metric} {score.value:.4g} of"
+            f" {score.samples:,} samples{other}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[object, ...]] = [
+            ("compiled", self.model, self.score.value, None, None),
+            ("reference", self.reference.runtime, self.reference.score.value, self.reference.equal, None),
+        ]
+        if self.core is not None:
+            rows.append(("on the core", self.core.emulator, None, self.core.equal, self.core.instructions))
+        if self.against is not None:
+            rows.append(("against", self.against.model, self.against.score.value, None, None))
+        scores = table(("", "by", self.score.metric, "equal samples", "instructions"), rows, left=2)
+        worst = table(
+            ("sample", "label", "predicted", "error"),
+            [(x.name, str(x.label), str(x.predicted), x.error) for x in self.worst],
+            left=3,
+        )
+        facts = {self.score.metric: self.score.value, "samples": self.score.samples}
+        title = f"{self.model} for {self.target} on {self.data}"
+        return card(title, facts, scores, folded("worst samples", worst), notes=self.notes)
 
     @property
     def passed(self) -> bool:

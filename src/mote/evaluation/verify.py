@@ -31,6 +31,7 @@ from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
 from mote.kernels.contract import NHWC, Layout
+from mote.notebook import card, table
 from mote.offload.contract import Offloaded
 from mote.passes.folding import simplify_control
 from mote.passes.rewriting import tflm_numerics
@@ -52,13 +53,19 @@ MOST_SHOWN = 64 << 20
 @dataclass(frozen=True)
 class Mismatch:
     tensor: int
+    """The id of the tensor: its index in the model file."""
     name: str
+    """The name of the tensor."""
     number: str
     """The layer's number in `mote plan`; empty for an output of the model."""
     op: str
+    """The operator that computes it."""
     input: int
+    """The number of the input on which it differs."""
     differing: int
+    """Elements that differ."""
     max_abs_diff: float
+    """The largest difference of an element."""
     allowed: float
     """Tolerance of an element: 0 for integers."""
 
@@ -68,22 +75,46 @@ class VerifyResult:
     """The result of a comparison: `tensors` tensors on each of `inputs` inputs."""
 
     model: str
+    """The model's file, or what its object is called."""
     target: str
+    """The target's name."""
     passed: bool
     """Whether integers are equal, and floats within rounding tolerance."""
     exact: bool
     """Whether everything is bit-exact."""
     tensors: int
+    """Tensors that were compared on each input."""
     mismatches: list[Mismatch]
+    """The tensors that differ."""
     max_abs_diff: float
+    """The largest difference of an element."""
     max_share: float
     """The largest difference relative to the tensor's tolerance (`mote.graph.tolerance`)."""
     max_steps: int
     """The largest difference of integers: 0, unless floats near a half were quantized on the way."""
     reference: str
+    """The reference that results were compared with."""
     inputs: int
+    """Inputs on which they were compared."""
+
+    def __repr__(self) -> str:
+        return f"<VerifyResult of {self.model!r} on {self.target}: {self.verdict}>"
+
+    @property
+    def verdict(self) -> str:
+        """The result in words."""
+        said = "bit-exact" if self.exact else "equal within rounding" if self.passed else "DIFFERENT"
+        bad = f", {len(self.mismatches):,} mismatches" if self.mismatches else ""
+        return f"{said}{bad}, {self.tensors:,} tensors on {self.inputs:,} inputs against {self.reference}"
+
+    def _repr_html_(self) -> str:
+        rows = [(m.number, m.op, m.name, m.input, m.differing, m.max_abs_diff, m.allowed) for m in self.mismatches]
+        head = ("#", "op", "tensor", "input", "elements that differ", "largest difference", "allowed")
+        facts = {"verified": self.passed, "bit-exact": self.exact, "tensors": self.tensors, "inputs": self.inputs}
+        return card(f"{self.model} on {self.target}", facts, table(head, rows, left=3), notes=[self.reference])
 
     def json(self) -> dict[str, Any]:
+        """All fields as JSON types."""
         return asdict(self)
 
 

@@ -23,12 +23,15 @@ from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape, to_model
 from mote.graph.tensor import Array
+from mote.notebook import card, sizes, table
 from mote.ops.control.control_flow import depends
 from mote.toolchain import Mode
 from mote.toolchain.builder import board_of
 
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
+SHOWN = 10
+"""Values of an output that a notebook shows."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,17 @@ class LayerCost:
     """Costs of a layer, by its number in `mote plan`; `instructions` is None on the host."""
 
     number: str
+    """The layer's number in `mote plan`."""
     name: str
+    """The name of the layer."""
     op: str
+    """The operator."""
     kernel: str
+    """The kernel and its instruction set."""
     macs: int
+    """Multiply-accumulate operations."""
     instructions: int | None
+    """Instructions of the layer; None on the host."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +57,15 @@ class Ram:
     """`stack` is the most that any run can take, `stack_measured` what this one took; `total` is all of it."""
 
     arena: int
+    """Bytes of the tensor arena."""
     static: int | None
+    """Bytes of other variables; None on the host."""
     stack: int | None
+    """The most bytes of stack that any run can take; None where that is not known."""
     stack_measured: int | None
+    """Bytes of stack that this run took; None on the host."""
     total: int
+    """Bytes of all of it."""
     code: int = 0
     """Bytes of code executed from RAM; also counted in flash."""
 
@@ -59,16 +73,23 @@ class Ram:
 @dataclass(frozen=True)
 class Flash:
     code: int | None
+    """Bytes of code; None on the host."""
     constants: int
+    """Bytes of constants."""
     total: int
+    """Bytes of both."""
 
 
 @dataclass(frozen=True)
 class Output:
     name: str
+    """The name of the output."""
     shape: list[int]
+    """The shape that it has in the model."""
     dtype: str
+    """The element type."""
     sha256: str
+    """The SHA-256 of the values of the last inference."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +97,9 @@ class Inference:
     """Costs and outputs of one inference."""
 
     instructions: int | None
+    """Instructions of the inference; None on the host."""
     outputs: dict[str, Array]
+    """The outputs by name."""
 
 
 @dataclass(frozen=True)
@@ -85,18 +108,27 @@ class RunResult:
     measured on the host are None."""
 
     model: str
+    """The model's file, or what its object is called."""
     target: str
+    """The target's name."""
     emulator: str
+    """The emulator that ran it."""
     compiler: str
+    """The C compiler that built it."""
     instructions: int | None
+    """Instructions of the last inference; None on the host."""
     longest_step: int | None
     """The most instructions of one call of the step function."""
     layers: list[LayerCost]
+    """The costs of each layer."""
     ram: Ram
+    """The RAM that the model takes."""
     flash: Flash
+    """The flash that the model takes."""
     outputs: list[Output]
     """Descriptions of the outputs; `sha256` is of the last inference's."""
     inferences: list[Inference]
+    """The costs and outputs of each inference."""
     values: dict[str, Array]
     """Outputs by name; with a leading axis where there are several inferences."""
     unit: str = "instructions"
@@ -106,12 +138,43 @@ class RunResult:
         counted = "not counted" if self.instructions is None else f"{self.instructions:,}"
         return f"<RunResult of {self.model!r} on {self.target}: {self.unit} {counted}>"
 
+    def _repr_html_(self) -> str:
+        facts = {
+            self.unit: self.instructions,
+            "RAM": sizes(self.ram.total),
+            "flash": sizes(self.flash.total),
+            "stack": sizes(self.ram.stack),
+        }
+        rows = [
+            (x.number, x.op, x.name, x.kernel, x.macs, x.instructions, _share(x.instructions, self.instructions))
+            for x in self.layers
+        ]
+        layers = table(("#", "op", "name", "kernel", "MACs", self.unit, "share"), rows, left=4)
+        outputs = table(
+            ("output", "type", "shape", "values"),
+            [(name, x.dtype, "x".join(map(str, x.shape)), _shown(x)) for name, x in self.values.items()],
+            left=4,
+        )
+        tools = [", ".join(tool for tool in (self.emulator, self.compiler) if tool)]
+        return card(f"{self.model} on {self.target}", facts, layers, outputs, notes=tools)
+
     def json(self) -> dict[str, Any]:
+        """Costs and outputs as JSON types; numbers that are not finite become strings."""
         summary = asdict(self)
         del summary["values"]
         for inference in summary["inferences"]:
             inference["outputs"] = {name: _plain(value) for name, value in inference["outputs"].items()}
         return summary
+
+
+def _share(part: int | None, whole: int | None) -> str | None:
+    return f"{100 * part / whole:.1f}%" if part is not None and whole else None
+
+
+def _shown(values: Array) -> str:
+    """The first values of an array."""
+    first = np.array2string(values.reshape(-1)[:SHOWN], precision=4, separator=" ", max_line_width=1000)
+    return first if values.size <= SHOWN else f"{first[:-1]} ...]"
 
 
 def _plain(values: Array) -> Any:

@@ -27,9 +27,11 @@ class Score:
     """How good the answers to all samples are."""
 
     metric: str
+    """The name of the metric."""
     value: float
     """A share from 0 to 1, but of rmse and mae, which are in the unit of the labels."""
     samples: int
+    """Samples that were scored."""
     better: str = HIGHER
     """Which values are better: "higher" or "lower"."""
     detail: Mapping[str, Any] = field(default_factory=dict)

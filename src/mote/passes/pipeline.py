@@ -83,7 +83,9 @@ class Saving:
     """The effect of one pass: the number of operators that it removed, and a line for a person to read."""
 
     name: str
+    """The name of the pass."""
     removed: int
+    """Operators that it removed."""
     detail: str
     """Empty where the pass changed nothing that is worth a line."""
     caveat: str = ""

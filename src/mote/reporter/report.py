@@ -40,6 +40,10 @@ class Report:
         """The page: one file without references to others."""
         return page(self.data)
 
+    def json(self) -> dict[str, Any]:
+        """Everything the page shows, as JSON types."""
+        return self.data
+
     def write(self, path: str | Path) -> None:
         """Writes the page, in place of an earlier report but of no other file."""
         write_file(str(path), self.html.encode(), DOCTYPE)

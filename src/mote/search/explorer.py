@@ -17,6 +17,7 @@ from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
 from mote.measure.profiler.costs import check_cycles, profile
 from mote.measure.run import run
+from mote.notebook import card, picture, sizes, table
 from mote.pictures import plans
 from mote.plan.plan import Runs
 from mote.plan.selection.estimate import estimate
@@ -40,27 +41,41 @@ class Point:
     name: str
     """The name for `mote compile --point NAME`."""
     aliases: tuple[str, ...]
+    """Other names of the plan."""
     arena: int
+    """Bytes of the tensor arena."""
     static: int
+    """Bytes of other variables."""
     stack: int | None
+    """Bytes of stack; None where nothing was measured."""
     instructions: int | None
+    """Instructions of an inference; None where nothing was measured."""
     cycles: int | None
     """Cycles by the core's cycle model."""
     estimate: int
     """The planner's estimate of cycles, from the target's cost table."""
     macs: int
+    """Multiply-accumulate operations."""
     code: int | None
+    """Bytes of code; None where nothing was measured."""
     constants: int
+    """Bytes of constants."""
     steps: int
+    """Steps of the plan."""
     by_rows: int
     """Number of operators that run by rows or by accumulators."""
 
+    def __repr__(self) -> str:
+        return f"<Point {self.name!r}: RAM {self.ram:,} bytes, flash {self.flash:,} bytes, cost {self.cost:,}>"
+
     @property
     def ram(self) -> int:
+        """Bytes of the tensor arena and of other variables."""
         return self.arena + self.static
 
     @property
     def flash(self) -> int:
+        """Bytes of constants, and of code where it was measured."""
         return self.constants + (self.code or 0)
 
     @property
@@ -70,9 +85,15 @@ class Point:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """All names of the plan."""
         return (self.name, *self.aliases)
 
+    def _repr_html_(self) -> str:
+        facts = {"RAM": sizes(self.ram), "flash": sizes(self.flash), "cost": self.cost, "steps": self.steps}
+        return card(", ".join(self.names), facts)
+
     def json(self) -> dict[str, Any]:
+        """All fields, RAM and flash as JSON types."""
         return {**asdict(self), "aliases": list(self.aliases), "ram": self.ram, "flash": self.flash}
 
 
@@ -81,9 +102,13 @@ class Front:
     """The Pareto front of a model's plans: more RAM always means fewer cycles."""
 
     model: str
+    """The model's file, or what its object is called."""
     target: str
+    """The target's name."""
     input: str
+    """How the input is handed over: whole or by rows."""
     optimize: str
+    """The optimization: speed, balanced or size."""
     measured: str
     """The tools that measured; empty where nothing was measured."""
     reason: str
@@ -98,11 +123,24 @@ class Front:
     def __repr__(self) -> str:
         return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (", ".join(p.names), p.ram, p.arena, p.static, p.flash, p.cost, p.instructions, p.steps)
+            for p in self.points
+        ]
+        head = ("plan", "RAM", "arena", "static", "flash", self.cost_name, "instructions", "steps")
+        title = f"{self.model} for {self.target}"
+        notes = [self.measured or f"not measured: {self.reason}"]
+        drawn = picture(self.svg(), f"{title}: RAM against {self.cost_name}") if len(self.points) > 1 else ""
+        return card(title, {"plans": len(self.points)}, drawn, table(head, rows), notes=notes)
+
     @property
     def cost_name(self) -> str:
+        """The unit of the points' costs."""
         return "cycles" if self.measured else "estimated cycles"
 
     def json(self) -> dict[str, Any]:
+        """The front as JSON types."""
         return {
             "model": self.model,
             "target": self.target,
@@ -116,6 +154,7 @@ class Front:
         }
 
     def svg(self) -> str:
+        """The front as an SVG: RAM across, cost up."""
         dots = [
             plans.FrontDot(
                 p.ram,

@@ -21,7 +21,6 @@ from mote.package.adapters import COMPILED_NAMES
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
 from mote.pictures.memory import traffic_lines
-from mote.plan.memory.traffic import traffic
 from mote.plan.plan import Halved, Plan
 from mote.project.making import BuildRecipe, ModelAdapter, adapter_of, make
 
@@ -164,63 +163,25 @@ def _print_lost(lost: Sequence[str]) -> None:
 
 
 def describe_several(several: CompiledModels, folder: str, code: JointCode) -> dict[str, object]:
-    return {
-        "models": [describe(m, folder, alone) for m, alone in zip(several.models, code.alone, strict=True)],
-        "target": several.settings.target.name,
-        "running": str(several.running),
-        "folder": folder,
-        "files": sorted(several.project.files),
-        "ram": {"arena": several.arena, "static": several.static, "edges": several.edges, "memories": several.memories},
-        "flash": {
-            "constants": several.project.constants,
-            "code": None if code.together.estimated else code.together.nbytes,
-            "code_apart": None if code.apart.estimated else code.apart.nbytes,
-            "memories": several.project.flash,
-        },
+    """The models as JSON, with the code that was built for them."""
+    about = several.json()
+    about["models"] = [describe(m, folder, alone) for m, alone in zip(several.models, code.alone, strict=True)]
+    about["flash"] |= {
+        "code": None if code.together.estimated else code.together.nbytes,
+        "code_apart": None if code.apart.estimated else code.apart.nbytes,
     }
+    return about | {"folder": folder}
 
 
 def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, object]:
-    return {
-        "model": compiled.path,
-        "target": compiled.settings.target.name,
-        "name": compiled.name,
-        "renamed": compiled.renamed or None,
-        "warnings": list(compiled.warnings),
-        "folder": folder,
-        "files": sorted(compiled.project.files),
-        "steps": len(compiled.plan.steps),
-        "macs": compiled.macs,
-        "unbounded": compiled.unbounded,
-        "estimate": {
-            "unit": compiled.settings.costs.unit,
-            "cost": compiled.cost,
-            "budget": compiled.settings.cycle_limit,
-            "measured": compiled.cycles,
-            **cores(compiled),
-        },
-        "ram": {
-            "arena": compiled.plan.arena,
-            "live": compiled.plan.peak,
-            "static": compiled.plan.static,
-            "kept": compiled.plan.kept_bytes,
-            "code": code.ram,
-            "memories": memories(compiled),
-            "traffic": {t.memory.name: {"accessed": t.accessed, "waits": t.waits} for t in traffic(compiled.plan)},
-        },
-        "flash": {
-            "constants": compiled.project.constants,
-            "code": None if code.estimated else code.nbytes,
-            "code_estimate": {"bytes": code.nbytes, "reason": code.estimated} if code.estimated else None,
-            "tables": compiled.project.tables,
-            "memories": compiled.project.flash,
-        },
-        "encryption": encryption(compiled) if compiled.settings.encrypt else None,
-        "passes": [
-            {"name": s.name, "removed": s.removed, "detail": s.detail, "exact": s.exact, "caveat": s.caveat or None}
-            for s in compiled.savings
-        ],
+    """The model as JSON, with the code that was built for it."""
+    about = compiled.json()
+    about["ram"]["code"] = code.ram
+    about["flash"] |= {
+        "code": None if code.estimated else code.nbytes,
+        "code_estimate": {"bytes": code.nbytes, "reason": code.estimated} if code.estimated else None,
     }
+    return about | {"folder": folder, "encryption": encryption(compiled) if compiled.settings.encrypt else None}
 
 
 def encryption(compiled: Compiled) -> dict[str, int]:
@@ -234,17 +195,6 @@ def encryption(compiled: Compiled) -> dict[str, int]:
         "ram": compiled.plan.ram - without.ram,
         "plain": compiled.project.plain,
     }
-
-
-def memories(compiled: Compiled) -> dict[str, int]:
-    """Bytes of the arena in each RAM, where the target has several."""
-    plan = compiled.plan
-    return {m.name: nbytes for m, nbytes in zip(plan.memories, plan.arenas, strict=False)}
-
-
-def cores(compiled: Compiled) -> dict[str, int]:
-    """The estimate for one core, where two compute the model."""
-    return {"cores": 2, "one_core": compiled.one_core_cost} if compiled.settings.cores > 1 else {}
 
 
 def two_cores_line(compiled: Compiled) -> str:
@@ -274,7 +224,7 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     in_ram = f", code {code.ram:,} bytes" if code.ram else ""
     placed = compiled.settings.ram_constants
     in_ram += f", constants {placed:,} bytes" if placed else ""
-    print(f"  RAM: arena {plan.arena:,} bytes{_split(memories(compiled))} (live at once: {plan.peak:,}){in_ram}")
+    print(f"  RAM: arena {plan.arena:,} bytes{_split(compiled.memories)} (live at once: {plan.peak:,}){in_ram}")
     for text in traffic_lines(plan):
         print(f"  {text}")
     if compiled.settings.encrypt:

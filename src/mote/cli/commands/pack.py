@@ -72,21 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(image: Image, path: str) -> dict[str, object]:
-    return {
-        "model": image.path,
-        "target": image.settings.target.name,
-        "name": image.name,
-        "warnings": list(image.warnings),
-        "image": path,
-        "bytes": len(image.data),
-        "crc": f"{image.header['crc']:08x}",
-        "version": image.header["version"],
-        "product": image.header["product"],
-        "steps": len(image.program.schedule),
-        "macs": image.macs,
-        "kernels": sorted({kernel.name for kernel in image.program.kernels}),
-        "ram": {"arenas": list(image.program.arenas), "states": image.program.state_bytes},
-    }
+    return image.json() | {"image": path}
 
 
 def print_image(image: Image, path: str) -> None:

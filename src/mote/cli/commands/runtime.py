@@ -64,20 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     overwritten = made.write(arguments.output, arguments.package, force=arguments.force)
     manifest = made.manifest
     if arguments.json:
-        print_json(
-            {
-                "folder": arguments.output,
-                "target": manifest.target,
-                "kernels": [k.name for k in manifest.kernels],
-                "limits": {
-                    "taps": manifest.limits.taps,
-                    "pointers": manifest.limits.pointers,
-                    "words": manifest.limits.words,
-                },
-                "files": sorted(made.files),
-                "overwritten": overwritten,
-            }
-        )
+        print_json({"folder": arguments.output} | made.json() | {"overwritten": overwritten})
         return 0
     print(f"{arguments.output}: the runtime with {len(manifest.kernels)} kernels for {manifest.target}")
     print(f"  windows of at most {manifest.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")

@@ -9,6 +9,7 @@ from typing import Any
 
 from mote.compress.quantize.post_training import Quantized
 from mote.metrics.score import HIGHER
+from mote.notebook import card, folded, sizes, table
 from mote.pictures import trade
 from mote.search.choices import Choice
 
@@ -24,6 +25,7 @@ class Sensitivity:
     """The loss when one layer alone has a precision and all others stay float."""
 
     precision: str
+    """The precision of the layer."""
     noise: float | None
     """Signal-to-noise ratio at the model's output in dB; None where nothing is lost."""
     value: float
@@ -37,10 +39,13 @@ class MixedLayer:
     index: int
     """The layer's number in the report of `mote quantize`."""
     name: str
+    """The name of the layer."""
     op: str
+    """The operator."""
     precision: str
     """The precision that the search chose."""
     sensitivities: tuple[Sensitivity, ...]
+    """The loss with each precision."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class MixedPoint:
     """A choice of precisions for all layers, with its score and costs."""
 
     precisions: Choice
+    """The precision of each layer."""
     value: float
     """The metric on the data of the search."""
     lost: float
@@ -57,7 +63,9 @@ class MixedPoint:
     instructions: int
     """The planner's estimate, in the unit of the target's costs."""
     flash: int
+    """Bytes of flash."""
     ram: int
+    """Bytes of RAM."""
     noise: float | None = None
     """Signal-to-noise ratio in dB against the float model; None where nothing differs."""
     measured: Mapping[str, Any] | None = None
@@ -78,10 +86,15 @@ class Guarded:
     """A score next to that of the float model."""
 
     where: str
+    """The data."""
     samples: int
+    """Samples that were scored."""
     value: float
+    """The score."""
     reference: float
+    """The score of the float model."""
     lost: float
+    """Accuracy drop against the float model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +102,15 @@ class Mixed:
     """The result of a mixed-precision search."""
 
     model: str
+    """The model's file, or what its object is called."""
     target: str
+    """The target's name."""
     unit: str
     """Unit of the estimated costs: the target's costs are in cycles or instructions."""
     cheapest: str
+    """The cost that was minimised."""
     metric: str
+    """The metric of the accuracy."""
     allowed: float
     """The allowed accuracy drop."""
     guard: float
@@ -103,18 +120,52 @@ class Mixed:
     validation: Guarded | None
     """Scores of the choice on held-out data."""
     chosen: MixedPoint
+    """The choice of the search."""
     layers: tuple[MixedLayer, ...]
+    """The layers with their sensitivities."""
     points: tuple[MixedPoint, ...]
     """The Pareto front over metric, instructions, flash and RAM."""
     dominated: tuple[MixedPoint, ...]
+    """Points that another one beats."""
     evaluations: int
     """Models that were scored, without the probes of single layers."""
     tools: str
     """The tools that measured the points; empty where none was measured."""
     quantized: Quantized
+    """The quantized model."""
     warnings: tuple[str, ...]
+    """Warnings about the model and the data."""
+
+    def __repr__(self) -> str:
+        chosen = self.chosen
+        return (
+            f"<Mixed {self.model!r} for {self.target}: {self.metric} {self.test.value:.4g} (float"
+            f" {self.test.reference:.4g}), {self.cheapest} {chosen.cost(self.cheapest):,}>"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            self.metric: self.test.value,
+            "float model": self.test.reference,
+            "flash": sizes(self.chosen.cost("flash")),
+            "RAM": sizes(self.chosen.cost("ram")),
+            "models scored": self.evaluations,
+        }
+        points = table(
+            ("point", self.metric, *AXES),
+            [
+                (f"{point.name}{', chosen' if point is self.chosen else ''}", point.value, *map(point.cost, AXES))
+                for point in self.points
+            ],
+        )
+        layers = table(
+            ("#", "op", "name", "precision"), [(x.index, x.op, x.name, x.precision) for x in self.layers], left=4
+        )
+        title = f"{self.model} for {self.target}"
+        return card(title, facts, points, folded("layers", layers), notes=self.warnings)
 
     def json(self) -> dict[str, Any]:
+        """The search as JSON types."""
         summary = {
             name: getattr(self, name) for name in ("model", "target", "unit", "cheapest", "metric", "allowed", "guard")
         }

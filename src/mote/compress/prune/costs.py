@@ -26,6 +26,7 @@ class PrunedCosts:
     flash: int
     """Bytes of code and constants."""
     ram: int
+    """Bytes of RAM."""
     cycles: int
     """The planner's estimate."""
     instructions: int | None

@@ -32,6 +32,7 @@ from mote.frontends.tflite.export import export
 from mote.frontends.tflite.file.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph
 from mote.graph.types import DType
+from mote.notebook import card, folded, sizes, table
 from mote.passes.normal_form import normal
 from mote.progress import Say, silent
 from mote.search import run as searched
@@ -54,6 +55,7 @@ class PrunedPoint:
     """A pruned model's costs, noise and accuracy."""
 
     name: str
+    """The name of the point."""
     macs: int
     """MACs with nonzero weights."""
     costs: PrunedCosts | None
@@ -61,10 +63,12 @@ class PrunedPoint:
     noise: float
     """Noise in dB against the unpruned model, before a final SOFTMAX."""
     metric: str = ""
+    """The metric of the accuracy; empty without labelled data."""
     accuracy: float | None = None
     """Accuracy of the int8 model on the labelled data."""
 
     def json(self) -> dict[str, Any]:
+        """All fields as JSON types; no noise is None."""
         return asdict(self) | {"noise": None if self.noise == inf else self.noise}
 
 
@@ -73,17 +77,25 @@ class Pruned:
     """A pruned float model."""
 
     model: str
+    """The model's file, or what its object is called."""
     kind: str
+    """The kind of pruning: channels, blocks or clusters."""
     target: str
+    """The target's name."""
     optimize: str
+    """The optimization that costs are for."""
     data: bytes = field(repr=False)
     """The `.tflite` file."""
     graph: Graph
+    """The pruned graph."""
     counts: str
     """The unit of the counts: channels, blocks or distinct values."""
     layers: tuple[Change, ...]
+    """The layers before and after."""
     before: PrunedPoint
+    """The unpruned model."""
     after: PrunedPoint
+    """The pruned model."""
     points: tuple[PrunedPoint, ...]
     """The front, if requested, starting with the unpruned model."""
     estimated: str
@@ -93,12 +105,32 @@ class Pruned:
     samples: tuple[int, int]
     """Samples used for refitting, and samples available."""
     warnings: tuple[str, ...] = ()
+    """Warnings about the model and the data."""
+
+    def __repr__(self) -> str:
+        macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"
+        rating = "" if self.after.accuracy is None else f", {self.after.metric} {self.after.accuracy:.4g}"
+        return f"<Pruned {self.model!r} for {self.target}: {self.kind}, {macs}{rating}>"
+
+    def _repr_html_(self) -> str:
+        points = [*(self.points or (self.before,)), replace(self.after, name="pruned")]
+        rows = [_costs_row(point) for point in points]
+        head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise in dB", "accuracy")
+        layers = table(
+            ("#", "op", "name", self.counts, "left"),
+            [(x.index, x.op, x.name, x.before, x.after) for x in self.layers],
+            left=3,
+        )
+        facts = {"file": sizes(len(self.data)), "kind": self.kind, "MACs left": self.after.macs}
+        title = f"{self.model} for {self.target}"
+        return card(title, facts, table(head, rows), folded("layers", layers), notes=self.warnings)
 
     def write(self, path: str | Path) -> None:
         """Writes the file atomically; replaces an existing `.tflite` file."""
         write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
+        """Costs, layers and points as JSON types."""
         return {
             "model": self.model,
             "kind": self.kind,
@@ -115,6 +147,12 @@ class Pruned:
             "samples": self.samples[0],
             "warnings": list(self.warnings),
         }
+
+
+def _costs_row(point: PrunedPoint) -> tuple[object, ...]:
+    costs = point.costs
+    taken = (None,) * 4 if costs is None else (costs.instructions, costs.cycles, costs.flash, costs.ram)
+    return (point.name, point.macs, *taken, None if point.noise == inf else -point.noise, point.accuracy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,10 +33,15 @@ class Change:
     """The remaining size of a layer, and its original one."""
 
     index: int
+    """The layer's number."""
     op: str
+    """The operator."""
     name: str
+    """The name of the layer."""
     before: int
+    """The count in the model."""
     after: int
+    """The count that is left."""
 
 
 class Ways(Protocol):

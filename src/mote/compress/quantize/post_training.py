@@ -19,7 +19,7 @@ from mote.compress.quantize.types.type_assignment import is_real
 from mote.data.dataset import dataset
 from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
-from mote.evaluation.converter import Edge, differences, edges_of
+from mote.evaluation.converter import Edge, differences, edge_table, edges_of
 from mote.execute.batch import is_stream
 from mote.execute.stimuli import stimuli
 from mote.files import write_file
@@ -31,6 +31,7 @@ from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.notebook import card, sizes, table
 from mote.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
 from mote.passes.normal_form import normal
 from mote.progress import Say, counted, silent
@@ -52,14 +53,19 @@ class QuantizedLayer:
     index: int
     """The number by which precisions are chosen."""
     name: str
+    """The name of the layer."""
     op: str
+    """The operator."""
     precision: str
+    """The precision of the layer."""
     reason: str
     """The reason for another precision than requested; empty where there is none."""
     low: float | None
+    """Lower end of the output's calibrated range; None for outputs that are not float."""
     high: float | None
     """Upper end of the output's calibrated range; None for outputs that are not float."""
     scale: float | None
+    """Scale of a quantized output."""
     zero_point: int | None
     """Zero point of a quantized output."""
     noise: float | None
@@ -72,8 +78,11 @@ class Quantized:
     """A quantized model as a `.tflite` file."""
 
     model: str
+    """The model's file, or what its object is called."""
     format: str
+    """The format of the float model."""
     precision: str
+    """The precision that was asked for."""
     data: bytes
     """The file."""
     graph: Graph
@@ -81,25 +90,47 @@ class Quantized:
     float_graph: Graph
     """The float model in normal form."""
     layers: tuple[QuantizedLayer, ...]
+    """The layers and their quantization."""
     inputs: list[Edge]
+    """The inputs of the file."""
     outputs: list[Edge]
+    """The outputs of the file."""
     samples: int
     """Calibration samples used; 0: none, or random ones."""
     methods: Methods
+    """The methods that were used."""
     warnings: tuple[str, ...]
+    """Warnings about the model and the data."""
     available: int = 0
     """Calibration samples available; 0: as many as were used."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Quantized {self.model!r} as {self.precision}: {len(self.layers)} layers, {len(self.data):,} bytes,"
+            f" {self.samples:,} samples>"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {"precision": self.precision, "file": sizes(len(self.data)), "samples": self.samples}
+        rows = [
+            (x.index, x.op, x.name, x.precision, x.reason, x.low, x.high, x.scale, x.zero_point, x.noise)
+            for x in self.layers
+        ]
+        head = ("#", "op", "name", "precision", "why", "low", "high", "scale", "zero point", "SNR in dB")
+        edges = edge_table(self.inputs, self.outputs)
+        return card(self.model, facts, table(head, rows, left=5), edges, notes=self.warnings)
 
     @cached_property
     def source(self) -> Source:
         """The model as `mote.compile` and the other functions take it."""
         return Source(str(Path(self.model).with_suffix(".tflite")), Format.TFLITE, self.data)
 
-    def write(self, path: str) -> None:
+    def write(self, path: str | Path) -> None:
         """Writes the file atomically; replaces an existing `.tflite` file."""
-        write_file(path, self.data, IDENTIFIER, IDENTIFIER_AT)
+        write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
 
     def json(self) -> dict[str, Any]:
+        """All fields but the file and the graphs as JSON types."""
         return {
             "model": self.model,
             "format": self.format,

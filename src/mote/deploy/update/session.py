@@ -58,27 +58,40 @@ class Device:
     """The state that a device reports."""
 
     protocol: int
+    """The version of the update protocol."""
     state: str
+    """idle, receiving or trial, as the firmware reports it."""
     tries: int
     """Boots of a model on trial so far."""
     active: int | None
     """The slot of the running model; None where none runs."""
     most_data: int
+    """The most bytes of one frame."""
     slot_bytes: int
+    """Bytes of a slot."""
     version: int
+    """The version of the running model."""
     bytes: int
+    """Bytes of the running image."""
     crc: int
+    """CRC-32 of the running image."""
     counter: int
     """Anti-rollback counter: images with a lower version are refused."""
     product: int
+    """The product number of the device; 0: any."""
     rejected: int
     """The version of the model that failed its trial last; 0: none."""
     stream_bytes: int
+    """Bytes of the update that is being received."""
     stream_crc: int
+    """CRC-32 of that update."""
     position: int
+    """Bytes of it that were received."""
     position_crc: int
+    """CRC-32 of these bytes."""
 
     def runs(self, image: ImageHeader) -> bool:
+        """Whether the device runs an image."""
         return self.active is not None and (self.bytes, self.crc) == (image.bytes, image.crc)
 
 
@@ -109,16 +122,21 @@ class UpdateOutcome:
     """The outcome of an update."""
 
     device: Device
+    """The state of the device before the update."""
     sent: str = "nothing"
     """`image`, `delta` or `nothing`."""
     stream_bytes: int = 0
+    """Bytes of the image or the delta."""
     resumed_at: int = 0
+    """Bytes that the device had already."""
     bytes_sent: int = 0
     """Bytes of the stream that were sent, including repeated ones."""
     sent_again: int = 0
     """Frames that were repeated."""
     connections: int = 1
+    """Connections that were opened."""
     seconds: float = 0.0
+    """Duration of the update."""
     state: str = ""
     """`confirmed`, `trial` (it runs, and the firmware has not confirmed it yet), `installed` (it runs from the next
     boot on) or `restarting`."""

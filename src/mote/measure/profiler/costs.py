@@ -29,6 +29,7 @@ from mote.measure.profiler.trace import Trace, calls, cut, trace
 from mote.measure.profiler.waits import Waits, simulate
 from mote.measure.profiler.zones import zones
 from mote.measure.run import stimulus
+from mote.notebook import card, folded, table
 from mote.targets import Reads, Target
 from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
@@ -50,9 +51,13 @@ class Slow:
     bytes of lines of code and constants read from slow memory."""
 
     code: int = 0
+    """Cycles of waiting for code."""
     constants: int = 0
+    """Cycles of waiting for constants."""
     loaded: int = 0
+    """Bytes of constants that were loaded."""
     fetched: int = 0
+    """Bytes of lines of code and constants that were read from slow memory."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +65,23 @@ class LayerProfile:
     number: str
     """The layer's number in `mote plan`."""
     name: str
+    """The name of the layer."""
     op: str
+    """The operator."""
     kernel: str
+    """The kernel and its instruction set."""
     macs: int
+    """Multiply-accumulate operations."""
     instructions: int
+    """Instructions of the layer."""
     cycles: int
+    """Cycles of the layer, wait states included."""
     share: float
     """Share of all cycles."""
     peak: float | None
     """MACs per cycle, as a fraction of the core's peak."""
     waits: Slow
+    """Wait states of the layer."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +89,17 @@ class FunctionCost:
     """Costs of a function itself, without its callees."""
 
     name: str
+    """The C function."""
     calls: int
+    """Calls of the function."""
     instructions: int
+    """Instructions of the function itself."""
     cycles: int
+    """Cycles of the function itself, wait states included."""
     share: float
+    """Share of all cycles."""
     waits: Slow
+    """Wait states of the function."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +107,13 @@ class Energy:
     """An estimate: `microjoules` = volts x µA/MHz x cycles / 10^6, for the current that `source` states."""
 
     microjoules: float
+    """Microjoules of an inference."""
     volts: float
+    """The supply voltage."""
     ua_per_mhz: float
+    """The current while running, in microamperes per megahertz."""
     source: str
+    """The document that states the current."""
 
 
 @dataclass(frozen=True)
@@ -101,30 +123,51 @@ class Profile:
     waits for constants are an estimate: each constant of a layer once."""
 
     model: str
+    """The model's file, or what its object is called."""
     target: str
+    """The target's name."""
     emulator: str
+    """The emulator that ran it."""
     compiler: str
+    """The C compiler that built it; empty for a program of the user's."""
     core: str
+    """The core whose timing was used."""
     timing: str
+    """The document that the timing comes from."""
     estimate: bool
+    """Whether the core's timing is not published."""
     entry: str
+    """The function whose calls were profiled."""
     calls: int
+    """Calls of that function."""
     macs: int
+    """Multiply-accumulate operations."""
     instructions: int
+    """Instructions of an inference."""
     cycles: int
+    """Cycles of an inference, wait states included."""
     peak: float | None
+    """MACs per cycle, as a fraction of the core's peak."""
     peak_macs: int | None
     """Peak MACs per cycle of the core."""
     clock_hz: int | None
+    """The clock of the part; None for a core."""
     seconds: float | None
+    """The time of an inference at that clock."""
     energy: Energy | None
+    """The energy of an inference; None where the current is not known."""
     reason: str
+    """The reason why there is no energy."""
     memory: str
     """A description of the target's memory timing."""
     waits: Slow
+    """Wait states, which are part of the cycles."""
     loads_known: bool
+    """Whether it is known which constants were read; else each counts once."""
     layers: list[LayerProfile]
+    """The costs of each layer."""
     functions: list[FunctionCost]
+    """The costs of each C function."""
     ram_code: int = 0
     """Bytes of code executed from RAM."""
     saved: int | None = None
@@ -140,7 +183,29 @@ class Profile:
         """Cycles without wait states."""
         return self.cycles - self.waits.code - self.waits.constants
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "cycles": self.cycles,
+            "instructions": self.instructions,
+            "waits": (self.waits.code + self.waits.constants) or None,
+            "time": None if self.seconds is None else f"{1e3 * self.seconds:.4g} ms",
+            "energy": None if self.energy is None else f"{self.energy.microjoules:.3g} µJ",
+            "of the peak": None if not self.peak else f"{100 * self.peak:.0f}%",
+        }
+        rows = [
+            (x.number, x.op, x.name, x.kernel, x.macs, x.instructions, x.cycles, f"{100 * x.share:.1f}%")
+            for x in self.layers
+        ]
+        layers = table(("#", "op", "name", "kernel", "MACs", "instructions", "cycles", "share"), rows, left=4)
+        functions = table(
+            ("function", "calls", "instructions", "cycles", "share"),
+            [(f.name, f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%") for f in self.functions],
+        )
+        about = f"{self.core}{', an estimate' if self.estimate else ''}"
+        return card(f"{self.model} on {self.target}", facts, layers, folded("functions", functions), notes=[about])
+
     def json(self) -> dict[str, Any]:
+        """All fields as JSON types."""
         return asdict(self)
 
 

@@ -1,0 +1,204 @@
+"""Results of public functions: documented fields, a line as text, HTML for notebooks, and JSON types."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mote
+from mote import notebook
+from mote.deploy.update.session import Device, UpdateOutcome
+from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
+from mote.measure.run import Flash, LayerCost, Ram
+from tests.helpers.support import emulated
+
+ROOT = Path(__file__).parents[2]
+DIGITS = ROOT / "models" / "digits.tflite"
+FLOAT = ROOT / "models" / "digits.onnx"
+TEST = ROOT / "models" / "digits_test.npz"
+EVIL = '<script>alert(\'&"x")</script>'
+"""A name that must not become part of a page."""
+VOID = {"img", "br", "hr"}
+
+
+@cache
+def compiled() -> mote.Compiled:
+    return mote.compile(DIGITS, target="cortex-m4")
+
+
+@cache
+def front() -> mote.Front:
+    return mote.explore(DIGITS, target="cortex-m4", points=1, measure=False)
+
+
+def _profile() -> mote.Profile:
+    return mote.profile(mote.compile(DIGITS, target=emulated("cortex-m4")), layers=True)
+
+
+def _image(folder: Path) -> Path:
+    path = folder / "digits.mote"
+    mote.pack(DIGITS).write(path)
+    return path
+
+
+def _delta(folder: Path) -> mote.Delta:
+    mote.pack(DIGITS, model_version=2).write(folder / "new.mote")
+    return mote.delta(_image(folder), folder / "new.mote")
+
+
+def _flash(folder: Path) -> mote.FlashResult:
+    (folder / "model.uf2").write_bytes(b"UF2\n" + bytes(24) + (0xE48BFF56).to_bytes(4, "little") + bytes(480))
+    (folder / "drive").mkdir()
+    (folder / "drive" / "INFO_UF2.TXT").write_text("Board-ID: test\n")
+    return mote.flash(folder / "model.uf2", "rp2040", tool="drive", port=str(folder / "drive"), dry_run=True)
+
+
+def _signed(folder: Path) -> tuple[mote.Signing, mote.ImageVerdict]:
+    pytest.importorskip("cryptography", reason="keys need the package cryptography")
+    mote.sign(new_key=folder / "key.pem", passphrase="")
+    signing = mote.sign(_image(folder), key=folder / "key.pem")
+    return signing, mote.verify_image(folder / "digits.mote", folder / "key.pub.pem")
+
+
+RESULTS: dict[str, Callable[[Path], Any]] = {
+    "Compiled": lambda _: compiled(),
+    "CompiledModels": lambda _: mote.compile_shared([DIGITS]),
+    "Converted": lambda _: mote.convert(FLOAT, verify=False),
+    "Dataset": lambda _: mote.dataset(TEST),
+    "Delta": _delta,
+    "Evaluation": lambda _: mote.evaluate(DIGITS, TEST, worst=2),
+    "FlashResult": _flash,
+    "Front": lambda _: front(),
+    "Image": lambda _: mote.pack(DIGITS),
+    "ImageDump": lambda folder: mote.dump(_image(folder)),
+    "ImageVerdict": lambda folder: _signed(folder)[1],
+    "Inspection": lambda _: mote.inspect(DIGITS),
+    "LoadedImage": lambda folder: mote.load_image(_image(folder)),
+    "MemoryPlan": lambda _: mote.plan(DIGITS, target="cortex-m4"),
+    "Point": lambda _: front().points[0],
+    "Profile": lambda _: _profile(),
+    "Quantized": lambda _: mote.quantize(FLOAT, random_calibration=True, rounding="nearest"),
+    "RunResult": lambda _: mote.run(DIGITS),
+    "Runtime": lambda _: mote.runtime("minimal"),
+    "ShrinkResult": lambda _: mote.shrink(DIGITS, inputs=20),
+    "Signing": lambda folder: _signed(folder)[0],
+    "VerifyResult": lambda _: mote.verify(DIGITS, 1),
+}
+OTHERS = {
+    *("BuildResult", "CMakeFiles", "CheckResult", "Device", "Finding"),
+    *("Mixed", "Pruned", "Report", "Settings", "UpdateOutcome"),
+}
+"""Results whose rooms test them, and data classes that are no results."""
+PARTS = (LayerCost, Ram, Flash, SampleAnswer, ByReference, OnCore, Against, Device, UpdateOutcome)
+
+
+class Balanced(HTMLParser):
+    """Elements that are closed in order, and no script among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        for name, value in attrs:
+            assert not name.startswith("on")
+            assert not re.search(r"https?:|url\(", value or ""), "nothing is loaded from elsewhere"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def parsed(html: str) -> Balanced:
+    page = Balanced()
+    page.feed(html)
+    page.close()
+    assert not page.open
+    return page
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_can_be_read(name: str, tmp_path: Path) -> None:
+    result = RESULTS[name](tmp_path)
+    assert type(result).__name__ == name and is_dataclass(result)
+    line = repr(result)
+    assert line.startswith(f"<{name} ") and "\n" not in line and len(line) < 300
+    page = parsed(result._repr_html_())
+    assert page.text.strip()
+    assert json.loads(json.dumps(result.json(), allow_nan=False))
+
+
+def test_every_public_result_is_tested() -> None:
+    classes = {name for name in mote.__all__ if inspect.isclass(getattr(mote, name))}
+    results = {name for name in classes if is_dataclass(getattr(mote, name))}
+    assert results == set(RESULTS) | OTHERS & results
+
+
+@pytest.mark.parametrize(
+    "kind", [getattr(mote, name) for name in RESULTS] + [mote.Pruned, *PARTS], ids=lambda kind: kind.__name__
+)
+def test_fields_are_documented(kind: type) -> None:
+    """A string follows each field, which editors and the reference show; results cannot be changed."""
+    (body,) = [node.body for node in ast.parse(inspect.getsource(kind)).body if isinstance(node, ast.ClassDef)]
+    documented = {
+        field.target.id
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
+    assert {field.name for field in fields(kind)} <= documented
+    methods = [name for name, member in vars(kind).items() if not name.startswith("_") and callable(member)]
+    assert all(vars(kind)[name].__doc__ for name in methods)
+    assert kind.__dataclass_params__.frozen or kind is UpdateOutcome  # type: ignore[attr-defined]
+
+
+def test_names_of_models_are_no_html(tmp_path: Path) -> None:
+    inspection = mote.inspect(DIGITS)
+    layers = [replace(layer, name=EVIL) for layer in inspection.layers]
+    result = mote.run(DIGITS)
+    shown = [
+        replace(inspection, model=EVIL, layers=layers, warnings=[EVIL]),
+        replace(result, model=EVIL, values={EVIL: np.zeros(3)}, layers=[replace(x, name=EVIL) for x in result.layers]),
+        replace(mote.dataset(TEST), where=EVIL),
+        replace(front(), model=EVIL),
+        replace(mote.verify(DIGITS, 1), model=EVIL, reference=EVIL),
+        replace(compiled(), path=EVIL, warnings=(EVIL,)),
+    ]
+    for one in shown:
+        page = parsed(one._repr_html_())
+        assert EVIL in page.text
+
+
+@settings(max_examples=30)
+@given(
+    st.text(max_size=20), st.lists(st.tuples(st.text(), st.one_of(st.none(), st.integers(), st.floats(), st.text())))
+)
+def test_tables_hold_any_text(title: str, rows: list[tuple[object, ...]]) -> None:
+    page = parsed(notebook.card(title, {title: title}, notebook.table(("a", title), rows), notes=[title]))
+    assert page.text.count("and") >= (len(rows) > notebook.MOST_ROWS)
+
+
+def test_tables_leave_out_empty_columns_and_say_what_is_not_shown() -> None:
+    html = notebook.table(("name", "empty", "n"), [(f"row {i}", None, i) for i in range(notebook.MOST_ROWS + 5)])
+    assert "empty" not in html and "and 5 more" in html and html.count("<tr>") == notebook.MOST_ROWS + 1
+    assert notebook.table(("a",), []) == ""
