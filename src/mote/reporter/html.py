@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache
 from html import escape
@@ -25,7 +26,7 @@ def report_data(subjects: Subjects) -> dict[str, Any]:
     return {
         "mote": __version__,
         "model": Path(first.path).name,
-        "targets": [_target(subject) for subject in subjects.targets],
+        "targets": [target_data(subject, SECTIONS) for subject in subjects.targets],
         "sections": [
             {"key": s.key, "title": s.title, "whole": s.whole(subjects) if s.whole is not None else None}
             for s in SECTIONS
@@ -33,12 +34,13 @@ def report_data(subjects: Subjects) -> dict[str, Any]:
     }
 
 
-def _target(subject: Subject) -> dict[str, Any]:
+def target_data(subject: Subject, sections: Iterable[Section]) -> dict[str, Any]:
+    """A model on a target as JSON types, with the data of some sections."""
     return {
         "name": subject.target,
         "clock_hz": subject.profile.clock_hz if subject.profile else None,
         "layers": [asdict(layer) | {"shape": list(layer.shape)} for layer in subject.layers],
-        "each": {s.key: s.each(subject) for s in SECTIONS if s.each is not None},
+        "each": {s.key: s.each(subject) for s in sections if s.each is not None},
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,14 +14,19 @@ from typing import Any
 from mote.compiler.line import compile
 from mote.compiler.settings import Settings, make_settings, settings_and_examples
 from mote.data.dataset import dataset
-from mote.errors import explaining
+from mote.errors import MoteError, explaining
 from mote.evaluation.evaluator import evaluate
-from mote.files import write_file
+from mote.files import read_file, write_file
 from mote.progress import Say, silent
-from mote.reporter.html import page, report_data
+from mote.reporter.html import page, report_data, target_data
+from mote.reporter.sections import overview
 from mote.reporter.subject import Subject, Subjects, measured
 from mote.search.explorer import explore
 
+MOST_BYTES = 1 << 26
+"""The size of the largest report that is read."""
+WORST = 12
+"""The most samples that are shown."""
 DOCTYPE = b"<!DOCTYPE html>"
 """The beginning of a report, by which a file is recognised as one that may be replaced."""
 
@@ -65,22 +72,57 @@ def report(
     **options: Any,
 ) -> Report:
     """The report of a model: options are the fields of Settings, as for `mote.compile`; `targets` are further ones to
-    show beside the first. `data`: labelled samples for the accuracy; `against`: a model to compare with; `say`: a
-    callback for progress."""
+    show beside the first. `data`: labelled samples for the accuracy; `against`: a model to compare with, or an earlier
+    report (an object or a file); `say`: a callback for progress."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     chosen = [_settings(settings, options, target) for target in (None, *targets)]
-    subjects = [_subject(model, each, example_inputs, say) for each in chosen]
+    earlier = against.data if isinstance(against, Report) else read_report(against) if _is_page(against) else None
+    other = None if earlier else against
+    compared = None if against is None else _earlier(earlier, chosen[0]) if earlier else _other(other, chosen[0], say)
     given = None if data is None else dataset(data, labelled=True)
-    return Report(
-        report_data(
-            Subjects(
-                tuple(subjects),
-                given,
-                None if given is None else evaluate(subjects[0].compiled, given, samples=0, say=say),
-                None if against is None else _subject(against, chosen[0], None, say),
-            )
-        )
+    subjects = [_subject(model, each, example_inputs, say) for each in chosen]
+    if given is None:
+        return Report(report_data(Subjects(tuple(subjects), against=compared)))
+    evaluation = evaluate(subjects[0].compiled, given, samples=0, against=other, worst=WORST, say=say)
+    return Report(report_data(Subjects(tuple(subjects), given, evaluation, compared)))
+
+
+def read_report(path: str | Path) -> dict[str, Any]:
+    """The data of a report that was written to a file."""
+    text = read_file(path, MOST_BYTES).decode(errors="replace")
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    try:
+        data = json.loads(match[1] if match else "")
+        assert data["targets"][0]["each"]["overview"]["ram"] >= 0
+    except (ValueError, LookupError, TypeError, AssertionError):
+        raise MoteError("is no report of Mote", where=str(path), remedy="name a file of `mote report`") from None
+    known: dict[str, Any] = data
+    return known
+
+
+def _is_page(model: Any) -> bool:
+    return isinstance(model, str | Path) and Path(model).suffix.lower() in (".html", ".htm")
+
+
+def _earlier(data: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    """An earlier report on the same target."""
+    title = f"{data['model']} by Mote {data['mote']}"
+    for target in data["targets"]:
+        if target["name"] == settings.target.name:
+            return {"title": title, "target": target | {"each": {"overview": target["each"]["overview"]}}}
+    names = ", ".join(target["name"] for target in data["targets"])
+    raise MoteError(
+        f"the earlier report is of {names}, not of {settings.target.name}",
+        where="option against",
+        remedy="compare reports of the same target",
     )
+
+
+def _other(model: Any, settings: Settings, say: Say) -> dict[str, Any]:
+    """Another model on the same target."""
+    compiled = compile(model, replace(settings, name=""), say=say)
+    subject = measured(compiled, None, say)
+    return {"title": Path(compiled.path).name, "target": target_data(subject, [overview.SECTION])}
 
 
 def _settings(settings: Settings | None, options: dict[str, Any], target: Any) -> Settings:

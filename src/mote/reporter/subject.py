@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.firmware import missing_tools
 from mote.data.dataset import Dataset
 from mote.errors import MoteError
 from mote.evaluation.result import Evaluation
+from mote.graph import Op
 from mote.graph.io_order import model_shape
 from mote.measure.profiler import Profile, profile
 from mote.measure.profiler.costs import check_cycles
@@ -36,6 +38,9 @@ class PlannedLayer:
     """Bytes of flash."""
     shape: tuple[int, ...]
     dtype: str
+    instructions: int | None = None
+    cycles: int | None = None
+    """Of one inference, where they were counted."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +65,15 @@ class Subject:
     @cached_property
     def layers(self) -> tuple[PlannedLayer, ...]:
         """Layers in the order in which they run, inputs that are handed over row by row left out."""
-        works = [(i, op, steps) for i, (op, steps) in enumerate(self.compiled.plan.works) if steps[0].number]
-        shorts = short_names([op.name for _, op, _ in works])
-        return tuple(self._layer(i, steps, short) for (i, _, steps), short in zip(works, shorts, strict=True))
+        works = enumerate(self.compiled.plan.works)
+        return tuple(self._layer(i, op, steps[0]) for i, (op, steps) in works if steps[0].number)
 
-    def _layer(self, index: int, steps: tuple[Step, ...], short: str) -> PlannedLayer:
+    def _layer(self, index: int, op: Op, step: Step) -> PlannedLayer:
         graph = self.compiled.plan.graph
-        op, step = self.compiled.plan.works[index][0], steps[0]
         output = graph.tensors[op.outputs[0]]
         return PlannedLayer(
             step.number,
-            short,
+            graph.short_name(op),
             op.name,
             op.kind,
             kernel_label(self.compiled, index),
@@ -78,7 +81,14 @@ class Subject:
             step.kernel.constants,
             tuple(model_shape(output)),
             str(output.dtype),
+            *self._costs.get(step.number, (None, None)),
         )
+
+    @cached_property
+    def _costs(self) -> dict[str, tuple[int, int]]:
+        """Instructions and cycles by the number of the layer."""
+        layers = self.profile.layers if self.profile is not None else []
+        return {layer.number: (layer.instructions, layer.cycles) for layer in layers}
 
 
 @dataclass(frozen=True)
@@ -88,8 +98,8 @@ class Subjects:
     targets: tuple[Subject, ...]
     data: Dataset | None = None
     evaluation: Evaluation | None = None
-    against: Subject | None = None
-    """The other model, or the same one by another version of Mote, on the first target."""
+    against: dict[str, Any] | None = None
+    """Another model, or an earlier report, to compare with: `title`, and `target` as in the data of a report."""
 
     @property
     def first(self) -> Subject:
@@ -110,14 +120,3 @@ def measured(compiled: Compiled, front: Front | None, say: Say) -> Subject:
         return Subject(compiled, front, ran=ran, reason=str(error))
     say(f"profiling on {target.name}")
     return Subject(compiled, front, profile(compiled), ran)
-
-
-def short_names(names: list[str]) -> list[str]:
-    """Names without the folders that they are in, numbered where several are equal."""
-    ends = [name.split(";")[0].rstrip("/").split("/")[-1] or "layer" for name in names]
-    counts: dict[str, int] = {}
-    shorts = []
-    for end in ends:
-        counts[end] = counts.get(end, 0) + 1
-        shorts.append(end if ends.count(end) == 1 else f"{end}:{counts[end]}")
-    return shorts

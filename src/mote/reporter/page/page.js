@@ -59,7 +59,7 @@ const report = (() => {
     };
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       el("table", {}, el("caption", { class: "unseen" }, caption),
-        el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col" }, name)))),
+        el("thead", {}, el("tr", {}, head.map((name) => (name ? el("th", { scope: "col" }, name) : el("td", {}))))),
         el("tbody", {}, rows.map(line))));
   }
 

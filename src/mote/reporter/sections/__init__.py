@@ -1,12 +1,14 @@
 """The sections of a report, one file for each, in the order of the page."""
 
 from mote.reporter.section import Section
-from mote.reporter.sections import front, graph, memory, overview, tryit
+from mote.reporter.sections import accuracy, compare, front, graph, memory, overview, tryit
 
 SECTIONS: tuple[Section, ...] = (
     overview.SECTION,
     graph.SECTION,
     memory.SECTION,
     front.SECTION,
+    accuracy.SECTION,
+    compare.SECTION,
     tryit.SECTION,
 )
