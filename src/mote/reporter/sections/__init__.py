@@ -1,7 +1,7 @@
 """The sections of a report, one file for each, in the order of the page."""
 
 from mote.reporter.section import Section
-from mote.reporter.sections import accuracy, compare, front, graph, memory, overview, tryit
+from mote.reporter.sections import accuracy, compare, front, graph, memory, overview, source, tryit
 
 SECTIONS: tuple[Section, ...] = (
     overview.SECTION,
@@ -10,5 +10,6 @@ SECTIONS: tuple[Section, ...] = (
     front.SECTION,
     accuracy.SECTION,
     compare.SECTION,
+    source.SECTION,
     tryit.SECTION,
 )
