@@ -184,6 +184,17 @@ def test_a_dropped_picture_is_prepared_as_in_python(digits: dict[str, Any], brow
         assert inputs == wanted.reshape(-1).tolist() and made == outputs.reshape(-1).tolist()
 
 
+def test_a_picture_of_the_camera_runs(digits: dict[str, Any], browser: Browser) -> None:
+    with opened(browser, digits) as page:
+        page.click("#tryit-camera")
+        page.wait("document.querySelector('.tryit-video')?.videoWidth > 0")
+        page.click("#tryit-shoot")
+        ((inputs,),), _ = page.wait(f"tryIt.last && {LAST}")
+        assert len(set(inputs)) > 3 and "Camera" in page.text(".tryit-results")
+        page.click("#tryit-shoot + button")
+        page.wait("!document.querySelector('.tryit-video') && !!document.querySelector('#tryit-camera')")
+
+
 WRONG = {
     "cut.wav": (b"RIFF\x00\x01\x00\x00WAVEfmt ", "cut.wav: is a sound, and this model takes pictures"),
     "broken.png": (b"\x89PNG no picture", "broken.png: is no picture that this browser reads"),

@@ -203,7 +203,6 @@ tryIt.build = (whole, page) => {
   if (how.kind === "sound" && navigator.mediaDevices) panel.append(microphone());
   if (how.kind === "features" && inputs.length === 1) panel.append(fields());
   place(button("Random input", () => run("Random input", Array.from({ length: whole.warm + 1 }, () => inputs.map(webModel.random))), { id: "tryit-random" }));
-  if (samples.length) panel.append(gallery());
 
   panel.addEventListener("dragover", (event) => { event.preventDefault(); panel.classList.add("tryit-over"); });
   panel.addEventListener("dragleave", () => panel.classList.remove("tryit-over"));
@@ -278,11 +277,11 @@ tryIt.build = (whole, page) => {
         const [height, width] = how.picture, scale = Math.min(video.videoWidth / width, video.videoHeight / height);
         const bitmap = await createImageBitmap(video, (video.videoWidth - width * scale) / 2, (video.videoHeight - height * scale) / 2, width * scale, height * scale);
         await picture("Camera", dropped.pixels(bitmap, bitmap.width, bitmap.height));
-      });
-      row.replaceChildren(video, shoot, button("Close", end));
+      }, { id: "tryit-shoot" });
+      row.replaceChildren(video, shoot, button("Close the camera", end));
       video.srcObject = stream;
       await video.play();
-    });
+    }, { id: "tryit-camera" });
     row.append(start);
     return row;
   }
@@ -338,24 +337,27 @@ tryIt.build = (whole, page) => {
 
   function gallery() {
     const each = samples.map(({ name, label, pieces: texts }) => {
+      const short = label === null ? name.split("/").pop() : label;
       const pieces = texts.map((piece) => piece.map((text, i) => webModel.array(inputs[i], text)));
       const thumb = el("canvas", { "aria-hidden": "true", class: "tryit-thumb" });
       if (inputs.length === 1 && !isFew) tryIt.paint(thumb, port, how.picture, pieces[0][0]);
       else thumb.hidden = true;
-      const node = button(label === null ? name : `${name}: ${label}`, () => run(label === null ? name : `${name} (${label})`, pieces), { class: "tryit-sample" });
+      const node = button(short, () => run(label === null ? name : `${name} (${label})`, pieces),
+        { class: "tryit-sample", title: name, "aria-label": short === name ? name : `${short}: ${name}` });
       node.prepend(thumb);
       return node;
     });
-    return el("div", {}, el("h3", {}, "Samples of the data"), el("div", { class: "tryit-samples" }, each));
+    return [el("h3", {}, "Samples of the data"), el("div", { class: "tryit-samples" }, each)];
   }
 
   const made = how.kind === "features" ? null : el("p", { class: "quiet" },
     how.text ? `Inputs are made as the data declares: ${how.text}. ` : "",
     how.assumed ? `${how.text ? "Beside that, the page assumes" : "No data declares how inputs are made; the page assumes"}: ${how.assumed}.` : "");
   const nodes = [
-    el("p", {}, `The C of this model, compiled to WebAssembly with ${whole.compiler}, runs in this page. Nothing is sent anywhere.`),
+    el("p", {}, `The C of this model for ${whole.target} runs in this page as WebAssembly, compiled with ${whole.compiler}; kernels in assembly have equivalent C. Nothing is sent anywhere.`),
     checked,
     el("div", { class: "tryit" }, panel, el("div", { class: "tryit-outputs" }, el("h3", {}, "Outputs"), wrong, seen, moment, results)),
+    ...(samples.length ? gallery() : []),
     ...(made ? [made] : []),
   ];
 

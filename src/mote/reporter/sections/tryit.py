@@ -54,6 +54,7 @@ def tryit(subjects: Subjects) -> dict[str, Any]:
     inputs = [graph.tensors[t] for t in graph.inputs]
     return {
         "module": b64encode(module).decode(),
+        "target": subjects.first.target,
         "compiler": f"{compiler.kind} {compiler.version}",
         "stateful": bool(graph.states),
         "warm": max(graph.warm_up - 1, 0),
