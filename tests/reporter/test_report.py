@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -25,6 +27,16 @@ def made() -> Report:
 def test_every_section_has_a_script() -> None:
     folder = Path(html.__file__).parent / "page"
     assert {s.key for s in SECTIONS} <= {path.stem for path in folder.glob("*.js")}
+
+
+def test_sections_style_what_is_theirs() -> None:
+    """Selectors of two sections do not begin with the same class."""
+    folder = Path(html.__file__).parent / "page"
+    texts = {path.stem: re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL) for path in folder.glob("*.css")}
+    begun = {key: set(re.findall(r"(?:^|[{},])\s*[a-z]*\.([\w-]+)", text)) for key, text in texts.items()}
+    shared = begun.pop("page")
+    counts = Counter(name for own in begun.values() for name in own - shared)
+    assert "front" in counts and [name for name, count in counts.items() if count > 1] == []
 
 
 def test_a_page_needs_no_other_file(made: Report) -> None:

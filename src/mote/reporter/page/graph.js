@@ -289,7 +289,7 @@ report.section("graph", (root, { each, whole }, page) => {
       press("Zoom out", "−", () => zoom(scale / 1.25)), press("Zoom in", "+", () => zoom(scale * 1.25)),
       press("Zoom to the whole graph", "Fit", fitted), press("Zoom to natural size", "100%", () => zoom(1)),
       ...(blocks.length ? [press("Unfold all blocks", "Unfold all", folding(true)), press("Fold all blocks", "Fold all", folding(false))] : [])),
-    el("ul", { class: "graph-legend" }, used.map(([name, key]) => el("li", {}, el("span", { class: `swatch ${key}` }), name))),
+    el("ul", { class: "graph-legend" }, used.map(([name, key]) => el("li", {}, el("span", { class: `graph-swatch ${key}` }), name))),
     el("div", { class: "graph" }, view, panel));
   paint();
 
