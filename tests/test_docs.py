@@ -75,6 +75,17 @@ def test_the_picture_is_that_of_the_results() -> None:
     assert ElementTree.fromstring(drawn).tag.endswith("svg")
 
 
+def test_errors_of_the_troubleshooting_page_are_in_the_sources() -> None:
+    """Each message, with anything in the place of `...`; texts that are split over lines are joined."""
+    messages = re.findall(r"^### (.+)$", page("start/troubleshooting.md"), re.MULTILINE)
+    assert len(messages) > 30
+    text = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    joined = re.sub(r"\"\s*\n\s*f?\"", "", text)
+    for message in messages:
+        parts = [re.escape(part.strip()) for part in message.split("...") if part.strip(" :'()")]
+        assert re.search(r".{0,120}?".join(parts), joined), message
+
+
 def test_links_to_headings_lead_somewhere() -> None:
     for page in [*AT_THE_ROOT, *PAGES]:
         for link, heading in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
