@@ -45,12 +45,12 @@ def preparation(graph: Graph, tensor: Tensor, data: Dataset | None) -> dict[str,
         steps = step_records(declared)
         rate = next((step["rate"] for step in steps if step.get("rate")), RATE)
         return {**given, "kind": "sound", "steps": steps, "rate": rate}
-    known = bool(names & PICTURE_STEPS) or (data is not None and _are_files(data, tuple(FORMATS)))
-    picture = _picture(tensor, known)
+    files = data is not None and _are_files(data, tuple(FORMATS))
+    picture = _picture(tensor, bool(names & PICTURE_STEPS) or files)
     if picture is None:
         return given
     before = _size_and_colours(picture, names)
-    after = "" if declared.steps else _scale_and_order(graph, tensor, picture, data)
+    after = "" if declared.steps or files else _scale_and_order(graph, tensor, picture, data)
     steps = step_records(preprocessing(_joined(before, str(declared), after)))
     light = data is not None and _is_light(data)
     return {**given, "kind": "picture", "picture": list(picture), "assumed": _joined(before, after), "steps": steps} | {
@@ -128,7 +128,11 @@ def _scale_and_order(graph: Graph, tensor: Tensor, picture: tuple[int, int, int]
         (values,) = data.inputs.values()
         if values.dtype.kind == "f" and values.max() > values.min():
             low, high = float(values.min()), float(values.max())
-    return _joined(f"scale={high - low:.7g}/255", f"offset={low:.7g}" if abs(low) > 1e-6 else "", first)
+    return _joined(
+        f"scale={high - low:.7g}/255" if abs(high - low - 255) > 1e-3 else "",
+        f"offset={low:.7g}" if abs(low) > 1e-6 else "",
+        first,
+    )
 
 
 def _is_light(data: Dataset) -> bool:

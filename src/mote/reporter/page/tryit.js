@@ -103,12 +103,35 @@ tryIt.build = (whole, page) => {
     const label = (i) => `${i + 1} of ${pieces.length}`;
     moment.replaceChildren();
     if (pieces.length > 1) {
+      const cursor = timeline(made);
       const at = el("output", {}, label(best));
       const slider = el("input", { type: "range", min: 0, max: pieces.length - 1, value: best, on: {
-        input: () => { at.textContent = label(Number(slider.value)); show(Number(slider.value)); } } });
-      moment.append(el("label", {}, "Inference ", slider), " ", at);
+        input: () => { at.textContent = label(Number(slider.value)); cursor(Number(slider.value)); show(Number(slider.value)); } } });
+      moment.append(el("p", { class: "tryit-moment" }, el("label", {}, "Inference ", slider), at));
+      cursor(best);
     }
     show(best);
+  }
+
+  /* The first output over consecutive inferences, of the few classes that reach most; the result moves its cursor. */
+  function timeline(made) {
+    const MOST_LINES = 4;
+    const [output] = outputs;
+    const rows = made.slice(whole.warm).map(([first]) => webModel.real(output, first));
+    if (rows.length < 2) return () => {};
+    const most = (k) => rows.reduce((best, row) => Math.max(best, row[k]), -Infinity);
+    const chosen = rows[0].map((_, k) => k).sort((a, b) => most(b) - most(a) || a - b).slice(0, MOST_LINES).sort((a, b) => a - b);
+    const named = chosen.map((k) => output.labels[k] || `${k}`);
+    const all = rows.flatMap((row) => chosen.map((k) => row[k]));
+    const lo = all.reduce((a, b) => Math.min(a, b), 0), hi = all.reduce((a, b) => Math.max(a, b), lo + 1e-9);
+    const frame = chartFrame(page, moment, { height: 170, label: `Output ${output.name} over ${made.length} inferences: ${named.join(", ")}`,
+      x: { lo: whole.warm + 1, hi: made.length, name: "inference", format: format.number }, y: { lo, hi, format: format.digits } });
+    const line = page.svg("line", { y1: frame.top, y2: frame.bottom, class: "tryit-cursor" });
+    chosen.forEach((k, n) => frame.root.append(page.svg("polyline", { class: `tryit-line-${n + 1}`,
+      points: rows.map((row, i) => `${frame.x(i + whole.warm + 1).toFixed(1)},${frame.y(row[k]).toFixed(1)}`).join(" ") })));
+    frame.root.append(line);
+    moment.append(el("p", { class: "tryit-legend" }, named.map((name, n) => el("span", {}, el("span", { class: `tryit-swatch tryit-line-${n + 1}`, "aria-hidden": "true" }), name))));
+    return (i) => ["x1", "x2"].forEach((end) => line.setAttribute(end, frame.x(i + 1)));
   }
 
   /* The inference with the largest value of its first output, once a stream has begun. */
@@ -340,7 +363,7 @@ tryIt.build = (whole, page) => {
       const short = label === null ? name.split("/").pop() : label;
       const pieces = texts.map((piece) => piece.map((text, i) => webModel.array(inputs[i], text)));
       const thumb = el("canvas", { "aria-hidden": "true", class: "tryit-thumb" });
-      if (inputs.length === 1 && !isFew) tryIt.paint(thumb, port, how.picture, pieces[0][0]);
+      if (inputs.length === 1 && !isFew && pieces.length === 1) tryIt.paint(thumb, port, how.picture, pieces[0][0]);
       else thumb.hidden = true;
       const node = button(short, () => run(label === null ? name : `${name} (${label})`, pieces),
         { class: "tryit-sample", title: name, "aria-label": short === name ? name : `${short}: ${name}` });
@@ -350,15 +373,16 @@ tryIt.build = (whole, page) => {
     return [el("h3", {}, "Samples of the data"), el("div", { class: "tryit-samples" }, each)];
   }
 
-  const made = how.kind === "features" ? null : el("p", { class: "quiet" },
-    how.text ? `Inputs are made as the data declares: ${how.text}. ` : "",
-    how.assumed ? `${how.text ? "Beside that, the page assumes" : "No data declares how inputs are made; the page assumes"}: ${how.assumed}.` : "");
+  const steps = (said, text) => (text ? [said, el("code", {}, text), ". "] : []);
+  const made = how.kind === "features" ? [] : [el("p", { class: "quiet" },
+    steps("Inputs are made as the data declares: ", how.text),
+    steps(how.text ? "Beside that, the page assumes " : "No data declares how inputs are made; the page assumes ", how.assumed))];
   const nodes = [
     el("p", {}, `The C of this model for ${whole.target} runs in this page as WebAssembly, compiled with ${whole.compiler}; kernels in assembly have equivalent C. Nothing is sent anywhere.`),
     checked,
     el("div", { class: "tryit" }, panel, el("div", { class: "tryit-outputs" }, el("h3", {}, "Outputs"), wrong, seen, moment, results)),
     ...(samples.length ? gallery() : []),
-    ...(made ? [made] : []),
+    ...made,
   ];
 
   running.then(webModel.check).then((result) => {

@@ -133,7 +133,7 @@ class _Vectors:
     def _patterns(self) -> Sequence[Pattern]:
         if unbounded(self.graph):
             return [run.pattern for run in runs(self.graph)]
-        count = max(self.count, self.graph.warm_up + 2 if self.graph.states else 0)
+        count = self.count + self.graph.warm_up
         return [PATTERNS[i % len(PATTERNS)] for i in range(count)]
 
     def answers(self, cases: Sequence[Mapping[int, Array]]) -> Iterator[Answer]:
