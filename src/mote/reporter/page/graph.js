@@ -178,7 +178,8 @@ report.section("graph", (root, { each, whole }, page) => {
   /* The drawing, in a frame that scrolls. */
   const canvas = svg("svg", { role: "group", "aria-label": `Graph of ${plural(page.layers.length, "layer")}` });
   const view = el("div", { class: "graph-view", "data-pannable": true, tabindex: 0, role: "region", "aria-label": "Drawing of the graph: arrow keys scroll, + and − zoom" }, canvas);
-  let scale = null;
+  let scale = 1;
+  let chosen = false; /* the scale is the user's; else it is what makes the graph as wide as the frame */
   let size = [0, 0];
 
   function paint() {
@@ -187,11 +188,16 @@ report.section("graph", (root, { each, whole }, page) => {
     canvas.replaceChildren(svg("defs", {}, svg("marker", { id: "graph-arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
       svg("path", { d: "M0 0L8 4L0 8z", class: "arrow" }))));
     draw(made, MARGIN, MARGIN, canvas);
-    zoom(scale ?? Math.min(1, Math.max(0.5, (view.clientWidth || 600) / size[0])));
+    scaleTo(chosen ? scale : Math.min(1, Math.max(0.5, (view.clientWidth || 600) / size[0])));
   }
 
-  function zoom(to, x = view.clientWidth / 2, y = view.clientHeight / 2) {
-    const before = scale || to;
+  function zoom(to, ...at) {
+    chosen = true;
+    scaleTo(to, ...at);
+  }
+
+  function scaleTo(to, x = view.clientWidth / 2, y = view.clientHeight / 2) {
+    const before = scale;
     scale = Math.min(4, Math.max(0.1, to));
     const at = [view.scrollLeft + x, view.scrollTop + y];
     fillIn(canvas, { viewBox: `0 0 ${size[0]} ${size[1]}`, width: size[0] * scale, height: size[1] * scale });
@@ -327,7 +333,7 @@ report.section("graph", (root, { each, whole }, page) => {
   }
 
   const scaleOf = (t) => (!t.scale ? "–" : t.scales > 1 ? `${format.number(t.scales)}: ${t.scale.map((s) => Number(s.toPrecision(2))).join(" to ")}` : String(Number(t.scale[0].toPrecision(4))));
-  const brief = (name) => (name.length <= 24 ? name : `${name.slice(0, 7)}…${name.slice(-16)}`);
+  const brief = (name) => (name.length <= 22 ? name : `${name.slice(0, 5)}…${name.slice(-16)}`);
   const zeroOf = (t) => (!t.zero ? "–" : t.zero.length === 1 ? minus(t.zero[0]) : "various");
   const single = (t) => (t.scale && t.scales === 1 ? t : null);
 
@@ -342,7 +348,7 @@ report.section("graph", (root, { each, whole }, page) => {
   function constants(operator) {
     return operator.inputs.filter((t) => whole.constants[t]).map((t) => {
       const { histogram, count, channels, ranges: pairs, zeros } = whole.constants[t];
-      return chart(t, el("figcaption", {}, `${channels ? "Weights" : "Constant"}: ${plural(count, "value")}, ${zeros ? format.percent(zeros) : "none"} zero`,
+      return chart(t, el("figcaption", {}, `${channels ? "Weights" : "Constant"}: ${plural(count, "value")}, ${zeros ? `${format.percent(zeros)} zero` : "no zeros"}`,
         el("span", { class: "quiet tensor-name" }, tensor(t).name)),
         ...bars(histogram, single(tensor(t)), "Histogram of the constant"), ...(pairs ? ranges(pairs, channels) : []));
     });

@@ -21,8 +21,10 @@ from mote.reporter.values import activations, channel_ranges, histogram, rounded
 
 SAMPLES = 32
 """Samples that activations are shown of."""
-TAKEN = 1 << 27
-"""Most elements of activations that are looked at."""
+ELEMENTS = 1 << 25
+"""Most elements of activations that are looked at, in all samples."""
+WORK = 10**9
+"""Most multiplications of the NumPy reference for them: about two seconds."""
 
 Layer = tuple[PlannedLayer, Op, tuple[Step, ...]]
 
@@ -53,10 +55,11 @@ def values(subjects: Subjects) -> dict[str, Any]:
                 for position, t in enumerate(member.inputs):
                     if t != ABSENT and g.tensors[t].data is not None and t not in constants:
                         constants[t] = _constant(g.tensors[t], member, position)
+    samples, seen = _activations(subjects)
     return {
         "constants": {str(t): known for t, known in constants.items() if known},
-        "activations": {str(t): known for t, known in _activations(subjects).items()},
-        "samples": SAMPLES,
+        "activations": {str(t): known for t, known in seen.items()},
+        "samples": samples,
     }
 
 
@@ -230,16 +233,16 @@ def _constant(t: Tensor, op: Op, position: int) -> dict[str, Any] | None:
     return known
 
 
-def _activations(subjects: Subjects) -> Mapping[int, Any]:
-    """Distributions of activations on some samples, computed by the NumPy reference."""
+def _activations(subjects: Subjects) -> tuple[int, Mapping[int, Any]]:
+    """Distributions of activations, computed by the NumPy reference, and on how many samples."""
     if subjects.data is None:
-        return {}
+        return 0, {}
     compiled = subjects.first.compiled
     g = compiled.plan.graph
     questions = posed(g, as_taken(g, subjects.data), axis=compiled.settings.stream)
     elements = sum(g.tensors[t].size for t in g.producers)
-    chosen = questions.some(max(1, min(SAMPLES, TAKEN // max(elements, 1))))
-    return activations(g, [questions.cases[i] for i in chosen])
+    chosen = questions.some(max(1, min(SAMPLES, ELEMENTS // max(elements, 1), WORK // max(g.work, 1))))
+    return len(chosen), activations(g, [questions.cases[i] for i in chosen])
 
 
 SECTION = Section("graph", "Graph", each=graph, whole=values, scripts=("layout",))
