@@ -116,7 +116,7 @@ def test_an_image_of_the_stock_runtime_is_loaded_from_a_file(tmp_path: Path) -> 
         found = Interpreter(given)
         run = found.get_signature_runner()
         outputs.append(run(**{x["name"]: value}))
-    (name,) = found.get_signature_list()["serving_default"]["outputs"]
+    (name,) = Interpreter(made.data).get_signature_list()["serving_default"]["outputs"]
     np.testing.assert_array_equal(outputs[0][name], outputs[2][name])
     np.testing.assert_array_equal(outputs[1][name], outputs[2][name])
 
