@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from typing import NamedTuple
 from mote.cli import main as mote
 
 ROOT = Path(__file__).parents[1]
+COLUMNS = "80"
+"""The width of the terminal that quotes are from."""
 UPDATE = "python benchmarks/quotes.py --update"
 BLOCK = re.compile(r"^```\n\$ mote (?P<command>[^\n]*models/[^\n]*)\n(?P<said>.+?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -60,6 +63,7 @@ def quotes() -> Iterator[Quote]:
 def printed(command: str) -> str:
     """What a command prints when it is run in the project's root."""
     said = io.StringIO()
+    os.environ["COLUMNS"] = COLUMNS
     (ROOT / "build").mkdir(exist_ok=True)  # where commands put what they write
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(said):
         status = mote(shlex.split(command))

@@ -64,6 +64,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are not folded where tests look for sentences; those of the width of lines set their own."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_wait_for_the_disk() -> Iterator[None]:
     """What tests write need not survive a failure of power."""

@@ -55,7 +55,7 @@ def test_the_bare_install_is_small() -> None:
     needed = [Requirement(r).name for r in PROJECT["project"]["dependencies"]]
     files = [file.locate() for name in needed for file in distribution(name).files or ()]
     files += [path for path in (ROOT / "src" / "mote").rglob("*") if "__pycache__" not in path.parts]
-    assert {"numpy", "pyelftools"} == set(needed)
+    assert {"numpy", "pyelftools", "rich"} == set(needed)
     assert 10_000_000 < sum(Path(file).stat().st_size for file in files if Path(file).is_file()) < MOST_BYTES
 
 

@@ -68,12 +68,12 @@ def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
 def test_inspect_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(mote(capsys, "inspect", DIGITS, "--json")[1])
     assert found["macs"] > 0 and found["weights"] > 0 and found["unsupported"] == []
-    keys = {"index", "op", "name", "inputs", "outputs", "macs", "weights", "bodies", "unsupported"}
+    keys = {"index", "op", "name", "short", "inputs", "outputs", "macs", "weights", "bodies", "unsupported"}
     assert keys == set(found["layers"][0])
 
 
 def test_compile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    status, out, _ = mote(capsys, "compile", DIGITS, "--target", "cortex-m4", "-o", str(tmp_path / "out"))
+    status, out, _ = mote(capsys, "compile", DIGITS, "--target", "cortex-m4", "-o", str(tmp_path / "out"), "--wide")
     assert status == 0 and (tmp_path / "out" / "digits.c").exists()
     snapshot("compile", re.sub(", code [0-9,]+ bytes", "", out.replace(str(tmp_path), "DIR")))
 
@@ -145,7 +145,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "model", "target", "emulator", "compiler", "instructions", "longest_step", "layers", "ram", "flash", "outputs",
         "inferences", "unit",
     }  # fmt: skip
-    assert set(found["layers"][0]) == {"number", "name", "op", "kernel", "macs", "instructions"}
+    assert set(found["layers"][0]) == {"number", "name", "short", "op", "kernel", "macs", "instructions"}
     assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total", "code"}
     assert 0 < found["ram"]["stack_measured"] <= found["ram"]["stack"]
     assert found["ram"]["total"] == sum(found["ram"][k] for k in ("arena", "static", "stack"))
@@ -161,7 +161,7 @@ def test_run_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     emulated("cortex-m4")
     status, out, _ = mote(capsys, "run", DIGITS, "--target", "cortex-m4")
     assert status == 0
-    for wanted in ("CONV_2D", "/armv7em", "instructions:", "RAM:", "flash:", "output"):
+    for wanted in ("2_conv_2d", "/armv7em", "instructions:", "RAM:", "flash:", "output"):
         assert wanted in out
 
 
@@ -186,7 +186,7 @@ def test_the_winner_is_printed_of_any_number_of_classes(capsys: pytest.CaptureFi
         values = np.random.default_rng(size).uniform(0, 1, size).astype(np.float32)
         values[size - 1] = 7.25
         np.save(tmp_path / "x.npy", values)
-        last = mote(capsys, "run", str(path), "--data", str(tmp_path / "x.npy"))[1].splitlines()[-1]
+        last = mote(capsys, "run", str(path), "--data", str(tmp_path / "x.npy"), "--wide")[1].splitlines()[-1]
         listed = last[last.index("[") + 1 : last.index("]")].split()
         assert f"largest: 7.25 at {size - 1}" in last and len(listed) == (size if all_shown else 10)
         found = json.loads(mote(capsys, "run", str(path), "--data", str(tmp_path / "x.npy"), "--json")[1])
@@ -325,12 +325,12 @@ def test_what_verify_says_of_floats_is_what_was_compared(
     path = tmp_path / "net.tflite"
     x = net.op("TANH", [net.input(1, 512)])  # whose last bits differ from one C library to another
     path.write_bytes(net.finish(net.fully_connected(x, 1000 * net.weights(8, 512).astype(np.float32))))
-    status, out, _ = mote(capsys, "verify", str(path), "--inputs", "4")
+    status, out, _ = mote(capsys, "verify", str(path), "--inputs", "4", "--wide")
     ((share, largest),) = re.findall(
         r"by more than ([\d.e+-]+)% of what that allows, and none by more than (\S+)\)", out
     )
     assert status == 0 and float(largest) > 1e-5 and 0 < float(share) <= 100
     monkeypatch.setattr(tolerance, "FLOAT_TOLERANCE", tolerance.FLOAT_TOLERANCE * float(share) / 120)
-    status, out, _ = mote(capsys, "verify", str(path), "--inputs", "4")
+    status, out, _ = mote(capsys, "verify", str(path), "--inputs", "4", "--wide")
     allowed = [float(x) for x in re.findall(r"\(([\d.e+-]+) is allowed\)", out)]
     assert status == 1 and allowed and min(allowed) < float(largest)

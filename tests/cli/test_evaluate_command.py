@@ -32,7 +32,9 @@ def mislabelled(tmp_path: Path) -> str:
 
 
 def test_text(capsys: pytest.CaptureFixture[str], mislabelled: str) -> None:
-    status, out, err = mote(capsys, "evaluate", DIGITS, "--data", mislabelled, "--inputs", "x", "--against", DIGITS)
+    status, out, err = mote(
+        capsys, "evaluate", DIGITS, "--data", mislabelled, "--inputs", "x", "--against", DIGITS, "--wide"
+    )
     assert status == 0 and not err
     told = re.sub(" *[0-9,]+ inputs a second", "", out.replace(mislabelled, "digits.npz"))
     snapshot("evaluate", told)

@@ -21,6 +21,7 @@ NO_KEYS = {
     "help": "of the command",
     "data": "another name of calibrate",
     "json": "of the command",
+    "wide": "of the command",
     "force": "an option of `mote build`",
     "depfile": "for build systems that call `mote compile`",
     "shared-arena": "several models in one C project",

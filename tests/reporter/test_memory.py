@@ -78,7 +78,8 @@ def test_boxes_name_the_layer_that_writes_them(subject: Subject) -> None:
     named = {name: layer for name, kind, layer, *_ in told["holdings"] if kind == "tensor"}
     assert [layer for layer in named.values() if not layer] == [""]
     assert {layer for layer in named.values() if layer} <= numbers
-    assert [subject.layers[i].number for i in told["steps"]] == [step.number for step in subject.compiled.plan.steps]
+    plan = subject.compiled.plan
+    assert [subject.layers[i].number for i in told["steps"]] == [plan.number(step) for step in plan.steps]
 
 
 def test_ram_by_use_without_measurements(subject: Subject) -> None:

@@ -61,6 +61,8 @@ class InspectedLayer:
     """The graphs inside of a layer of control flow."""
     unsupported: str | None
     """The reason why Mote cannot compile the layer; None if it can."""
+    short: str
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,13 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         rows = [
-            (x.index, x.op, x.name, _shapes(x.outputs), x.macs, x.weights, x.unsupported or "") for x in self.layers
+            (x.index, x.short, x.op, _shapes(x.outputs), x.macs, x.weights, x.unsupported or "") for x in self.layers
         ]
         facts = {"format": self.format, "MACs": self.macs, "weights": sizes(self.weights)}
         return card(
             self.model,
             facts,
-            table(("#", "op", "name", "output", "MACs", "weight bytes", "not supported"), rows, left=4),
+            table(("#", "layer", "op", "output", "MACs", "weight bytes", "not supported"), rows, left=4),
             notes=self.warnings,
         )
 
@@ -167,6 +169,7 @@ def _layer(model: Model, graph: Graph, layer: SourceLayer) -> InspectedLayer:
         weights=sum(t.nbytes for t in reads if t.data is not None) + sum(map(_inner_weights, layer.ops)),
         bodies=[_body(body) for op in layer.ops for body in op.bodies],
         unsupported=layer.problem,
+        short=graph.layers[layer.index].name,
     )
 
 

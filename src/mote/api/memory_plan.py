@@ -65,10 +65,17 @@ class MemoryPlan:
             "steps": len(plan.steps),
         }
         rows = [
-            (steps[0].number, op.kind, op.name, kernel_label(self.compiled, i), plan.runs(steps), len(steps))
+            (
+                plan.number(steps[0]),
+                plan.graph.short_name(op),
+                op.kind,
+                kernel_label(self.compiled, i),
+                plan.runs(steps),
+                len(steps),
+            )
             for i, (op, steps) in enumerate(plan.works)
         ]
-        layers = table(("#", "op", "name", "kernel", "runs", "steps"), rows, left=5)
+        layers = table(("#", "layer", "op", "kernel", "runs", "steps"), rows, left=5)
         return card(self.title, facts, picture(self.svg(), f"{self.title}: the tensor arena over time"), layers)
 
     @property
@@ -103,10 +110,10 @@ class MemoryPlan:
     def kernels(self, layer: str | int) -> list[KernelOption]:
         """Every kernel that the core has for a layer, given by its name or number: its cost, or why it does not fit."""
         plan, layer = self.compiled.plan, str(layer)
-        numbered = {str(n): (op, steps[0]) for op, steps in plan.works for n in steps[0].ops}
-        numbered |= {steps[0].number: (op, steps[0]) for op, steps in plan.works}
-        layers = {number: op.name for number, (op, step) in numbered.items() if number == step.number}
-        _, step = numbered[layer if layer in numbered else one_layer(layers, layer, "option layer")]
+        works = {plan.number(steps[0]): (op, steps[0]) for op, steps in plan.works}
+        alone = {plan.graph.numbers[n]: step for _, step in works.values() for n in step.ops if n >= 0}
+        layers = {number: (op.name, plan.graph.short_name(op)) for number, (op, _) in works.items()}
+        step = alone[layer] if layer in alone else works[one_layer(layers, layer, "option layer")][1]
         offered = [
             KernelOption(o.family, o.chosen, o.why, o.cost, o.constants, o.scratch)
             for o in plan.choices.get(step.ops, ())
@@ -140,6 +147,8 @@ class MemoryPlan:
             "operators": [
                 {
                     "numbers": list(steps[0].ops),
+                    "layer": plan.number(steps[0]),
+                    "short": plan.graph.short_name(op),
                     "op": op.kind,
                     "name": op.name,
                     "kernel": kernel_label(compiled, i),

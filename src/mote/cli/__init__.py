@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from mote.cli import output
+from mote.cli.terminal import settle
 from mote.cli.usage import Parser, UsageError, wants_json
 from mote.errors import InternalError, MoteError, explained
 from mote.stopping import StoppedError, stopping
@@ -106,6 +107,7 @@ def _run(given: Sequence[str]) -> int:
         arguments.files_read = import_module("mote.cli.depfile").files_read(arguments)
     if getattr(arguments, "quantize", "") or getattr(arguments, "calibrate", None):
         import_module("mote.cli.commands.quantize").quantize_first(arguments)
+    settle(wide=getattr(arguments, "wide", False))
     status: int = arguments.run(arguments)
     return status
 

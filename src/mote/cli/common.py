@@ -1,17 +1,20 @@
-"""Shared by the subcommands: compile options, tables, colour, progress."""
+"""Shared by the subcommands: options, and what they print."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import fields
-from itertools import takewhile
 from typing import Any
 
+from mote.cli.table import table as table
+from mote.cli.terminal import bold as bold
+from mote.cli.terminal import dim as dim
+from mote.cli.terminal import green as green
+from mote.cli.terminal import progress as progress
+from mote.cli.terminal import red as red
+from mote.cli.terminal import show as show
 from mote.compiler.settings import BARRIER, INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import Dataset, dataset
@@ -20,7 +23,6 @@ from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.package.packagers import PACKAGERS
 from mote.pictures.svg import SVG
 from mote.plan.plan import Plan
-from mote.text import printable
 from mote.toolchain.emulators import EMULATORS
 
 Options = argparse.ArgumentParser | argparse._ArgumentGroup
@@ -28,7 +30,11 @@ Options = argparse.ArgumentParser | argparse._ArgumentGroup
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what is printed."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--wide", action="store_true", help="print all columns of tables and whole lines, however wide the terminal is"
+    )
 
 
 def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None:
@@ -413,88 +419,3 @@ def bound_line(plan: Plan, bound: int) -> str:
 
 def print_json(value: object) -> None:
     print(json.dumps(value, indent=2))
-
-
-def colour(text: str, code: str) -> str:
-    """A line in colour on a terminal, plain elsewhere."""
-    text = printable(text)
-    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
-        return text
-    return f"\033[{code}m{text}\033[0m"
-
-
-def bold(text: str) -> str:
-    return colour(text, "1")
-
-
-def green(text: str) -> str:
-    return colour(text, "32")
-
-
-def red(text: str) -> str:
-    return colour(text, "31")
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
-    """Columns: the first `left` aligned left, the others right. Numbers get thousands separators."""
-    cells = [[_cell(c) for c in row] for row in rows]
-    widths = [max(len(r[i]) for r in [list(head), *cells]) for i in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        parts = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
-        return "  ".join(parts).rstrip()
-
-    return "\n".join([bold(line(head)), *(line(r) for r in cells)])
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return printable(str(value))
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on a terminal what is being done, and wipe it away after; what is yielded says something else instead."""
-    shown = 0
-
-    def say(text: str) -> None:
-        nonlocal shown
-        if sys.stderr.isatty():
-            print(text.ljust(shown), end="\r", file=sys.stderr, flush=True)
-            shown = len(text)
-
-    say(f"{what}...")
-    try:
-        yield say
-    finally:
-        say("")
-
-
-def shorten(text: str, width: int = 36) -> str:
-    """The end of a long layer name: that is where it differs from its neighbours."""
-    return text if len(text) <= width else "..." + text[-(width - 3) :]
-
-
-def shortened(names: Sequence[str], width: int = 36) -> list[str]:
-    """Names of a table, the long ones made shorter such that different ones stay different: by their ends, if that is
-    not enough around the first difference, and if even that is not enough not at all."""
-    by_name = {name: shorten(name, width) for name in names}
-    for cut in (_around_difference, lambda clash, _: {name: name for name in clash}):
-        groups: dict[str, list[str]] = {}
-        for name, short in by_name.items():
-            groups.setdefault(short, []).append(name)
-        for clash in groups.values():
-            by_name |= cut(clash, width) if len(clash) > 1 else {}
-    return [by_name[name] for name in names]
-
-
-def _around_difference(clash: Sequence[str], width: int) -> dict[str, str]:
-    """Where the names begin to differ, and the end."""
-    tail = width // 3
-    middle = width - tail - 6
-    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*clash, strict=False))
-    at = max(len(list(same)) - middle // 2, 0)
-    return {name: f"...{name[at : at + middle]}...{name[-tail:]}" for name in clash}

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from mote.cli.terminal import show
 from mote.compiler.artifacts import KINDS, Artifacts, artifacts
 from mote.compiler.settings import Settings
 from mote.emit.c.programs.example import EXAMPLE
@@ -74,15 +75,15 @@ def print_artifacts(built: Artifacts, target: str) -> None:
     if built.compiler is None:
         return
     names = ", ".join(name for name, content in built.files.items() if isinstance(content, bytes))
-    print(f"  built {names} with {built.compiler.command[0]} {built.compiler.version}")
+    show(f"  built {names} with {built.compiler.command[0]} {built.compiler.version}")
     if built.usage is None:
         return
     if built.board:
-        print(f"  firmware for the emulated board {built.board}, since {target} names no memories: QEMU runs it")
+        show(f"  firmware for the emulated board {built.board}, since {target} names no memories: QEMU runs it")
     for name, (used, size) in built.usage.memories.items():
-        print(f"  {name}: {used:,} of {size:,} bytes ({used / size:.1%})")
-    print(f"  stack: {_stack(built.usage)}")
-    print(f"  prints to {built.console}")
+        show(f"  {name}: {used:,} of {size:,} bytes ({used / size:.1%})")
+    show(f"  stack: {_stack(built.usage)}")
+    show(f"  prints to {built.console}")
 
 
 def _stack(usage: Usage) -> str:

@@ -69,10 +69,10 @@ class Compiled:
             "MACs": self.macs,
         }
         rows = [
-            (steps[0].number, op.kind, op.name, kernel_label(self, i), op.macs(plan.graph))
-            for i, (op, steps) in enumerate(plan.works)
+            (plan.number(s[0]), plan.graph.short_name(op), op.kind, kernel_label(self, i), op.macs(plan.graph))
+            for i, (op, s) in enumerate(plan.works)
         ]
-        layers = table(("#", "op", "name", "kernel", "MACs"), rows, left=4)
+        layers = table(("#", "layer", "op", "kernel", "MACs"), rows, left=4)
         return card(f"{self.path} for {self.settings.target.name}", facts, layers, notes=self.warnings)
 
     def json(self) -> dict[str, Any]:

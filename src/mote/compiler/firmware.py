@@ -72,7 +72,7 @@ def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware
 
 def not_run(plan: Plan) -> list[str]:
     """The layers that an external generator computes where only its own reference says what."""
-    kernels = {step.number: step.kernel for step in plan.steps}
+    kernels = {plan.number(step): step.kernel for step in plan.steps}
     return [n for n, k in kernels.items() if isinstance(k, Offloaded) and k.artifact.judgement is Judgement.REFERENCE]
 
 

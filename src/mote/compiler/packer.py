@@ -232,7 +232,7 @@ def _check_own(plan: Plan) -> None:
         if isinstance(steps[0].kernel, Offloaded):
             raise MoteError(
                 f"the external generator '{steps[0].kernel.name}' computes it with C of its own, which no image holds",
-                where=f"layer {steps[0].number} {op.kind} '{op.name}'",
+                where=f"layer {plan.number(steps[0])} {op.kind} '{op.name}'",
                 remedy="omit --offload, or make C of the model: `mote compile`",
             )
 

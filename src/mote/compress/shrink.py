@@ -70,6 +70,8 @@ class ShrunkLayer:
     """The size that is left; all zero where the layer is gone."""
     removed: dict[str, int]
     """The number of things that were removed, by kind."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,7 @@ def _layers(before: Graph, after: Graph, removals: list[Removal]) -> list[Shrunk
             size,
             sizes.get(op.outputs[0], LayerSize()),
             {kind.name: count for kind, count in totals(r for r in removals if r.index == op.index).items()},
+            before.short_name(op),
         )
         for op, size in zip(before.ops, _sizes(before).values(), strict=True)
     ]

@@ -41,6 +41,7 @@ from mote.measure.run import LayerCost, MeasuredSubject, RunResult, measured, st
 from mote.notebook import card, sizes, table
 from mote.package.runtime_project import WRAPPING
 from mote.targets import Target
+from mote.text import short_names
 from mote.toolchain import Mode
 
 MARKS = {
@@ -257,7 +258,11 @@ def run_image(
     layers: bool = True,
 ) -> RunResult:
     """`mote.run` for an image. The stack bound is unknown, as kernels are called through pointers."""
-    known = [LayerCost(x.number, x.name, x.kind, x.kernel, x.macs, None) for x in loaded.layers]
+    names = short_names([x.name for x in loaded.layers])
+    known = [
+        LayerCost(x.number, x.name, x.kind, x.kernel, x.macs, None, short)
+        for x, short in zip(loaded.layers, names, strict=True)
+    ]
     subject = MeasuredSubject(
         loaded.path,
         loaded.firmware,
@@ -283,7 +288,11 @@ def profile_image(
     layers: bool = True,
 ) -> Profile:
     """`mote.profile` for an image. Markers between layers add some instructions to each."""
-    known = [LayerFacts(x.number, x.name, x.kind, x.kernel, x.macs) for x in loaded.layers]
+    names = short_names([x.name for x in loaded.layers])
+    known = [
+        LayerFacts(x.number, x.name, x.kind, x.kernel, x.macs, short=short)
+        for x, short in zip(loaded.layers, names, strict=True)
+    ]
     raw = stimulus(loaded.graph, inputs)[0]
     subject = Profiled(loaded.path, loaded.firmware, known)
     return profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)

@@ -33,7 +33,7 @@ class LayerNoise:
     """The signal-to-noise ratio of a layer's output."""
 
     index: int
-    """The layer's number."""
+    """The layer's number in the model."""
     name: str
     """The name of the layer's output."""
     op: str
@@ -49,6 +49,8 @@ class LayerNoise:
     """Whether channels were equalized across layers; per-channel factors are not counted as noise."""
     worst: bool = False
     """Whether this layer adds the most noise, apart from those that only amplify it."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
     @property
     def share(self) -> float:
@@ -84,7 +86,8 @@ def layer_noise(
         if t in pairs:
             before = max((shares[i] for i in op.inputs if i in shares), default=0.0)
             names = graph.tensors[t].name, op.kind, other.tensors[pairs[t]].name
-            layers.append(LayerNoise(len(layers), *names, decibels[t], shares[t] - before, t in scaled))
+            noisy = decibels[t], shares[t] - before, t in scaled
+            layers.append(LayerNoise(graph.layer_of(op), *names, *noisy, short=graph.short_name(op)))
     return _with_the_worst(layers)
 
 

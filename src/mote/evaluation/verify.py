@@ -57,7 +57,7 @@ class Mismatch:
     name: str
     """The name of the tensor."""
     number: str
-    """The layer's number in `mote plan`; empty for an output of the model."""
+    """The layer's number in the model; empty for an output of the model."""
     op: str
     """The operator that computes it."""
     input: int
@@ -68,6 +68,8 @@ class Mismatch:
     """The largest difference of an element."""
     allowed: float
     """Tolerance of an element: 0 for integers."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
@@ -149,13 +151,14 @@ def judged(compiled: Compiled) -> Judged:
     works = [
         TracedLayer(
             i,
-            steps[0].number,
+            plan.number(steps[0]),
             op.kind,
             [graph.tensors[t] for t in plan.shown(op)],
             {op.outputs[0]: plan.traced(steps)},
             {t: plan.place[t].layout for t in plan.shown(op)},
             bool(op.bodies),
             steps[0].kernel.artifact.tolerance if isinstance(steps[0].kernel, Offloaded) else 0.0,
+            graph.short_name(op),
         )
         for i, (op, steps) in enumerate(plan.works)
         if not isinstance(op, Arrival)
@@ -181,6 +184,8 @@ class TracedLayer:
     """Whether it runs in a body of control flow, which the reference may not expose."""
     tolerance: float = 0.0
     """How far its values may be from the reference, where it is an external generator's."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
     def rows_of(self, tensor: Tensor) -> Sequence[int]:
         return self.rows.get(tensor.id, range(row_count(tensor.shape)))
@@ -338,7 +343,8 @@ def _compare(
             layout = work.layouts[tensor.id]
             got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout != NHWC else want.shape)
             size = sizes.get(tensor.id, 0.0)
-            judge.compare(tensor, work.number, work.kind, case, got.reshape(want.shape), want, size, work.tolerance)
+            got = got.reshape(want.shape)
+            judge.compare(tensor, work.number, work.kind, case, got, want, size, work.tolerance, work.short)
     return seen
 
 
@@ -361,6 +367,7 @@ class Judge:
         want: Array,
         magnitude: float,
         tolerance: float = 0.0,
+        short: str = "",
     ) -> None:
         diff, bad = compare(got, want, magnitude)
         allowed = max(allowed_difference(want, magnitude), tolerance)
@@ -370,7 +377,7 @@ class Judge:
         self.share = max(self.share, diff / allowed if allowed else 0.0)
         self.steps = max(self.steps, int(diff) if tensor.dtype.integer else 0)
         if bad:
-            self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed))
+            self.mismatches.append(Mismatch(tensor.id, tensor.name, number, op, case, bad, diff, allowed, short))
 
     def result(self, path: str, target: str, tensors: int, reference: str, inputs: int) -> VerifyResult:
         return VerifyResult(

@@ -11,7 +11,7 @@ import numpy as np
 from mote.errors import MoteError, Unsupported, UnsupportedError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import doubtful, meaningless
-from mote.graph import Graph, InvalidGraphError, Op, State, Tensor
+from mote.graph import Graph, InvalidGraphError, ModelLayer, Op, State, Tensor
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Model:
 
     def partial(self) -> Graph:
         """The graph of the supported layers, unchecked."""
-        names = {layer.index: layer.name for layer in self.layers}
+        names = ModelLayer.named({layer.index: layer.name for layer in self.layers})
         empty = Graph(Path(self.where).stem, self.tensors, (), self.inputs, self.outputs, self.states, layers=names)
         return empty.with_ops([*self.first, *(op for layer in self.layers for op in layer.ops), *self.last])
 

@@ -204,6 +204,20 @@ class State:
     initial: Array
 
 
+@dataclass(frozen=True)
+class ModelLayer:
+    """A layer of the model as reports call it: by its index there and a short name."""
+
+    index: int
+    name: str
+
+    @staticmethod
+    def named(names: Mapping[int, str]) -> dict[int, ModelLayer]:
+        """The layers of a model, by index, from the names that the file gives them."""
+        short = short_names(list(names.values()))
+        return {index: ModelLayer(index, name) for index, name in zip(names, short, strict=True)}
+
+
 class InvalidGraphError(Exception):
     """A graph that breaks an invariant: the file's fault where it was just read, Mote's after a pass."""
 
@@ -225,26 +239,28 @@ class Graph:
     states: tuple[State, ...] = ()
     warm_up: int = 0
     """How many inferences it takes until the outputs mean something: the first ones fill the states."""
-    layers: Mapping[int, str] = field(default_factory=dict)
-    """The names of the layers of the model, by `Op.index`; all of them, in every graph that passes make of it."""
+    layers: Mapping[int, ModelLayer] = field(default_factory=dict)
+    """The layers of the model that operators belong to, by `Op.index`."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.name!r}: {len(self.ops)} operators, {len(self.tensors)} tensors>"
 
+    def layer_of(self, op: Op) -> int:
+        """The index of the operator's layer in the model; -1 where it belongs to none."""
+        return self.layers[op.index].index if op.index in self.layers else -1 if self.layers else op.index
+
     def short_name(self, op: Op) -> str:
         """A name of the operator's layer in at most 20 characters, by which all reports call it: unique in the model
         and the same in every graph that passes make of it."""
-        return self._short_layers.get(op.index) or self._short_others.get(op.name) or cut(op.name, SHORT)
-
-    @cached_property
-    def _short_layers(self) -> dict[int, str]:
-        return dict(zip(self.layers, short_names(list(self.layers.values())), strict=True))
+        if op.index in self.layers:
+            return self.layers[op.index].name
+        return self._short_others.get(op.name) or cut(op.name, SHORT)
 
     @cached_property
     def _short_others(self) -> dict[str, str]:
         """Short names of operators that belong to no layer of the model, by their names."""
         others = list(dict.fromkeys(op.name for op in self.ops if op.index not in self.layers))
-        return dict(zip(others, short_names(others, taken=self._short_layers.values()), strict=True))
+        return dict(zip(others, short_names(others, taken=[x.name for x in self.layers.values()]), strict=True))
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -253,14 +269,14 @@ class Graph:
         that knows no layers."""
         if not self.layers:
             return tuple(map(str, range(len(self.ops))))
-        many = Counter(op.index if op.index in self.layers else None for op in self.ops)
-        seen: Counter[int | None] = Counter()
+        layers = [self.layer_of(op) for op in self.ops]
+        many = Counter(layers)
+        seen: Counter[int] = Counter()
         numbers = []
-        for op in self.ops:
-            layer = op.index if op.index in self.layers else None
+        for layer in layers:
             seen[layer] += 1
-            one = str(layer) if many[layer] == 1 else f"{layer}.{seen[layer]}"
-            numbers.append(f"x{seen[None]}" if layer is None else one)
+            own = f"{layer}" if many[layer] == 1 else f"{layer}.{seen[layer]}"
+            numbers.append(own if layer >= 0 else f"x{seen[layer]}")
         return tuple(numbers)
 
     @cached_property

@@ -36,7 +36,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class LayerCost:
-    """Costs of a layer, by its number in `mote plan`; `instructions` is None on the host."""
+    """Costs of a layer, by its number in the model; `instructions` is None on the host."""
 
     number: str
     """The layer's number in `mote plan`."""
@@ -50,6 +50,8 @@ class LayerCost:
     """Multiply-accumulate operations."""
     instructions: int | None
     """Instructions of the layer; None on the host."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,15 @@ def run(
     another: layers are those of the last."""
     graph, plan = compiled.plan.graph, compiled.plan
     known = [
-        LayerCost(of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), None)
+        LayerCost(
+            plan.number(of[0]),
+            op.name,
+            op.kind,
+            kernel_label(compiled, i),
+            op.macs(graph),
+            None,
+            graph.short_name(op),
+        )
         for i, (op, of) in enumerate(plan.works)
     ]
     subject = MeasuredSubject(

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from mote.graph import Tensor
 from mote.plan.memory.arena import most_live
 from mote.plan.memory.plan_bound import bound
 from mote.plan.memory.traffic import in_one, traffic
 from mote.plan.plan import Buffer, Cell, Plan, Role, Step
+from mote.text import SHORT, cut
 
 
 class HoldingKind(StrEnum):
@@ -32,6 +34,8 @@ class Holding:
     """The buffer of a tensor."""
     number: str = ""
     """The number of the layer whose accumulators or scratch it is."""
+    short: str = ""
+    """The short name of the layer that makes the tensor, or whose accumulators or scratch it is."""
 
     @property
     def memory(self) -> int:
@@ -40,7 +44,14 @@ class Holding:
 
     @property
     def label(self) -> str:
-        return self.name if self.role is HoldingKind.TENSOR else f"{self.role} of #{self.number} {self.name}"
+        return self._called(self.name)
+
+    @property
+    def short_label(self) -> str:
+        return self._called(self.short)
+
+    def _called(self, name: str) -> str:
+        return name if self.role is HoldingKind.TENSOR else f"{self.role} of #{self.number} {name}"
 
     @property
     def first(self) -> int:
@@ -112,11 +123,20 @@ class MemoryMap:
     def _holding(self, cells: tuple[Cell, ...]) -> Holding:
         c = cells[0]
         if c.role is Role.ROW:
-            return Holding(
-                self.plan.graph.tensors[c.tensors[0]].name, HoldingKind.TENSOR, cells, self.plan.place[c.tensors[0]]
-            )
+            tensor = self.plan.graph.tensors[c.tensors[0]]
+            kept = self.plan.place[tensor.id]
+            return Holding(tensor.name, HoldingKind.TENSOR, cells, kept, short=self._short_name(tensor))
         step = self.plan.steps[c.first]
-        return Holding(self.plan.op(step).name, HoldingKind(c.role), cells, number=step.number)
+        op, number = self.plan.op(step), self.plan.number(step)
+        return Holding(op.name, HoldingKind(c.role), cells, number=number, short=self.plan.graph.short_name(op))
+
+    def _short_name(self, tensor: Tensor) -> str:
+        """The short name of the layer that makes a tensor, with the position of one of several; an input's own."""
+        maker = self.plan.graph.producers.get(tensor.id)
+        if maker is None:
+            return cut(tensor.name, SHORT)
+        several = f":{maker.outputs.index(tensor.id)}" if len(maker.outputs) > 1 else ""
+        return self.plan.graph.short_name(maker) + several
 
     @cached_property
     def live(self) -> dict[int, int]:

@@ -105,7 +105,7 @@ def _runs(canvas: Canvas, frame: _Frame, memory: MemoryMap, paints: dict[int, st
         op = plan.op(plan.steps[start])
         span = f"step {start}" if step == start + 1 else f"steps {start} to {step - 1}"
         x, x2 = frame.at_x(start), frame.at_x(step)
-        tip = f"{span}: #{plan.steps[start].number} {op.kind} {op.name}"
+        tip = f"{span}: #{plan.number(plan.steps[start])} {op.kind} {op.name}"
         canvas.rect(x, bottom + 3, x2 - x, 9, tip, fill=paint.get(op.outputs[0], "#9aa4ae"), class_="run")
         start = step
     for value in ticks(0, max(0, len(plan.steps) - 1), 16):

@@ -84,11 +84,6 @@ class Step:
     sums_memory: int = 0
     scratch_memory: int = 0
 
-    @property
-    def number(self) -> str:
-        """Of what it computes, as reports show it: 3, or 3+4; nothing for an input that is handed over."""
-        return "+".join(map(str, self.ops)) if self.ops[0] >= 0 else ""
-
 
 class Role(StrEnum):
     """The purpose of a cell in the arena."""
@@ -230,6 +225,11 @@ class Plan:
         """The place in `works` of what steps compute."""
         return {steps[0].ops: i for i, (_, steps) in enumerate(self.works)}
 
+    def number(self, step: Step) -> str:
+        """The number of what a step computes, as all reports show it: that of its layer in the model, or 3+4 of two
+        layers; nothing for an input that is handed over."""
+        return "+".join(self.graph.numbers[i] for i in step.ops) if step.ops[0] >= 0 else ""
+
     def op(self, step: Step) -> Op:
         """The operators of a step, as one operator."""
         return self.works[self.numbers[step.ops]][0]
@@ -356,7 +356,7 @@ class Plan:
         for step in self.steps:
             span = "" if step.whole else f" row {step.rows.lo if step.tap is None else step.tap}"
             op = self.op(step)
-            yield f"#{step.number} {op.kind} {op.name}{span}"
+            yield f"#{self.number(step)} {op.kind} {self.graph.short_name(op)}{span}"
 
 
 @dataclass(frozen=True)

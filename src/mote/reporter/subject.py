@@ -65,14 +65,14 @@ class Subject:
     @cached_property
     def layers(self) -> tuple[PlannedLayer, ...]:
         """Layers in the order in which they run, inputs that are handed over row by row left out."""
-        works = enumerate(self.compiled.plan.works)
-        return tuple(self._layer(i, op, steps[0]) for i, (op, steps) in works if steps[0].number)
+        plan = self.compiled.plan
+        return tuple(self._layer(i, op, s[0]) for i, (op, s) in enumerate(plan.works) if plan.number(s[0]))
 
     def _layer(self, index: int, op: Op, step: Step) -> PlannedLayer:
         graph = self.compiled.plan.graph
         output = graph.tensors[op.outputs[0]]
         return PlannedLayer(
-            step.number,
+            self.compiled.plan.number(step),
             graph.short_name(op),
             op.name,
             op.kind,
@@ -81,7 +81,7 @@ class Subject:
             step.kernel.constants,
             tuple(model_shape(output)),
             str(output.dtype),
-            *self._costs.get(step.number, (None, None)),
+            *self._costs.get(self.compiled.plan.number(step), (None, None)),
         )
 
     @cached_property

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from mote.cli.common import add_json, bold, print_json, progress, table
+from mote.cli.common import add_json, bold, print_json, progress, show, table
+from mote.cli.table import drop, shorten
 from mote.project.builder import BuildResult, build
 
 
@@ -34,12 +35,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(result: BuildResult) -> None:
-    print(bold(result.project))
+    show(bold(result.project))
     rows = [
         (m.model, m.target, m.arena, m.constants, m.code, "written" if m.changed else "unchanged", m.folder)
         for m in result.models
     ]
-    print(table(("model", "target", "arena", "constants", "code", "", "folder"), rows, left=2))
+    head = ("model", "target", "arena", "constants", "code", "", "folder")
+    print(table(head, rows, left=2, fit=(drop("constants"), drop("code"), drop("target"), shorten("model", 12))))
     for model in result.models:
         if model.overwritten:
-            print(f"{model.folder}: overwritten by --force: {', '.join(model.overwritten)}")
+            show(f"{model.folder}: overwritten by --force: {', '.join(model.overwritten)}")

@@ -6,7 +6,8 @@ import argparse
 import os
 
 from mote.cli.commands.build import add_project
-from mote.cli.common import add_json, bold, green, print_json, progress, red, table
+from mote.cli.common import add_json, bold, green, print_json, progress, red, show, table
+from mote.cli.table import drop, shorten
 from mote.files import write_file
 from mote.project.checker import check
 from mote.project.limits import BYTES, JOULES, MEASURES, SECONDS
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(result: CheckResult) -> None:
-    print(bold(result.project))
+    show(bold(result.project))
     rows = [
         (
             "PASS" if x.passed else "FAIL",
@@ -52,18 +53,17 @@ def print_text(result: CheckResult) -> None:
         )
         for x in result.outcomes
     ]
-    head, *lines = table(("", "model", "target", "check", "measured", "limit", "margin"), rows, left=4).split("\n")
-    print(head)
-    for x, line in zip(result.outcomes, lines, strict=True):
-        print(line if x.passed else red(line))
+    head = ("", "model", "target", "check", "measured", "limit", "margin")
+    shown = [row if x.passed else tuple(map(red, row)) for row, x in zip(rows, result.outcomes, strict=True)]
+    print(table(head, shown, left=4, fit=(shorten("model", 12), shorten("target", 10), drop("target"))))
     for x in result.failures:
         if x.detail:
-            print(f"{x.model} on {x.target}: {x.check}: {x.detail}")
+            show(f"{x.model} on {x.target}: {x.check}: {x.detail}")
         if x.remedy:
-            print(f"  help: {x.remedy}")
+            show(f"  help: {x.remedy}")
     failed = len(result.failures)
     count = f"{len(result.outcomes)} checks"
-    print(red(f"{failed} of {count} failed") if failed else green(f"{count} passed"))
+    show(red(f"{failed} of {count} failed") if failed else green(f"{count} passed"))
 
 
 def quantity(value: float | None, outcome: CheckOutcome) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings
+from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings, show
 from mote.cli.depfile import add_depfile, write_depfile
 from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.compiler import line
@@ -86,9 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print_model(compiled, code)
     if recipe.package:
-        print(f"  package for {', '.join(dict.fromkeys(recipe.package))} in {folder}: docs/deploy/packages.md")
+        show(f"  package for {', '.join(dict.fromkeys(recipe.package))} in {folder}: docs/deploy/packages.md")
     else:
-        print(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
+        show(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
     print_artifacts(made.artifacts, compiled.settings.target.name)
     _print_adapter(made.adapter)
     _print_lost(lost)
@@ -105,10 +105,10 @@ def _adapter_json(adapter: ModelAdapter) -> dict[str, object]:
 def _print_adapter(adapter: ModelAdapter) -> None:
     if adapter.name:
         sources = ", ".join(sorted(file for file in adapter.files if file.endswith(".c")))
-        print(f"  adapter {adapter.name}: compile {sources} with your firmware (docs/deploy/adapters.md)")
+        show(f"  adapter {adapter.name}: compile {sources} with your firmware (docs/deploy/adapters.md)")
         for model in adapter.models:
             stack = "not measured here" if model.stack is None else f"{model.stack:,} bytes at most"
-            print(f"  stack of {model.options.name}: {stack}")
+            show(f"  stack of {model.options.name}: {stack}")
 
 
 def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
@@ -134,7 +134,7 @@ def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
         print_model(compiled, alone)
     print_several(several, code)
     sources = ", ".join(several.project.sources)
-    print(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
+    show(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
     print_artifacts(built, several.settings.target.name)
     _print_adapter(adapter)
     _print_lost(lost)
@@ -147,11 +147,14 @@ def print_several(several: CompiledModels, code: JointCode) -> None:
     how = "shared" if several.running != Running.APART else "one for each model"
     alone = sum(compiled.plan.arena for compiled in several.models)
     saved = f" instead of {alone:,}" if alone != several.arena else ""
-    print(bold(f"together for {settings.target.name}"))
-    print(f"  RAM: arena {several.arena:,} bytes{_split(several.memories)}{saved}, {how}; counters and states", end="")
-    print(f" {several.static:,} bytes" + (f", input and outputs {several.edges:,} bytes" if several.edges else ""))
+    show(bold(f"together for {settings.target.name}"))
+    edges = f", input and outputs {several.edges:,} bytes" if several.edges else ""
+    show(
+        f"  RAM: arena {several.arena:,} bytes{_split(several.memories)}{saved}, {how}; counters and states"
+        f" {several.static:,} bytes{edges}"
+    )
     shared = "" if code.together.estimated else f" instead of {code.apart.nbytes:,} without shared kernels"
-    print(
+    show(
         f"  flash: constants {project.constants:,} bytes{_split(project.flash)}"
         f"{_shown(code.together, settings.flash_limit)}{shared}"
     )
@@ -159,7 +162,7 @@ def print_several(several: CompiledModels, code: JointCode) -> None:
 
 def _print_lost(lost: Sequence[str]) -> None:
     if lost:
-        print(f"  overwritten by --force: {', '.join(lost)}")
+        show(f"  overwritten by --force: {', '.join(lost)}")
 
 
 def describe_several(several: CompiledModels, folder: str, code: JointCode) -> dict[str, object]:
@@ -210,41 +213,41 @@ def two_cores_line(compiled: Compiled) -> str:
 
 def print_model(compiled: Compiled, code: CodeSize) -> None:
     plan = compiled.plan
-    print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
+    show(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     for warning in compiled.warnings:
-        print(f"  warning: {warning}")
+        show(f"  warning: {warning}")
     for s in compiled.savings:
         note = "" if s.exact else f" ({s.caveat})"
-        print(f"  {s.name}: {s.detail}{note}")
+        show(f"  {s.name}: {s.detail}{note}")
     if compiled.renamed:
-        print(f"  name: {compiled.name}, since {compiled.renamed}")
-    print(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
+        show(f"  name: {compiled.name}, since {compiled.renamed}")
+    show(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     for name in compiled.unbounded:
-        print(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
+        show(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
     in_ram = f", code {code.ram:,} bytes" if code.ram else ""
     placed = compiled.settings.ram_constants
     in_ram += f", constants {placed:,} bytes" if placed else ""
-    print(f"  RAM: arena {plan.arena:,} bytes{_split(compiled.memories)} (live at once: {plan.peak:,}){in_ram}")
+    show(f"  RAM: arena {plan.arena:,} bytes{_split(compiled.memories)} (live at once: {plan.peak:,}){in_ram}")
     for text in traffic_lines(plan):
-        print(f"  {text}")
+        show(f"  {text}")
     if compiled.settings.encrypt:
         cost = encryption(compiled)
-        print(
+        show(
             f"  encryption: an inference decrypts {cost['decrypted']:,} bytes, {cost['at_once']:,} at most at once;"
             f" {cost['ram']:,} bytes of RAM more than without; {cost['plain']:,} bytes of constants are not encrypted"
         )
     if plan.graph.states:
-        print(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
+        show(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:
-        print(f"  step: {compiled.project.options.step_bound:,} instructions at most")
-    print(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}; `mote explore` lists other plans")
+        show(f"  step: {compiled.project.options.step_bound:,} instructions at most")
+    show(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}; `mote explore` lists other plans")
     if compiled.settings.cores > 1:
-        print(f"  two cores: {two_cores_line(compiled)}; `mote plan` says why")
+        show(f"  two cores: {two_cores_line(compiled)}; `mote plan` says why")
     if compiled.settings.cycle_limit is not None:
-        print(f"  {compiled.settings.time_line(compiled.cycles or compiled.cost)}, {_known_by(compiled)}")
+        show(f"  {compiled.settings.time_line(compiled.cycles or compiled.cost)}, {_known_by(compiled)}")
     flashes = {name: nbytes for name, nbytes in compiled.project.flash.items() if name != CONSTANTS.name}
     constants = f"constants {compiled.project.constants:,} bytes{_split(flashes)}"
-    print(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
+    show(f"  flash: {constants}{_shown(code, compiled.settings.flash_limit)}")
 
 
 def _known_by(compiled: Compiled) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.commands.verify import SHOWN, count
-from mote.cli.common import add_json, add_model, green, print_json, progress, reading, red
+from mote.cli.common import add_json, add_model, green, print_json, progress, reading, red, show
+from mote.cli.terminal import unbroken
 from mote.evaluation.converter import Check, Converted, convert
 from mote.frontends import EDGES
 from mote.graph.tolerance import FLOAT_TOLERANCE
@@ -48,26 +49,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_text(result: Converted, output: str) -> None:
     for warning in result.warnings:
-        print(f"note: {warning}")
+        show(f"note: {warning}")
     if result.check is not None:
         _print_check(result.check)
     if result.check is None or result.check.passed:
-        print(f"{output}: {result.operators} operators, {len(result.data):,} bytes, from {result.model}")
+        show(f"{output}: {result.operators} operators, {len(result.data):,} bytes, from {result.model}")
         for what, tensors in (("input", result.inputs), ("output", result.outputs)):
             for t in tensors:
-                print(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
+                show(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
 
 
 def _print_check(check: Check) -> None:
     said = f"LiteRT on the new file against {check.reference}, {check.tensors} tensors, {check.inputs} inputs: "
     if check.exact:
-        print(said + green("equal bit for bit"))
+        show(said + unbroken(green("equal bit for bit")))
     elif check.passed:
-        print(
+        show(
             f"{said}{green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of the magnitude of what"
             f" was added up; no element differs by more than {check.max_abs_diff:.3g})"
         )
     else:
-        print(said + red(f"{len(check.mismatches)} mismatches") + ", so that nothing was written")
+        show(said + red(f"{len(check.mismatches)} mismatches") + ", so that nothing was written")
         for m in check.mismatches[:SHOWN]:
-            print(f"  input {m.input}: {m.op} '{m.name}': {m.differing} elements differ, by up to {m.max_abs_diff:.6g}")
+            show(f"  input {m.input}: {m.op} '{m.name}': {m.differing} elements differ, by up to {m.max_abs_diff:.6g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.api.deploying import delta
-from mote.cli.common import add_json, print_json, progress
+from mote.cli.common import add_json, print_json, progress, show
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -23,5 +23,5 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"delta": arguments.output} | made.json())
     else:
         share = 100 * len(made.data) / made.image_bytes
-        print(f"{arguments.output}: {len(made.data):,} bytes, {share:.0f}% of the image")
+        show(f"{arguments.output}: {len(made.data):,} bytes, {share:.0f}% of the image")
     return 0

@@ -6,7 +6,10 @@ import argparse
 from dataclasses import asdict
 
 from mote import toolchain
-from mote.cli.common import add_json, green, print_json, red
+from mote.cli.common import add_json, green, print_json, red, show
+
+INDENT = 9
+"""Columns in front of where a tool is, or of how to get it."""
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -21,5 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     width = max(len(f.name) for f in findings)
     for f in findings:
         mark = green("found  ") if f.found else red("missing")
-        print(f"{mark}  {f.name.ljust(width)}  {f.purpose}: {f.detail if f.found else f.remedy}")
+        show(f"{mark}  {f.name.ljust(width)}  {f.purpose}", INDENT)
+        show(" " * INDENT + (f.detail if f.found else f.remedy), INDENT)
     return 0

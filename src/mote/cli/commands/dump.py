@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Mapping
 
 from mote.api.image_dump import MEMORY_NAMES, dump, op_layers
-from mote.cli.common import add_json, bold, print_json, shortened, table
+from mote.cli.common import add_json, bold, print_json, show, table
+from mote.cli.table import drop, fold, shorten
 from mote.emit.image import format
 from mote.emit.image.reader import ImageContents, OpInfo, PlaceInfo, PortInfo
 from mote.lower.program import Form, Kind
-from mote.text import printable
+from mote.text import printable, short_names
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -27,27 +28,27 @@ def run(arguments: argparse.Namespace) -> int:
 def print_image(image: ImageContents, path: str) -> None:
     header, options = image.header, image.about.get("options", {})
     made = f" for {options['target']}" if isinstance(options, Mapping) and "target" in options else ""
-    print(bold(f"{path}{made}"))
-    print(f"  {header['bytes']:,} bytes, format {header['format']}, CRC-32 {header['crc']:08x}")
+    show(bold(f"{path}{made}"))
+    show(f"  {header['bytes']:,} bytes, format {header['format']}, CRC-32 {header['crc']:08x}")
     product = f", product {header['product']}" if header["product"] else ""
     by = f", made by Mote {printable(str(image.about['mote']))}" if "mote" in image.about else ""
-    print(f"  version {header['version']}{product}{by}")
-    print(f"  SHA-256 of the model file: {bytes(header['source']).hex()}")
+    show(f"  version {header['version']}{product}{by}")
+    show(f"  SHA-256 of the model file: {bytes(header['source']).hex()}")
     signature = image.signature
-    print(f"  signed with key {signature['key']}, not verified here" if signature else "  not signed")
+    show(f"  signed with key {signature['key']}, not verified here" if signature else "  not signed")
     for feature, what in format.FEATURES.items():
         if feature in image.features:
-            print(f"  {what}")
+            show(f"  {what}")
     arenas = " + ".join(f"{nbytes:,}" for nbytes in header["arena"] if nbytes) or "0"
-    print(f"  RAM: arena {arenas} bytes, states {header['states']:,} bytes, {header['counters']} counters")
+    show(f"  RAM: arena {arenas} bytes, states {header['states']:,} bytes, {header['counters']} counters")
     sections = ", ".join(f"{name} {nbytes:,}" for name, nbytes in image.sections.items() if nbytes)
-    print(f"  flash: {sections}")
+    show(f"  flash: {sections}")
     for what, ports in (("input", image.inputs), ("output", image.outputs)):
         for port in ports:
-            print(f"  {what} {printable(_port_line(port))}")
-    print()
-    print(table(["kernel", "id"], [[k.name, f"{k.id:08x}"] for k in image.kernels], 2))
-    print()
+            show(f"  {what} {printable(_port_line(port))}")
+    show()
+    print(table(["kernel", "id"], [[k.name, f"{k.id:08x}"] for k in image.kernels], 2, fit=(fold("kernel"),)))
+    show()
     print(_ops_table(image))
 
 
@@ -68,12 +69,15 @@ def _memory(memory: int) -> str:
 
 
 def _ops_table(image: ImageContents) -> str:
-    names = shortened([op.name for op in image.ops])
+    known = list(dict.fromkeys(op.name for op in image.ops))
+    short = dict(zip(known, short_names(known), strict=True))
     rows = []
-    for i, (op, layer, name) in enumerate(zip(image.ops, op_layers(image), names, strict=True)):
+    for i, (op, layer) in enumerate(zip(image.ops, op_layers(image), strict=True)):
         kind = layer.get("kind") or op.form.name.lower()
-        rows.append([str(i), str(kind), name, op.kernel or "-", op.form.name.lower(), _turns(op), _where(op.out)])
-    return table(["op", "kind", "layer", "kernel", "form", "runs", "output"], rows, 5)
+        form, number = op.form.name.lower(), str(layer.get("layer", ""))
+        rows.append([f"{i}", number, short[op.name], str(kind), op.kernel or "-", form, _turns(op), _where(op.out)])
+    fit = (drop("form"), drop("kernel"), shorten("layer", 12), drop("kind"), drop("output"))
+    return table(["op", "#", "layer", "kind", "kernel", "form", "runs", "output"], rows, 6, fit=fit)
 
 
 def _turns(op: OpInfo) -> object:

@@ -19,10 +19,12 @@ from mote.cli.common import (
     progress,
     red,
     settings,
-    shortened,
+    show,
     table,
     write_svg,
 )
+from mote.cli.table import drop, fold, shorten
+from mote.cli.terminal import width
 from mote.errors import MoteError
 from mote.evaluation.evaluator import evaluate
 from mote.evaluation.layer_noise import LayerNoise
@@ -34,6 +36,8 @@ from mote.pictures.accuracy import Bar, confusion, noise
 MOST_CLASSES = 16
 """The most classes whose whole confusion matrix is printed; of more, the pairs that are confused most often."""
 PAIRS = 10
+LEAST_CLASS, SHARE = 8, 8
+"""Characters of a class name beside its row of the confusion matrix at least, and of the share behind it."""
 SCALED = "channels have other scales"
 """The note about a layer whose channels were equalized by a quantizer."""
 
@@ -140,25 +144,15 @@ def _noise_picture(evaluation: Evaluation) -> str:
     assert against is not None
     bars = [
         Bar(
-            name,
+            layer.short,
             layer.decibels,
             f"{decibels(layer.decibels)}, {added(layer)}",
             f"{layer.op} {layer.name}, compared with {layer.other}",
             layer.worst,
         )
-        for layer, name in zip(against.layers, _layer_names(against), strict=True)
+        for layer in against.layers
     ]
     return noise(bars, f"{evaluation.model} against {against.model}, {against.samples} samples")
-
-
-def _layer_names(against: Against) -> list[str]:
-    """Layer names for tables: TensorFlow joins the names of all fused operators, of which the first will
-    do."""
-    firsts = [layer.name.partition(";")[0] for layer in against.layers]
-    alone = [
-        first if firsts.count(first) == 1 else layer.name for first, layer in zip(firsts, against.layers, strict=True)
-    ]
-    return shortened(alone)
 
 
 def _note(layer: LayerNoise) -> str:
@@ -170,17 +164,19 @@ def added(layer: LayerNoise) -> str:
 
 
 def print_text(evaluation: Evaluation) -> None:
-    print(bold(f"{evaluation.model} on {evaluation.data}: {value(evaluation.score)}"))
-    print(table(("", evaluation.score.metric, "", ""), _rows(evaluation), left=4))
+    show(bold(f"{evaluation.model} on {evaluation.data}: {value(evaluation.score)}"))
+    print(
+        table(("runtime", evaluation.score.metric, "samples", "note"), _rows(evaluation), left=4, fit=(fold("note"),))
+    )
     for note in evaluation.notes:
-        print(f"note: {note}")
+        show(f"note: {note}")
     if evaluation.score.metric == "events":
         for begin, end in evaluation.score.detail["detections"]:
-            print(f"noticed from {begin:.2f} to {end:.2f} s")
+            show(f"noticed from {begin:.2f} to {end:.2f} s")
     if "confusion" in evaluation.score.detail:
         _print_confusion(evaluation)
     if evaluation.worst:
-        print(bold("worst answers"))
+        show(bold("worst answers"))
         print(_answers(evaluation, evaluation.worst, other=False))
     if evaluation.against is not None:
         _print_against(evaluation, evaluation.against)
@@ -253,18 +249,29 @@ def _class(evaluation: Evaluation, label: Any) -> str:
 
 def _print_confusion(evaluation: Evaluation) -> None:
     counted, names = matrix(evaluation), _classes(evaluation)
-    if len(counted) <= MOST_CLASSES:
-        print(bold("confusion: a row for each label, a column for each answer"))
+    if len(counted) <= MOST_CLASSES and (columns := _columns(counted)) is not None:
+        show(bold("confusion: a row for each label, a column for each answer"))
         right = [
             None if row[i] == sum(row) == 0 else f"{100 * row[i] / sum(row):.1f}%" for i, row in enumerate(counted)
         ]
+        if any(len(name) > columns for name in names):
+            heads, names = [f"{i}" for i in range(len(names))], [f"{i} {name}" for i, name in enumerate(names)]
+        else:
+            heads = names
         rows = [(name, *(n or "." for n in row), share) for name, row, share in zip(names, counted, right, strict=True)]
-        print(table(("", *shortened(names, 10), "right"), rows))
+        print(table(("", *heads, "right"), rows, fit=(shorten("", LEAST_CLASS),)))
         return
     pairs = [(n, i, k) for i, row in enumerate(counted) for k, n in enumerate(row) if n and i != k]
-    print(bold("taken for another class most often"))
+    show(bold("taken for another class most often"))
     rows_ = [(names[i], names[k], n) for n, i, k in sorted(pairs, key=lambda pair: -pair[0])[:PAIRS]]
-    print(table(("label", "answer", "samples"), rows_, left=2))
+    print(table(("label", "answer", "samples"), rows_, left=2, fit=(shorten("label", 20), shorten("answer", 20))))
+
+
+def _columns(counted: Sequence[Sequence[int]]) -> int | None:
+    """The characters that each column of a confusion matrix may have in the terminal; None where they do not fit."""
+    widest = max(len(f"{n:,}") for row in counted for n in row)
+    columns = (width() - LEAST_CLASS - SHARE) // max(len(counted), 1) - 2
+    return columns if columns >= max(widest, 2) else None
 
 
 def _answers(evaluation: Evaluation, answers: Sequence[SampleAnswer], *, other: bool) -> str:
@@ -277,25 +284,26 @@ def _answers(evaluation: Evaluation, answers: Sequence[SampleAnswer], *, other: 
         )
         for a in answers
     ]
-    return table(head, rows, left=len(head) - 1)
+    return table(head, rows, left=len(head) - 1, fit=(shorten("input", 20),))
 
 
 def _print_against(evaluation: Evaluation, against: Against) -> None:
     if against.worst:
-        print(bold("most different answers"))
+        show(bold("most different answers"))
         print(_answers(evaluation, against.worst, other=True))
     if not against.layers:
-        print("no layer of one model could be found in the other")
+        show("no layer of one model could be found in the other")
         return
-    print(bold(f"what is left of {against.model} in each layer, on {against.samples} samples"))
+    show(bold(f"what is left of {against.model} in each layer, on {against.samples} samples"))
     rows = [
         (
-            name,
+            layer.index,
+            layer.short,
             layer.op,
             "equal" if layer.decibels == float("inf") else f"{layer.decibels:.1f}",
             added(layer),
             _note(layer).ljust(len(SCALED)),
         )
-        for layer, name in zip(against.layers, _layer_names(against), strict=True)
+        for layer in against.layers
     ]
-    print(table(("layer", "op", "dB", "noise added", ""), rows, left=2))
+    print(table(("#", "layer", "op", "dB", "noise added", ""), rows, left=3, fit=(drop("op"),)))

@@ -15,12 +15,17 @@ from mote.cli.common import (
     print_json,
     progress,
     settings,
+    show,
     table,
     write_svg,
 )
+from mote.cli.table import drop
 from mote.compiler.options import FASTEST, LEAST
 from mote.pictures.text import LETTERS, step_chart
 from mote.search.explorer import POINTS, Front, Point, explore
+
+FIT = (drop("static"), drop("arena"), drop("by rows"), drop("steps"), drop("stack"), drop("instructions", "MACs"))
+"""Columns that a narrow terminal does without, the least important first."""
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -65,23 +70,23 @@ def run(arguments: argparse.Namespace) -> int:
 def print_text(front: Front) -> None:
     pushed = ", input row by row" if front.input == "rows" else ""
     by = front.measured or f"not measured: {front.reason}"
-    print(bold(f"{front.model} for {front.target}{pushed}") + f" ({by})")
+    show(bold(f"{front.model} for {front.target}{pushed}") + f" ({by})")
     heads, rows = _table(front, front.points)
     lettered = [(letter, *row) for letter, row in zip(LETTERS, rows, strict=False)]
-    print(table(("", *heads), lettered, left=2))
+    print(table(("", *heads), lettered, left=2, fit=FIT))
     if not front.measured:
-        print("estimate: modelled cycles, by the planner's table for the core; flash: constants")
-    print()
+        show("estimate: modelled cycles, by the planner's table for the core; flash: constants")
+    show()
     print(step_chart([(p.ram, p.cost) for p in front.points], LETTERS, x_name="RAM", y_name=front.cost_name))
-    print()
+    show()
     for p in front.dominated:
         for name in {LEAST, FASTEST} & set(p.names):
-            print(f"{name}: {p.ram:,} bytes, {p.cost:,} {front.cost_name}: another point is as good or better")
+            show(f"{name}: {p.ram:,} bytes, {p.cost:,} {front.cost_name}: another point is as good or better")
     if front.little_flash:
-        print(f"less flash ({'code and constants' if front.measured else 'constants only'}):")
-        print(table(*_table(front, front.little_flash), left=1))
-        print()
-    print("`mote compile --point NAME` compiles a point.")
+        show(f"less flash ({'code and constants' if front.measured else 'constants only'}):")
+        print(table(*_table(front, front.little_flash), left=1, fit=FIT))
+        show()
+    show("`mote compile --point NAME` compiles a point.")
 
 
 def _table(front: Front, points: Sequence[Point]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

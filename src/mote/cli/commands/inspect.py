@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from mote.api.inspection import inspect
-from mote.cli.common import add_json, add_model, bold, print_json, reading, red, shortened, table
+from mote.cli.common import add_json, add_model, bold, print_json, reading, red, show, table
+from mote.cli.table import drop, shorten
+
+FIT = (drop("name in the file"), drop("quantization"), drop("type"), shorten("layer", 12), drop("op"))
+"""Columns that a narrow terminal does without, the least important first."""
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -23,33 +27,34 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(description: dict[str, Any]) -> None:
-    print(bold(description["model"]))
+    show(bold(description["model"]))
     for kind in ("inputs", "outputs"):
         for t in description[kind]:
-            print(f"  {kind[:-1]} {t['name']}: {t['dtype']} {_shape(t)}{_quant(t)}")
-    names = shortened([x["name"] for x in description["layers"]])
+            show(f"  {kind[:-1]} {t['name']}: {t['dtype']} {_shape(t)}{_quant(t)}")
     rows = [
         (
             x["index"],
+            x["short"],
             x["op"],
-            name,
+            x["name"],
             _shape(x["outputs"][0]) if x["outputs"] else "",
             x["outputs"][0]["dtype"] if x["outputs"] else "",
             _quant(x["outputs"][0]).strip() if x["outputs"] else "",
             x["macs"],
             x["weights"],
         )
-        for x, name in zip(description["layers"], names, strict=True)
+        for x in description["layers"]
     ]
-    print(table(("#", "op", "name", "output", "type", "quantization", "MACs", "weight bytes"), rows, left=6))
+    head = ("#", "layer", "op", "name in the file", "output", "type", "quantization", "MACs", "weight bytes")
+    print(table(head, rows, left=7, fit=FIT))
     for x in description["layers"]:
         for line in _inside(x, f"layer {x['index']} {x['op']}"):
-            print(line)
-    print(f"{len(rows)} layers, {description['macs']:,} MACs, {description['weights']:,} bytes of weights")
+            show(line)
+    show(f"{len(rows)} layers, {description['macs']:,} MACs, {description['weights']:,} bytes of weights")
     for warning in description["warnings"]:
-        print(f"warning: {warning}")
+        show(f"warning: {warning}")
     for x in description["unsupported"]:
-        print(red(f"unsupported: layer {x['index']} {x['op']} '{x['name']}': {x['unsupported']}"))
+        show(red(f"unsupported: layer {x['index']} {x['op']} '{x['name']}': {x['unsupported']}"))
 
 
 def _inside(layer: dict[str, Any], where: str) -> Iterator[str]:

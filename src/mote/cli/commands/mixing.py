@@ -16,10 +16,11 @@ from mote.cli.common import (
     print_json,
     progress,
     reading,
-    shortened,
+    show,
     table,
     write_svg,
 )
+from mote.cli.table import drop, fold, shorten
 from mote.compiler.settings import OPTIMIZE
 from mote.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
 from mote.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, mix
@@ -148,24 +149,24 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
 
 
 def print_text(mixed: Mixed, output: str) -> None:
-    print(bold(f"{mixed.model} for {mixed.target}: the fewest {_axis(mixed)}, at most {mixed.allowed:.2%} lost"))
+    show(bold(f"{mixed.model} for {mixed.target}: the fewest {_axis(mixed)}, at most {mixed.allowed:.2%} lost"))
     for warning in mixed.warnings:
-        print(f"warning: {printable(warning)}")
-    print()
-    print(
-        bold("sensitivity: decibels of signal to noise at the output with this layer alone quantized, and the metric")
-    )
-    print(table(*_sensitivities(mixed), left=4))
-    print()
+        show(f"warning: {printable(warning)}")
+    show()
+    show(bold("sensitivity: decibels of signal to noise at the output with this layer alone quantized, and the metric"))
+    head, rows = _sensitivities(mixed)
+    fit = (drop("op"), *(drop(name) for name in reversed(head[4:]) if name.endswith(" dB")), shorten("layer", 12))
+    print(table(head, rows, left=4, fit=fit))
+    show()
     by = f"measured: {mixed.tools}" if mixed.tools else f"estimates of the planner, {mixed.unit}"
-    print(bold(f"the front ({by})"))
-    print(table(*_front(mixed), left=2))
-    print()
+    show(bold(f"the front ({by})"))
+    print(table(*_front(mixed), left=2, fit=(drop("keeps"), fold("precisions"))))
+    show()
     for what, guarded in (("guard", mixed.test), ("validation", mixed.validation)):
         if guarded is not None:
-            print(f"{what}: {_told(guarded, mixed.metric)}")
-    print("The guard is on the data given; what other data loses, --validate tells.")
-    print(green(f"written: {output}, {len(mixed.quantized.data):,} bytes, after {mixed.evaluations} models"))
+            show(f"{what}: {_told(guarded, mixed.metric)}")
+    show("The guard is on the data given; what other data loses, --validate tells.")
+    show(green(f"written: {output}, {len(mixed.quantized.data):,} bytes, after {mixed.evaluations} models"))
 
 
 def _axis(mixed: Mixed) -> str:
@@ -183,13 +184,13 @@ def _sensitivities(mixed: Mixed) -> tuple[list[str], list[list[object]]]:
     names = list(dict.fromkeys(s.precision for layer in mixed.layers for s in layer.sensitivities))
     head = ["#", "layer", "op", "chosen", *(f"{name} {what}" for name in names for what in ("dB", mixed.metric))]
     rows = []
-    for layer, short in zip(mixed.layers, shortened([x.name for x in mixed.layers]), strict=True):
+    for layer in mixed.layers:
         by_name = {s.precision: s for s in layer.sensitivities}
         cells: list[object] = []
         for name in names:
             s = by_name.get(name)
             cells += [None, None] if s is None else ["exact" if s.noise is None else f"{s.noise:.1f}", f"{s.value:.4g}"]
-        rows.append([layer.index, short, layer.op, layer.precision, *cells])
+        rows.append([layer.index, layer.short, layer.op, layer.precision, *cells])
     return head, rows
 
 

@@ -9,8 +9,12 @@ from mote.api.formats import WHAT
 from mote.api.listings import ops
 from mote.api.operators import HEAD, Operator, rows
 from mote.cli.common import add_json, bold, print_json, table
+from mote.cli.table import drop, fold, shorten
 from mote.frontends import Format
 from mote.frontends.source import TITLES
+
+FIT = (drop("in place"), drop("streaming"), drop("by rows"), shorten("operator", 28), fold("types", "tuned for"))
+"""Columns that a narrow terminal does without, the least important first."""
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -36,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(map(str, listed)))
         return 0
     wanted = [operator for operator in listed if isinstance(operator, Operator)]
-    print_json([asdict(operator) for operator in wanted]) if arguments.json else print(
-        table(HEAD, rows(wanted), left=len(HEAD))
-    )
+    if arguments.json:
+        print_json([asdict(operator) for operator in wanted])
+    else:
+        print(table(HEAD, rows(wanted), left=len(HEAD), fit=FIT))
     return 0

@@ -10,7 +10,7 @@ from typing import NoReturn
 from mote.api.deploying import BAUD, Address, ota, update_plan
 from mote.api.deploying import address as parsed
 from mote.cli import output
-from mote.cli.common import add_json, bold, green, print_json, progress
+from mote.cli.common import add_json, bold, green, print_json, progress, show
 from mote.deploy.update.links import Listening
 from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, update
 from mote.errors import MoteError
@@ -137,19 +137,19 @@ def say_outcome(outcome: UpdateOutcome, arguments: argparse.Namespace) -> None:
 
 
 def print_device(device: Device, name: str) -> None:
-    print(bold(f"device at {name}"))
+    show(bold(f"device at {name}"))
     if device.active is None:
-        print("  runs no model")
+        show("  runs no model")
     else:
         trial = f", on trial (boot {device.tries})" if device.state == "trial" else ""
-        print(f"  runs version {device.version} from slot {device.active}{trial}")
-        print(f"  which has {device.bytes:,} bytes and the CRC-32 {device.crc:08x}")
+        show(f"  runs version {device.version} from slot {device.active}{trial}")
+        show(f"  which has {device.bytes:,} bytes and the CRC-32 {device.crc:08x}")
     product = f", product {device.product}" if device.product else ""
-    print(f"  accepts versions from {device.counter} on, up to {device.slot_bytes:,} bytes{product}")
+    show(f"  accepts versions from {device.counter} on, up to {device.slot_bytes:,} bytes{product}")
     if device.state == "receiving":
-        print(f"  has received {device.position:,} of {device.stream_bytes:,} bytes of an update")
+        show(f"  has received {device.position:,} of {device.stream_bytes:,} bytes of an update")
     if device.rejected:
-        print(f"  version {device.rejected} failed its trial")
+        show(f"  version {device.rejected} failed its trial")
 
 
 SAID = {
@@ -168,5 +168,5 @@ def print_outcome(outcome: UpdateOutcome, image: str) -> None:
     }[outcome.sent]
     resumed = f", resumed at {outcome.resumed_at:,}" if outcome.resumed_at else ""
     again = f", {outcome.sent_again} frames sent again" if outcome.sent_again else ""
-    print(f"{image}: {what}{resumed}{again}, in {outcome.seconds:.1f} s")
-    print(f"  {SAID[outcome.state]}")
+    show(f"{image}: {what}{resumed}{again}, in {outcome.seconds:.1f} s")
+    show(f"  {SAID[outcome.state]}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mote.cli.common import add_compile_options, bold, print_json, progress, settings
+from mote.cli.common import add_compile_options, bold, print_json, progress, settings, show
 from mote.compiler.packer import Image, pack
 from mote.files import write_folder
 from mote.frontends.labels import read_labels
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print_image(image, arguments.output)
     if lost:
-        print(f"  overwritten by --force: {', '.join(lost)}")
+        show(f"  overwritten by --force: {', '.join(lost)}")
     return 0
 
 
@@ -77,15 +77,15 @@ def describe(image: Image, path: str) -> dict[str, object]:
 
 def print_image(image: Image, path: str) -> None:
     made = image.program
-    print(bold(f"{image.path} for {image.settings.target.name}"))
+    show(bold(f"{image.path} for {image.settings.target.name}"))
     for warning in image.warnings:
-        print(f"  warning: {warning}")
+        show(f"  warning: {warning}")
     for s in image.savings:
         note = "" if s.exact else f" ({s.caveat})"
-        print(f"  {s.name}: {s.detail}{note}")
+        show(f"  {s.name}: {s.detail}{note}")
     kernels = {kernel.name for kernel in made.kernels}
-    print(f"  {len(made.schedule)} steps, {image.macs:,} MACs, {len(kernels)} kernels")
+    show(f"  {len(made.schedule)} steps, {image.macs:,} MACs, {len(kernels)} kernels")
     arenas = " + ".join(f"{nbytes:,}" for nbytes in made.arenas)
     kept = f", states {made.state_bytes:,} bytes" if made.state_bytes else ""
-    print(f"  RAM: arena {arenas} bytes{kept}")
-    print(f"  image: {len(image.data):,} bytes in {path}, version {image.header['version']}")
+    show(f"  RAM: arena {arenas} bytes{kept}")
+    show(f"  image: {len(image.data):,} bytes in {path}, version {image.header['version']}")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from mote.api.memory_plan import KernelOption, MemoryPlan, body_plans, kept_states, peak_of, plan
+from mote.api.memory_plan import MemoryPlan, body_plans, kept_states, peak_of, plan
 from mote.cli.commands.compile import two_cores_line
 from mote.cli.common import (
     add_compile_options,
@@ -18,20 +16,31 @@ from mote.cli.common import (
     print_json,
     progress,
     settings,
-    shorten,
-    shortened,
+    show,
     table,
     write_svg,
 )
+from mote.cli.table import alias, drop, fold, shorten
+from mote.cli.terminal import width
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.pictures.memory import MemoryMap, direction, traffic_lines
 from mote.pictures.text import arena_maps, letters
 from mote.plan.plan import Option, Runs
 from mote.plan.selection.cores import divided
 from mote.plan.selection.estimate import estimate
+from mote.text import cut, short_names
 
 WIDTH = 100
-"""Columns of the map where the terminal has no width."""
+"""The most columns of the map."""
+FIT = (
+    alias("kernel", 16),
+    drop("largest sum"),
+    drop("spare bits"),
+    drop("op"),
+    drop("steps"),
+    fold("why this kernel"),
+)
+"""Columns that a narrow terminal does without, the least important first."""
 MODES = {Runs.WHOLE: "whole", Runs.ROWS: "by rows", Runs.SUMS: "by sums", Runs.INPUT: "handed over"}
 
 
@@ -52,60 +61,67 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(made.json())
     elif arguments.layer:
-        print(kernels(made, arguments.layer))
+        print_kernels(made, arguments.layer)
     else:
         print_text(made.compiled, made.memory)
     return 0
 
 
-def kernels(made: MemoryPlan, layer: str) -> str:
-    """Every kernel that the core has for a layer: what it costs, or why it does not fit."""
-    rows = [(o.kernel, _verdict(o), o.cost, o.constants, o.scratch) for o in made.kernels(layer)]
+def print_kernels(made: MemoryPlan, layer: str) -> None:
+    """Print every kernel that the core has for a layer: what it costs, or why it does not fit."""
+    options = made.kernels(layer)
+    offered = [
+        (o.kernel, "chosen: " * o.chosen + o.why, o.cost, o.constants, o.scratch) for o in options if o.cost is not None
+    ]
     head = ("kernel", "why", made.compiled.plan.goal.costs.unit, "constants", "working memory")
-    return table(head, rows, left=2)
-
-
-def _verdict(option: KernelOption) -> str:
-    return f"does not fit: {option.why}" if option.cost is None else "chosen: " * option.chosen + option.why
+    print(table(head, offered, left=2, fit=(fold("why"),)))
+    refused: dict[str, list[str]] = {}
+    for o in options:
+        if o.cost is None:
+            refused.setdefault(o.why, []).append(o.kernel)
+    if refused:
+        show(bold("do not fit"))
+    for why, names in refused.items():
+        show(f"  {why}: {', '.join(names)}", 4)
 
 
 def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     plan = compiled.plan
     steps = len(plan.steps)
-    print(bold(f"{compiled.path} for {compiled.settings.target.name}"))
-    print(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
-    print(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
-    print(bound_line(plan, memory.bound))
-    print(f"  steps: {steps:,} of {_modes(compiled)}")
+    show(bold(f"{compiled.path} for {compiled.settings.target.name}"))
+    show(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
+    show(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
+    show(bound_line(plan, memory.bound))
+    show(f"  steps: {steps:,} of {_modes(compiled)}")
     costs = compiled.settings.costs
     waits = ", waits for constants in flash included" if costs.memory.waits else ""
-    print(f"  cost:  about {estimate(costs, plan):,.0f} modelled {costs.unit}, by the table of {costs.core}{waits}")
+    show(f"  cost:  about {estimate(costs, plan):,.0f} modelled {costs.unit}, by the table of {costs.core}{waits}")
     for text in traffic_lines(plan):
-        print(f"  {text}")
+        show(f"  {text}")
     if compiled.settings.cores > 1:
-        print(f"  cores: {two_cores_line(compiled)}")
-    print()
+        show(f"  cores: {two_cores_line(compiled)}")
+    show()
     print(_operators(compiled))
     if compiled.settings.cores > 1:
-        print()
+        show()
         print(_on_two_cores(compiled))
     for op, (step, *_) in plan.works:
-        for text in _body_lines(body_plans(op, step), f"#{step.number} {op.kind}"):
-            print(text)
-    print()
+        for text in _body_lines(body_plans(op, step), f"#{plan.number(step)} {op.kind}"):
+            show(text)
+    show()
     print(_buffers(memory, steps))
-    print()
+    show()
     if plan.graph.states:
         print(_kept(compiled))
-        print()
+        show()
     at = _step(memory.peak_step, steps) + _label(compiled, memory.peak_step)
-    print(bold(f"{memory.peak:,} bytes are live at {at}"))
+    show(bold(f"{memory.peak:,} bytes are live at {at}"))
     of = dict(zip(map(id, memory.holdings), letters(memory), strict=True))
     for h, n in memory.held(memory.peak_step):
-        print(f"  {n:>9,}  {100 * n / memory.peak:3.0f}%  {of[id(h)]}  {shorten(h.label, 72)}")
-    print()
-    print(bold("the arena: steps across, bytes down"))
-    print(arena_maps(memory, _width()))
+        show(f"  {n:>9,}  {100 * n / memory.peak:3.0f}%  {of[id(h)]}  {h.short_label}")
+    show()
+    show(bold("the arena: steps across, bytes down"))
+    print(arena_maps(memory, min(WIDTH, width())))
 
 
 def _memories(memory: MemoryMap) -> str:
@@ -114,17 +130,12 @@ def _memories(memory: MemoryMap) -> str:
     return ": " + ", ".join(f"{n:,} in {memory.name(i)}" for i, n in enumerate(arenas)) if len(arenas) > 1 else ""
 
 
-def _width() -> int:
-    """Columns for the map: the terminal's width, at most WIDTH."""
-    return min(WIDTH, os.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
-
-
 def _step(step: int, steps: int) -> str:
     return "the start" if step < 0 else "the end" if step >= steps else f"step {step}"
 
 
 def _label(compiled: Compiled, step: int) -> str:
-    return f": {shorten(list(compiled.plan.labels())[step], 72)}" if 0 <= step < len(compiled.plan.steps) else ""
+    return f": {list(compiled.plan.labels())[step]}" if 0 <= step < len(compiled.plan.steps) else ""
 
 
 def _modes(compiled: Compiled) -> str:
@@ -135,11 +146,11 @@ def _modes(compiled: Compiled) -> str:
 
 
 def _operators(compiled: Compiled) -> str:
-    names = shortened([op.name for op, _ in compiled.plan.works])
+    plan = compiled.plan
     rows = [
         (
-            steps[0].number,
-            name,
+            plan.number(steps[0]),
+            plan.graph.short_name(op),
             op.kind,
             kernel_label(compiled, i),
             _how(compiled.plan.runs(steps), direction(steps)),
@@ -147,18 +158,17 @@ def _operators(compiled: Compiled) -> str:
             len(steps),
             *(("", "") if (peak := peak_of(compiled.plan, steps[0])) is None else (peak.total, f"{peak.headroom:.1f}")),
         )
-        for i, ((op, steps), name) in enumerate(zip(compiled.plan.works, names, strict=True))
+        for i, (op, steps) in enumerate(compiled.plan.works)
     ]
-    head = ("#", "operator", "op", "kernel", "runs", "why this kernel", "steps", "largest sum", "spare bits")
-    return table(head, rows, left=6)
+    head = ("#", "layer", "op", "kernel", "runs", "why this kernel", "steps", "largest sum", "spare bits")
+    return table(head, rows, left=6, fit=FIT)
 
 
 def _on_two_cores(compiled: Compiled) -> str:
     """How the cores share each operator."""
     plan = compiled.plan
-    names = shortened([op.name for op, _ in plan.works])
-    rows = [(s[0].number, name, op.kind, divided(plan, op, s)) for (op, s), name in zip(plan.works, names, strict=True)]
-    return table(("#", "operator", "op", "on two cores"), rows, left=4)
+    rows = [(plan.number(s[0]), plan.graph.short_name(op), op.kind, divided(plan, op, s)) for op, s in plan.works]
+    return table(("#", "layer", "op", "on two cores"), rows, left=4, fit=(fold("on two cores"),))
 
 
 def _body_lines(bodies: list[dict[str, Any]], inside: str) -> Iterator[str]:
@@ -167,7 +177,7 @@ def _body_lines(bodies: list[dict[str, Any]], inside: str) -> Iterator[str]:
         turns = "turns as its condition says" if body["turns"] is None else f"{body['turns']:,} turns"
         kinds = ", ".join(f"{x['op']} ({x['kernel']})" for x in body["operators"]) or "nothing"
         much = f"{turns}, " if body["turns"] != 1 else ""
-        yield f"  inside of {inside}, '{shorten(body['name'], 40)}': {much}{body['arena']:,} bytes: {kinds}"
+        yield f"  inside of {inside}, '{cut(body['name'], 40)}': {much}{body['arena']:,} bytes: {kinds}"
         for x in body["operators"]:
             yield from _body_lines(x["bodies"], f"{inside} > {x['op']}")
 
@@ -187,20 +197,20 @@ def _how(runs: Runs, way: str | None) -> str:
 
 def _kept(compiled: Compiled) -> str:
     states = kept_states(compiled)
-    names = shortened([k["name"] for k in states])
+    names = short_names([k["name"] for k in states], 36)
     rows = [(name, *list(k.values())[1:]) for name, k in zip(names, states, strict=True)]
-    return table(("kept for the next run", "stored", "rows", "row bytes", "bytes"), rows, left=2)
+    head = ("kept for the next run", "stored", "rows", "row bytes", "bytes")
+    return table(head, rows, left=2, fit=(shorten(head[0], 20),))
 
 
 def _buffers(memory: MemoryMap, steps: int) -> str:
     rows = []
-    names = shortened([h.label for h in memory.holdings])
-    for letter, name, h in zip(letters(memory), names, memory.holdings, strict=True):
+    for letter, h in zip(letters(memory), memory.holdings, strict=True):
         b = h.buffer
         rows.append(
             (
                 letter,
-                name,
+                h.short_label,
                 "" if b is None else str(b.layout),
                 h.stored + (f" in {memory.name(h.memory)}" if len(memory.plan.arenas) > 1 else ""),
                 1 if b is None else len(b.offsets),
@@ -211,4 +221,4 @@ def _buffers(memory: MemoryMap, steps: int) -> str:
             )
         )
     head = ("map", "buffer", "layout", "stored", "rows", "row bytes", "from", "to", "live at most")
-    return table(head, rows, left=4)
+    return table(head, rows, left=4, fit=(drop("layout"), drop("rows"), drop("row bytes"), shorten("buffer", 16)))

@@ -13,14 +13,28 @@ from mote.cli.common import (
     print_json,
     progress,
     settings,
-    shortened,
+    show,
     table,
 )
 from mote.cli.images import add_runtime
+from mote.cli.table import alias, drop, shorten
 from mote.errors import MoteError
 from mote.measure.profiler import Profile, profile_elf
 from mote.pictures.text import bar
+from mote.text import short_names
 
+FIT = (
+    alias("kernel", 16),
+    drop(""),
+    drop("op"),
+    drop("per MAC"),
+    drop("MACs"),
+    shorten("layer", 12),
+    drop("instructions"),
+    drop("peak"),
+    drop("kernel"),
+)
+"""Columns that a narrow terminal does without, the least important first."""
 SHOWN = 30
 """How many functions are printed."""
 
@@ -43,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = _program(arguments) if arguments.elf or arguments.entry else _model(arguments)
     print_json(result.json()) if arguments.json else print_text(result, arguments.functions)
     if arguments.model and not arguments.json and (line := settings(arguments).time_line(result.cycles)):
-        print(line.replace(": ", ":       ", 1))
+        show(line.replace(": ", ":       ", 1))
     return 0
 
 
@@ -84,36 +98,36 @@ def _model(arguments: argparse.Namespace) -> Profile:
 def print_text(result: Profile, functions: bool) -> None:
     tools = ", ".join(t for t in (result.emulator, result.compiler) if t)
     what = f"{result.model}: {result.entry}" if not result.layers else result.model
-    print(bold(f"{what} on {result.target}") + f" ({tools})")
+    show(bold(f"{what} on {result.target}") + f" ({tools})")
     if result.layers:
         print(_layers(result))
     if functions or not result.layers:
         print(_functions(result))
     if not result.layers:
-        print(f"calls:        {result.calls:,}")
-    print(f"instructions: {result.instructions:,}{_per_mac(result.instructions, result)}")
+        show(f"calls:        {result.calls:,}")
+    show(f"instructions: {result.instructions:,}{_per_mac(result.instructions, result)}")
     about = "about " if result.estimate else ""
     macs = "1 MAC" if result.peak_macs == 1 else f"{result.peak_macs} MACs"
     peak = f", {100 * result.peak:.0f}% of the peak of {macs} a cycle" if result.peak else ""
-    print(f"cycles:       {about}{result.cycles:,}{_per_mac(result.cycles, result)}{peak}")
+    show(f"cycles:       {about}{result.cycles:,}{_per_mac(result.cycles, result)}{peak}")
     _print_waits(result)
     if result.saved is not None:
-        print(f"code in RAM:  {result.ram_code:,} bytes, {_saved(result.saved, result.cycles + result.saved)}")
+        show(f"code in RAM:  {result.ram_code:,} bytes, {_saved(result.saved, result.cycles + result.saved)}")
     if result.seconds is not None and result.clock_hz:
-        print(f"time:         {about}{_time(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
+        show(f"time:         {about}{_time(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
     if result.energy:
         e = result.energy
         microjoules = f"{float(f'{e.microjoules:.3g}'):,g}"
-        print(f"energy:       about {microjoules} µJ, an estimate: {e.ua_per_mhz:g} µA/MHz at {e.volts:g} V")
-        print(f"              ({e.source})")
+        show(f"energy:       about {microjoules} µJ, an estimate: {e.ua_per_mhz:g} µA/MHz at {e.volts:g} V")
+        show(f"              ({e.source})")
     else:
-        print(f"energy:       not known: {result.reason}")
+        show(f"energy:       not known: {result.reason}")
     label = ", an estimate" if result.estimate else ""
-    print(f"timing:       {result.core}{label} ({result.timing})")
+    show(f"timing:       {result.core}{label} ({result.timing})")
     if result.modelled is not None:
         error = 100 * (result.modelled / result.cycles - 1)
-        print(f"cycle model:  {result.modelled:,} cycles for the same instructions ({error:+.2f}%)")
-    print(f"memory:       {result.memory}")
+        show(f"cycle model:  {result.modelled:,} cycles for the same instructions ({error:+.2f}%)")
+    show(f"memory:       {result.memory}")
 
 
 def _saved(saved: int, whole: int) -> str:
@@ -133,12 +147,14 @@ def _print_waits(result: Profile) -> None:
         return
     guess = "" if result.loads_known else "at least "
     share = 100 * (w.code + w.constants) / result.cycles
-    print(f"waits:        {w.code:,} cycles for code, {guess}{w.constants:,} for constants: {share:.0f}% of all")
-    print(f"              ({result.core_cycles:,} cycles if memory answered at once)")
+    show(f"waits:        {w.code:,} cycles for code, {guess}{w.constants:,} for constants: {share:.0f}% of all")
+    show(f"              ({result.core_cycles:,} cycles if memory answered at once)")
     if not result.loads_known:
-        print("              what is read is not known without a C compiler for this computer and a QEMU that takes")
-        print("              plug-ins: each constant counts once")
-    print(f"flash:        {guess}{w.fetched:,} bytes read, in lines; {w.loaded:,} bytes of constants were loaded")
+        show(
+            "              what is read is not known without a C compiler for this computer and a QEMU that takes"
+            " plug-ins: each constant counts once"
+        )
+    show(f"flash:        {guess}{w.fetched:,} bytes read, in lines; {w.loaded:,} bytes of constants were loaded")
 
 
 def _layers(result: Profile) -> str:
@@ -149,7 +165,7 @@ def _layers(result: Profile) -> str:
     rows = [
         (
             x.number,
-            name,
+            x.short,
             x.op,
             x.kernel,
             x.macs,
@@ -162,9 +178,9 @@ def _layers(result: Profile) -> str:
             *((x.waits.code, x.waits.constants) if slow else ()),
             bar(x.share, widest),
         )
-        for x, name in zip(result.layers, shortened([x.name for x in result.layers], 28), strict=True)
+        for x in result.layers
     ]
-    return table((*head, *waits, ""), rows, left=4)
+    return table((*head, *waits, ""), rows, left=4, fit=FIT)
 
 
 def _functions(result: Profile) -> str:
@@ -173,10 +189,10 @@ def _functions(result: Profile) -> str:
     widest = max((f.share for f in result.functions), default=0.0)
     rows = [
         (name, f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%", bar(f.share, widest))
-        for f, name in zip(shown, shortened([f.name for f in shown], 48), strict=True)
+        for f, name in zip(shown, short_names([f.name for f in shown], 48), strict=True)
     ]
     more = len(result.functions) - SHOWN
-    return table(head, rows) + (f"\nand {more} more" if more > 0 else "")
+    return table(head, rows, fit=(drop(""), shorten("function", 20))) + (f"\nand {more} more" if more > 0 else "")
 
 
 def _per_mac(count: int, result: Profile) -> str:

@@ -16,9 +16,10 @@ from mote.cli.common import (
     print_json,
     progress,
     reading,
-    shortened,
+    show,
     table,
 )
+from mote.cli.table import drop
 from mote.compiler.settings import OPTIMIZE
 from mote.compress.prune.costs import TARGET
 from mote.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
@@ -104,27 +105,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(result: Pruned, output: str) -> None:
-    print(bold(f"{result.model} for {result.target}, {result.optimize}: {result.kind}"))
-    names = shortened([layer.name for layer in result.layers], 24)
-    rows = [
-        (layer.index, layer.op, name, layer.before, layer.after)
-        for layer, name in zip(result.layers, names, strict=True)
-    ]
-    print(table(("#", "op", "name", result.counts, "left"), rows, left=3))
-    print()
+    show(bold(f"{result.model} for {result.target}, {result.optimize}: {result.kind}"))
+    rows = [(layer.index, layer.short, layer.op, layer.before, layer.after) for layer in result.layers]
+    print(table(("#", "layer", "op", result.counts, "left"), rows, left=3, fit=(drop("op"),)))
+    show()
     points = [*(result.points or (result.before,)), replace(result.after, name="pruned")]
     accuracy = next((point.metric for point in points if point.metric), "")
     head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise", *([accuracy] if accuracy else []))
-    print(table(head, [_row(point, bool(accuracy)) for point in points]))
+    print(table(head, [_row(point, bool(accuracy)) for point in points], fit=(drop("instructions"), drop("RAM"))))
     if result.estimated:
-        print(f"not run: {result.estimated}; cycles are the planner's estimate, flash that of constants and code")
+        show(f"not run: {result.estimated}; cycles are the planner's estimate, flash that of constants and code")
     else:
-        print("instructions: of one inference of the int8 model on the emulated core; cycles: the planner's estimate")
+        show("instructions: of one inference of the int8 model on the emulated core; cycles: the planner's estimate")
     for warning in result.warnings:
-        print(f"warning: {warning}")
-    print("weights refitted with {:,} of {:,} samples".format(*result.samples))
+        show(f"warning: {warning}")
+    show("weights refitted with {:,} of {:,} samples".format(*result.samples))
     tuned = f", fine-tuned for {result.fine_tuned} epochs" if result.fine_tuned else ""
-    print(f"{output}: {len(result.data):,} bytes, a float model{tuned}; `mote quantize` quantizes it")
+    show(f"{output}: {len(result.data):,} bytes, a float model{tuned}; `mote quantize` quantizes it")
 
 
 def _row(point: PrunedPoint, accuracy: bool) -> tuple[object, ...]:

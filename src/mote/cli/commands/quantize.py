@@ -15,9 +15,10 @@ from mote.cli.common import (
     print_json,
     progress,
     reading,
-    shortened,
+    show,
     table,
 )
+from mote.cli.table import drop, shorten
 from mote.compress.quantize.pipeline import ROUNDINGS, Methods
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
 from mote.compress.quantize.quantizer import IO
@@ -128,7 +129,7 @@ def heading(result: Quantized) -> str:
 
 def reasons(result: Quantized) -> list[str]:
     """Which layers have another precision than was asked for, and why."""
-    return [f"layer {x.index} {x.op} '{x.name}' is {x.precision}: {x.reason}" for x in result.layers if x.reason]
+    return [f"layer {x.index} {x.op} '{x.short}' is {x.precision}: {x.reason}" for x in result.layers if x.reason]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -157,21 +158,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(result: Quantized, output: str) -> None:
-    print(bold(heading(result)))
+    show(bold(heading(result)))
     for warning in result.warnings:
-        print(f"warning: {warning}")
-    names = shortened([x.name for x in result.layers])
-    rows = [_row(x, name) for x, name in zip(result.layers, names, strict=True)]
-    print(table(("#", "layer", "op", "precision", "low", "high", "scale", "zero", "SNR dB"), rows, left=4))
+        show(f"warning: {warning}")
+    head = ("#", "layer", "op", "precision", "low", "high", "scale", "zero", "SNR dB")
+    print(table(head, [_row(x) for x in result.layers], left=4, fit=(drop("op"), drop("zero"), shorten("layer", 12))))
     for line in reasons(result):
-        print(printable(line))
-    print(f"{output}: {len(result.data):,} bytes, {len(result.layers)} layers")
+        show(printable(line))
+    show(f"{output}: {len(result.data):,} bytes, {len(result.layers)} layers")
     for what, tensors in (("input", result.inputs), ("output", result.outputs)):
         for t in tensors:
-            print(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
+            show(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
 
 
-def _row(x: QuantizedLayer, name: str) -> tuple[object, ...]:
+def _row(x: QuantizedLayer) -> tuple[object, ...]:
     low, high, scale = (None if v is None else f"{v:.5g}" for v in (x.low, x.high, x.scale))
     zero = None if x.zero_point is None else str(x.zero_point)
-    return x.index, name, x.op, x.precision, low, high, scale, zero, None if x.noise is None else f"{x.noise:.1f}"
+    return x.index, x.short, x.op, x.precision, low, high, scale, zero, None if x.noise is None else f"{x.noise:.1f}"

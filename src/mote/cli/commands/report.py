@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mote.cli.common import add_compile_options, add_data, data_of, print_json, progress, settings
+from mote.cli.common import add_compile_options, add_data, data_of, print_json, progress, settings, show
 from mote.reporter.report import report
 
 
@@ -31,5 +31,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(made.data)
     else:
-        print(f"wrote {arguments.output}: {len(made.html.encode()):,} bytes, for any browser")
+        show(f"wrote {arguments.output}: {len(made.html.encode()):,} bytes, for any browser")
     return 0

@@ -14,15 +14,18 @@ from mote.cli.common import (
     print_json,
     progress,
     settings,
-    shortened,
+    show,
     table,
 )
 from mote.cli.images import add_runtime
+from mote.cli.table import alias, drop, shorten
 from mote.data.readers.arrays import ZIP, packed_arrays
 from mote.files import write_file
 from mote.graph.tensor import Array
 from mote.measure.run import Inference, RunResult
 
+FIT = (alias("kernel", 16), drop("op"), shorten("layer", 12), drop("per MAC"))
+"""Columns that a narrow terminal does without, the least important first."""
 ALL, SOME = 32, 10
 """An output of so many values is printed whole; of a longer one so many values are."""
 LARGEST = 3
@@ -61,12 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(result: RunResult) -> None:
-    print(bold(f"{result.model} on {result.target}") + f" ({result.emulator}, {result.compiler})")
+    show(bold(f"{result.model} on {result.target}") + f" ({result.emulator}, {result.compiler})")
     total = result.instructions or 0
     rows = [
         (
             x.number,
-            name,
+            x.short,
             x.op,
             x.kernel,
             x.macs,
@@ -74,27 +77,27 @@ def print_text(result: RunResult) -> None:
             f"{x.instructions / x.macs:.2f}" if x.instructions and x.macs else "",
             f"{100 * x.instructions / total:.1f}%" if x.instructions and total else "",
         )
-        for x, name in zip(result.layers, shortened([x.name for x in result.layers]), strict=True)
+        for x in result.layers
     ]
-    print(table(("#", "layer", "op", "kernel", "MACs", result.unit, "per MAC", "share"), rows, left=4))
+    print(table(("#", "layer", "op", "kernel", "MACs", result.unit, "per MAC", "share"), rows, left=4, fit=FIT))
     macs = sum(x.macs for x in result.layers)
     if result.instructions is not None:
         per = f", {result.instructions / macs:.2f} per MAC" if macs else ""
-        print(f"{result.unit}: {result.instructions:,}{per}")
+        show(f"{result.unit}: {result.instructions:,}{per}")
     ram, flash = result.ram, result.flash
     code = f" + code {ram.code:,}" if ram.code else ""
     stack = (
         _n(ram.stack) if ram.stack is not None or ram.stack_measured is None else f"{ram.stack_measured:,} (measured)"
     )
-    print(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {stack}{code}")
-    print(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
+    show(f"RAM:   {ram.total:,} bytes = arena {ram.arena:,} + static {_n(ram.static)} + stack {stack}{code}")
+    show(f"flash: {flash.total:,} bytes = code {_n(flash.code)} + constants {flash.constants:,}")
     for i, inference in enumerate(result.inferences[:ROWS]):
         if len(result.inferences) > 1:
-            print(bold(f"row {i}") + _took(inference, result.unit))
+            show(bold(f"row {i}") + _took(inference, result.unit))
         for name, values in inference.outputs.items():
-            print(f"output {name}: {values.dtype} {'x'.join(map(str, values.shape))} {_values(values.reshape(-1))}")
+            show(f"output {name}: {values.dtype} {'x'.join(map(str, values.shape))} {_values(values.reshape(-1))}")
     if len(result.inferences) > ROWS:
-        print(f"and {len(result.inferences) - ROWS:,} rows more: --json prints them, --output writes them")
+        show(f"and {len(result.inferences) - ROWS:,} rows more: --json prints them, --output writes them")
 
 
 def _took(inference: Inference, unit: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mote.cli.common import add_json, add_package, print_json, progress
+from mote.cli.common import add_json, add_package, print_json, progress, show
 from mote.compiler.runtime import ALL, MINIMAL, SETS, TUNED, runtime
 from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.package.adapters import NAMES, adapters_files
@@ -66,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"folder": arguments.output} | made.json() | {"overwritten": overwritten})
         return 0
-    print(f"{arguments.output}: the runtime with {len(manifest.kernels)} kernels for {manifest.target}")
-    print(f"  windows of at most {manifest.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")
+    show(f"{arguments.output}: the runtime with {len(manifest.kernels)} kernels for {manifest.target}")
+    show(f"  windows of at most {manifest.limits.taps} rows; {len(made.sources)} C files, build them with -fwrapv")
     if arguments.adapter:
-        print(f"  adapters: {', '.join(arguments.adapter)} (docs/deploy/adapters.md); compile them with your firmware")
-    print(f"  pack models for it with `mote pack MODEL --runtime {arguments.output}`")
+        show(f"  adapters: {', '.join(arguments.adapter)} (docs/deploy/adapters.md); compile them with your firmware")
+    show(f"  pack models for it with `mote pack MODEL --runtime {arguments.output}`")
     return 0

@@ -14,11 +14,16 @@ from mote.cli.common import (
     progress,
     reading,
     red,
-    shortened,
+    show,
     table,
 )
+from mote.cli.table import drop, fold
+from mote.cli.terminal import unbroken
 from mote.compiler.settings import IO, ROUNDINGS
 from mote.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
+
+FIT = (drop("op"), drop("weight bytes"), drop("channels"), fold("removed"))
+"""Columns that a narrow terminal does without, the least important first."""
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -61,32 +66,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_text(result: ShrinkResult) -> None:
-    print(bold(result.model))
+    show(bold(result.model))
     changed = [layer for layer in result.layers if layer.removed or layer.before != layer.after]
     if changed:
-        names = shortened([layer.name for layer in changed], 24)
-        print(
-            table(
-                ("#", "op", "name", "removed", "channels", "MACs", "weight bytes"),
-                [_row(layer, name) for layer, name in zip(changed, names, strict=True)],
-                left=4,
-            )
-        )
+        head = ("#", "layer", "op", "removed", "channels", "MACs", "weight bytes")
+        print(table(head, [_row(layer) for layer in changed], left=4, fit=FIT))
     before, after = result.before, result.after
-    print(
+    show(
         f"{len(changed)} of {len(result.layers)} layers shrink: channels {_arrow(before.channels, after.channels)},"
         f" MACs {_arrow(before.macs, after.macs)}, weight bytes {_arrow(before.weights, after.weights)}"
     )
     for name, proof in result.proofs.items():
-        print(f"  {name}: {proof}")
+        show(f"  {name}: {proof}")
     said = f"outputs on {result.inputs:,} inputs, by {result.checked}: "
     if result.equal:
-        print(said + green("equal bit for bit"))
+        show(said + unbroken(green("equal bit for bit")))
     else:
-        print(said + red(f"different on {result.differing:,}"))
+        show(said + red(f"different on {result.differing:,}"))
 
 
-def _row(layer: ShrunkLayer, name: str) -> tuple[object, ...]:
+def _row(layer: ShrunkLayer) -> tuple[object, ...]:
     removed = ", ".join(f"{count} {name}" for name, count in layer.removed.items())
     before, after = layer.before, layer.after
     numbers = (
@@ -94,7 +93,7 @@ def _row(layer: ShrunkLayer, name: str) -> tuple[object, ...]:
         _arrow(before.macs, after.macs),
         _arrow(before.weights, after.weights),
     )
-    return (layer.index, layer.op, name, removed, *numbers)
+    return (layer.index, layer.short, layer.op, removed, *numbers)
 
 
 def _arrow(before: int, after: int) -> str:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mote.api.deploying import PASSPHRASE, sign
-from mote.cli.common import add_json, print_json
+from mote.cli.common import add_json, print_json, show
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -38,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_text(said: dict[str, Any]) -> None:
     if "private_key" in said:
-        print(f"private key in {said['private_key']}: keep it off the devices, and a copy of it safe")
-        print(f"public key in {said['public_key']}, id {said['key_id']}")
+        show(f"private key in {said['private_key']}: keep it off the devices, and a copy of it safe")
+        show(f"public key in {said['public_key']}, id {said['key_id']}")
     if "c_array" in said:
-        print(f"public key as a C array in {said['c_array']}, id {said['key_id']}")
+        show(f"public key as a C array in {said['c_array']}, id {said['key_id']}")
     if "image" in said:
         again = ", in place of the signature that it had" if said["replaced"] else ""
-        print(f"{said['image']}: version {said['version']}, {said['bytes']:,} bytes")
-        print(f"  signed with key {said['key_id']}{again}")
+        show(f"{said['image']}: version {said['version']}, {said['bytes']:,} bytes")
+        show(f"  signed with key {said['key_id']}{again}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from mote.api.listings import targets
-from mote.cli.common import add_json, print_json, table
+from mote.cli.common import add_json, print_json, show, table
+from mote.cli.table import drop, fold
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -31,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     rows = [(t.name, t.description, " ".join(sorted(t.features)), t.flash, t.ram) for t in known]
-    print(table(("target", "description", "features", "flash", "RAM"), rows, left=3))
-    print('Your own: a .toml file with `extends = "cortex-m4"` and its memories (docs/compile/targets.md).')
+    head = ("target", "description", "features", "flash", "RAM")
+    print(table(head, rows, left=3, fit=(drop("features"), drop("flash", "RAM"), fold("description"))))
+    show('Your own: a .toml file with `extends = "cortex-m4"` and its memories (docs/compile/targets.md).')
     return 0

@@ -15,8 +15,10 @@ from mote.cli.common import (
     progress,
     red,
     settings,
+    show,
 )
 from mote.cli.images import add_runtime
+from mote.cli.terminal import unbroken
 from mote.evaluation.verify import VerifyResult
 from mote.graph.tolerance import FLOAT_TOLERANCE
 
@@ -73,20 +75,20 @@ def print_text(result: VerifyResult) -> None:
     compared = f"{result.tensors} tensors, {result.inputs} inputs, against {result.reference}"
     head = f"{result.model} on {result.target}: {compared}"
     if result.exact:
-        print(f"{head}: {green('equal bit for bit')}")
+        show(f"{head}: {unbroken(green('equal bit for bit'))}")
     elif result.passed:
         steps = f"within {result.max_steps} where float values near a half were quantized before"
-        print(
+        show(
             f"{head}: {green('equal')} (integers {steps if result.max_steps else 'bit for bit'}, float32 within "
             f"{FLOAT_TOLERANCE:g} of the magnitude of what was added up: no tensor differs by more than "
             f"{100 * result.max_share:.2g}% of what that allows, and none by more than {result.max_abs_diff:.3g})"
         )
     else:
-        print(f"{head}: {red(f'{len(result.mismatches)} mismatches')}, largest difference {result.max_abs_diff:.6g}")
+        show(f"{head}: {red(f'{len(result.mismatches)} mismatches')}, largest difference {result.max_abs_diff:.6g}")
         for m in result.mismatches[:SHOWN]:
             allowed = f" ({m.allowed:.3g} is allowed)" if m.allowed else ""
             what = f"{m.differing} elements differ, by up to {m.max_abs_diff:.6g}{allowed}"
-            layer = f"layer {m.number} {m.op}" if m.number else m.op
-            print(f"  input {m.input}: {layer} '{m.name}': {what}")
+            layer = f"layer {m.number} {m.op} {m.short}" if m.number else f"{m.op} '{m.name}'"
+            show(f"  input {m.input}: {layer}: {what}")
         if len(result.mismatches) > SHOWN:
-            print(f"  and {len(result.mismatches) - SHOWN} more")
+            show(f"  and {len(result.mismatches) - SHOWN} more")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.api.deploying import ImageVerdict, verify_image
-from mote.cli.common import add_json, green, print_json, red
+from mote.cli.common import add_json, green, print_json, red, show
 from mote.deploy.keys import Verdict
 
 
@@ -29,4 +29,4 @@ def _print_text(result: ImageVerdict) -> None:
         Verdict.OTHER_KEY: f"is signed with key {signer}, not with {wanted}",
         Verdict.FORGED: f"names key {wanted}, but the signature is forged or damaged",
     }
-    print(f"{result.image}: " + (green if result.valid else red)(say[result.verdict]))
+    show(f"{result.image}: " + (green if result.valid else red)(say[result.verdict]))

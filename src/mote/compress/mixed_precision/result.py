@@ -46,6 +46,8 @@ class MixedLayer:
     """The precision that the search chose."""
     sensitivities: tuple[Sensitivity, ...]
     """The loss with each precision."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,8 @@ class _Search:
             validation=None if held_out is None else self._held_out(quantized, held_out),
             chosen=self.points[chosen],
             layers=tuple(
-                MixedLayer(unit.layer, unit.name, unit.op, chosen[i], probes[i]) for i, unit in enumerate(task.units)
+                MixedLayer(unit.layer, unit.name, unit.op, chosen[i], probes[i], unit.short)
+                for i, unit in enumerate(task.units)
             ),
             points=tuple(best),
             dominated=tuple(p for p in self._by_cost(self.points.values()) if p not in best),

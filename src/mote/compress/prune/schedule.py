@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mote.compress.prune.groups import ChannelGroups, groups, without
 from mote.compress.prune.importance import sensitivities
 from mote.compress.prune.layers import Gram, Reals, float_layers, grams, matrix, with_matrices
 from mote.compress.prune.reconstruct import refitted
-from mote.graph import Graph
+from mote.graph import Graph, Op
 from mote.graph.tensor import Array
 from mote.passes.shrinking.removable_channels import Mask
 
@@ -42,6 +42,13 @@ class Change:
     """The count in the model."""
     after: int
     """The count that is left."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
+
+    @classmethod
+    def of(cls, graph: Graph, op: Op, before: int, after: int) -> Self:
+        """The change of a layer of a graph."""
+        return cls(graph.layer_of(op), op.kind, op.name, before, after, graph.short_name(op))
 
 
 class Ways(Protocol):
@@ -111,10 +118,7 @@ class ChannelWays:
     def changes(self, number: int) -> list[Change]:
         after = self.cut(number)
         layers = [op for op in float_layers(self.graph) if op.outputs[0] in after.tensors]
-        return [
-            Change(op.index, op.kind, op.name, op.output(self.graph).channels, op.output(after).channels)
-            for op in layers
-        ]
+        return [Change.of(self.graph, op, op.output(self.graph).channels, op.output(after).channels) for op in layers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +157,7 @@ class BlockWays:
         for op in float_layers(self.graph):
             size, mask = op.input(self.graph, 1).size, kept.get(op.outputs[0])
             left = size if mask is None else int(mask[:, :-1].sum())
-            changed.append(Change(op.index, op.kind, op.name, size, left))
+            changed.append(Change.of(self.graph, op, size, left))
         return changed
 
 
@@ -191,7 +195,7 @@ class ClusterWays:
     def changes(self, number: int) -> list[Change]:
         clustered = self._clustered(number)[1]
         return [
-            Change(op.index, op.kind, op.name, _distinct(self.graph, op.outputs[0]), clustered[op.outputs[0]].distinct)
+            Change.of(self.graph, op, _distinct(self.graph, op.outputs[0]), clustered[op.outputs[0]].distinct)
             for op in clusters.clusterable(self.graph)
             if op.outputs[0] in clustered
         ]

@@ -71,6 +71,8 @@ class QuantizedLayer:
     noise: float | None
     """Signal-to-noise ratio of the output in dB, against the float model on calibration data; None where nothing is
     lost, or there was no data."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,6 +316,7 @@ def _layers(result: QuantizationResult, cases: Sequence[Mapping[int, Array]]) ->
                 scale=None if quant is None else float(quant.scale[0]),
                 zero_point=None if quant is None else int(quant.zero_point[0]),
                 noise=decibels if decibels is not None and isfinite(decibels) else None,
+                short=exact.short_name(op),
             )
         )
     return tuple(layers)

@@ -29,7 +29,7 @@ def _op(plan: Plan, i: int) -> dict[str, Any]:
     shown = [plan.graph.tensors[t] for t in plan.shown(op)]
     rows = plan.traced(steps)
     described: dict[str, Any] = {
-        "layer": steps[0].number,
+        "layer": plan.number(steps[0]),
         "kind": op.kind,
         "kernel": "" if isinstance(op, Arrival) else kernel.name,
         "family": kernel.family,

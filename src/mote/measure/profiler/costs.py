@@ -63,7 +63,7 @@ class Slow:
 @dataclass(frozen=True)
 class LayerProfile:
     number: str
-    """The layer's number in `mote plan`."""
+    """The layer's number in the model."""
     name: str
     """The name of the layer."""
     op: str
@@ -82,6 +82,8 @@ class LayerProfile:
     """MACs per cycle, as a fraction of the core's peak."""
     waits: Slow
     """Wait states of the layer."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,13 @@ def profile(
         firmware(compiled),
         [
             LayerFacts(
-                of[0].number, op.name, op.kind, kernel_label(compiled, i), op.macs(graph), of[0].kernel.constants
+                plan.number(of[0]),
+                op.name,
+                op.kind,
+                kernel_label(compiled, i),
+                op.macs(graph),
+                of[0].kernel.constants,
+                graph.short_name(op),
             )
             for i, (op, of) in enumerate(plan.works)
         ],
@@ -252,6 +260,8 @@ class LayerFacts:
     macs: int
     constants: int = 0
     """Bytes of constants that it reads, at least once."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 @dataclass(frozen=True)
@@ -286,7 +296,7 @@ def profiled(
     for known, cost in zip(subject.layers, marked, strict=layers):
         share, peak = _share(cost.cycles, total.cycles), _peak(known.macs, cost.cycles, target)
         told = (known.number, known.name, known.op, known.kernel, known.macs)
-        profiles.append(LayerProfile(*told, cost.instructions, cost.cycles, share, peak, cost.waits))
+        profiles.append(LayerProfile(*told, cost.instructions, cost.cycles, share, peak, cost.waits, known.short))
     macs = sum(known.macs for known in subject.layers)
     return _result(subject.path, on.tools[1], on.emulator, plain, total, macs, profiles)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
@@ -22,8 +23,10 @@ def pinned(known: Offers, pins: Mapping[str, str], how: Lowering) -> Offers:
     if not pins:
         return known
     ops = known.graph.ops
-    layers = {str(n): op.name for n, op in enumerate(ops) if not is_alias(known.graph, op)}
-    chosen = {layer: ops[int(one_layer(layers, layer, WHERE))] for layer in pins}
+    graph = known.graph
+    numbered = {n: op for n, op in zip(graph.numbers, ops, strict=True) if not is_alias(graph, op)}
+    layers = {n: (op.name, graph.short_name(op)) for n, op in numbered.items()}
+    chosen = {layer: numbered[one_layer(layers, layer, WHERE)] for layer in pins}
     offers = Pinned(known, {_key(chosen[layer]): kernel for layer, kernel in pins.items()})
     for n, op in enumerate(ops):
         if _key(op) in offers.pins:
@@ -31,17 +34,17 @@ def pinned(known: Offers, pins: Mapping[str, str], how: Lowering) -> Offers:
     return offers
 
 
-def one_layer(layers: Mapping[str, str], layer: str, where: str) -> str:
-    """The number of the layer with a name or number."""
+def one_layer(layers: Mapping[str, Collection[str]], layer: str, where: str) -> str:
+    """The number of the layer with a name or number; `layers` are the names of each, by number."""
     if layer in layers:
         return layer
-    numbers = [number for number, name in layers.items() if name == layer]
+    numbers = [number for number, names in layers.items() if layer in names]
     if len(numbers) > 1:
         raise MoteError(
             f"the layers {', '.join(numbers)} are all called '{layer}'", where=where, remedy="give the number"
         )
     if not numbers:
-        remedy = f"{did_you_mean(layer, layers.values())}`mote plan` lists layers with their numbers"
+        remedy = f"{did_you_mean(layer, chain(*layers.values()))}`mote plan` lists layers with their numbers"
         raise MoteError(f"there is no layer '{layer}'", where=where, remedy=remedy)
     return numbers[0]
 

@@ -94,7 +94,7 @@ def _numbers(subject: Subject) -> dict[str, str]:
     """The number of the layer that computes a tensor, by the tensor's name."""
     graph = subject.compiled.plan.graph
     return {
-        graph.tensors[t].name: steps[0].number
+        graph.tensors[t].name: subject.compiled.plan.number(steps[0])
         for _, steps in subject.compiled.plan.works
         for number in steps[0].ops
         if number >= 0
@@ -107,11 +107,11 @@ def _precision(subject: Subject) -> list[dict[str, Any]]:
     graph = subject.compiled.plan.graph
     table = []
     for op, steps in subject.compiled.plan.works:
-        if steps[0].number:
+        if subject.compiled.plan.number(steps[0]):
             read = [graph.tensors[t] for t in op.inputs if t >= 0]
             table.append(
                 {
-                    "number": steps[0].number,
+                    "number": subject.compiled.plan.number(steps[0]),
                     "inputs": _types(t.dtype for t in read if t.data is None),
                     "weights": _types(t.dtype for t in read if t.data is not None),
                     "outputs": _types(graph.tensors[t].dtype for t in op.outputs),

@@ -65,7 +65,8 @@ def values(subjects: Subjects) -> dict[str, Any]:
 
 def planned_layers(subject: Subject) -> list[Layer]:
     """The layers of a report with the operator and the steps of each."""
-    works = [work for work in subject.compiled.plan.works if work[1][0].number]
+    plan = subject.compiled.plan
+    works = [work for work in plan.works if plan.number(work[1][0])]
     return [(layer, *work) for layer, work in zip(subject.layers, works, strict=True)]
 
 

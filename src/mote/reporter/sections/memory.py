@@ -21,7 +21,7 @@ def memory(subject: Subject) -> dict[str, Any]:
     places = {layer.number: i for i, layer in enumerate(subject.layers)}
     return {
         "arenas": [[chart.name(i), nbytes] for i, nbytes in enumerate(plan.arenas)],
-        "steps": [places.get(step.number, -1) for step in plan.steps],
+        "steps": [places.get(plan.number(step), -1) for step in plan.steps],
         "holdings": [_holding(subject, h, paint) for h, paint in zip(chart.holdings, colours(chart), strict=True)],
         "boxes": [_box(i, box) for i, h in enumerate(chart.holdings) for box in h.boxes],
         "live": list(chart.live.values()),
@@ -55,7 +55,7 @@ def _holding(subject: Subject, holding: Holding, paint: str) -> list[Any]:
 def _writer(plan: Plan, holding: Holding) -> str:
     """The number of the layer that computes a tensor; nothing for an input."""
     tensors = set(holding.cells[0].tensors)
-    return next((steps[0].number for op, steps in plan.works if tensors & set(op.outputs)), "")
+    return next((plan.number(steps[0]) for op, steps in plan.works if tensors & set(op.outputs)), "")
 
 
 def _box(index: int, box: LifetimeBox) -> list[int]:

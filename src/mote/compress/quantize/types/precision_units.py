@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mote.compress.quantize.types.litert_rules import has_weights
 from mote.compress.quantize.types.precision import Precision
@@ -19,6 +19,8 @@ class PrecisionUnit:
     op: str
     operators: tuple[int, ...]
     """The numbers of all its operators."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
 
 
 def units(graph: Graph) -> list[PrecisionUnit]:
@@ -35,10 +37,13 @@ def units(graph: Graph) -> list[PrecisionUnit]:
         members.setdefault(unit, []).append(op.index)
         home |= dict.fromkeys(op.outputs, unit)
     early = members.pop(-1, [])
-    own_units = [PrecisionUnit(i, _name(graph, ops[i]), ops[i].kind, tuple(own)) for i, own in sorted(members.items())]
+    own_units = [
+        PrecisionUnit(i, _name(graph, ops[i]), ops[i].kind, tuple(own), graph.short_name(ops[i]))
+        for i, own in sorted(members.items())
+    ]
     if early and own_units:
         first = own_units[0]
-        own_units[0] = PrecisionUnit(first.layer, first.name, first.op, (*early, *first.operators))
+        own_units[0] = replace(first, operators=(*early, *first.operators))
     return own_units
 
 
