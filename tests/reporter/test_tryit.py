@@ -223,7 +223,7 @@ def test_numbers_are_typed_and_sounds_say_what_is_missing(
     values = np.random.default_rng(5).uniform(-1, 1, 490).astype(np.float32)
     wanted, outputs = run_on_host(words, values.reshape(49, 10, 1))
     with opened(browser, section(words)) as page:
-        page.click("#tryit-text")
+        page.click(".tryit-inputs textarea")
         page.write(" ".join(f"{x:.9g}" for x in values))
         page.click("#tryit-run")
         ((inputs,),), ((made,),) = page.wait(f"tryIt.last && {LAST}")
@@ -259,6 +259,25 @@ def test_features_have_fields_that_samples_fill(browser: Browser, tmp_path: Path
         page.click(".tryit-sample")
         fields = "Array.from(document.querySelectorAll('.tryit-fields input'), (field) => Number(field.value))"
         assert np.allclose(page.evaluate(fields), x[np.flatnonzero(y == 0)[0]], rtol=1e-6)
+
+
+@needs_zig
+def test_several_inputs_are_typed(browser: Browser) -> None:
+    net = Net(0)
+    compiled = mote.compile(net.finish(net.add(net.input(1, 3), net.input(1, 3))), target="host")
+    graph = compiled.plan.graph
+    given = [np.array([[-1.0, 0.5, 2.0]]), np.array([[0.25, -3.0, 1.0]])]
+    (case,) = dataset({f"arr_{i}": x.astype(np.float32) for i, x in enumerate(given)}, several=False).cases(graph)
+    (wanted,) = HostModel(compiled).run([case])
+    fill = """(all) => document.querySelectorAll(".tryit-fields input").forEach((x, i) => { x.value = all[i]; })"""
+    with opened(browser, section(compiled)) as page:
+        page.evaluate(fill, np.concatenate(given, 1)[0].tolist())
+        page.click("#tryit-run")
+        (inputs,), ((made,),) = page.wait(f"tryIt.last && {LAST}")
+        assert inputs == [case[t].reshape(-1).tolist() for t in graph.inputs] and made == wanted[0].tolist()
+        page.evaluate(fill, ["", 1, 2, 3, 4, 5])
+        page.click("#tryit-run")
+        assert "has 2 values, and the input takes 3" in page.text(".tryit-wrong")
 
 
 @needs_zig

@@ -73,7 +73,8 @@ tryIt.build = (whole, page) => {
   const moment = el("div", {});
   const results = el("div", { "aria-live": "polite", class: "tryit-results" }, el("p", { class: "quiet" }, "Outputs appear here."));
   const running = webModel.load(whole);
-  const isFew = inputs.length === 1 && how.kind === "features" && port.size <= 24;
+  const FEW = 24;
+  const isFew = inputs.length === 1 && how.kind === "features" && port.size <= FEW;
   let filled = () => {};
 
   async function attempt(what, call) {
@@ -91,7 +92,7 @@ tryIt.build = (whole, page) => {
     model.restart();
     const made = pieces.map((piece) => model.run(piece));
     tryIt.last = { pieces, made };
-    filled(pieces[0][0]);
+    filled(pieces[0]);
     const best = pieces.length > 1 ? strongest(made) : 0;
     const show = (i) => {
       if (inputs.length === 1) tryIt.paint(seen, port, how.picture, pieces[i][0]);
@@ -224,7 +225,7 @@ tryIt.build = (whole, page) => {
       el("input", { type: "file", id: "tryit-file", accept: accepts, on: { change: chosen } })));
   if (how.kind === "picture" && navigator.mediaDevices) panel.append(camera());
   if (how.kind === "sound" && navigator.mediaDevices) panel.append(microphone());
-  if (how.kind === "features" && inputs.length === 1) panel.append(fields());
+  if (how.kind === "features") panel.append(fields());
   place(button("Random input", () => run("Random input", Array.from({ length: whole.warm + 1 }, () => inputs.map(webModel.random))), { id: "tryit-random" }));
 
   panel.addEventListener("dragover", (event) => { event.preventDefault(); panel.classList.add("tryit-over"); });
@@ -342,20 +343,31 @@ tryIt.build = (whole, page) => {
 
   /* A field for each feature, or one for all where there are many. */
   function fields() {
-    let read;
-    const box = el("div", {});
-    if (isFew) {
-      const each = Array.from({ length: port.size }, () => el("input", { type: "number", step: "any", value: 0 }));
-      box.append(el("div", { class: "tryit-fields" }, each.map((input, i) => el("label", {}, el("span", {}, port.labels[i] || `feature ${i}`), input))));
-      read = () => each.map((input) => input.value).join(" ");
-      filled = (values) => webModel.real(port, values).forEach((x, i) => { each[i].value = Number(x.toPrecision(9)); });
-    } else {
-      const text = el("textarea", { id: "tryit-text", rows: 4, spellcheck: "false" });
-      box.append(el("label", {}, `Values: ${port.size} numbers (${port.shape.join("x")}), with commas or spaces between`, text));
-      read = () => text.value;
-    }
-    box.append(el("div", { class: "tryit-row" }, button("Run", () => numbers("Values", dropped.numbers(read())), { id: "tryit-run" })));
-    return box;
+    const groups = inputs.map((port) => (port.size <= FEW ? few(port) : many(port)));
+    const made = () => groups.map(({ read }, i) => {
+      try {
+        return webModel.taken(inputs[i], { values: tryIt.arranged(inputs[i], dropped.numbers(read()).values) });
+      } catch (error) {
+        throw new Error(inputs.length > 1 ? `${inputs[i].name} ${error.message}` : error.message);
+      }
+    });
+    filled = (piece) => groups.forEach(({ fill }, i) => fill(piece[i]));
+    return el("div", {}, groups.map(({ node }) => node),
+      el("div", { class: "tryit-row" }, button("Run", () => run("Values", [made()]), { id: "tryit-run" })));
+  }
+  function few(port) {
+    const each = Array.from({ length: port.size }, () => el("input", { type: "number", step: "any", value: 0 }));
+    const name = (i) => port.labels[i] || (port.size > 1 ? `${inputs.length > 1 ? port.name : "feature"} ${i}` : port.name);
+    return {
+      node: el("div", { class: "tryit-fields" }, each.map((input, i) => el("label", {}, el("span", {}, name(i)), input))),
+      read: () => each.map((input) => input.value).join(" "),
+      fill: (values) => webModel.real(port, values).forEach((x, i) => { each[i].value = Number(x.toPrecision(9)); }),
+    };
+  }
+  function many(port) {
+    const text = el("textarea", { rows: 4, spellcheck: "false" });
+    const said = `${inputs.length > 1 ? port.name : "Values"}: ${port.size} numbers (${port.shape.join("x")}), with commas or spaces between`;
+    return { node: el("label", {}, said, text), read: () => text.value, fill: () => {} };
   }
 
   function gallery() {

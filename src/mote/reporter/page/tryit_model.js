@@ -6,13 +6,23 @@ const webModel = (() => {
     int8: Int8Array, uint8: Uint8Array, bool: Uint8Array, int16: Int16Array, uint16: Uint16Array, int32: Int32Array,
     uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array, float32: Float32Array, complex64: Float32Array,
   };
-  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  function bytes(text) {
+    const letters = atob(text), made = new Uint8Array(letters.length);
+    for (let i = 0; i < made.length; i++) made[i] = letters.charCodeAt(i);
+    return made;
+  }
   const array = (port, text) => new ARRAYS[port.dtype](bytes(text).buffer);
   const isWide = (port) => port.dtype.endsWith("int64");
 
-  async function load(data) {
-    const { instance } = await WebAssembly.instantiate(bytes(data.module));
-    const { memory, harness_init, harness_input, harness_output, harness_run } = instance.exports;
+  const breathe = () => new Promise((resolve) => setTimeout(resolve));
+
+  /* The model, compiled when the page has been shown. */
+  const load = (data) => breathe().then(() => WebAssembly.compile(bytes(data.module))).then((compiled) => start(data, compiled));
+
+  /* An instance with memory of its own. */
+  async function start(data, compiled) {
+    const { exports } = await WebAssembly.instantiate(compiled);
+    const { memory, harness_init, harness_input, harness_output, harness_run } = exports;
     const succeed = (status) => {
       if (status !== 0) throw new Error(`the model ended with the status ${status}`);
     };
@@ -28,7 +38,7 @@ const webModel = (() => {
     }
 
     restart();
-    return { run, restart, data };
+    return { run, restart, data, compiled };
   }
 
   /* Pseudo-random codes from -128 to 127, a formula that Python computes as well (mote.emit.c.programs.golden). */
@@ -85,12 +95,10 @@ const webModel = (() => {
     return { exact: apart === 0, passed: apart <= allowed, apart };
   };
 
-  const breathe = () => new Promise((resolve) => setTimeout(resolve));
-
   /* Runs all vectors one after another: how many were compared, how many were equal, how many within rounding, and
      milliseconds of an inference. An instance of its own leaves that of the user alone. */
-  async function check({ data }) {
-    const model = await load(data);
+  async function check({ data, compiled }) {
+    const model = await start(data, compiled);
     const { inputs, outputs, checks, samples } = data;
     const result = { compared: 0, exact: 0, passed: 0, apart: 0 };
     const compare = (given, expected, allowed) => {
