@@ -124,7 +124,7 @@ def test_activations_are_those_of_the_samples(digits: Subject) -> None:
     assert told[str(plan.graph.outputs[0])]["high"] > 0, "a class that is certain is the highest code"
 
 
-def test_bodies_of_control_flow_are_listed() -> None:
+def test_bodies_of_control_flow_are_drawn(browser: Browser) -> None:
     flow = Flow(1)
     flag, x = flow.flag(1), flow.input(1, 4)
     bodies = (
@@ -133,8 +133,17 @@ def test_bodies_of_control_flow_are_listed() -> None:
     )
     y = flow.choose(flag, [x], bodies[0], bodies[1], [flow.like(x)])
     subject = Subject(mote.compile(flow.finish(*y), target="host", shrink=False))
-    (layer,) = (known for known in graph(subject)["layers"].values() if known["bodies"])
-    assert [[operator["kind"] for operator in body] for body in layer["bodies"]] == [["TABLE"], ["FULLY_CONNECTED"]]
+    told = graph(subject)
+    (number,) = (number for number, known in told["layers"].items() if known["bodies"])
+    then, otherwise = told["layers"][number]["bodies"]
+    assert (then["title"], otherwise["title"]) == ("then", "else")
+    assert [node["kind"] for node in then["nodes"]] == ["Input", "TABLE", "Output"]
+    assert [node["kind"] for node in otherwise["nodes"]] == ["Input", "FULLY_CONNECTED", "Output"]
+    assert then["edges"] == otherwise["edges"] == [[0, 1], [1, 2]]
+    with browser.open(html.page(html.report_data(Subjects((subject,))))) as page:
+        page.evaluate(f"report.page.select('{number}')")
+        assert page.evaluate("document.querySelectorAll('#graph .graph-detail .card').length") == 6
+        assert findings(page, keyboard=False) == []
 
 
 def renamed(compiled: Compiled, name: str) -> Compiled:

@@ -64,11 +64,14 @@ def histogram(tensor: Tensor, values: Array) -> Histogram:
 
 
 def channel_ranges(tensor: Tensor, axis: int) -> list[list[float]] | None:
-    """The least and the largest real value of the channels along an axis; None where there is one channel."""
+    """The least and the largest real value of the channels along an axis; None where there is one channel, or where
+    values are not finite."""
     assert tensor.data is not None
     if len(tensor.shape) < 2 or tensor.shape[axis] < 2 or tensor.dtype.itemsize > 4:
         return None
     values = tensor.data if tensor.quant is None else dequantized(tensor.data, tensor)
+    if not np.isfinite(values).all():
+        return None
     rows = np.moveaxis(values, axis, 0).reshape(tensor.shape[axis], -1).astype(np.float64)
     groups = np.array_split(rows, min(len(rows), CHANNELS))
     return [[rounded(float(f"{x:.3g}")) for x in (group.min(), group.max())] for group in groups]

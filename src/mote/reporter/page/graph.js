@@ -304,6 +304,7 @@ report.section("graph", (root, { each, whole }, page) => {
 
   /* A histogram; a bar that is far higher than the others is cut, and said. */
   function bars([lo, width, counts], quant, label) {
+    if (counts.length === 1) return [el("div", { class: "quiet" }, `All are ${minus(lo)}.`)];
     const sum = counts.reduce((a, b) => a + b, 0) || 1;
     const [first, second] = [...counts].sort((a, b) => b - a);
     const high = second && first > 4 * second ? second * 1.25 : first || 1;
@@ -372,6 +373,20 @@ report.section("graph", (root, { each, whole }, page) => {
         el("code", { class: chosen ? "chosen" : "" }, `${chosen ? "✓ " : ""}${kernel}`), format.number(at), format.bytes(flash), format.bytes(scratch), el("span", { class: "why" }, reason)]))];
   }
 
+  /* A body of control flow as a drawing of its own, without layers to select. */
+  function bodyOf({ title, nodes, edges }) {
+    const boxes = nodes.map((node) => [node.kind, dims(node.shape)].map((line, i) => fit(line, i === 0)));
+    const width = Math.max(110, ...boxes.flat().map((line) => measure(line, true) + 2 * CARD.pad));
+    const drawing = layered(boxes.map(() => ({ width, height: 48 })), edges);
+    const [w, h] = [drawing.width + 2 * MARGIN, drawing.height + 2 * MARGIN];
+    const into = svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: "img", "aria-label": `${title}: ${plural(nodes.length, "node")}, ${nodes.map((node) => node.kind).join(", ")}` });
+    for (const points of drawing.lines) into.append(svg("path", { d: curve(points, MARGIN, MARGIN), class: "edge", "marker-end": "url(#graph-arrow)" }));
+    boxes.forEach((lines, i) => into.append(svg("g", { transform: `translate(${round(drawing.x[i] + MARGIN - width / 2)} ${round(drawing.y[i] + MARGIN)})`, class: nodes[i].name === undefined ? "card end" : `card ${familyOf(nodes[i].kind)[1]}` },
+      rect(0, 0, width, 48, "face", nodes[i].name === undefined ? 24 : 8), nodes[i].name === undefined ? null : rect(0, 8, 4, 32, "stripe", 2),
+      ...lines.map((line, k) => words(nodes[i].name === undefined ? width / 2 : CARD.pad, 20 + k * CARD.line, line, k ? "quiet" : "name")))));
+    return [el("h4", {}, `Body: ${title}`), el("div", { class: "graph-view", "data-pannable": true, tabindex: 0, role: "region", "aria-label": `Drawing of the body: ${title}` }, into)];
+  }
+
   function show(number) {
     const layer = page.layerOf(number);
     if (!layer) {
@@ -388,7 +403,7 @@ report.section("graph", (root, { each, whole }, page) => {
       ...known.operators.flatMap((operator) => [
         ...(several ? [el("h4", {}, operator.kind)] : []),
         el("dl", { class: "pairs" }, ...pairs(operator.attributes, crossed)), tensors(operator), ...constants(operator), ...outputs(operator)]),
-      ...known.bodies.map((body, i) => page.table(`Body ${i + 1}`, [`Body ${i + 1}`, "Operator", "Output"], body.map((op) => [el("span", { class: "tensor-name" }, op.name), op.kind, dims(op.shape)]))),
+      ...known.bodies.flatMap(bodyOf),
       el("h4", {}, "Kernel"), ...kernels(layer, known));
   }
   const pairs = (values, said = String) => Object.entries(values).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, said(value))));

@@ -13,6 +13,7 @@ from mote.graph.io_order import model_shape
 from mote.graph.region import Region
 from mote.graph.types import Activation, DType
 from mote.ops.common import Axis
+from mote.ops.control.control_flow import Control, If
 from mote.plan.plan import Plan, Step
 from mote.reporter.blocks import DrawnNode, FoldedBlock, Part, blocks
 from mote.reporter.section import Section
@@ -33,7 +34,7 @@ def graph(subject: Subject) -> dict[str, Any]:
     """Nodes in the order in which they run, edges by the tensors that they hand on, blocks, and what each layer is."""
     plan = subject.compiled.plan
     layers = planned_layers(subject)
-    drawn = _drawn(plan.graph, layers)
+    drawn = _drawn(plan.graph, [({"layer": layer.number}, op) for layer, op, _ in layers])
     return {
         "nodes": drawn.what,
         "edges": [list(edge) for edge in drawn.edges],
@@ -96,8 +97,9 @@ class _Drawn:
         self.maker |= {t.id: place for t in tensors}
 
 
-def _drawn(g: Graph, layers: Sequence[Layer]) -> _Drawn:
-    """The layers of a graph, each input before its first reader, and each output behind its layer."""
+def _drawn(g: Graph, works: Iterable[tuple[dict[str, Any], Op]]) -> _Drawn:
+    """Operators of a graph by what they are called, each input before its first reader, and each output behind its
+    operator."""
     drawn, views = _Drawn(), {op.outputs[0]: op.inputs[0] for op in g.ops if op.is_view}
 
     def source(t: int) -> int:
@@ -112,13 +114,13 @@ def _drawn(g: Graph, layers: Sequence[Layer]) -> _Drawn:
         drawn.add({"output": t}, "", [(drawn.maker[source(t)], t)], ())
 
     waiting = list(g.outputs)
-    for layer, op, _ in layers:
+    for what, op in works:
         read = [t for t in op.inputs if t != ABSENT]
         for t in map(source, read):
             if t in g.inputs and t not in drawn.maker:
                 add_input(t)
         reads = [(drawn.maker[source(t)], t) for t in read if source(t) in drawn.maker]
-        drawn.add({"layer": layer.number}, op.kind, reads, [g.tensors[t] for t in op.outputs])
+        drawn.add(what, op.kind, reads, [g.tensors[t] for t in op.outputs])
         for t in [t for t in waiting if source(t) in drawn.maker]:
             add_output(t)
             waiting.remove(t)
@@ -148,10 +150,24 @@ def _layer(plan: Plan, layer: PlannedLayer, op: Op, steps: tuple[Step, ...]) -> 
             [o.kernel, o.family, o.cost, o.constants, o.scratch, int(o.chosen), o.why]
             for o in plan.choices.get(steps[0].ops, ())
         ],
-        "bodies": [
-            [_operator(body, member) for member in body.ops] for member in members(op) for body in member.bodies
-        ],
+        "bodies": [body for member in members(op) if isinstance(member, Control) for body in _bodies(member)],
     }
+
+
+def _bodies(op: Control) -> Iterator[dict[str, Any]]:
+    """The graphs that an operator of control flow runs: their operators, inputs and outputs, and the edges between."""
+    titles = ("then", "else") if isinstance(op, If) else ("condition", "body")
+    for title, body in zip(titles[-len(op.bodies) :], op.bodies, strict=True):
+        inner = [member for member in body.ops if not member.is_view]
+        drawn = _drawn(body, [(_operator(body, member), member) for member in inner])
+        nodes = [what if "kind" in what else _end(body, what) for what in drawn.what]
+        yield {"title": title, "nodes": nodes, "edges": [[a, b] for a, b, _ in drawn.edges]}
+
+
+def _end(g: Graph, what: Mapping[str, int]) -> dict[str, Any]:
+    """An input or output of a body."""
+    ((kind, t),) = what.items()
+    return {"kind": kind.capitalize(), "shape": list(model_shape(g.tensors[t]))}
 
 
 def _operator(g: Graph, op: Op) -> dict[str, Any]:
