@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.helpers.accessibility import accessibility, luminance
+from tests.helpers.accessibility import accessibility, contrast, luminance
 from tests.helpers.browser import Browser, Page
 
 GOOD = """<!doctype html><html lang="en"><head><title>Good</title>
@@ -143,6 +143,20 @@ def test_defects_are_seen(page: Page, batch: int) -> None:
 def test_a_trap_of_the_keyboard_is_seen(page: Page) -> None:
     page.go(GOOD + "<script>document.querySelector('#go').onkeydown = event => event.preventDefault()</script>")
     assert any("Tab does not reach <button#x>" in finding for finding in accessibility(page))
+
+
+def test_a_page_that_moves_is_measured_again(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Light text on a dark bar moves away while the first picture is taken."""
+    page.go(GOOD.replace("<p class", '<p id="above"></p><p class', 1))
+    pictures = []
+
+    def picture() -> bytes:
+        page.evaluate("document.querySelector('#above').style.height = '200px'")
+        pictures.append(Page.picture(page))
+        return pictures[-1]
+
+    monkeypatch.setattr(page, "picture", picture)
+    assert contrast(page) == [] and len(pictures) == 2
 
 
 def test_luminance() -> None:

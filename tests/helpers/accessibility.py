@@ -42,6 +42,9 @@ LEAST, LEAST_LARGE = 4.5, 3.0
 UNREADABLE = 0.2
 """Share of what is behind a text that may be too like it: lines of a grid, the edge of a bar."""
 
+MOVING = 20
+"""Pictures that are taken of a page whose text moves, since a script is still at work, before the last one is used."""
+
 
 @cache
 def script(*names: str) -> str:
@@ -86,16 +89,22 @@ def nameless(page: Page) -> list[str]:
 def contrast(page: Page) -> list[str]:
     """Texts that are too like what is behind them."""
     pillow = pytest.importorskip("PIL.Image")
-    texts = page.evaluate(
-        f"(() => {{ {script('overlaps', 'accessibility')}"
-        "const {result, undo} = still(inked); window[Symbol.for('undo')] = () => { result.unhide(); undo(); };"
-        "return result.all; })()"
-    )
-    try:
-        page.settle()
-        picture = np.asarray(pillow.open(io.BytesIO(page.picture())).convert("RGB"))
-    finally:
-        page.evaluate("window[Symbol.for('undo')]()")
+    for _ in range(MOVING):
+        texts = page.evaluate(
+            f"(() => {{ {script('overlaps', 'accessibility')}"
+            "const {result, undo} = still(inked);"
+            "window[Symbol.for('undo')] ="
+            " () => { const moved = result.moved(); result.unhide(); undo(); return moved; };"
+            "return result.all; })()"
+        )
+        try:
+            page.settle()
+            shot = page.picture()
+        finally:
+            moved = page.evaluate("window[Symbol.for('undo')]()")
+        if not moved:
+            break
+    picture = np.asarray(pillow.open(io.BytesIO(shot)).convert("RGBX")).view(np.uint32)[..., 0]
     scale = page.evaluate("devicePixelRatio")
     return [finding for text in texts if (finding := _unlike(text, picture, scale))]
 
@@ -103,14 +112,15 @@ def contrast(page: Page) -> list[str]:
 def _unlike(text: dict[str, Any], picture: np.ndarray, scale: float) -> str | None:
     """A sentence if a text has too little contrast with what is behind it."""
     places = [np.round(np.array(place) * scale).astype(int) for place in text["places"]]
-    parts = [picture[max(top, 0) : bottom, max(left, 0) : right].reshape(-1, 3) for left, top, right, bottom in places]
-    behind = np.concatenate(parts) if parts else np.zeros((0, 3))
-    if text["behind"] is not None:
-        behind = np.array([text["behind"]])
+    parts = [picture[max(top, 0) : bottom, max(left, 0) : right].ravel() for left, top, right, bottom in places]
+    behind = np.concatenate(parts) if parts else picture[:0, 0]
     if not len(behind):
         return None
     *colour, alpha = text["colour"]
-    colours, counts = np.unique(behind, axis=0, return_counts=True)
+    packed, counts = np.unique(behind, return_counts=True)
+    colours = packed[:, None].view(np.uint8)[:, :3]
+    if text["behind"] is not None:
+        colours, counts = np.array([text["behind"]]), np.array([1])
     ink = np.array(colour) * alpha + colours * (1 - alpha)
     first, second = luminance(ink), luminance(colours)
     ratios = (np.maximum(first, second) + 0.05) / (np.minimum(first, second) + 0.05)

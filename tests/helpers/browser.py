@@ -453,7 +453,9 @@ class Page:
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
             clip = {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **clip)
+        shot = self.call(
+            "Page.captureScreenshot", format="png", captureBeyondViewport=whole, optimizeForSpeed=True, **clip
+        )
         return base64.b64decode(shot["data"])
 
     def pdf(self, path: Path) -> Path:

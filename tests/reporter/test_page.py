@@ -54,9 +54,13 @@ CHOOSE = """(label, index) => {
 }"""
 
 
-@pytest.fixture(scope="module", params=["digits", "keywords"])
+BOTH = pytest.mark.parametrize("page", ["digits", "keywords"], indirect=True)
+"""Tests whose result depends on the model."""
+
+
+@pytest.fixture(scope="module")
 def page(request: pytest.FixtureRequest, browser: Browser, report_page: Callable[[str], Path]) -> Iterator[Page]:
-    path = report_page(request.param)
+    path = report_page(getattr(request, "param", "digits"))
     with browser.open(path, offline=True) as opened:
         opened.path = path
         yield opened
@@ -72,6 +76,7 @@ def _fresh(page: Page) -> Iterator[None]:
     assert page.errors == [] and page.requests == []
 
 
+@BOTH
 def test_a_report_is_small_and_opens_soon(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
     assert page.path.stat().st_size < LARGEST
     times = page.evaluate("performance.getEntriesByType('navigation')[0].toJSON()")
@@ -83,6 +88,7 @@ def test_a_report_is_small_and_opens_soon(page: Page, capsys: pytest.CaptureFixt
         )
 
 
+@BOTH
 def test_every_section_renders(page: Page) -> None:
     told = page.evaluate(
         "report.page.data.sections.filter(s => report.page.target.each[s.key] || s.whole).map(s => s.key)"
@@ -91,8 +97,16 @@ def test_every_section_renders(page: Page) -> None:
     assert page.evaluate(EMPTY) == [] and page.evaluate(BROKEN) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 320])
+@BOTH
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        pytest.param(1280, False, id="wide-light"),
+        pytest.param(320, True, id="narrow-dark"),
+        pytest.param(1280, True, id="wide-dark", marks=pytest.mark.soak),
+        pytest.param(320, False, id="narrow-light", marks=pytest.mark.soak),
+    ],
+)
 def test_everybody_can_read_and_use_it(page: Page, width: int, dark: bool) -> None:
     page.resize(width)
     page.emulate(dark=dark)
@@ -116,6 +130,7 @@ def test_links_lead_to_sections(page: Page) -> None:
         assert page.evaluate("location.hash") == f"#{section}"
 
 
+@BOTH
 def test_a_layer_is_selected_everywhere(page: Page) -> None:
     layers = page.evaluate("report.page.layers.map(layer => layer.number)")
     assert set(page.evaluate(LAYERS)) <= set(layers)
@@ -126,7 +141,7 @@ def test_a_layer_is_selected_everywhere(page: Page) -> None:
     )
     page.click("#selected [aria-label='Next layer']")
     assert page.evaluate("report.page.layer") == layers[3]
-    assert findings(page, keyboard=False) == []
+    assert overlaps(page) == []
     page.resize(320)
     page.settle()
     assert page.evaluate("report.page.layer") == layers[3] and page.evaluate(UNMARKED) == []

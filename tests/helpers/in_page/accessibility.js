@@ -252,7 +252,7 @@ function rgba(colour) {
 
 /**
  * Texts with their colours and places on the page; then text is made invisible, so that a picture of the page shows what
- * lies behind it. `behind` is the colour of a halo, if a text has one.
+ * lies behind it. `behind` is the colour of a halo, if a text has one; `moved()` says whether text has moved since.
  */
 function inked() {
     const all = [];
@@ -297,5 +297,7 @@ function inked() {
         text-shadow: none !important; text-decoration-color: transparent !important; caret-color: transparent !important; }
         svg text, svg tspan { fill: transparent !important; stroke: transparent !important; }`;
     document.documentElement.append(style);
-    return {all, unhide: () => style.remove()};
+    const where = () => JSON.stringify(texts().map(({boxes}) => boxes));
+    const before = where();
+    return {all, moved: () => where() !== before, unhide: () => style.remove()};
 }

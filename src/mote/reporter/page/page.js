@@ -49,17 +49,21 @@ const report = (() => {
   };
 
   /* A table: head is a list of names, rows are lists of text or elements; a row may be {cells, layer}, whose first cell
-     then is a button that selects the layer. */
+     then is a button that selects the layer. Columns of words are left-aligned, those of numbers right-aligned. */
   function table(caption, head, rows) {
+    const column = (i) => rows.map((row) => (row.cells || row)[i]).filter((cell) => cell !== "");
+    const isWord = (cell) => typeof cell === "string" && !/^[–≈+−-]?\s*\d|^–$/.test(cell);
+    const words = head.map((_, i) => i > 0 && column(i).length > 0 && column(i).every(isWord));
+    const kind = (i) => (words[i] ? { class: "text" } : {});
     const line = (row) => {
       const cells = row.cells || row;
       const name = row.layer ? el("button", { class: "name", "data-layer": row.layer }, cells[0]) : cells[0];
       return el("tr", { "data-layer": row.layer },
-        cells.map((cell, i) => (i === 0 ? el("th", { scope: "row" }, name) : el("td", {}, cell))));
+        cells.map((cell, i) => (i === 0 ? el("th", { scope: "row" }, name) : el("td", kind(i), cell))));
     };
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       el("table", {}, el("caption", { class: "unseen" }, caption),
-        el("thead", {}, el("tr", {}, head.map((name) => (name ? el("th", { scope: "col" }, name) : el("td", {}))))),
+        el("thead", {}, el("tr", {}, head.map((name, i) => (name ? el("th", { scope: "col", ...kind(i) }, name) : el("td", {}))))),
         el("tbody", {}, rows.map(line))));
   }
 
