@@ -149,7 +149,7 @@ def test_variables_of_the_environment_are_documented() -> None:
     variables = set()
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text("utf-8")
-        for literal, name in re.findall(r"environ(?:\.get\(|\.setdefault\(|\[)(?:\"(\w+)\"|([A-Z_]+))", text):
+        for literal, name in re.findall(r"environ(?:ment)?(?:\.get\(|\.setdefault\(|\[)(?:\"(\w+)\"|([A-Z_]+))", text):
             variables |= {literal} if literal else set(re.findall(rf"^{name} = \"(\w+)\"", text, re.MULTILINE))
     documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page("reference/environment.md"), re.MULTILINE))
     assert documented == variables | {"TMPDIR"}

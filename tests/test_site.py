@@ -15,6 +15,7 @@ import pytest
 
 import mote
 from mote.cli import COMMANDS
+from tests.helpers.browser import Browser, executable
 
 pytest.importorskip("mkdocs", reason="mkdocs builds the site: pip install '.[docs]'")
 MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
@@ -22,6 +23,8 @@ MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+SHOWN_LIVE = {"measure/report.html": Counter(h2=1)}
+"""Pages of which the site has more than GitHub, and what."""
 BLOCKS = ("table", "tr", "ul", "ol", "li", "pre", "h1", "h2", "h3", "blockquote")
 RESOURCES = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 
@@ -64,7 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "MOTE_SITE_TARGET": "host"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -73,7 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_site(site: Path) -> None:
+def test_site(site: Path, request: pytest.FixtureRequest) -> None:
     """One test, so that the site is built once, whatever the number of processes."""
     html = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     pages = {name: Elements(text) for name, text in html.items()}
@@ -82,9 +85,23 @@ def test_site(site: Path) -> None:
     assert_nothing_is_fetched(site, pages)
     assert_search(site)
     assert_as_on_github(pages)
+    assert "measure/digits-report.html" in html and "digits-report.html" in pages["measure/report.html"].loaded
     python = "".join(text for name, text in html.items() if name.startswith("reference/python/"))
     for name in mote.__all__:
         assert name.startswith("__") or re.search(rf"\bmote\.{name}\s*<", python), f"mote.{name}"
+    if executable():
+        assert_found(request.getfixturevalue("browser"), site, "staircase", "start/glossary.html")
+
+
+def assert_found(browser: Browser, site: Path, word: str, page: str) -> None:
+    """The search of a page that was opened from its file, without a network."""
+    with browser.open(site / "index.html", offline=True) as tab:
+        tab.click("input.md-search__input")
+        tab.write(word[:-1])
+        tab.key(word[-1])
+        first = tab.wait("document.querySelector('.md-search-result__link')?.href")
+        assert page in first and tab.errors == []
+        assert not [address for address in tab.requests if not address.startswith("file:")]
 
 
 def assert_navigation(pages: dict[str, Elements]) -> None:
@@ -126,6 +143,7 @@ def assert_as_on_github(pages: dict[str, Elements]) -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         expected = Elements(f"<article>{markdown.render(text)}</article>").counts
+        expected += SHOWN_LIVE.get(place(page), Counter())
         counts = pages[place(page)].counts
         told = {tag: (counts[tag], expected[tag]) for tag in BLOCKS if counts[tag] != expected[tag]}
         assert not told, f"{page.name}: elements in the site, and on GitHub: {told}"

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 INDEX = "README.md"
 SECTION = re.compile(r"^\| \[(\w+)\]\((\w+/README\.md)\)")
 PAGE = re.compile(r"^\| \[[^]]+\]\(([^)#]+\.md)\) \|")
+FILE = re.compile(r"(?<=\[)([\w-]+)\.md(?=\]\()")
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)(?=[#)])")
 
 
@@ -48,8 +49,8 @@ def repository() -> str:
 
 
 def linked(text: str, source: str, place: str) -> str:
-    """A page's text with links that work in the site: `source` is its path from the root of the repository, `place` the
-    path of its page in the site."""
+    """A page's text with links that work in the site, not called by files: `source` is its path from the root of
+    the repository, `place` the path of its page in the site."""
     moved = at_the_root()
 
     def link(match: re.Match[str]) -> str:
@@ -62,7 +63,7 @@ def linked(text: str, source: str, place: str) -> str:
             return posixpath.relpath(to, posixpath.dirname(place) or ".")
         return f"{repository()}/{'tree' if on_disk.is_dir() else 'blob'}/main/{path}"
 
-    return LINK.sub(link, text)
+    return LINK.sub(link, FILE.sub(r"\1", text))
 
 
 def on_config(config: MkDocsConfig) -> None:
