@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from mote.project.result import CheckResult
     from mote.reporter.report import Report, report
     from mote.search.explorer import Front, Point, explore
-    from mote.toolchain.doctor import Finding, doctor
+    from mote.toolchain.doctor import Diagnosis, Finding, doctor
 
     quantize = QuantizeModule()
     targets = TargetsModule()
@@ -67,6 +67,7 @@ __all__ = [
     "Dataset",
     "Delta",
     "Device",
+    "Diagnosis",
     "Evaluation",
     "Finding",
     "FlashResult",
@@ -143,6 +144,7 @@ _HOMES = {
     "Dataset": "data.dataset",
     "Delta": "api.deploying",
     "Device": "deploy.update.session",
+    "Diagnosis": "toolchain.doctor",
     "Evaluation": "evaluation.evaluator",
     "Finding": "toolchain.doctor",
     "FlashResult": "api.deploying",

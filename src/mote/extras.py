@@ -7,9 +7,11 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
@@ -51,6 +53,22 @@ def installing(extra: str) -> str:
     from urllib.request import url2pathname
 
     return f"pip install {editable}'{url2pathname(origin.path)}[{extra}]'"
+
+
+SIZES = Path(__file__).with_name("install_sizes.json")
+"""Megabytes on disk of Debian packages, wheels and extras, dependencies included: `benchmarks/install_sizes.py`."""
+
+
+@cache
+def _sizes() -> dict[str, dict[str, int]]:
+    sizes: dict[str, dict[str, int]] = json.loads(SIZES.read_text(encoding="utf-8"))
+    return sizes
+
+
+def megabytes(kind: str, name: str) -> int | None:
+    """Megabytes on disk that installing takes, dependencies included: of an extra ("extras"), a package of PyPI ("pip")
+    or packages of Debian ("apt"); None where it was not measured."""
+    return _sizes()[kind].get(name)
 
 
 def require(package: str, *, extra: str = "", what: str = "this") -> Any:

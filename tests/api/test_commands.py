@@ -28,6 +28,7 @@ RENAMED = {
     "no-verify": "verify",
     "no-restart": "restart",
     "from": "sources",
+    "for": "purposes",
     "outputs": "outputs",
 }
 """Options that may be given several times are plural in Python, and switches that say no are switches that say yes."""

@@ -74,12 +74,21 @@ def _signed(folder: Path) -> tuple[mote.Signing, mote.ImageVerdict]:
     return signing, mote.verify_image(folder / "digits.mote", folder / "key.pub.pem")
 
 
+def _project(folder: Path) -> Path:
+    path = folder / "mote.toml"
+    path.write_text(f'[models.digits]\nfile = "{DIGITS}"\ncheck.verify = false\n')
+    return path
+
+
 RESULTS: dict[str, Callable[[Path], Any]] = {
+    "BuildResult": lambda folder: mote.build(project=_project(folder)),
+    "CheckResult": lambda folder: mote.check(project=_project(folder)),
     "Compiled": lambda _: compiled(),
     "CompiledModels": lambda _: mote.compile_shared([DIGITS]),
     "Converted": lambda _: mote.convert(FLOAT, verify=False),
     "Dataset": lambda _: mote.dataset(TEST),
     "Delta": _delta,
+    "Diagnosis": lambda _: mote.doctor("host", "flash"),
     "Evaluation": lambda _: mote.evaluate(DIGITS, TEST, worst=2),
     "FlashResult": _flash,
     "Front": lambda _: front(),
@@ -99,7 +108,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "VerifyResult": lambda _: mote.verify(DIGITS, 1),
 }
 OTHERS = {
-    *("BuildResult", "CMakeFiles", "CheckResult", "Device", "Finding"),
+    *("CMakeFiles", "Device", "Finding"),
     *("Mixed", "Pruned", "Report", "Settings", "UpdateOutcome"),
 }
 """Results whose rooms test them, and data classes that are no results."""

@@ -120,8 +120,9 @@ def test_targets(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = mote(capsys, "doctor")
-    assert status == 0 and "arm-none-eabi-gcc" in out and "ai-edge-litert" in out
-    for finding in json.loads(mote(capsys, "doctor", "--json")[1]):
+    assert status == 0 and "compile for Cortex-M" in out and "ai-edge-litert" in out
+    assert max(len(line) for line in out.splitlines() if "install" not in line) <= 80
+    for finding in json.loads(mote(capsys, "doctor", "--json")[1])["tools"]:
         assert finding["found"] or finding["remedy"]
 
 

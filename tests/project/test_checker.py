@@ -13,7 +13,7 @@ import lock
 import mote
 import project_page
 from mote.cli import main
-from mote.cli.commands.check import GITHUB, margin, quantity
+from mote.cli.commands.check import GITHUB
 from mote.evaluation.verify import Judge
 from mote.project.result import CheckOutcome, CheckResult
 from tests.helpers.support import emulated, needs_litert
@@ -160,7 +160,7 @@ def test_github(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def test_values_read_well() -> None:
     def shown(measured: float, limit: float, unit: str, better: str = "lower") -> tuple[str, str]:
         outcome = CheckOutcome("m", "t", "c", True, measured, limit, better, unit)
-        return quantity(measured, outcome), margin(outcome)
+        return outcome.shown(measured), outcome.margin_shown
 
     assert shown(900, 1000, "bytes") == ("900 B", "+10.0%")
     assert shown(0.0123456, 0.01, "s") == ("12.35 ms", "-23.5%")

@@ -316,7 +316,7 @@ def test_without_a_compiler_the_section_says_what_to_install(browser: Browser, m
     monkeypatch.setattr(wasm, "zig_command", lambda: None)
     monkeypatch.setattr(wasm.shutil, "which", lambda name: None)
     with browser.open(page_of(section(mote.compile(MODELS / "digits.tflite", target="host")))) as page:
-        assert 'pip install "moteml[zig]" (411 MB)' in page.text("#tryit")
+        assert 'pip install "moteml[zig]" (407 MB)' in page.text("#tryit")
 
 
 STEPS_TRIED = (

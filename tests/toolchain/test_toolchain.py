@@ -340,8 +340,8 @@ def test_missing_tools_come_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> No
         toolchain.find_emulator(m55)
     with pytest.raises(MoteError, match="cannot be emulated"):
         builder.board_of(replace(m4, qemu_machine="microbit"))
-    assert not any(finding.found for finding in toolchain.doctor())
-    assert all(finding.remedy for finding in toolchain.doctor())
+    assert not any(finding.found for finding in toolchain.doctor().tools)
+    assert all(finding.remedy for finding in toolchain.doctor().tools)
 
 
 def test_preferences(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from mote.compiler.packer import Image, pack
 from mote.compress.quantize.post_training import post_training
 from mote.errors import explaining
 from mote.files import holds_files, is_archive
+from mote.notebook import card, table
 from mote.progress import Say, silent
 from mote.project.making import BuildRecipe, MadeModel, make
 from mote.project.project_file import ModelEntry, ProjectFile, find_project
@@ -25,6 +26,7 @@ class BuiltModel:
     model: str
     """Its name in the project."""
     target: str
+    """The name of the target."""
     folder: str
     """The folder, archive or image that has it."""
     changed: bool
@@ -36,6 +38,7 @@ class BuiltModel:
     code: int | None
     """Bytes of code; None where no compiler for the core is installed, and for images."""
     files: tuple[str, ...]
+    """The files in the folder that Mote wrote."""
     overwritten: tuple[str, ...]
     """Files of the user's that `force` overwrote."""
 
@@ -45,13 +48,21 @@ class BuildResult:
     """Every model of a project that was built."""
 
     project: str
+    """The project file."""
     models: tuple[BuiltModel, ...]
+    """The models, each for every target that it names."""
 
     def __repr__(self) -> str:
         written = sum(model.changed for model in self.models)
         return f"<BuildResult of {self.project!r}: {len(self.models)} built, {written} changed>"
 
+    def _repr_html_(self) -> str:
+        rows = [(m.model, m.target, m.folder, m.changed, m.arena, m.constants, m.code) for m in self.models]
+        head = ("model", "target", "folder", "changed", "arena", "constants", "code")
+        return card(f"models of {self.project}", {"built": len(self.models)}, table(head, rows, left=4))
+
     def json(self) -> dict[str, Any]:
+        """All models as JSON types."""
         return asdict(self)
 
 

@@ -10,9 +10,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 from mote.metrics.score import LOWER
+from mote.notebook import card, table
+from mote.project.limits import BYTES, COUNT, JOULES, MEASURES, SECONDS
 
 XML = b"<?xml"
 """How a report of JUnit begins."""
+COLUMNS = ("", "model", "target", "check", "measured", "limit", "margin")
+PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+"""Prefixes of units, largest first."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +25,17 @@ class CheckOutcome:
     """One check of a model on a target."""
 
     model: str
+    """The name of the model in the project."""
     target: str
+    """The name of the target."""
     check: str
+    """A key of the table `check`, or "compiles", "verified", "on core"."""
     passed: bool
+    """Whether it passed; a limit that could not be measured did not."""
     measured: float | None = None
-    """None where it is no number, or was not measured."""
+    """The value; None where it is no number, or was not measured."""
     limit: float | None = None
+    """The limit, in the same unit; None for checks without one."""
     better: str = LOWER
     """Which values are better: "lower" or "higher"."""
     unit: str = ""
@@ -33,6 +43,7 @@ class CheckOutcome:
     detail: str = ""
     """The reason of a failure, or how it was measured."""
     remedy: str = ""
+    """How to correct a failure, where that is known."""
 
     @property
     def margin(self) -> float | None:
@@ -49,7 +60,39 @@ class CheckOutcome:
         side = "more" if self.better == LOWER else "less"
         return f"{self.measured:g} {self.unit}".rstrip() + f" is {side} than the limit of {self.limit:g}"
 
+    def shown(self, value: float | None) -> str:
+        """A value in the unit of the check, as a person reads it; empty where there is none."""
+        if value is None:
+            return ""
+        if self.unit == BYTES:
+            return f"{value:,.0f} B"
+        if self.unit in (SECONDS, JOULES):
+            scale, prefix = next((p for p in PREFIXES if abs(value) >= p[0]), PREFIXES[-1])
+            return f"{value / scale:.4g} {prefix}{self.unit}"
+        if self.unit == COUNT:
+            return f"{value:,.0f}"
+        return f"{value:.4g}" if self.unit in ("rmse", "mae") else f"{value:.2%}"
+
+    @property
+    def margin_shown(self) -> str:
+        """How much of a limit is left, in percent; of a score in its own unit."""
+        if self.margin is None or self.limit is None:
+            return ""
+        if self.unit in (BYTES, SECONDS, JOULES, COUNT):
+            return f"{self.margin / self.limit:+.1%}" if self.limit else "-"
+        text = self.shown(self.margin)
+        return text if text.startswith("-") else f"+{text}"
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its row of the table: `COLUMNS`."""
+        name = MEASURES[self.check].title if self.check in MEASURES else self.check
+        verdict = "PASS" if self.passed else "FAIL"
+        values = (self.shown(self.measured), self.shown(self.limit), self.margin_shown)
+        return verdict, self.model, self.target, name, *values
+
     def json(self) -> dict[str, Any]:
+        """All of it as JSON types; numbers that are not finite become strings."""
         return {
             key: str(value) if isinstance(value, float) and not isfinite(value) else value
             for key, value in {**asdict(self), "margin": self.margin}.items()
@@ -61,22 +104,34 @@ class CheckResult:
     """Every check of the chosen models of a project."""
 
     project: str
+    """The project file."""
     outcomes: tuple[CheckOutcome, ...]
+    """The checks, model by model."""
 
     def __repr__(self) -> str:
         failed = len(self.failures)
         said = f"{failed} of {len(self.outcomes)} checks failed" if failed else f"{len(self.outcomes)} checks passed"
         return f"<CheckResult of {self.project!r}: {said}>"
 
+    def _repr_html_(self) -> str:
+        facts = {"checks": len(self.outcomes), "failed": len(self.failures)}
+        notes = [f"{x.model} on {x.target}: {x.check}: {x.detail}" for x in self.failures if x.detail]
+        return card(
+            f"checks of {self.project}", facts, table(COLUMNS, [x.row for x in self.outcomes], left=4), notes=notes
+        )
+
     @property
     def passed(self) -> bool:
+        """Whether every check passed."""
         return not self.failures
 
     @property
     def failures(self) -> tuple[CheckOutcome, ...]:
+        """The checks that did not pass."""
         return tuple(outcome for outcome in self.outcomes if not outcome.passed)
 
     def json(self) -> dict[str, Any]:
+        """All checks as JSON types."""
         return {
             "project": self.project,
             "passed": self.passed,

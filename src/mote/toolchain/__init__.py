@@ -7,7 +7,7 @@ how much stack.
 
 from mote.toolchain.builder import Mode, build
 from mote.toolchain.compilers import Compiler, find_compiler
-from mote.toolchain.doctor import Finding, doctor
+from mote.toolchain.doctor import Diagnosis, Finding, doctor
 from mote.toolchain.elf import Sizes, sizes
 from mote.toolchain.emulators import Emulator, as_run, execute, find_emulator
 from mote.toolchain.harness_protocol import Execution
@@ -15,6 +15,7 @@ from mote.toolchain.stack import Frame, Stack, worst_stack
 
 __all__ = [
     "Compiler",
+    "Diagnosis",
     "Emulator",
     "Execution",
     "Finding",

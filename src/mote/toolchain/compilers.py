@@ -16,9 +16,10 @@ from pathlib import Path
 
 from mote.cores import Architecture
 from mote.errors import MoteError
+from mote.extras import megabytes
 from mote.targets import Target
 
-ZIG_REMEDY = "pip install ziglang (411 MB)"
+ZIG_REMEDY = f"pip install ziglang ({megabytes('extras', 'zig')} MB)"
 NATIVE = ("-march=native", "-mcpu=native")
 """Options of compilers for all instructions of this computer: the first that one knows."""
 
@@ -39,7 +40,7 @@ def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
     if prefer not in (None, "gcc", "zig"):
         raise MoteError(f"unknown compiler '{prefer}'", remedy="use gcc or zig")
     core = target.core
-    if prefer != "zig" and _gcc_is_complete(core):
+    if prefer != "zig" and gcc_is_complete(core):
         return Compiler("gcc", (core.gcc,), version_of((core.gcc, "--version")))
     if prefer != "gcc" and target.zig_flags and (zig := zig_command()):
         return Compiler("zig", zig, version_of((*zig[:-1], "version")))
@@ -49,7 +50,7 @@ def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
     raise MoteError(f"no C compiler for target '{target.name}' was found", remedy=remedy)
 
 
-def _gcc_is_complete(core: Architecture) -> bool:
+def gcc_is_complete(core: Architecture) -> bool:
     """The C library is a package of its own; without it gcc finds neither <string.h> nor memcpy."""
     installed = shutil.which(core.gcc) is not None
     return installed and "/" in first_line((core.gcc, f"-print-file-name={core.library}"))

@@ -7,12 +7,13 @@ import shutil
 from collections.abc import Mapping, Sequence
 
 from mote.errors import MoteError
+from mote.extras import megabytes
 from mote.files import fill, temporary_folder
 from mote.toolchain import cache
 from mote.toolchain.builder import HARNESS
 from mote.toolchain.compilers import Compiler, compile_or_raise, version_of, zig_command
 
-REMEDY = 'pip install "moteml[zig]" (411 MB), or apt install clang lld'
+REMEDY = f'pip install "moteml[zig]" ({megabytes("extras", "zig")} MB), or apt install clang lld'
 FLAGS = (
     *("-std=c99", "-O2", "-fwrapv", "-ffp-contract=off", "-fno-stack-protector"),
     *("-isystem", str(HARNESS / "freestanding" / "include")),

@@ -194,7 +194,7 @@ def test_without_a_tool_the_remedies_are_named(tools: Path, tmp_path: Path, caps
 
 
 def test_the_doctor_finds_flash_tools(tools: Path) -> None:
-    findings = {finding.name: finding for finding in doctor() if finding.name in FLASH_TOOLS}
+    findings = {finding.name: finding for finding in doctor("flash").tools if finding.name in FLASH_TOOLS}
     assert findings.keys() == FLASH_TOOLS.keys()
     assert findings["openocd"].found and str(tools) in findings["openocd"].detail
     assert not findings["drive"].found

@@ -10,12 +10,10 @@ from mote.cli.common import add_json, bold, green, print_json, progress, red, sh
 from mote.cli.table import drop, shorten
 from mote.files import write_file
 from mote.project.checker import check
-from mote.project.limits import BYTES, JOULES, MEASURES, SECONDS
-from mote.project.result import XML, CheckOutcome, CheckResult
+from mote.project.result import COLUMNS, XML, CheckResult
 
 GITHUB = "GITHUB_ACTIONS"
 """The variable that is set where GitHub runs a workflow."""
-PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -41,21 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_text(result: CheckResult) -> None:
     show(bold(result.project))
-    rows = [
-        (
-            "PASS" if x.passed else "FAIL",
-            x.model,
-            x.target,
-            MEASURES[x.check].title if x.check in MEASURES else x.check,
-            quantity(x.measured, x),
-            quantity(x.limit, x),
-            margin(x),
-        )
-        for x in result.outcomes
-    ]
-    head = ("", "model", "target", "check", "measured", "limit", "margin")
-    shown = [row if x.passed else tuple(map(red, row)) for row, x in zip(rows, result.outcomes, strict=True)]
-    print(table(head, shown, left=4, fit=(shorten("model", 12), shorten("target", 10), drop("target"))))
+    rows = [x.row if x.passed else tuple(map(red, x.row)) for x in result.outcomes]
+    print(table(COLUMNS, rows, left=4, fit=(shorten("model", 12), shorten("target", 10), drop("target"))))
     for x in result.failures:
         if x.detail:
             show(f"{x.model} on {x.target}: {x.check}: {x.detail}")
@@ -64,28 +49,3 @@ def print_text(result: CheckResult) -> None:
     failed = len(result.failures)
     count = f"{len(result.outcomes)} checks"
     show(red(f"{failed} of {count} failed") if failed else green(f"{count} passed"))
-
-
-def quantity(value: float | None, outcome: CheckOutcome) -> str:
-    """A value in its unit, as a person reads it; empty where there is none."""
-    unit = outcome.unit
-    if value is None:
-        return ""
-    if unit == BYTES:
-        return f"{value:,.0f} B"
-    if unit in (SECONDS, JOULES):
-        scale, prefix = next((p for p in PREFIXES if abs(value) >= p[0]), PREFIXES[-1])
-        return f"{value / scale:.4g} {prefix}{unit}"
-    if not unit:
-        return f"{value:,.0f}"
-    return f"{value:.4g}" if unit in ("rmse", "mae") else f"{value:.2%}"
-
-
-def margin(outcome: CheckOutcome) -> str:
-    """How much of a limit is left, in percent; of a score in its own unit."""
-    if outcome.margin is None or outcome.limit is None:
-        return ""
-    if outcome.unit in (BYTES, SECONDS, JOULES, ""):
-        return f"{outcome.margin / outcome.limit:+.1%}" if outcome.limit else "-"
-    shown = quantity(outcome.margin, outcome)
-    return shown if shown.startswith("-") else f"+{shown}"
