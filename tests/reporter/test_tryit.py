@@ -72,6 +72,20 @@ def digits() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def shared_page(digits: dict[str, Any], browser: Browser) -> Iterator[Page]:
+    with opened(browser, digits) as page:
+        yield page
+
+
+@pytest.fixture
+def page(shared_page: Page) -> Page:
+    """The page of the digits with nothing tried in it."""
+    shared_page.evaluate("tryIt.last = null")
+    shared_page.click("#tryit-draw + div button")
+    return shared_page
+
+
+@pytest.fixture(scope="module")
 def words() -> mote.Compiled:
     return mote.compile(MODELS / "keywords.tflite", target="host")
 
@@ -98,38 +112,36 @@ def run_on_host(compiled: mote.Compiled, values: Array) -> tuple[Array, Array]:
     return cases[0][graph.inputs[0]], made[0]
 
 
-def test_a_drawn_digit_is_recognised(digits: dict[str, Any], browser: Browser) -> None:
+def test_a_drawn_digit_is_recognised(page: Page) -> None:
     ring = [(0.5 + 0.24 * np.sin(a), 0.5 - 0.38 * np.cos(a)) for a in np.linspace(0, 2 * np.pi, 24)]
-    with opened(browser, digits) as page:
-        checked = page.text(".tryit-checked")
-        assert "16 of 16 inputs" in checked and "bit for bit" in checked and "s an inference here" in checked
-        page.drag("#tryit-draw", *ring)
-        assert "Drawing: 0 is highest" in page.text(".tryit-results")
-        page.click("#tryit-draw + div button")
-        page.drag("#tryit-draw", (0.5, 0.1), (0.5, 0.9))
-        assert "Drawing: 1 is highest" in page.text(".tryit-results")
+    checked = page.text(".tryit-checked")
+    assert "16 of 16 inputs" in checked and "bit for bit" in checked and "s an inference here" in checked
+    page.drag("#tryit-draw", *ring)
+    assert "Drawing: 0 is highest" in page.text(".tryit-results")
+    page.click("#tryit-draw + div button")
+    page.drag("#tryit-draw", (0.5, 0.1), (0.5, 0.9))
+    assert "Drawing: 1 is highest" in page.text(".tryit-results")
 
 
-def test_what_is_shown_stays_when_the_window_changes(digits: dict[str, Any], browser: Browser) -> None:
-    with opened(browser, digits, width=1280) as page:
-        page.click("#tryit-random")
-        shown = page.text(".tryit-results strong")
-        page.resize(640)
-        page.settle()
-        assert page.text(".tryit-results strong") == shown and "Random" in shown
+def test_what_is_shown_stays_when_the_window_changes(page: Page) -> None:
+    page.click("#tryit-random")
+    shown = page.text(".tryit-results strong")
+    page.resize(640)
+    page.settle()
+    assert page.text(".tryit-results strong") == shown and "Random" in shown
+    page.resize(1280)
 
 
-def test_keys_draw_and_choose(digits: dict[str, Any], browser: Browser) -> None:
-    with opened(browser, digits) as page:
-        page.evaluate("document.querySelector('#tryit-draw').focus()")
-        for key in ("Space", *["ArrowDown"] * 9, "Space", "Tab", "Tab"):
-            page.key(key)
-        drawn = np.array(page.wait(LAST)[0][0][0]).reshape(8, 8)
-        assert (drawn[4:7, 3:5] > -64).all() and (drawn[:3] == -128).all()
-        page.evaluate("document.querySelector('.tryit-sample').focus()")
-        page.key("Enter")
-        page.wait("document.querySelector('.tryit-results').innerText.includes('sample')")
-        assert "(0): 0 is highest" in page.text(".tryit-results")
+def test_keys_draw_and_choose(page: Page) -> None:
+    page.evaluate("document.querySelector('#tryit-draw').focus()")
+    for key in ("Space", *["ArrowDown"] * 9, "Space", "Tab", "Tab"):
+        page.key(key)
+    drawn = np.array(page.wait(LAST)[0][0][0]).reshape(8, 8)
+    assert (drawn[4:7, 3:5] > -64).all() and (drawn[:3] == -128).all()
+    page.evaluate("document.querySelector('.tryit-sample').focus()")
+    page.key("Enter")
+    page.wait("document.querySelector('.tryit-results').innerText.includes('sample')")
+    assert "(0): 0 is highest" in page.text(".tryit-results")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(320, True), pytest.param(1280, False, marks=pytest.mark.soak)])
@@ -170,7 +182,7 @@ def test_a_recording_of_the_microphone_runs(words: mote.Compiled, browser: Brows
         page.errors[:] = [error for error in page.errors if "ScriptProcessorNode" not in error]
 
 
-def test_a_dropped_picture_is_prepared_as_in_python(digits: dict[str, Any], browser: Browser, tmp_path: Path) -> None:
+def test_a_dropped_picture_is_prepared_as_in_python(page: Page, digits: dict[str, Any], tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     file = tmp_path / "digit.png"
     image.fromarray(np.random.default_rng(1).integers(0, 256, (37, 23, 3), np.uint8)).save(file)
@@ -178,21 +190,19 @@ def test_a_dropped_picture_is_prepared_as_in_python(digits: dict[str, Any], brow
     assert digits["prepare"]["assumed"] == "gray,resize=8x8,scale=1/255"
     steps = preprocessing(digits["prepare"]["assumed"])
     wanted, outputs = run_on_host(compiled, steps(picture(file.read_bytes(), "digit")).values)
-    with opened(browser, digits) as page:
-        page.choose("#tryit-file", file)
-        ((inputs,),), ((made,),) = page.wait(f"tryIt.last && {LAST}")
-        assert inputs == wanted.reshape(-1).tolist() and made == outputs.reshape(-1).tolist()
+    page.choose("#tryit-file", file)
+    ((inputs,),), ((made,),) = page.wait(f"tryIt.last && {LAST}")
+    assert inputs == wanted.reshape(-1).tolist() and made == outputs.reshape(-1).tolist()
 
 
-def test_a_picture_of_the_camera_runs(digits: dict[str, Any], browser: Browser) -> None:
-    with opened(browser, digits) as page:
-        page.click("#tryit-camera")
-        page.wait("document.querySelector('.tryit-video')?.videoWidth > 0")
-        page.click("#tryit-shoot")
-        ((inputs,),), _ = page.wait(f"tryIt.last && {LAST}")
-        assert len(set(inputs)) > 3 and "Camera" in page.text(".tryit-results")
-        page.click("#tryit-shoot + button")
-        page.wait("!document.querySelector('.tryit-video') && !!document.querySelector('#tryit-camera')")
+def test_a_picture_of_the_camera_runs(page: Page) -> None:
+    page.click("#tryit-camera")
+    page.wait("document.querySelector('.tryit-video')?.videoWidth > 0")
+    page.click("#tryit-shoot")
+    ((inputs,),), _ = page.wait(f"tryIt.last && {LAST}")
+    assert len(set(inputs)) > 3 and "Camera" in page.text(".tryit-results")
+    page.click("#tryit-shoot + button")
+    page.wait("!document.querySelector('.tryit-video') && !!document.querySelector('#tryit-camera')")
 
 
 WRONG = {
@@ -204,16 +214,15 @@ WRONG = {
 }
 
 
-def test_wrong_files_are_refused_with_the_reason(digits: dict[str, Any], browser: Browser, tmp_path: Path) -> None:
-    with opened(browser, digits) as page:
-        for name, (content, said) in WRONG.items():
-            (tmp_path / name).write_bytes(content)
-            page.drop(".tryit-inputs", tmp_path / name)
-            page.wait("(said) => document.querySelector('.tryit-wrong').textContent.startsWith(said)", said)
-        np.save(tmp_path / "given.npy", np.arange(-64, 64, dtype=np.int8).reshape(2, 8, 8))
-        page.drop(".tryit-inputs", tmp_path / "given.npy")
-        page.wait("document.querySelector('.tryit-wrong').textContent === '' && tryIt.last?.made.length === 2")
-        assert page.evaluate(LAST)[0][1][0] == list(range(64))
+def test_wrong_files_are_refused_with_the_reason(page: Page, tmp_path: Path) -> None:
+    for name, (content, said) in WRONG.items():
+        (tmp_path / name).write_bytes(content)
+        page.drop(".tryit-inputs", tmp_path / name)
+        page.wait("(said) => document.querySelector('.tryit-wrong').textContent.startsWith(said)", said)
+    np.save(tmp_path / "given.npy", np.arange(-64, 64, dtype=np.int8).reshape(2, 8, 8))
+    page.drop(".tryit-inputs", tmp_path / "given.npy")
+    page.wait("document.querySelector('.tryit-wrong').textContent === '' && tryIt.last?.made.length === 2")
+    assert page.evaluate(LAST)[0][1][0] == list(range(64))
 
 
 @needs_zig
@@ -333,18 +342,17 @@ STEPS_TRIED = (
 )
 
 
-def test_all_steps_make_what_python_makes(digits: dict[str, Any], browser: Browser) -> None:
+def test_all_steps_make_what_python_makes(page: Page) -> None:
     assert {step["name"] for text, _ in STEPS_TRIED for step in step_records(preprocessing(text))} == set(STEPS)
     rng = np.random.default_rng(0)
-    with opened(browser, digits) as page:
-        for text, shape in STEPS_TRIED:
-            rate = 16000 if shape[0] == 4096 else 0
-            values = (rng.normal(0, 0.3, shape) if rate else rng.integers(0, 256, shape)).astype(np.float32)
-            wanted = preprocessing(text)(Sample(values, rate=rate, period=1.0 if rate else 0.0)).values
-            sample = {"values": values.reshape(-1).tolist(), "shape": list(shape), "rate": rate}
-            made, sizes = page.evaluate(APPLY, sample, step_records(preprocessing(text)))
-            assert sizes == list(wanted.shape), text
-            np.testing.assert_allclose(made, wanted.reshape(-1), rtol=2e-6, atol=2e-6, err_msg=text)
+    for text, shape in STEPS_TRIED:
+        rate = 16000 if shape[0] == 4096 else 0
+        values = (rng.normal(0, 0.3, shape) if rate else rng.integers(0, 256, shape)).astype(np.float32)
+        wanted = preprocessing(text)(Sample(values, rate=rate, period=1.0 if rate else 0.0)).values
+        sample = {"values": values.reshape(-1).tolist(), "shape": list(shape), "rate": rate}
+        made, sizes = page.evaluate(APPLY, sample, step_records(preprocessing(text)))
+        assert sizes == list(wanted.shape), text
+        np.testing.assert_allclose(made, wanted.reshape(-1), rtol=2e-6, atol=2e-6, err_msg=text)
 
 
 def test_inputs_are_recognised(words: mote.Compiled) -> None:

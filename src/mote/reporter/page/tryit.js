@@ -250,6 +250,7 @@ tryIt.build = (whole, page) => {
     let pen = null, down = false;
     const colours = () => (light.checked ? ["#fff", "#000"] : ["#000", "#fff"]);
     function clear() {
+      [pen, down] = [null, false];
       context.fillStyle = colours()[0];
       context.fillRect(0, 0, canvas.width, canvas.height);
     }
