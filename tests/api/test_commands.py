@@ -18,7 +18,7 @@ from mote.data.dataset import dataset
 
 SHELL_ONLY = {"completion"}
 """Commands about the shell itself."""
-PRINTED = {"help", "json", "output", "svg", "png", "force", "wide", "plugin", "depfile", "junit"}
+PRINTED = {"help", "json", "output", "picture", "force", "wide", "plugin", "depfile", "junit"}
 """Options about files and what is printed: methods of results (`write`, `svg`, `json`, `junit`) do that in Python."""
 RENAMED = {
     "shape": "shapes",
@@ -38,7 +38,7 @@ ELSEWHERE = {
     "plan": {"layer"},
     "pack": {"c-array"},
     "profile": {"functions", "elf", "entry"},
-    "evaluate": {"confusion-svg", "noise-svg"},
+    "evaluate": {"confusion-picture", "noise-picture"},
     "prune": {"channels", "blocks", "clusters"},
     "ota": {"forever"},
     "flash": {"yes"},

@@ -39,7 +39,9 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
         "code", "constants", "steps", "by_rows",
     }  # fmt: skip
     root = ElementTree.parse(path).getroot()
-    assert len([c for c in root.iter(f"{SVG}circle") if c.get("class") == "point"]) == len(found["points"])
+    assert len([c for c in root.iter(f"{SVG}circle") if c.get("class") == "point"]) == len(
+        found["points"] + found["dominated"]
+    )
 
 
 def test_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

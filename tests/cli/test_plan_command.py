@@ -210,7 +210,7 @@ def test_rings_are_found() -> None:
 def test_ticks_are_round() -> None:
     assert list(svg.ticks(0, 11, 16)) == list(range(12))
     assert list(svg.ticks(0, 599, 7)) == [0, 100, 200, 300, 400, 500]
-    assert [name for _, name in svg.byte_ticks(0, 9000, 5)] == ["0", "2K", "4K", "6K", "8K"]
+    assert [name for _, name in svg.byte_ticks(0, 9000, 5)] == ["0", "2 KB", "4 KB", "6 KB", "8 KB"]
 
 
 def test_a_plan_of_one_step_can_be_drawn(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from mote.data.dataset import Dataset, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.package.packagers import PACKAGERS
+from mote.pictures.png import PNG, png
 from mote.pictures.svg import SVG
 from mote.plan.plan import Plan
 from mote.toolchain.emulators import EMULATORS
@@ -180,7 +181,7 @@ def add_compile_options(
         budget.add_argument(
             "--point",
             metavar="NAME",
-            help="plan by the name that `mote explore` prints: ram-BYTES, within-BYTES, least, fastest",
+            help="plan by the name that `mote explore` prints: ram-BYTES, within-BYTES, default, least, fastest",
         )
     parser.add_argument(
         "--input",
@@ -308,8 +309,10 @@ def add_package(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_svg(parser: Options, what: str) -> None:
-    parser.add_argument("--svg", metavar="FILE", help=what)
+def add_picture(parser: Options, what: str, name: str = "") -> None:
+    """Add the option for a picture, `name` of several; `--svg` is its name of old."""
+    names = (f"--{name}-picture", f"--{name}-svg") if name else ("--picture", "--svg")
+    parser.add_argument(*names, metavar="FILE", help=f"draw {what} into this .svg or .png file")
 
 
 def add_tools(parser: Options) -> None:
@@ -404,9 +407,13 @@ def settings(arguments: argparse.Namespace) -> Settings:
     return make_settings(**options)
 
 
-def write_svg(path: str | None, draw: Callable[[], str]) -> None:
-    """Draw into the file that was asked for, if one was."""
-    if path is not None:
+def write_picture(path: str | None, draw: Callable[[], str]) -> None:
+    """Draw into the file that was asked for, if one was: its ending says which format."""
+    if path is None:
+        return
+    if path.lower().endswith(".png"):
+        write_file(path, png(draw()), PNG)
+    else:
         write_file(path, draw().encode(), SVG)
 
 

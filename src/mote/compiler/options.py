@@ -23,7 +23,7 @@ from mote.text import did_you_mean
 
 MINIMUM = "min"
 """`ram="min"`, `flash="min"`: the least RAM or flash, at any cost in speed."""
-LEAST, FASTEST = "least", "fastest"
+DEFAULT, LEAST, FASTEST = "default", "least", "fastest"
 SMALL, SMALLEST = "small", "smallest"
 """Names of the plans with little flash, and with the least."""
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -68,11 +68,13 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def point_settings(name: str) -> dict[str, Any]:
-    """The settings of a point's name: `least`, `fastest`, `small`, `smallest`, or the plan within a budget, which is
-    called `ram-BYTES` where it takes just that and `within-BYTES` where it takes less."""
+    """The settings of a point's name: `default`, `least`, `fastest`, `small`, `smallest`, or the plan within a budget,
+    which is called `ram-BYTES` where it takes just that and `within-BYTES` where it takes less."""
     budget = re.fullmatch(r"(?:ram|within)-([0-9]{1,12})", name, re.ASCII) if isinstance(name, str) else None
     if budget:
         return {"ram": int(budget[1])}
+    if name == DEFAULT:
+        return {}
     if name == LEAST:
         return {"least_ram": True}
     if name == FASTEST:
@@ -82,8 +84,8 @@ def point_settings(name: str) -> dict[str, Any]:
     raise MoteError(
         f"'{name}' is not the name of a point",
         where="option point",
-        remedy=f"use {LEAST}, {FASTEST}, {SMALL}, {SMALLEST}, ram-BYTES or within-BYTES; `mote explore` lists those of"
-        " a model",
+        remedy=f"use {DEFAULT}, {LEAST}, {FASTEST}, {SMALL}, {SMALLEST}, ram-BYTES or within-BYTES; `mote explore`"
+        " lists those of a model",
     )
 
 

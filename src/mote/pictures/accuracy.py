@@ -73,7 +73,7 @@ def noise(bars: Sequence[Bar], title: str) -> str:
     notes = CHARACTER * max(len(bar.note) for bar in bars) + 2 * MARGIN
     canvas = Canvas(max(left + BAR + notes, CHARACTER * len(title) * 1.4 + 2 * MARGIN), title)
     canvas.text(MARGIN, 24, title, kind="title")
-    canvas.text(MARGIN, 42, "signal to noise of each layer's output in decibels, and the noise that the layer adds")
+    canvas.text(MARGIN, 42, "signal to noise of each layer's output, and the noise that the layer adds")
     most = max((bar.decibels for bar in bars if isfinite(bar.decibels)), default=1.0)
     scale = BAR / max(most * 1.05, 1.0)
     bottom = TOP + LINE * 1.25 * len(bars)
@@ -88,7 +88,8 @@ def noise(bars: Sequence[Bar], title: str) -> str:
         canvas.rect(left, y + 2, length, LINE - 2, bar.tip, fill=paint, fill_opacity=0.8)
         canvas.text(left + length + 6, y + 12, bar.note)
     canvas.line(left, TOP - 4, left, bottom)
-    return canvas.finish(bottom + 28)
+    canvas.text(left + BAR / 2, bottom + 34, "signal to noise (dB)", anchor="middle")
+    return canvas.finish(bottom + 46)
 
 
 def _short(name: str) -> str:

@@ -88,7 +88,7 @@ def _arena_axes(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
             canvas.line(frame.x, frame.at_y(start), right, frame.at_y(start))
             canvas.text(34, frame.at_y(start + nbytes / 2), memory.name(i), anchor="middle", turn=-90)
         start += nbytes
-    canvas.text(18, frame.y + frame.height / 2, "offset in the arena, bytes", anchor="middle", turn=-90)
+    canvas.text(18, frame.y + frame.height / 2, "offset in the arena (bytes)", anchor="middle", turn=-90)
     canvas.line(frame.x, frame.y, frame.x, bottom)
     canvas.line(frame.x, bottom, right, bottom)
 
@@ -126,6 +126,7 @@ def _marks(canvas: Canvas, frame: _Frame, memory: MemoryMap) -> None:
     if memory.gap and len(memory.plan.arenas) == 1:
         y = frame.at_y(memory.bound)
         canvas.line(frame.x, y, frame.x + frame.width, y, "mark", f"lower bound: {memory.bound:,} bytes")
+        canvas.text(frame.x + frame.width - 4, y - 5, f"lower bound: {memory.bound:,} bytes", anchor="end", kind="halo")
 
 
 def _label(canvas: Canvas, frame: _Frame, holding: Holding, letter: str, start: int) -> None:
@@ -196,21 +197,25 @@ def _legend(canvas: Canvas, memory: MemoryMap, paints: dict[int, str], top: floa
 
 @dataclass(frozen=True)
 class FrontDot:
-    """A point of a front: RAM, cost, name and details."""
+    """A plan: RAM, cost, name and details; whether it is on the front, and whether it is the default."""
 
     ram: int
     cost: int
     name: str
     tip: str
+    best: bool = True
+    default: bool = False
 
 
 def front(dots: Sequence[FrontDot], title: str, cost_name: str) -> str:
-    """RAM across, cost up, joined by a staircase."""
+    """RAM across, cost up, both from zero; the front is a staircase, the default plan has a ring."""
     canvas = Canvas(760, title)
-    frame = _Frame(
-        LEFT + 24, TOP, 760 - LEFT - 140, 340, _padded([d.ram for d in dots]), _padded([d.cost for d in dots])[::-1]
-    )
+    most = max(d.ram for d in dots), max(d.cost for d in dots)
+    frame = _Frame(LEFT + 24, TOP, 760 - LEFT - 140, 340, (0, most[0] * 1.08), (most[1] * 1.08, 0))
     canvas.text(frame.x, 24, title, kind="title")
+    canvas.text(
+        frame.x, 42, "the front of the least RAM and the fewest cycles; grey: another plan is better; ring: default"
+    )
     right, bottom = frame.x + frame.width, frame.y + frame.height
     for value, name in byte_ticks(*frame.x_range, 8):
         canvas.line(frame.at_x(value), frame.y, frame.at_x(value), bottom, "grid")
@@ -220,18 +225,44 @@ def front(dots: Sequence[FrontDot], title: str, cost_name: str) -> str:
         canvas.text(frame.x - 6, frame.at_y(tick) + 4, f"{tick:,}", anchor="end")
     canvas.line(frame.x, frame.y, frame.x, bottom)
     canvas.line(frame.x, bottom, right, bottom)
-    canvas.text(frame.x + frame.width / 2, bottom + 36, "RAM: arena + static, bytes", anchor="middle")
-    canvas.text(18, frame.y + frame.height / 2, cost_name, anchor="middle", turn=-90)
+    canvas.text(frame.x + frame.width / 2, bottom + 36, "RAM: arena + static (bytes)", anchor="middle")
+    canvas.text(14, frame.y + frame.height / 2, cost_name, anchor="middle", turn=-90)
     at = [(frame.at_x(d.ram), frame.at_y(d.cost)) for d in dots]
-    corners = [p for (x, y), (x2, _) in pairwise(at) for p in ((x, y), (x2, y))]
-    canvas.path([*corners, at[-1]])
-    for i, (dot, (x, y)) in enumerate(zip(dots, at, strict=True)):
-        canvas.circle(x, y, 5, dot.tip, fill=colour(i), stroke="#14181d", class_="point")
-        canvas.text(x + 8, y - 6, dot.name)
+    line = sorted(place for dot, place in zip(dots, at, strict=True) if dot.best)
+    corners = [p for (x, y), (x2, _) in pairwise(line) for p in ((x, y), (x2, y))]
+    canvas.path([*corners, line[-1]])
+    for dot, (x, y) in zip(dots, at, strict=True):
+        canvas.circle(x, y, 5, dot.tip, fill=colour(4) if dot.best else "#9aa4ae", stroke="#14181d", class_="point")
+        if dot.default:
+            canvas.circle(x, y, 9, fill="none", class_="ring")
+    for dot, (x, y, anchor) in zip(dots, _names(dots, at, canvas.width), strict=True):
+        canvas.text(x, y, dot.name, anchor=anchor, kind="halo")
     return canvas.finish(bottom + 52)
 
 
-def _padded(values: Sequence[int]) -> tuple[float, float]:
-    lo, hi = min(values), max(values)
-    pad = max((hi - lo) * 0.08, hi * 0.01, 1)
-    return max(0, lo - pad), hi + pad
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+BESIDE = ((8, -6), (8, 16), (14, 4), *((12, sign * LINE * k) for k in range(1, 9) for sign in (-1, 1)))
+"""Distances of a name from its dot, the best first."""
+
+
+def _names(
+    dots: Sequence[FrontDot], at: Sequence[tuple[float, float]], width: float
+) -> Iterator[tuple[float, float, str]]:
+    """Where the name of each dot is, and what of it: beside the dot, as near as no other name or dot is in the way."""
+    taken: list[Box] = [(x - 7, y - 7, x + 7, y + 7) for x, y in at]
+    for dot, (x, y) in zip(dots, at, strict=True):
+        length = CHARACTER * len(dot.name)
+        places: dict[Box, tuple[float, float, str]] = {}
+        for across, down in BESIDE:
+            right, left, line = x + across, x - across, y + down
+            places[right, line - 11, right + length, line + 3] = (right, line, "start")
+            places[left - length, line - 11, left, line + 3] = (left, line, "end")
+        free = (box for box in places if box[0] > 0 and box[2] < width and not any(_cross(box, t) for t in taken))
+        chosen = next(free, next(iter(places)))
+        taken.append(chosen)
+        yield places[chosen]
+
+
+def _cross(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -19,12 +19,14 @@ text { font: 11px system-ui, sans-serif; fill: #1f2328 }
 .paper { fill: #ffffff }
 .title { font-size: 14px; font-weight: 600 }
 .inside { fill: #14181d; pointer-events: none }
-.box { stroke: #14181d; stroke-opacity: 0.5; stroke-width: 0.4 }
+.box { stroke: #14181d; stroke-opacity: 0.3; stroke-width: 0.4 }
 .grid { stroke: #1f2328; stroke-opacity: 0.15; stroke-width: 1 }
 .axis { stroke: #1f2328; stroke-width: 1 }
 .line { stroke: #1f2328; stroke-width: 1.5; fill: none }
 .mark { stroke: #d1242f; stroke-width: 1.5; stroke-dasharray: 5 3 }
 .note { fill: #d1242f }
+.halo { paint-order: stroke; stroke: #ffffff; stroke-width: 3 }
+.ring { stroke: #d1242f; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 }
   .paper { fill: #0d1117 }
@@ -32,6 +34,8 @@ text { font: 11px system-ui, sans-serif; fill: #1f2328 }
   .grid, .axis, .line { stroke: #e6edf3 }
   .mark { stroke: #ff7b72 }
   .note { fill: #ff7b72 }
+  .halo { stroke: #0d1117 }
+  .ring { stroke: #ff7b72 }
 }
 """
 
@@ -110,7 +114,7 @@ def byte_ticks(lo: float, hi: float, most: int) -> Iterator[tuple[int, str]]:
     while (hi - lo) / step > most:
         step *= 2
     for value in range(-(-int(lo) // step) * step, int(hi) + 1, step):
-        yield value, f"{value / 1024:g}K" if step >= 1024 and value else f"{value:,}"
+        yield value, f"{value / 1024:g} KB" if step >= 1024 and value else f"{value:,}"
 
 
 def ticks(lo: float, hi: float, most: int) -> Iterator[int]:

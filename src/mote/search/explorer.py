@@ -11,7 +11,7 @@ from typing import Any
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import missing_tools
 from mote.compiler.line import compile, given_model
-from mote.compiler.options import FASTEST, LEAST, SMALL, SMALLEST, UNLIMITED, check_at_least, point_settings
+from mote.compiler.options import DEFAULT, FASTEST, LEAST, SMALL, SMALLEST, UNLIMITED, check_at_least, point_settings
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
@@ -162,8 +162,10 @@ class Front:
                 ", ".join(p.names),
                 f"{', '.join(p.names)}\nRAM {p.ram:,} bytes = arena {p.arena:,} + static {p.static:,}\n"
                 f"{p.cost:,} {self.cost_name}\nflash {p.flash:,} bytes{'' if p.code else ' of constants'}",
+                best=p in self.points,
+                default=DEFAULT in p.names,
             )
-            for p in self.points
+            for p in dict.fromkeys((*self.points, *self.dominated))
         ]
         return plans.front(dots, f"{Path(self.model).name} for {self.target}", self.cost_name)
 
@@ -341,7 +343,7 @@ class _Search:
         taken |= self._descend([least.ram], min(plan.ram for plan in taken.values()))
         # A plan is called after what it takes, if that is enough for it.
         self._planned([f"{BUDGET}{plan.ram}" for name, plan in taken.items() if name != f"{BUDGET}{plan.ram}"])
-        self._planned([SMALLEST, SMALL])
+        self._planned([SMALLEST, SMALL, DEFAULT])
 
     def measure(self) -> list[Point]:
         points = []
@@ -391,7 +393,7 @@ class _Search:
 def _point(candidate: _Found, costs: Measured | None) -> Point:
     plan = candidate.plan
     budgets = sorted(int(n.removeprefix(BUDGET)) for n in candidate.names if n.startswith(BUDGET))
-    fixed = [n for n in candidate.names if n in (LEAST, FASTEST, SMALLEST, SMALL)]
+    fixed = [n for n in candidate.names if n in (DEFAULT, LEAST, FASTEST, SMALLEST, SMALL)]
     names = [*(f"{BUDGET}{b}" if b == plan.ram else f"within-{b}" for b in budgets[:1]), *fixed]
     return Point(
         name=names[0],

@@ -11,6 +11,7 @@ from typing import Any
 from mote.cli.common import (
     add_compile_options,
     add_data,
+    add_picture,
     add_tools,
     bold,
     data_of,
@@ -21,7 +22,7 @@ from mote.cli.common import (
     settings,
     show,
     table,
-    write_svg,
+    write_picture,
 )
 from mote.cli.table import drop, fold, shorten
 from mote.cli.terminal import width
@@ -81,17 +82,15 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="SCORE",
         help=f"for a recording: detection threshold on its score (default: {THRESHOLD})",
     )
-    p.add_argument("--confusion-svg", metavar="FILE", help="draw the confusion matrix into this file")
-    p.add_argument(
-        "--noise-svg",
-        metavar="FILE",
-        help="with --against: draw the signal-to-noise ratio of each layer into this file",
-    )
+    add_picture(p, "the confusion matrix", "confusion")
+    add_picture(p, "the signal-to-noise ratio of each layer against the other model", "noise")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.noise_svg and not arguments.against:
-        raise MoteError("is drawn of two models", where="option --noise-svg", remedy="name the other with --against")
+    if arguments.noise_picture and not arguments.against:
+        raise MoteError(
+            "is drawn of two models", where="option --noise-picture", remedy="name the other with --against"
+        )
     with progress("reading the data") as say:
         data = data_of(arguments, labelled=True)
         evaluation = evaluate(
@@ -114,19 +113,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _draw(arguments: argparse.Namespace, evaluation: Evaluation) -> None:
-    if arguments.confusion_svg and "confusion" not in evaluation.score.detail:
+    if arguments.confusion_picture and "confusion" not in evaluation.score.detail:
         raise MoteError(
             f"{evaluation.score.metric} takes nothing for anything else",
-            where="option --confusion-svg",
+            where="option --confusion-picture",
             remedy="it is drawn of classes, with the metric top1",
         )
-    if arguments.noise_svg and evaluation.against is not None and not evaluation.against.layers:
-        raise MoteError("no layer of one model could be found in the other", where="option --noise-svg")
-    write_svg(
-        arguments.confusion_svg,
+    if arguments.noise_picture and evaluation.against is not None and not evaluation.against.layers:
+        raise MoteError("no layer of one model could be found in the other", where="option --noise-picture")
+    write_picture(
+        arguments.confusion_picture,
         lambda: confusion(matrix(evaluation), _classes(evaluation), f"{evaluation.model}, {evaluation.data}"),
     )
-    write_svg(arguments.noise_svg, lambda: _noise_picture(evaluation))
+    write_picture(arguments.noise_picture, lambda: _noise_picture(evaluation))
 
 
 def matrix(evaluation: Evaluation) -> list[list[int]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mote.cli.common import (
     add_compile_options,
     add_journal,
-    add_svg,
+    add_picture,
     add_tools,
     add_workers,
     bold,
@@ -17,7 +17,7 @@ from mote.cli.common import (
     settings,
     show,
     table,
-    write_svg,
+    write_picture,
 )
 from mote.cli.table import drop
 from mote.compiler.options import FASTEST, LEAST
@@ -45,7 +45,7 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     add_journal(p)
     add_workers(p)
-    add_svg(p, "draw the front into this file")
+    add_picture(p, "the front")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             journal=arguments.journal,
             say=say,
         )
-    write_svg(arguments.svg, front.svg)
+    write_picture(arguments.picture, front.svg)
     print_json(front.json()) if arguments.json else print_text(front)
     return 0
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from mote.cli.common import (
     add_journal,
-    add_svg,
+    add_picture,
     add_tools,
     add_workers,
     bold,
@@ -18,7 +18,7 @@ from mote.cli.common import (
     reading,
     show,
     table,
-    write_svg,
+    write_picture,
 )
 from mote.cli.table import drop, fold, shorten
 from mote.compiler.settings import OPTIMIZE
@@ -89,14 +89,14 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
     add_journal(group)
     add_workers(group)
     add_tools(group)
-    add_svg(group, "draw accuracy over instructions, flash and RAM into this file")
+    add_picture(group, "accuracy over instructions, flash and RAM")
 
 
 def is_asked_for(arguments: argparse.Namespace) -> bool:
     """Whether precisions are to be searched for; options of the search alone are refused."""
     if arguments.max_accuracy_drop is not None:
         return True
-    for option in ("test", "validate", "journal", "scheduler", "workers", "svg"):
+    for option in ("test", "validate", "journal", "scheduler", "workers", "picture"):
         if getattr(arguments, option):
             raise MoteError(
                 "is for the search for precisions only",
@@ -143,7 +143,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             **options,
         )
     mixed.quantized.write(arguments.output)
-    write_svg(arguments.svg, mixed.svg)
+    write_picture(arguments.picture, mixed.svg)
     print_json(mixed.json() | {"file": arguments.output}) if arguments.json else print_text(mixed, arguments.output)
     return 0
 

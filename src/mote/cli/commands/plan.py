@@ -10,7 +10,7 @@ from mote.api.memory_plan import MemoryPlan, body_plans, kept_states, peak_of, p
 from mote.cli.commands.compile import two_cores_line
 from mote.cli.common import (
     add_compile_options,
-    add_svg,
+    add_picture,
     bold,
     bound_line,
     print_json,
@@ -18,7 +18,7 @@ from mote.cli.common import (
     settings,
     show,
     table,
-    write_svg,
+    write_picture,
 )
 from mote.cli.table import alias, drop, fold, shorten
 from mote.cli.terminal import width
@@ -46,7 +46,7 @@ MODES = {Runs.WHOLE: "whole", Runs.ROWS: "by rows", Runs.SUMS: "by sums", Runs.I
 
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, calibrated=True)
-    add_svg(p, "draw the arena over time into this file")
+    add_picture(p, "the arena over time")
     p.add_argument(
         "--layer",
         metavar="LAYER",
@@ -57,7 +57,7 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
         made = plan(arguments.model, settings(arguments), say=say)
-    write_svg(arguments.svg, made.svg)
+    write_picture(arguments.picture, made.svg)
     if arguments.json:
         print_json(made.json())
     elif arguments.layer:

@@ -8,6 +8,7 @@ import mote.targets as targets
 from mote.api.measuring import profile
 from mote.cli.common import (
     add_compile_options,
+    add_picture,
     add_tools,
     bold,
     print_json,
@@ -15,6 +16,7 @@ from mote.cli.common import (
     settings,
     show,
     table,
+    write_picture,
 )
 from mote.cli.images import add_runtime
 from mote.cli.table import alias, drop, shorten
@@ -48,6 +50,7 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=".npy or .npz with the inputs, of which the first are taken (default: the self-test's pattern)",
     )
+    add_picture(p, "the cycles of each layer")
     p.add_argument("--functions", action="store_true", help="also print the table of functions")
     p.add_argument("--elf", metavar="FILE", help="profile this bare-metal program instead of a model")
     p.add_argument("--entry", metavar="SYMBOL", help="the function of the program whose calls are profiled")
@@ -55,6 +58,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     result = _program(arguments) if arguments.elf or arguments.entry else _model(arguments)
+    write_picture(arguments.picture, result.svg)
     print_json(result.json()) if arguments.json else print_text(result, arguments.functions)
     if arguments.model and not arguments.json and (line := settings(arguments).time_line(result.cycles)):
         show(line.replace(": ", ":       ", 1))

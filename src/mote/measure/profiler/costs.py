@@ -30,8 +30,9 @@ from mote.measure.profiler.waits import Waits, simulate
 from mote.measure.profiler.zones import zones
 from mote.measure.run import stimulus
 from mote.notebook import card, folded, table
+from mote.pictures.costs import CostBar, costs
 from mote.targets import Reads, Target
-from mote.text import did_you_mean
+from mote.text import did_you_mean, short_names
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.builder import board_of
 from mote.toolchain.elf import extents
@@ -209,6 +210,24 @@ class Profile:
     def json(self) -> dict[str, Any]:
         """All fields as JSON types."""
         return asdict(self)
+
+    def svg(self) -> str:
+        """Cycles of each layer, or of each function of a program, as bars."""
+        parts: Sequence[LayerProfile | FunctionCost] = self.layers or self.functions
+        names = short_names([part.name for part in parts])
+        bars = [
+            CostBar(
+                f"{part.number} {name}" if isinstance(part, LayerProfile) else name,
+                part.cycles,
+                part.waits.code + part.waits.constants,
+                f"{100 * part.share:.1f}%",
+                f"{part.name}\n{part.cycles:,} cycles, {part.instructions:,} instructions",
+            )
+            for part, name in zip(parts, names, strict=True)
+        ]
+        waits = self.waits.code + self.waits.constants
+        told = f"{self.cycles:,} cycles{f', {waits:,} of them waiting for flash (orange)' if waits else ''}"
+        return costs(bars, f"{Path(self.model).name} on {self.target}", told)
 
 
 def profile(
