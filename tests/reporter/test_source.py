@@ -77,7 +77,7 @@ def test_long_tables_say_how_long_they_are() -> None:
     table = "static const int16_t a_b[600] MOTE_ALIGNED = {\n" + "    1, 2,\n" * 300 + "};\n"
     cut = shortened(f"int x;\n{table}int y;\n")
     assert f"600 elements, {values.nbytes:,} bytes" in cut and cut.count("\n") == 8
-    structs = "static const mote_channel_t c[6] = {\n" + "    {1, -2, 3},\n" * 6 + "};\n"
+    structs = "\nstatic const mote_channel_t c[6] = {\n" + "    {1, -2, 3},\n" * 6 + "};\n"
     assert "6 elements, 72 bytes" in shortened(structs)
     assert shortened("static const int8_t a[2] = {\n    1, 2,\n};\n").count("1, 2") == 1
 

@@ -10,7 +10,8 @@ SHOWN = 3
 """Lines of numbers of a table that are shown."""
 LONGEST = 8
 """Lines of a function's head."""
-_TABLE = re.compile(r"^(static const (\w+) \w+\[(\d+)\].* = \{\n)((?: {4}.*\n){5,}?)(\};)$", re.MULTILINE)
+_TABLE = re.compile(r"\nstatic const (\w+) \w+\[(\d+)\][^\n]* = \{\n")
+"""The head of a table; a literal at its beginning, so that megabytes of numbers are searched fast."""
 _NUMBER = re.compile(r"-?\b\d[\w.]*")
 _CONSTANT = re.compile(r"^static (?:const )?[\w ]+?\b(\w+)(?:\[\w*\])?[^;(]*(?:\([^)]*\))* = \{$")
 _STRUCT_END = re.compile(r"^\} (\w+);$")
@@ -22,20 +23,19 @@ _BYTES = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8, 
 
 def shortened(text: str) -> str:
     """C with the first lines of long tables only, and how many values and bytes a table has."""
-    return _TABLE.sub(_cut, text)
-
-
-def _cut(table: re.Match[str]) -> str:
-    head, ctype, count, body, end = table.groups()
-    lines = body.splitlines(keepends=True)
-    if len(lines) <= SHOWN + 1:
-        return table[0]
-    said = [
-        f"{int(count):,} elements",
-        *([f"{nbytes:,} bytes"] if (nbytes := _nbytes(ctype, int(count), body)) else []),
-    ]
-    left = f"    /* and so on: {', '.join(said)} */\n"
-    return "".join([head, *lines[:SHOWN], left, end])
+    pieces, begin = [], 0
+    for head in _TABLE.finditer(text):
+        end = text.find("\n};", head.end()) + 1
+        shown = head.end()
+        for _ in range(SHOWN):
+            shown = text.find("\n", shown, end) + 1 or end
+        if text.count("\n", shown, end) > 1:
+            ctype, count = head[1], int(head[2])
+            nbytes = _nbytes(ctype, count, text[head.end() : end])
+            said = [f"{count:,} elements", *([] if nbytes is None else [f"{nbytes:,} bytes"])]
+            pieces += [text[begin:shown], f"    /* and so on: {', '.join(said)} */\n"]
+            begin = end
+    return "".join([*pieces, text[begin:]])
 
 
 def _nbytes(ctype: str, count: int, body: str) -> int | None:
