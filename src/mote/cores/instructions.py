@@ -118,6 +118,12 @@ class Task(Enum):
     VECTOR_MEMORY = auto()
 
 
+MULTIPLIES = frozenset({Task.MUL, Task.MLA, Task.MULL, Task.MLAL, Task.MAC, Task.FMAC, Task.VECTOR_MULTIPLY})
+"""Tasks that multiply."""
+ACCESSES = frozenset({Task.LOAD, Task.STORE, Task.LOADS, Task.STORES, Task.VECTOR_MEMORY})
+"""Tasks that load or store."""
+
+
 @dataclass(frozen=True)
 class Timed:
     """An instruction as a cycle model sees it: `flow` is its length and where control goes, `address` are the registers

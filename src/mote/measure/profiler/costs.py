@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
+from enum import Enum, auto
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.firmware import Bench, Firmware, bench, firmware
 from mote.cores.board import Board
 from mote.cores.cycles import CycleModel
-from mote.cores.instructions import Timed
+from mote.cores.instructions import ACCESSES, MULTIPLIES, Timed
 from mote.data.inputs import Inputs
 from mote.errors import MoteError
 from mote.files import temporary_folder
@@ -62,6 +64,33 @@ class Slow:
 
 
 @dataclass(frozen=True)
+class Mix:
+    """Cycles without wait states by the kind of instruction. By the core's model each instruction counts with what it
+    takes behind the one before it, and jumps with all that they take."""
+
+    multiply: int = 0
+    """Multiplications, with or without addition."""
+    memory: int = 0
+    """Loads and stores."""
+    other: int = 0
+    """Addresses, moves, unpacking, requantization, loops and calls."""
+
+
+class InstructionKind(Enum):
+    """The kinds of instructions that a mix tells apart."""
+
+    MULTIPLY = auto()
+    MEMORY = auto()
+    OTHER = auto()
+
+
+Counts = list[tuple[int, int]]
+"""Blocks, and how often each was executed."""
+Edges = list[tuple[int, int, int]]
+"""Blocks, those that were executed next, and how often."""
+
+
+@dataclass(frozen=True)
 class LayerProfile:
     number: str
     """The layer's number in the model."""
@@ -85,6 +114,10 @@ class LayerProfile:
     """Wait states of the layer."""
     short: str = ""
     """The layer's short name, the same in all reports."""
+    mix: Mix | None = None
+    """Cycles by the kind of instruction; None where those are not told apart."""
+    functions: tuple[str, ...] = ()
+    """Functions that it executed, in order of their names."""
 
 
 @dataclass(frozen=True)
@@ -315,7 +348,8 @@ def profiled(
     for known, cost in zip(subject.layers, marked, strict=layers):
         share, peak = _share(cost.cycles, total.cycles), _peak(known.macs, cost.cycles, target)
         told = (known.number, known.name, known.op, known.kernel, known.macs)
-        profiles.append(LayerProfile(*told, cost.instructions, cost.cycles, share, peak, cost.waits, known.short))
+        costs = (cost.instructions, cost.cycles, share, peak, cost.waits)
+        profiles.append(LayerProfile(*told, *costs, known.short, cost.mix, cost.functions))
     macs = sum(known.macs for known in subject.layers)
     return _result(subject.path, on.tools[1], on.emulator, plain, total, macs, profiles)
 
@@ -384,6 +418,8 @@ class Cost:
     instructions: int = 0
     cycles: int = 0
     waits: Slow = Slow()
+    mix: Mix | None = None
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -459,31 +495,69 @@ class TracedCalls:
 
     def _sum(self, spans: Sequence[tuple[int, int]]) -> Cost:
         """Costs of the blocks in these spans, with the transitions between them."""
-        instructions = sum(n * self.inside[b].instructions for b, n in self._ran(spans))
-        cycles = sum(self._spent(spans).values())
+        ran, edges = self._ran(spans), self._edges(spans)
+        instructions = sum(n * self.inside[b].instructions for b, n in ran)
+        cycles = sum(self._spent(spans, ran, edges).values())
         waits = Slow(*(sum(int(counts[lo:hi].sum()) for lo, hi in spans) for counts in _each(self.slow)))
-        return Cost(instructions, cycles + waits.code + waits.constants, waits)
+        functions = {self.code.names[self.code.start(self.blocks[b][0].at)] for b, _ in ran if self.blocks[b]}
+        return Cost(
+            instructions,
+            cycles + waits.code + waits.constants,
+            waits,
+            self._mix(cycles, ran, edges),
+            tuple(sorted(functions)),
+        )
+
+    def _mix(self, cycles: int, ran: Counts, edges: Edges) -> Mix | None:
+        """Cycles by the kind of instruction; None where the decoder does not tell them apart."""
+        if not self.code.machine.disassembler:
+            return None
+        parts = Counter[InstructionKind]()
+        for b, n in ran:
+            for kind, spent in self._kinds[b]:
+                parts[kind] += n * spent
+        for a, b, n in edges:
+            before, after = self.blocks[a][-1], self.blocks[b][0]
+            parts[InstructionKind.OTHER if before.end != after.at else _kind(after)] += n * self._join(a, b)
+        whole = max(sum(parts.values()), 1)
+        multiply, memory = (
+            round(cycles * max(parts[kind], 0) / whole) for kind in (InstructionKind.MULTIPLY, InstructionKind.MEMORY)
+        )
+        return Mix(multiply, memory, cycles - multiply - memory)
+
+    @cached_property
+    def _kinds(self) -> list[list[tuple[InstructionKind, int]]]:
+        """Cycles of the instructions of each block, each behind the one before it, by their kind."""
+        block = self.core.block
+        return [
+            [
+                *((_kind(i), block([i])) for i in instructions[:1]),
+                *((_kind(i), block([before, i]) - block([before])) for before, i in pairwise(instructions)),
+            ]
+            for instructions in self.blocks
+        ]
 
     def modelled(self) -> int:
         """Cycles of all calls by the core's model, without wait states."""
-        return sum(replace(self, measured=None)._spent(self.spans).values())
+        ran, edges = self._ran(self.spans), self._edges(self.spans)
+        return sum(replace(self, measured=None)._spent(self.spans, ran, edges).values())
 
-    def _spent(self, spans: Sequence[tuple[int, int]]) -> Counter[int]:
+    def _spent(self, spans: Sequence[tuple[int, int]], ran: Counts, edges: Edges) -> Counter[int]:
         """Cycles of each block with the transitions from it, without wait states."""
         if self.measured is not None:
             order, cycles = (np.concatenate([x[lo:hi] for lo, hi in spans]) for x in (self.order, self.measured))
             return Counter(dict(enumerate(np.bincount(order, cycles).astype(np.int64).tolist())))
-        spent = Counter({b: n * self.inside[b].cycles for b, n in self._ran(spans)})
-        for a, b, n in self._edges(spans):
+        spent = Counter({b: n * self.inside[b].cycles for b, n in ran})
+        for a, b, n in edges:
             spent[a] += n * self._join(a, b)
         return spent
 
-    def _ran(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _ran(self, spans: Sequence[tuple[int, int]]) -> Counts:
         """(block, how often)."""
         blocks, counts = np.unique(np.concatenate([self.order[lo:hi] for lo, hi in spans]), return_counts=True)
         return list(zip(blocks.tolist(), counts.tolist(), strict=True))
 
-    def _edges(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    def _edges(self, spans: Sequence[tuple[int, int]]) -> Edges:
         """(block, next block, how often)."""
         size = len(self.blocks)
         parts = [self.order[lo:hi][: len(self.order) - lo - 1] for lo, hi in spans]
@@ -512,11 +586,12 @@ class TracedCalls:
         """Every executed function, the most expensive first."""
         calls, instructions, cycles = Counter[int](), Counter[int](), Counter[int]()
         starts = [self.code.start(b[0].at) for b in self.blocks]
-        for b, n in self._ran(self.spans):
+        ran, edges = self._ran(self.spans), self._edges(self.spans)
+        for b, n in ran:
             instructions[starts[b]] += n * self.inside[b].instructions
-        for b, n in self._spent(self.spans).items():
+        for b, n in self._spent(self.spans, ran, edges).items():
             cycles[starts[b]] += n
-        for a, b, n in self._edges(self.spans):
+        for a, b, n in edges:
             if self.blocks[b][0].at == starts[b] and (self.blocks[a][-1].flow.calls or starts[a] != starts[b]):
                 calls[starts[b]] += n
         calls[self.code.functions[self.entry]] += len(self.spans)
@@ -540,6 +615,16 @@ class TracedCalls:
             for counts in _each(self.slow)
         ]
         return {int(f): Slow(*map(int, totals)) for f, *totals in zip(own, *sums, strict=True)}
+
+
+def _kind(i: Timed) -> InstructionKind:
+    return (
+        InstructionKind.MULTIPLY
+        if i.task in MULTIPLIES
+        else InstructionKind.MEMORY
+        if i.task in ACCESSES
+        else InstructionKind.OTHER
+    )
 
 
 def _each(slow: Waits) -> tuple[NDArray[np.int64], ...]:
