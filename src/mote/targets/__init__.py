@@ -72,6 +72,7 @@ _LISTS = ("features", "gcc_flags", "gcc_link_flags", "zig_flags")
 _WHOLE = {
     "clock_hz": (1, 10**11),
     "peak_macs": (1, 10**5),
+    "load_bytes": (1, 10**5),
     "cores": (1, 2),
 }
 """Whole numbers, and the least and the most that they can be."""
@@ -112,6 +113,8 @@ class Target:
     simavr_mcu: str | None = None
     peak_macs: int | None = None
     """int8 multiplications with addition that the core can do in a cycle."""
+    load_bytes: int | None = None
+    """Bytes that the core can load in a cycle."""
     reads: Reads = field(default_factory=Reads)
     """The cost of reading code and constants where the target names no memory for them."""
     code_in: str = ""
@@ -368,7 +371,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         cycle_model=keys.get("cycle_model", keys["cpu"]),
         rtl=keys.get("rtl") or None,
         simavr_mcu=keys.get("simavr_mcu"),
-        **{key: keys[key] for key in ("peak_macs", "cores", *_REAL, *_PLACES) if key in keys},
+        **{key: keys[key] for key in ("peak_macs", "load_bytes", "cores", *_REAL, *_PLACES) if key in keys},
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
         boot=read_boot(path, keys.get("firmware", {})),
