@@ -10,7 +10,7 @@ from pathlib import Path
 from mote import toolchain
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import Bench, Firmware, firmware, several_firmware
+from mote.compiler.firmware import Bench, Firmware, bench, firmware, several_firmware
 from mote.compiler.settings import Settings
 from mote.emit.c.options import Built
 from mote.emit.c.project import Project
@@ -19,6 +19,7 @@ from mote.errors import BudgetError, MoteError
 from mote.files import temporary_folder
 from mote.toolchain import Compiler, Emulator, Mode
 from mote.toolchain.builder import board_of
+from mote.toolchain.elf import FlashPart, flash_parts
 
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
@@ -86,6 +87,13 @@ def _linked(what: Firmware, compiler: Compiler) -> CodeSize:
     assert sizes is not None
     built = Built(f"{compiler.kind} {compiler.version}".strip(), sizes.code, stack)
     return CodeSize(sizes.code, ram=sizes.ram_code, built=built)
+
+
+def linked_flash(compiled: Compiled) -> list[FlashPart]:
+    """The flash of the linked firmware by symbol, without the harness."""
+    with temporary_folder() as folder:
+        on = bench(compiled, folder)
+        return flash_parts(on.elf(Mode.MEASURE), on.target)
 
 
 def _stack(elf: Path) -> int | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mote.errors import MoteError
 from mote.targets import Memory, Target
+from mote.toolchain.machine_code import Symbol, elf_symbols
 
 _ALLOCATED = 2  # SHF_ALLOC
 # All of harness/device.ld: a section that the linker placed by itself would be missing from the sizes.
@@ -28,6 +30,15 @@ class Sizes:
     memories: dict[str, int] = field(default_factory=dict)
     """The bytes in each memory, where the target has several of a kind."""
     ram_code: int = 0
+
+
+@dataclass(frozen=True)
+class FlashPart:
+    """Bytes of a model's flash under one symbol; without a name between symbols: alignment and unnamed constants."""
+
+    name: str
+    nbytes: int
+    is_code: bool
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,40 @@ def sizes(elf: Path, target: Target) -> Sizes | None:
         {m.name: n for m, n in memories.items()},
         by_section.get(".ram_code", 0),
     )
+
+
+def flash_parts(elf: Path, target: Target) -> list[FlashPart]:
+    """The model's flash by symbol: all of `sizes`, code and constants, in the order of addresses."""
+    from elftools.elf.elffile import ELFFile
+
+    constants = (".rodata", ".data", *(memory_section(m) for m in target.choice("flash")))
+    parts: list[FlashPart] = []
+    with elf.open("rb") as file:
+        parsed = ELFFile(file)
+        symbols = sorted(elf_symbols(parsed), key=lambda s: (s.address, -s.size, len(s.name), s.name))
+        for number, section in enumerate(parsed.iter_sections()):
+            is_code = section.name in (".text", ".ram_code")
+            if section["sh_flags"] & _ALLOCATED and (is_code or section.name in constants):
+                start = int(section["sh_addr"])
+                own = [s for s in symbols if s.section == number and (s.size or s.is_function)]
+                parts += _between(own, start, start + int(section["sh_size"]), is_code)
+    return parts
+
+
+def _between(symbols: list[Symbol], start: int, end: int, is_code: bool) -> Iterator[FlashPart]:
+    """The bytes of a section by symbol; a function without a size ends where the next symbol begins."""
+    at = start
+    for n, symbol in enumerate(symbols):
+        following = next((s.address for s in symbols[n + 1 :] if s.address > symbol.address), end)
+        last = min(symbol.address + symbol.size if symbol.size else following, end)
+        if last <= at:
+            continue
+        if symbol.address > at:
+            yield FlashPart("", symbol.address - at, is_code)
+        yield FlashPart(symbol.name, last - max(symbol.address, at), is_code)
+        at = last
+    if end > at:
+        yield FlashPart("", end - at, is_code)
 
 
 def extents(elf: Path) -> dict[str, tuple[int, int]]:

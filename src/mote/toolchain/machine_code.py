@@ -96,7 +96,7 @@ def read_code(elf: Path) -> ElfCode:
         assert machine is not None
         executable = {n: s for n, s in enumerate(parsed.iter_sections()) if s["sh_flags"] & _EXECUTABLE}
         sections = [(int(s["sh_addr"]), bytes(s.data())) for s in executable.values()]
-        symbols = [s for s in _symbols(parsed) if s.section in executable]
+        symbols = [s for s in elf_symbols(parsed) if s.section in executable]
     # Where a function has several names, the shortest is the one that people know.
     functions = sorted((s for s in symbols if s.is_function), key=lambda s: (len(s.name), s.name), reverse=True)
     names = {s.address: s.name for s in functions}
@@ -116,8 +116,9 @@ class Symbol:
     section: int
 
 
-def _symbols(parsed: Any) -> Iterator[Symbol]:
-    """Unpacked here: pyelftools takes a second for the thousands of labels that zig leaves in a file."""
+def elf_symbols(parsed: Any) -> Iterator[Symbol]:
+    """The symbols of an ELF file, unpacked here: pyelftools takes a second for the thousands of labels that zig leaves
+    in a file."""
     table = parsed.get_section_by_name(".symtab")
     if table is None:
         return
