@@ -51,6 +51,11 @@ def in_one(parts: tuple[Traffic, ...], memory: Memory) -> Traffic:
     return Traffic(memory, sum(t.arena for t in parts), sum(t.accessed for t in parts))
 
 
+def activations(plan: Plan) -> list[int]:
+    """Bytes of activations that each of `plan.works` reads and writes."""
+    return [sum(nbytes for step in steps for _, nbytes in _rows(plan, step)) for _, steps in plan.works]
+
+
 def _accesses(plan: Plan) -> Iterator[tuple[int, int]]:
     """Memory and bytes of everything that steps read and write."""
     for step in plan.steps:

@@ -22,12 +22,18 @@ def extra_by_rows(costs: Costs, graph: Graph, work: Work) -> float:
 
 def estimate(costs: Costs, plan: Plan) -> float:
     """The estimated cost of a plan, in the unit of the costs."""
-    return sum(
-        costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
+    return sum(layer_costs(costs, plan))
+
+
+def layer_costs(costs: Costs, plan: Plan) -> list[float]:
+    """The estimated cost of each of `plan.works`; handing over an input costs nothing."""
+    return [
+        0.0
+        if isinstance(op, Arrival)
+        else costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
         * (1.0 if steps[0].whole else more_groups(steps[0].kernel, [s.rows for s in steps]))
         for op, steps in plan.works
-        if not isinstance(op, Arrival)
-    )
+    ]
 
 
 def more_groups(kernel: Packed, groups: Sequence[Rows]) -> float:
