@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import mote
+from mote.compiler.firmware import missing_tools
+from mote.progress import silent
+from mote.reporter.subject import Subject, measured
 
 MODELS = Path(__file__).parents[2] / "models"
 OPTIONS = {
@@ -38,3 +41,12 @@ def report_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
         return path
 
     return made
+
+
+@pytest.fixture(scope="session")
+def profiled() -> Subject:
+    """The digits on a part that waits for its flash, run and profiled."""
+    compiled = mote.compile(MODELS / "digits.tflite", target="stm32l4r5")
+    if (reason := missing_tools(compiled.settings.target)) is not None:
+        pytest.skip(str(reason))
+    return measured(compiled, None, silent)

@@ -16,8 +16,8 @@ from mote.reporter.sections import SECTIONS
 from mote.reporter.subject import Subject, Subjects
 from mote.version import __version__
 
-SHARED = ("page", "chart")
-"""Scripts that sections use."""
+SHARED = ("page", "chart", "bars")
+"""Scripts and styles that sections use."""
 
 
 def report_data(subjects: Subjects) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def page(data: dict[str, Any]) -> str:
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     parts = {
         "TITLE": escape(title),
-        "STYLE": "\n".join([_file("page.css"), *(_file(f"{s.key}.css") for s in shown(data))]),
+        "STYLE": "\n".join([*(_file(f"{name}.css") for name in SHARED), *(_file(f"{s.key}.css") for s in shown(data))]),
         "DATA": text,
         "SCRIPT": "\n".join([*scripts, "report.start();"]),
     }

@@ -111,12 +111,17 @@ def measured(compiled: Compiled, front: Front | None, say: Say) -> Subject:
     target = compiled.settings.target
     obstacle = missing_tools(target)
     if obstacle is not None:
-        return Subject(compiled, front, reason=str(obstacle))
+        return Subject(compiled, front, reason=_said(obstacle))
     say(f"running on {target.name}")
     ran = run(compiled, layers=False)
     try:
         check_cycles(target)
     except MoteError as error:
-        return Subject(compiled, front, ran=ran, reason=str(error))
+        return Subject(compiled, front, ran=ran, reason=_said(error))
     say(f"profiling on {target.name}")
     return Subject(compiled, front, profile(compiled), ran)
+
+
+def _said(error: MoteError) -> str:
+    """An error in one line."""
+    return "; ".join(part for part in (error.reason, error.remedy) if part)

@@ -1,0 +1,60 @@
+"""Cost of each layer: instructions, cycles, wait states, time and energy, or what the planner estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mote.measure.profiler import Profile
+from mote.measure.profiler.costs import LayerProfile
+from mote.plan.selection.estimate import layer_costs
+from mote.reporter.section import Section
+from mote.reporter.subject import Subject
+
+
+def cost(subject: Subject) -> dict[str, Any]:
+    """Totals of an inference, and a row of numbers for each layer: cycles, instructions, waits for code and for
+    constants, cycles of multiplications, of loads and stores, and of all else. What is not known is None."""
+    profile, ran = subject.profile, subject.ran
+    measured = _profiled(profile) if profile else {"layers": _estimated(subject), "cycles": subject.compiled.cost}
+    return measured | {
+        "measured": profile is not None,
+        "unit": subject.compiled.settings.costs.unit,
+        "instructions": ran.instructions if ran else None,
+        "counted": ran.unit if ran else "",
+        "reason": subject.reason,
+    }
+
+
+def _profiled(profile: Profile) -> dict[str, Any]:
+    energy = profile.energy
+    return {
+        "layers": [[layer.number, layer.name, *_numbers(layer)] for layer in profile.layers],
+        "cycles": profile.cycles,
+        "clock_hz": profile.clock_hz,
+        "waits": [profile.waits.code, profile.waits.constants],
+        "loads_known": profile.loads_known,
+        "core": profile.core,
+        "timing": profile.timing,
+        "rtl": profile.modelled is not None,
+        "memory": profile.memory,
+        "nanojoules": 1000 * energy.microjoules / profile.cycles if energy and profile.cycles else None,
+        "energy": energy.source if energy else profile.reason,
+    }
+
+
+def _numbers(layer: LayerProfile) -> list[int | None]:
+    mix = [None] * 3 if layer.mix is None else [layer.mix.multiply, layer.mix.memory, layer.mix.other]
+    return [layer.cycles, layer.instructions, layer.waits.code, layer.waits.constants, *mix]
+
+
+def _estimated(subject: Subject) -> list[list[Any]]:
+    """The planner's estimate of each layer."""
+    plan = subject.compiled.plan
+    costs = layer_costs(subject.compiled.settings.costs, plan)
+    return [
+        [plan.number(steps[0]), op.name, round(cycles), *[None] * 6]
+        for (op, steps), cycles in zip(plan.works, costs, strict=True)
+    ]
+
+
+SECTION = Section("cost", "Cost of each layer", each=cost)
