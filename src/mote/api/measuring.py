@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
+from mote.compiler.given import CompileOptions
 from mote.compiler.options import check_names
 from mote.compiler.settings import Settings, chosen_settings
 from mote.data.inputs import Inputs, read_inputs
@@ -32,7 +33,7 @@ def subject(
     *,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> Compiled | LoadedImage:
     """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
     options."""
@@ -85,7 +86,7 @@ def run(
     layers: bool = True,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> RunResult:
     """Build, run and measure inferences on the target: exact instructions, RAM, flash, stack and outputs.
 
@@ -111,7 +112,7 @@ def profile(
     layers: bool = True,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> Profile:
     """Count the cycles of an inference by the core's timing: of each layer and of each C function, with wait states,
     time and energy.
@@ -141,7 +142,7 @@ def verify(
     sanitize: bool = False,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> VerifyResult:
     """Compare every tensor that the generated code computes with the reference: integers bit for bit, floats within
     rounding.

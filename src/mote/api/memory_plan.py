@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote.compiler import line
 from mote.compiler.compiled import Compiled, kernel_label
+from mote.compiler.given import CompileOptions
 from mote.graph import Op
 from mote.graph.ranges import Peak
 from mote.notebook import card, picture, sizes, table
@@ -199,7 +200,12 @@ class MemoryPlan:
 
 
 def plan(
-    model: Any, settings: Any = None, *, example_inputs: Any = None, say: Say = silent, **options: Any
+    model: Any,
+    settings: Any = None,
+    *,
+    example_inputs: Any = None,
+    say: Say = silent,
+    **options: Unpack[CompileOptions],
 ) -> MemoryPlan:
     """Plan a model for a target: the kernel of each layer, the order of its rows, and a place in the tensor arena for
     each of them.

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote import frontends
 from mote.compiler.advice import advice
 from mote.compiler.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, checked_code
 from mote.compiler.compiled import Compiled
+from mote.compiler.given import CompileOptions
 from mote.compiler.settings import (
     EmitOptions,
     PassOptions,
@@ -68,7 +69,7 @@ def compile(
     *,
     example_inputs: Any = None,
     say: Say = silent,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> Compiled:
     """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
     Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote.compiler.advice import advice
 from mote.compiler.budgets import over_budget
+from mote.compiler.given import PackOptions
 from mote.compiler.line import c_name, given_model, plan_for, prepared
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
@@ -150,7 +151,7 @@ def pack(
     labels: Sequence[str] = (),
     runtime: str | Path | Manifest | None = None,
     say: Say = silent,
-    **options: Any,
+    **options: Unpack[PackOptions],
 ) -> Image:
     """Packs a model, given as to `compile`, into an image. Options are those of `compile` except the ones about C.
     `model_version` never goes down in updates; updates check that `product` is equal; `strip` omits the names of layers

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import mote.package
+from mote.compiler.given import CommonOptions
 from mote.compiler.line import golden
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, chosen_settings
@@ -108,7 +109,7 @@ def runtime(
     *,
     update: bool = False,
     say: Say = silent,
-    **options: Any,
+    **options: Unpack[CommonOptions],
 ) -> Runtime:
     """A runtime for a target with the kernels of the stock runtime (`all`), of int8 CNNs (`minimal`; `tuned`: with fast
     ones for cores with DSP instructions), or of given models: with code specialized for their layers, and portable

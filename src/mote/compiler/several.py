@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote.compiler.budgets import check_flashes, over_budget
 from mote.compiler.code_size import CodeSize, code_size, several_code_size
 from mote.compiler.compiled import Compiled
+from mote.compiler.given import CompileOptions
 from mote.compiler.line import emitted, given_model, golden, reading
 from mote.compiler.settings import Settings, chosen_settings
 from mote.emit.c.model.arenas import shared
@@ -116,7 +117,11 @@ class CompiledModels:
 
 
 def compile_several(
-    models: Sequence[Any], settings: Settings | None = None, *, running: str = Running.APART, **options: Any
+    models: Sequence[Any],
+    settings: Settings | None = None,
+    *,
+    running: str = Running.APART,
+    **options: Unpack[CompileOptions],
 ) -> CompiledModels:
     """Compiles models into one project, in which they share kernels. Options as for `compile`; `running` says when the
     models run (`Running`), and so which memory they share."""
@@ -179,7 +184,9 @@ def _edges(models: Sequence[Compiled]) -> int:
     return frame_bytes(models[0].plan) + sum(result_bytes(m.plan) for m in models)
 
 
-def compile_shared(models: Sequence[Any], settings: Settings | None = None, **options: Any) -> CompiledModels:
+def compile_shared(
+    models: Sequence[Any], settings: Settings | None = None, **options: Unpack[CompileOptions]
+) -> CompiledModels:
     """Compiles models that take turns into one project with one arena of the largest model's size."""
     return compile_several(models, settings, running=Running.TURNS, **options)
 

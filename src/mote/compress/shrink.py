@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from mote import toolchain
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import bench
+from mote.compiler.given import CompileOptions
 from mote.compiler.line import given_model
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import make_settings
@@ -138,7 +139,12 @@ def _arrow(before: int, after: int) -> str:
 
 @explaining()
 def shrink(
-    model: Any, example_inputs: Any = None, *, inputs: int | None = None, seed: int = 0, **options: Any
+    model: Any,
+    example_inputs: Any = None,
+    *,
+    inputs: int | None = None,
+    seed: int = 0,
+    **options: Unpack[CompileOptions],
 ) -> ShrinkResult:
     """Shrink a model, given as to `compile`, and compare its outputs with those of the whole one on so many
     inputs (as a rule 2,000, fewer of a large model): both as compiled for the host, or by the reference in NumPy where
@@ -146,9 +152,8 @@ def shrink(
     if inputs is not None:
         check_at_least("inputs", inputs, 1)
     check_at_least("seed", seed, 0)
-    settings = make_settings(
-        **{"optimize": "speed", **options}
-    )  # the plan that is found fastest: RAM is no matter here
+    given: dict[str, Any] = {"optimize": "speed", **options}  # fastest to plan: RAM is no matter here
+    settings = make_settings(**given)
     model = given_model(model, settings, example_inputs)
     whole, small = (line.compile(model, replace(settings, shrink=on)) for on in (False, True))
     before = whole.plan.graph

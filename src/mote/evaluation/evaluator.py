@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from mote.compiler.compiled import Compiled
+from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings, chosen_settings, make_settings
@@ -50,7 +52,7 @@ def evaluate(
     compiler: str | None = None,
     emulator: str | None = None,
     say: Say = silent,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> Evaluation:
     """Evaluates a model on labelled data (`mote.data.dataset`): the compiled C on the host, the format's own runtime,
     with a microcontroller as `target` also `samples` on the emulated core, and `against` another model, layer by layer.
@@ -85,7 +87,7 @@ def evaluate(
         )
 
 
-def _compiled(model: Any, settings: Settings | None, options: dict[str, Any], examples: Any, say: Say) -> Compiled:
+def _compiled(model: Any, settings: Settings | None, options: Mapping[str, Any], examples: Any, say: Say) -> Compiled:
     if not isinstance(model, Compiled):
         return compile(model, chosen_settings(settings, options), example_inputs=examples, say=say)
     if settings is not None or options:

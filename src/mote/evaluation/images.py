@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from mote.compiler.firmware import Firmware, bench
+from mote.compiler.given import CompileOptions
 from mote.compiler.line import given_model, prepared
 from mote.compiler.settings import Settings, make_settings
 from mote.data.dataset import dataset
@@ -183,7 +184,11 @@ def is_image(path: str | Path | bytes | Source) -> bool:
 
 
 def load_image(
-    path: str | Path, settings: Settings | None = None, *, runtime: str | Path | None = None, **options: Any
+    path: str | Path,
+    settings: Settings | None = None,
+    *,
+    runtime: str | Path | None = None,
+    **options: Unpack[CompileOptions],
 ) -> LoadedImage:
     """Read an image, to be run with the kernels of a runtime's folder or of the stock runtime. Only the options
     `target` and `optimize` apply, as the model is already planned."""

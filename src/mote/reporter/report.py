@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
+from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
 from mote.compiler.settings import Settings, make_settings, settings_and_examples
 from mote.data.dataset import dataset
@@ -69,7 +70,7 @@ def report(
     data: Any = None,
     against: Any = None,
     say: Say = silent,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> Report:
     """The report of a model: options are the fields of Settings, as for `mote.compile`; `targets` are further ones to
     show beside the first. `data`: labelled samples for the accuracy; `against`: a model to compare with, or an earlier
@@ -125,9 +126,9 @@ def _other(model: Any, settings: Settings, say: Say) -> dict[str, Any]:
     return {"title": Path(compiled.path).name, "target": target_data(subject, [overview.SECTION])}
 
 
-def _settings(settings: Settings | None, options: dict[str, Any], target: Any) -> Settings:
+def _settings(settings: Settings | None, options: Mapping[str, Any], target: Any) -> Settings:
     if settings is None:
-        return make_settings(**(options | ({} if target is None else {"target": target})))
+        return make_settings(**({**options} | ({} if target is None else {"target": target})))
     return settings if target is None else replace(settings, target=make_settings(target).target)
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import missing_tools
+from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile, given_model
 from mote.compiler.options import DEFAULT, FASTEST, LEAST, SMALL, SMALLEST, UNLIMITED, check_at_least, point_settings
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
@@ -184,7 +185,7 @@ def explore(
     workers: int = 0,
     journal: str | Path | None = None,
     say: Say = silent,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> Front:
     """The front of a model. Options are the fields of Settings, of which `ram`, `least_ram` and `least_flash` are
     ignored.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -36,6 +36,7 @@ from mote.notebook import card, folded, sizes, table
 from mote.passes.normal_form import normal
 from mote.progress import Say, silent
 from mote.search import run as searched
+from mote.targets import Target
 
 SAMPLES = 256
 """Default number of samples that weights are refitted with, evenly spread over the data."""
@@ -181,10 +182,10 @@ def prune(
     data: Any,
     *,
     kind: str = "channels",
-    macs: Any = None,
-    flash: Any = None,
-    cycles: Any = None,
-    target: Any = TARGET,
+    macs: int | str | None = None,
+    flash: int | str | None = None,
+    cycles: int | str | None = None,
+    target: str | Path | Target = TARGET,
     optimize: str = "",
     test: Any = None,
     fine_tune: int = 0,
@@ -192,9 +193,9 @@ def prune(
     samples: int = SAMPLES,
     front: bool = False,
     example_inputs: Any = None,
-    shapes: Any = (),
+    shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
     signature: str = "",
-    constants: Any = (),
+    constants: Mapping[str, Any] | Sequence[str] = (),
     scheduler: str = "",
     workers: int = 0,
     device: str = "auto",
