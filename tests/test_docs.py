@@ -105,6 +105,19 @@ def test_the_index_has_every_page() -> None:
     assert sorted(page for page in listed if page.is_relative_to(index.parent)) == [p for p in PAGES if p != index]
 
 
+def test_the_index_of_a_section_has_its_pages() -> None:
+    """Those that docs/README.md lists below it, wherever they are."""
+    index = ROOT / "docs" / "README.md"
+    section, linked = index, set()
+    for line in index.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"\| \[\w+\]\((\w+/README\.md)\)", line):
+            section = index.parent / heading[1]
+            linked = {(section.parent / link).resolve() for link in links(section)}
+        elif row := re.match(r"\| \[[^]]+\]\(([^)#]+)\) \|", line):
+            assert (index.parent / row[1]).resolve() in linked, f"{section}: {row[1]}"
+    assert section != index
+
+
 def test_sources_that_pages_name_exist() -> None:
     """But for `mote_models.h`, which is generated, and `mote_key.h`, which users make."""
     sources = {f"/{path.relative_to(ROOT).as_posix()}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}

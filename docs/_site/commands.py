@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterator
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from mote.cli import COMMANDS, parser
 
 FOLDER = "reference/commands"
+INDEX = "reference/README.md"
+GUIDE = re.compile(r"\bdocs/([\w/-]+)\.md(#[\w-]+)?")
 LATER = "---\nsearch:\n  boost: 0.5\n---\n\n"
 """Guides come before these pages in a search."""
 WIDTH = "100"
@@ -61,11 +65,12 @@ def epilog(text: str) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Help as Markdown: words that Markdown would take for its own are as they were written."""
+    """Help as Markdown: words that Markdown would take for its own are as they were written, pages are links."""
     parts = text.split("`")
     for i in range(0, len(parts), 2):
         for character in "\\<*_[":
             parts[i] = parts[i].replace(character, f"\\{character}")
+        parts[i] = GUIDE.sub(r"[\1](../../\1.md\2)", parts[i])
     return "`".join(parts)
 
 
@@ -77,3 +82,11 @@ def on_config(config: MkDocsConfig) -> None:
 def on_files(files: Files, config: MkDocsConfig) -> None:
     for command in COMMANDS:
         files.append(File.generated(config, f"{FOLDER}/{command}.md", content=page(command)))
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The index of the section lists the commands."""
+    if page.file.src_uri != INDEX:
+        return markdown
+    rows = (f"| [`mote {name}`](commands/{name}.md) | {escaped(line)} |" for name, line in COMMANDS.items())
+    return "\n".join([markdown, "## Commands", "", "| command | |", "|---|---|", *rows, ""])

@@ -8,11 +8,13 @@ from functools import cache
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 import mote
 from mote import quantize
 
 FOLDER = "reference/python"
+INDEX = "reference/README.md"
 TITLES = {
     "compiler": "Compile",
     "compress": "Shrink and prune",
@@ -80,3 +82,15 @@ def on_config(config: MkDocsConfig) -> None:
 def on_files(files: Files, config: MkDocsConfig) -> None:
     for room in pages():
         files.append(File.generated(config, f"{FOLDER}/{room}.md", content=page(room)))
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The index of the section lists what each page has."""
+    if page.file.src_uri != INDEX:
+        return markdown
+    rows = (f"| [{title(room)}](python/{room}.md) | {', '.join(map(code, names))} |" for room, names in pages().items())
+    return "\n".join([markdown, "## Python", "", "| page | names |", "|---|---|", *rows, ""])
+
+
+def code(name: str) -> str:
+    return f"`{name.partition(', ')[0].removeprefix('mote.')}`"
