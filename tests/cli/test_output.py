@@ -106,8 +106,7 @@ def test_a_disk_that_is_full_of_results(monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.parametrize(
     ("given", "where", "says"),
     [
-        ("", "mote", "the following arguments are required: COMMAND"),
-        ("complie x.tflite", "mote", "did you mean: compile?"),
+        ("complie x.tflite", "mote", "did you mean: compile"),
         ("compile x.tflite", "mote compile", "required: --output/-o"),
         (
             "plan x.tflite --falsh 3K",

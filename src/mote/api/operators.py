@@ -19,6 +19,12 @@ LISTED = 6
 """Types that are listed; of more only their number."""
 
 
+@cache
+def _cores() -> tuple[targets.Target, ...]:
+    """The cores among the targets."""
+    return tuple(t for t in map(targets.load, targets.names()) if t.name == t.cpu)
+
+
 @dataclass(frozen=True)
 class OperatorForm:
     """An operator with given element types. `tuned`: kernels that need features of a core, with these features."""
@@ -38,9 +44,7 @@ class OperatorForm:
     @property
     def cores(self) -> list[str]:
         """The cores with the features of a tuned kernel."""
-        all_targets = (targets.load(name) for name in targets.names())
-        cores = (t for t in all_targets if t.name == t.cpu)
-        return [t.name for t in cores if any(set(needed.split("+")) <= t.features for needed in self.tuned)]
+        return [t.name for t in _cores() if any(set(needed.split("+")) <= t.features for needed in self.tuned)]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from mote.cli import output
+from mote.cli.help import arranged, overview, welcome
 from mote.cli.terminal import settle
 from mote.cli.usage import Parser, UsageError, wants_json
 from mote.errors import InternalError, MoteError, explained
@@ -46,6 +47,7 @@ COMMANDS = {
     "targets": "list cores and parts",
     "cmake": "print the folder of CMake's find_package(Mote)",
     "doctor": "check compilers, emulators and packages",
+    "completion": "print a script that completes commands in a shell",
 }
 """Every command with its line of `mote --help`, which imports none of them."""
 GARBAGE = 50_000
@@ -94,11 +96,14 @@ def _guarded(given: Sequence[str]) -> int:
 
 
 def _run(given: Sequence[str]) -> int:
+    if not given:
+        print(welcome())
+        return 0
     if MANY_SAMPLES.isdisjoint(given[:1]):
         os.environ.setdefault(BLAS_THREADS, "1")
     gc.set_threshold(GARBAGE)
     try:
-        arguments = parser(given[0] if given else "").parse_args(given)
+        arguments = parser(given[0]).parse_args(given)
     except SystemExit as done:  # the help or the version was printed
         return int(done.code or 0)
     if plugins := getattr(arguments, "plugin", []):
@@ -114,13 +119,9 @@ def _run(given: Sequence[str]) -> int:
 
 def parser(command: str) -> argparse.ArgumentParser:
     """Build the parser of `mote` with the options of one command: no other is imported, which would take a while."""
-    top = Parser(
-        prog="mote",
-        description="Compile trained neural networks to small, fast, bit-exact C for microcontrollers.",
-        epilog="`mote COMMAND --help` explains a command.",
-    )
+    top = TopParser(prog="mote", usage="%(prog)s COMMAND [options]")
     top.add_argument("--version", action="version", version=f"mote {__version__}")
-    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser, prog="mote")
     for name, line in COMMANDS.items():
         options = commands.add_parser(name, help=line)
         if name == command:
@@ -128,4 +129,19 @@ def parser(command: str) -> argparse.ArgumentParser:
             options.description = module.__doc__
             options.set_defaults(run=module.run)
             module.add(options)
+            arranged(options, name)
     return top
+
+
+def options_of(command: str) -> argparse.ArgumentParser:
+    """The parser of the options of one command."""
+    (commands,) = (a for a in parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+    options: argparse.ArgumentParser = commands.choices[command]
+    return options
+
+
+class TopParser(Parser):
+    """The parser of `mote`, whose help has the commands in groups."""
+
+    def format_help(self) -> str:
+        return f"{self.format_usage()}\n{overview(COMMANDS)}\n"

@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from io import TextIOWrapper
 
+from mote.cli.terminal import folded, width
 from mote.errors import InternalError, MoteError
 from mote.text import printable
 
@@ -34,7 +35,10 @@ def complain(text: str, error: MoteError | InternalError, *, json_too: bool) -> 
     if json_too and sys.stdout is not None:
         print(json.dumps({"error": said}), flush=True)
     with suppress(OSError):
-        print(printable(text, keep="\n\t"), file=sys.stderr, flush=True)
+        said_lines = printable(text, keep="\n\t").splitlines()
+        if sys.stderr.isatty():
+            said_lines = [part for line in said_lines for part in folded(line, width())]
+        print("\n".join(said_lines), file=sys.stderr, flush=True)
 
 
 def is_of_output(error: OSError) -> bool:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from mote.cli.help import HelpFormatter
 from mote.errors import MoteError
 from mote.text import did_you_mean
 
@@ -23,6 +24,9 @@ class UsageError(MoteError):
 
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises its errors, and knows what is like an option that it does not know."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": HelpFormatter, **options})
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, command=self.prog, usage=self.format_usage())

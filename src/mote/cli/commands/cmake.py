@@ -9,7 +9,7 @@ from mote.api.listings import FOLDER, cmake
 from mote.targets.flags import OPTIMIZATION
 
 OWN = {
-    *("help", "output", "package", "metadata", "json", "force", "single_file", "depfile"),
+    *("help", "output", "package", "metadata", "json", "wide", "force", "single_file", "depfile"),
     *("adapter", "shared_arena", "run_together"),
 }
 """Options of `mote compile` that `mote_add_model()` sets itself, or that are not for a model in a build."""
