@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mote
+from mote.cli import parser
 from mote.reporter import html
 from mote.reporter.html import page
 from mote.reporter.report import Report
@@ -64,3 +65,9 @@ def test_a_report_is_json_and_shown_inline(made: Report, tmp_path: Path) -> None
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(mote.MoteError):
         made.write(tmp_path / "mine.txt")
+
+
+def test_targets_can_be_given_together_or_one_by_one() -> None:
+    given = [["--target", "host", "cortex-m4"], ["-t", "host", "--target", "cortex-m4"]]
+    told = [parser("report").parse_args(["report", "m.tflite", "-o", "r.html", *options]).target for options in given]
+    assert told == [["host", "cortex-m4"]] * 2

@@ -95,7 +95,9 @@ def add_compile_options(
     parser.add_argument(
         "--target",
         "-t",
-        **({"nargs": "+", "default": ["host"]} if targets else {"default": "host"}),
+        nargs="+" if targets else None,
+        action="extend" if targets else "store",
+        default=None if targets else "host",
         help=f"{'names' if targets else 'a name'} from `mote targets` or a .toml file (default: host)",
     )
     parser.add_argument(

@@ -16,7 +16,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    targets = arguments.target
+    targets = arguments.target or ["host"]
     arguments.target = targets[0]
     with progress("compiling") as say:
         made = report(
