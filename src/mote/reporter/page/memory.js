@@ -57,7 +57,7 @@ report.section("memory", (root, { each }, page) => {
   const x = (step) => size.left + ((step - state.lo) / (state.hi - state.lo)) * (right() - size.left);
   const stepAt = (px) => Math.max(-1, Math.min(steps, Math.floor(state.lo + ((px - size.left) / (right() - size.left)) * (state.hi - state.lo))));
   const y = (nbytes) => size.top + (nbytes / Math.max(total, 1)) * size.map;
-  const stripTop = () => size.top + size.map + 4;
+  const stripTop = () => size.top + size.map + 10;
   const liveTop = () => stripTop() + size.strip + size.gap;
   const liveY = (nbytes) => liveTop() + size.live * (1 - nbytes / Math.max(total, 1));
   const height = () => liveTop() + size.live + 42;
@@ -82,7 +82,7 @@ report.section("memory", (root, { each }, page) => {
 
   function drawBoxes() {
     const dense = window.devicePixelRatio || 1;
-    const bottom = size.map + 4 + size.strip;
+    const bottom = stripTop() - size.top + size.strip;
     canvas.width = Math.round(width * dense);
     canvas.height = Math.round((size.top + bottom) * dense);
     canvas.style.width = `${width}px`;
@@ -262,14 +262,15 @@ report.section("memory", (root, { each }, page) => {
     slider.value = state.step;
     slider.setAttribute("aria-valuetext", atStep(state.step));
     now.textContent = atStep(state.step);
-    const table = page.table("Live at this step", ["Tensor", "Bytes", "Share", "Written by", "Stored"], held(state.step).map(([holding, nbytes]) => ({
+    const live = held(state.step);
+    const table = page.table("Live at this step", ["Tensor", "Bytes", "Share", "Written by", "Stored"], live.map(([holding, nbytes]) => ({
       layer: holding.layer || null,
       cells: [named(holding), format.number(nbytes), format.percent(nbytes / liveAt(state.step)), writer(holding), holding.stored],
     })));
     list.replaceChildren(table);
     for (const [i, row] of [...table.querySelectorAll("tbody tr")].entries()) {
       row.classList.toggle("selected", Boolean(row.dataset.layer) && row.dataset.layer === state.layer);
-      const box = held(state.step)[i][0].boxes.find((b) => b.first <= state.step && state.step <= b.last);
+      const box = live[i][0].boxes.find((b) => b.first <= state.step && state.step <= b.last);
       for (const event of ["pointerenter", "focusin"]) row.addEventListener(event, () => show(box));
       for (const event of ["pointerleave", "focusout"]) row.addEventListener(event, () => show(null));
     }

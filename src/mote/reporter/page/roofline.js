@@ -59,7 +59,7 @@ report.section("roofline", (root, { each }, page) => {
         taken.push([px - 8, py - 2, px + 8, py + 2]);
       }
     };
-    roof(frame.x(Math.max(x.lo, corner)), frame.y(peak), frame.right, frame.y(peak), "roof");
+    roof(frame.x(each.load_bytes ? Math.max(x.lo, corner) : x.lo), frame.y(peak), frame.right, frame.y(peak), "roof");
     write(frame.right - 4, frame.y(peak) - 7, "end", `peak: ${each.peak} MACs a cycle`, "quiet");
     const lines = [];
     if (each.load_bytes && slope(each.load_bytes, "roof")) lines.push(["roof", `loads: ${two(each.load_bytes)} bytes a cycle`]);
