@@ -14,7 +14,9 @@ import mote
 import project_page
 from mote.cli import main
 from mote.cli.commands.check import GITHUB
+from mote.errors import MoteError
 from mote.evaluation.verify import Judge
+from mote.project.checker import check_share
 from mote.project.result import CheckOutcome, CheckResult
 from tests.helpers.support import emulated, needs_litert
 from tests.project.test_project_file import project, written
@@ -53,17 +55,17 @@ def test_accuracy_and_drop(project: Path, capsys: pytest.CaptureFixture[str]) ->
     out = capsys.readouterr().out
     assert "FAIL  digits  host    accuracy    98.61%  99.99%  -1.38%" in out
     assert "1 of 2 checks failed" in out and "verified" not in out
-    written(project, f"{DIGITS}[models.digits.check]\n{DATA}accuracy = 97\nverify = false")
-    assert "97 is more than top1 can be" in mote.check().failures[0].detail
+    with pytest.raises(MoteError, match="97 is more than top1 can be"):
+        check_share(told, 97)
 
 
 def test_costs_on_a_core(project: Path) -> None:
-    """What `mote run` and `mote profile` measure, a byte or a cycle above the limit and just at it."""
+    """What `mote run` measures, a byte above the limit and just at it."""
     emulated("cortex-m4")
     compiled = mote.compile("models/digits.tflite", target="cortex-m4", name="digits")
-    ran, profiled = mote.run(compiled, layers=False), mote.profile(compiled, layers=False)
-    costs = {"ram": ran.ram.total, "stack": ran.ram.stack, "flash": ran.flash.total, "cycles": profiled.cycles}
-    less = {"ram": 0, "stack": 1, "flash": 1, "cycles": 0}
+    ran = mote.run(compiled, layers=False)
+    costs = {"ram": ran.ram.total, "stack": ran.ram.stack, "flash": ran.flash.total}
+    less = {"ram": 0, "stack": 1, "flash": 1}
     limits = "\n".join(f"{key} = {value - less[key]}" for key, value in costs.items() if value)
     written(project, f'{DIGITS}target = "cortex-m4"\n[models.digits.check]\nverify = false\n{limits}')
     result = mote.check()
@@ -72,6 +74,20 @@ def test_costs_on_a_core(project: Path) -> None:
     assert {key: outcomes[key].margin for key in costs} == {key: -more for key, more in less.items()}
     assert [key for key in costs if not outcomes[key].passed] == ["stack", "flash"]
     assert result.json()["passed"] is False
+
+
+@pytest.mark.soak
+def test_cycles_time_and_energy(project: Path) -> None:
+    """What `mote profile` measures on a part."""
+    emulated("stm32l4r5")
+    told = mote.profile("models/digits.tflite", target="stm32l4r5", layers=False)
+    assert told.seconds is not None and told.energy is not None
+    limits = f'cycles = {told.cycles}\nlatency = "{told.seconds * 1e6 + 1:.0f}us"\nenergy = "1nJ"\nverify = false'
+    written(project, f'{DIGITS}target = "stm32l4r5"\n[models.digits.check]\n{limits}')
+    outcomes = by_name(mote.check())
+    assert [key for key, outcome in outcomes.items() if not outcome.passed] == ["energy"]
+    assert (outcomes["cycles"].measured, outcomes["latency"].measured) == (told.cycles, told.seconds)
+    assert outcomes["energy"].measured == pytest.approx(told.energy.microjoules * 1e-6)
 
 
 def test_what_cannot_be_measured_fails(project: Path) -> None:

@@ -205,7 +205,7 @@ def _scores(subject: _Subject, say: Say) -> Iterator[CheckOutcome]:
     say("measuring the accuracy")
     try:
         result = subject.evaluate(say)
-        _check_share(result, least)
+        check_share(result, least)
     except MoteError as error:
         yield from (_failed(entry, key, error) for key in SCORES if key in entry.checks.limits)
         return
@@ -227,7 +227,7 @@ def _scores(subject: _Subject, say: Say) -> Iterator[CheckOutcome]:
         yield CheckOutcome(entry.name, entry.target, ON_CORE, core.passed, detail=said)
 
 
-def _check_share(result: Evaluation, limit: float | None) -> None:
+def check_share(result: Evaluation, limit: float | None) -> None:
     """Refuses a limit of a share that is none, such as 97 for 97%."""
     metric = result.score.metric
     if limit is not None and limit > 1 and metric not in ("rmse", "mae"):
