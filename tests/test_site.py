@@ -15,6 +15,7 @@ import pytest
 import mote
 from mote.cli import COMMANDS
 from tests.helpers.browser import Browser, executable
+from tests.helpers.support import emulated, needs_litert
 
 pytest.importorskip("mkdocs", reason="mkdocs builds the site: pip install '.[docs]'")
 MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
@@ -46,13 +47,12 @@ def place(page: Path) -> str:
     return path.with_name("index.html" if page.name == "README.md" else f"{page.stem}.html").as_posix()
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
+def build(folder: Path, **environment: str) -> Path:
+    """The site in a folder, made without a warning."""
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "MOTE_SITE_TARGET": "host"},
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -61,8 +61,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_site(site: Path, request: pytest.FixtureRequest) -> None:
+@needs_litert
+@pytest.mark.soak
+def test_the_site_of_make_docs(tmp_path: Path) -> None:
+    """With the report of an emulated core and its accuracy, which takes longer than that of the host."""
+    emulated("cortex-m4")
+    text = (build(tmp_path) / "measure" / "digits-report.html").read_text(encoding="utf-8")
+    assert "cortex-m4" in text and "confusion" in text
+
+
+def test_site(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """One test, so that the site is built once, whatever the number of processes."""
+    site = build(tmp_path, MOTE_SITE_TARGET="host")
     html = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     pages = {name: Elements(text) for name, text in html.items()}
     assert {place(page) for page in PAGES} | {f"reference/commands/{name}.html" for name in COMMANDS} <= set(pages)
