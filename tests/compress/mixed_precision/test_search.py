@@ -26,6 +26,7 @@ from mote.errors import MoteError
 from mote.frontends import source_of
 from mote.graph.tensor import Array
 from mote.search import Journal
+from tests.helpers.notebooks import assert_readable
 from tests.helpers.support import emulated
 
 CONVOLUTIONS = Path(__file__).parents[3] / "models" / "digits_float.tflite"
@@ -89,6 +90,10 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(journal: Path) -> Mixed:
     return mixed(journal=journal, validate=labelled(slice(400, 700)))
+
+
+def test_the_result_can_be_read(found: Mixed) -> None:
+    assert_readable(found)
 
 
 def test_the_guard_binds_and_is_kept(found: Mixed) -> None:

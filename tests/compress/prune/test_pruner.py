@@ -16,6 +16,7 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array
 from mote.passes.normal_form import normal
 from tests.helpers.network import Net
+from tests.helpers.notebooks import assert_readable
 from tests.helpers.support import emulated
 
 SIZE = (4, 4, 4)
@@ -51,6 +52,7 @@ def test_a_target_of_multiplications_is_met_by_fewer_channels(pruned: mote.Prune
 
 
 def test_points_say_what_they_cost_and_how_good_they_are(pruned: mote.Pruned) -> None:
+    assert_readable(pruned)
     before, after = pruned.before, pruned.after
     assert before.costs is not None and after.costs is not None
     assert after.costs.flash < before.costs.flash and after.costs.cycles < before.costs.cycles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from mote.api.deploying import BAUD, Address, ota, update_plan
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(outcome, UpdateOutcome):
         say_outcome(outcome, arguments)
     else:
-        print_json(asdict(outcome)) if arguments.json else print_device(outcome, _place(arguments))
+        print_json(outcome.json()) if arguments.json else print_device(outcome, _place(arguments))
     return 0
 
 
@@ -131,7 +131,7 @@ def serve(arguments: argparse.Namespace) -> NoReturn:
 
 def say_outcome(outcome: UpdateOutcome, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print_json({"image": arguments.image, **asdict(outcome)})
+        print_json({"image": arguments.image, **outcome.json()})
     else:
         print_outcome(outcome, arguments.image)
 

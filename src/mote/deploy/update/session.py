@@ -11,7 +11,8 @@ import secrets
 import struct
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 from zlib import crc32
 
 from mote.deploy.update import delta
@@ -19,6 +20,7 @@ from mote.deploy.update.frames import ANSWER, PROTOCOL, BeginFlag, FrameReader, 
 from mote.deploy.update.header import ImageHeader
 from mote.deploy.update.links import ConnectionLostError, Line
 from mote.errors import MoteError
+from mote.notebook import card, sizes
 
 STATES = ("idle", "receiving", "trial")
 NO_SLOT = 0xFF
@@ -90,6 +92,18 @@ class Device:
     position_crc: int
     """CRC-32 of these bytes."""
 
+    def __repr__(self) -> str:
+        runs = "no model" if self.active is None else f"version {self.version} from slot {self.active}"
+        return f"<Device {self.state}, runs {runs}, slots of {self.slot_bytes:,} bytes>"
+
+    def _repr_html_(self) -> str:
+        facts = {"runs version": None if self.active is None else self.version, "slots": sizes(self.slot_bytes)}
+        return card(f"Device, {self.state}", facts)
+
+    def json(self) -> dict[str, Any]:
+        """All fields as JSON types."""
+        return asdict(self)
+
     def runs(self, image: ImageHeader) -> bool:
         """Whether the device runs an image."""
         return self.active is not None and (self.bytes, self.crc) == (image.bytes, image.crc)
@@ -140,6 +154,17 @@ class UpdateOutcome:
     state: str = ""
     """`confirmed`, `trial` (it runs, and the firmware has not confirmed it yet), `installed` (it runs from the next
     boot on) or `restarting`."""
+
+    def __repr__(self) -> str:
+        return f"<UpdateOutcome {self.state}: {self.sent}, {self.stream_bytes:,} bytes in {self.seconds:.1f} s>"
+
+    def _repr_html_(self) -> str:
+        facts = {"sent": self.sent, "bytes": self.stream_bytes, "frames sent again": self.sent_again}
+        return card(f"Update {self.state}", facts)
+
+    def json(self) -> dict[str, Any]:
+        """All fields as JSON types."""
+        return asdict(self)
 
 
 @dataclass
