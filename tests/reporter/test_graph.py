@@ -183,6 +183,8 @@ def test_blocks_unfold_and_layers_are_selected(long: Subject, browser: Browser) 
         page.evaluate(f"report.page.select('{last}')")
         assert page.evaluate(f"document.querySelector('#graph [data-layer=\"{last}\"]').classList.contains('selected')")
         assert page.evaluate("document.querySelector('#graph .graph-detail h3').textContent").startswith(last)
+        page.click("#graph [aria-label='Fold all blocks']")
+        assert page.evaluate("document.querySelectorAll('#graph .holds').length") == 1
         assert page.errors == []
 
 

@@ -121,7 +121,10 @@ report.section("graph", (root, { each, whole }, page) => {
     if (share) group.append(rect(CARD.pad, height - 6, Math.max(1, ((width - 2 * CARD.pad) * share) / Math.max(dearest, share)), 2.5, "share", 1));
     lines.forEach((line, i) => group.append(words(node && number === undefined ? width / 2 : CARD.pad, 20 + i * CARD.line - (i && 1), line, i === 0 ? "name" : "quiet")));
     const said = linesOf(part).join(", ");
-    if (part.parts) button(group, `Unfold ${said}`, () => toggle(part, true), false);
+    if (part.parts) {
+      group.dataset.block = part.key;
+      button(group, `Unfold ${said}`, () => toggle(part, true), false);
+    }
     else if (number !== undefined) {
       const layer = page.layerOf(number);
       fillIn(group, { "data-layer": number, tabindex: 0, role: "button", "aria-label": `Layer ${said}, ${layer.short}` });
@@ -231,6 +234,8 @@ report.section("graph", (root, { each, whole }, page) => {
       node.classList.toggle("selected", chosen);
       chosen ? node.setAttribute("aria-current", "true") : node.removeAttribute("aria-current");
     }
+    for (const card of canvas.querySelectorAll("[data-block]"))
+      card.classList.toggle("holds", blocks[card.dataset.block].layers.some((layer) => layer.number === page.layer));
   }
 
   view.addEventListener("wheel", (event) => {
