@@ -17,6 +17,8 @@ from tests.helpers.browser import Browser, Page
 from tests.helpers.streams import sliding
 
 MODELS = Path(__file__).parents[2] / "models"
+RAMS = (("dtcm", 700, 0), ("sram", 65536, 1))
+"""Memories of a part: name, bytes, wait."""
 HELD = (
     """(() => [...document.querySelectorAll("#memory .now + div tbody tr")].map((row) => row.cells[1].textContent))()"""
 )
@@ -93,6 +95,18 @@ def test_ram_by_use_is_that_of_the_run(subject: Subject) -> None:
     ran = run(subject.compiled, layers=False)
     told = {name: nbytes for name, nbytes, _ in memory(Subject(subject.compiled, ran=ran))["ram"]}
     assert told["Total"] == ran.ram.total and told["Stack"] == ran.ram.stack and told["Arena"] == ran.ram.arena
+
+
+def test_every_memory_has_its_arena(tmp_path: Path) -> None:
+    part = tmp_path / "part.toml"
+    memories = (f'[[memory]]\nname = "{n}"\nkind = "ram"\nsize = "{size}"\nwait = {wait}' for n, size, wait in RAMS)
+    part.write_text("\n".join(['extends = "cortex-m7"', *memories]))
+    told = memory(Subject(mote.compile(MODELS / "digits.tflite", target=str(part))))
+    assert [name for name, _ in told["arenas"]] == [name for name, _, _ in RAMS]
+    used = {told["holdings"][box[0]][3] for box in told["boxes"]}
+    assert used == {0, 1} and told["arenas"][0][1] <= RAMS[0][1]
+    for index, _, end, *_ in told["boxes"]:
+        assert end <= told["arenas"][told["holdings"][index][3]][1]
 
 
 def test_states_are_named() -> None:
