@@ -67,6 +67,8 @@ def test_purposes(capsys: pytest.CaptureFixture[str]) -> None:
     """Names are unique; an unknown one is an error; JSON has the groups."""
     with pytest.raises(MoteError, match="did you mean: profile"):
         doctor("profil")
+    assert main(["doctor", "--for", "profil"]) == 2
+    assert "did you mean: profile" in capsys.readouterr().err
     assert main(["doctor", "--for", "host", "--json"]) in (0, 1)
     result = json.loads(capsys.readouterr().out)
     (host,) = result["purposes"]

@@ -46,7 +46,7 @@ COMMANDS = {
     "ops": "list operators, their types and kernels",
     "targets": "list cores and parts",
     "cmake": "print the folder of CMake's find_package(Mote)",
-    "doctor": "check compilers, emulators and packages",
+    "doctor": "what is missing for what, and how to install it",
     "completion": "print a script that completes commands in a shell",
 }
 """Every command with its line of `mote --help`, which imports none of them."""

@@ -185,6 +185,7 @@ def _purposes() -> Iterator[_Purpose]:
     yield _Purpose("xgboost", "verify XGBoost models; reading needs nothing", (("xgboost",),))
     yield _Purpose("lightgbm", "verify LightGBM models; reading needs nothing", (("lightgbm",),))
     yield _Purpose("images", "folders of pictures as data", (("pillow",),))
+    yield _Purpose("png", "pictures of plans, fronts and accuracy as PNG", (("resvg-py",),))
     yield _Purpose("sign", "sign images, encrypt constants", (("cryptography",),))
     yield _Purpose("try-it", "run the model in the page of `mote report`", (("ziglang", "clang and wasm-ld"),))
     yield _Purpose("cluster", "searches on a cluster of Dask", (("distributed",),))
@@ -251,6 +252,7 @@ def _wheels() -> Sequence[tuple[str, str, str, InstallCommand]]:
         ("xgboost", "xgboost", "the reference of XGBoost models", _pip("xgboost")),
         ("lightgbm", "lightgbm", "the reference of LightGBM models", _pip("lightgbm")),
         ("pillow", "PIL", "read pictures", _extra("images")),
+        ("resvg-py", "resvg_py", "draw SVG as PNG", _extra("png")),
         ("cryptography", "cryptography", "keys, signatures and encryption", _extra("sign")),
         ("distributed", "distributed", "clusters of Dask", _extra("cluster")),
         ("mkdocs-material", "material", "the site of the documentation", _extra("docs")),

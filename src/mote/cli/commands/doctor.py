@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mote import toolchain
 from mote.cli.common import add_json, bold, green, print_json, red, show
-from mote.toolchain.doctor import Diagnosis, Finding
+from mote.toolchain.doctor import Diagnosis, Finding, purpose_names
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -16,6 +16,7 @@ def add(p: argparse.ArgumentParser) -> None:
         dest="purposes",
         action="append",
         default=[],
+        choices=purpose_names(),
         metavar="PURPOSE",
         help="only this purpose, with its tools; the exit status is 1 where it is not ready; repeatable",
     )
