@@ -21,6 +21,7 @@ from mote.measure import profiler
 from mote.measure import run as runner
 from mote.measure.profiler import Profile
 from mote.measure.run import RunResult
+from mote.progress import Say, silent
 from mote.toolchain.emulators import RTL
 
 STILL = ("target", "optimize", "aligned")
@@ -142,6 +143,7 @@ def verify(
     sanitize: bool = False,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
+    say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> VerifyResult:
     """Compare every tensor that the generated code computes with the reference: integers bit for bit, floats within
@@ -151,7 +153,7 @@ def verify(
     `mote.compile`. Inputs are 8 random, extreme and structured ones (`inputs`, `seed`), or samples of `data`. The
     reference is LiteRT, or the runtime of the model's format; where that is not installed, Mote's own in NumPy; the
     result says which. `source` is the model that an image was packed from, if it is not beside it. `sanitize` builds
-    for the host with the sanitizers of addresses and undefined behaviour."""
+    for the host with the sanitizers of addresses and undefined behaviour. `say` is a callback for progress."""
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
     if isinstance(given, LoadedImage):
         return images.verify_image(
@@ -163,7 +165,9 @@ def verify(
             compiler=compiler,
             emulator=emulator,
             sanitize=sanitize,
+            say=say,
         )
     if source is not None:
         raise MoteError("is for images", where="option source", remedy="make one with `mote pack`")
-    return verifier.verify(given, inputs, data=data, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+    tools = {"compiler": compiler, "emulator": emulator}
+    return verifier.verify(given, inputs, data=data, seed=seed, **tools, sanitize=sanitize, say=say)

@@ -41,6 +41,7 @@ from mote.measure.profiler.costs import LayerFacts, Profile, Profiled, profiled
 from mote.measure.run import LayerCost, MeasuredSubject, RunResult, measured, stimulus
 from mote.notebook import card, sizes, table
 from mote.package.runtime_project import WRAPPING
+from mote.progress import Say, silent
 from mote.targets import Target
 from mote.text import short_names
 from mote.toolchain import Mode
@@ -314,6 +315,7 @@ def verify_image(
     compiler: str | None = None,
     emulator: str | None = None,
     sanitize: bool = False,
+    say: Say = silent,
 ) -> VerifyResult:
     """Compares all recorded tensors of an image with the reference, for inputs as `mote.verify` takes them. The model
     is `source`, or the file beside the image that it was packed from; where there is none, outputs are compared with
@@ -351,7 +353,8 @@ def verify_image(
     ]
     judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, model, works)
     own = None if data is None else cases_of(graph, data, settings)
-    return compared(judged, inputs, own, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+    tools = {"compiler": compiler, "emulator": emulator}
+    return compared(judged, inputs, own, seed=seed, **tools, sanitize=sanitize, say=say)
 
 
 def _options(loaded: LoadedImage) -> Mapping[str, Any]:

@@ -36,6 +36,7 @@ from mote.offload.contract import Offloaded
 from mote.passes.folding import simplify_control
 from mote.passes.rewriting import tflm_numerics
 from mote.plan.scheduling.rows import Arrival
+from mote.progress import Say, counted, silent
 from mote.toolchain import Mode
 
 Case = Mapping[int, Array]
@@ -130,6 +131,7 @@ def verify(
     compiler: str | None = None,
     emulator: str | None = None,
     sanitize: bool = False,
+    say: Say = silent,
 ) -> VerifyResult:
     """Run the generated code on `inputs` inputs and compare each step's output with LiteRT's reference kernels, models
     of other formats with their own runtimes; where these are not installed, or LiteRT refuses the file, with Mote's
@@ -137,7 +139,8 @@ def verify(
     first `inputs` are used."""
     subject = judged(compiled)
     given = None if data is None else cases_of(subject.graph, data, compiled.settings)
-    return compared(subject, inputs, given, seed=seed, compiler=compiler, emulator=emulator, sanitize=sanitize)
+    tools = {"compiler": compiler, "emulator": emulator}
+    return compared(subject, inputs, given, seed=seed, **tools, sanitize=sanitize, say=say)
 
 
 def cases_of(graph: Graph, data: Any, settings: Settings) -> Sequence[Case]:
@@ -216,6 +219,7 @@ def compared(
     compiler: str | None,
     emulator: str | None,
     sanitize: bool = False,
+    say: Say = silent,
 ) -> VerifyResult:
     """Runs the firmware on the first `inputs` given cases, or on generated ones, and compares all tensors with the
     reference."""
@@ -225,7 +229,7 @@ def compared(
     cases = chosen_cases(judged.graph, inputs, given, seed, judged.source, before)
     answer, name, wanted = oracle(judged)
     magnitudes = reference.magnitudes(judged.graph)
-    judge = Judge()
+    judge, done = Judge(), counted(say, "compared inputs")
     seen: set[int] = set()
     alone = set(judged.graph.outputs) - {tensor.id for work in judged.works for tensor in work.tensors}
     with temporary_folder() as folder:
@@ -236,6 +240,7 @@ def compared(
                 expected, wanted = _followed(judged, case, shown), _itself
             if expected is not None:
                 seen |= _compare(judge, judged, i, shown, expected, sizes, wanted)
+            done(i + 1, len(cases))
     return judge.result(judged.path, judged.firmware.target.name, len(seen) + len(alone), name, len(cases) - before)
 
 

@@ -335,6 +335,7 @@ class _Search:
         self.runner, self.key, self.points, self.say = runner, key, points, say
         self.plans: list[_Found] = []
         self.tools = ""
+        self.tried = 0
 
     def plan(self) -> None:
         least, _, most = self._planned([LEAST, FASTEST, EVERYTHING])
@@ -362,6 +363,7 @@ class _Search:
         for first in range(0, len(budgets), at_once):
             names = [f"{BUDGET}{budget}" for budget in budgets[first : first + at_once] if budget < ram]
             for name, plan in self._results(planned, names):
+                self._say_tried()
                 if plan is not None and int(name.removeprefix(BUDGET)) < ram:
                     ram = plan.ram
                     plans[name] = self._known(name, plan)
@@ -371,9 +373,15 @@ class _Search:
         """The plans of these names."""
         plans = []
         for name, plan in self._results(planned, list(dict.fromkeys(names))):
-            self.say(f"planned {name if name != EVERYTHING else 'without a budget'}...")
+            self._say_tried()
             plans.append(plan if plan is None else self._known(name, plan))
         return plans
+
+    def _say_tried(self) -> None:
+        """Counts a plan, of at most one for each budget and those that have names."""
+        self.tried += 1
+        most = self.points + len((LEAST, FASTEST, EVERYTHING, SMALLEST, SMALL, DEFAULT))
+        self.say(f"planned {min(self.tried, most)} of {most} budgets...")
 
     def _results(
         self, function: Callable[[ExplorationTask, str], Any], names: Sequence[str]

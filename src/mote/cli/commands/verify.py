@@ -55,7 +55,7 @@ def count(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with progress("running and comparing"):
+    with progress("building and running") as say:
         result = verify(
             arguments.model,
             arguments.inputs,
@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             compiler=arguments.compiler,
             emulator=arguments.emulator,
             runtime=arguments.runtime,
+            say=say,
         )
     print_json(result.json()) if arguments.json else print_text(result)
     return 0 if result.passed else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mote.compress.quantize.attention_masks import softened
@@ -21,12 +21,9 @@ from mote.execute.batch import evaluate
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.progress import Done, nobody
 
 ROUNDINGS = ("adaptive", "nearest")
-
-
-Done = Callable[[int, int], None]
-"""Progress callback: (done, total)."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def prepared(
     cases: Sequence[Mapping[int, Array]],
     methods: Methods | None = None,
     precision: Precision = Precision.INT8,
-    done: Done = lambda done, of: None,
+    done: Done = nobody,
 ) -> CalibratedModel:
     """Calibrates a float graph in normal form, for layers that mostly have this precision. `done` is a callback with
     the processed and the total number of samples."""
@@ -119,8 +116,10 @@ def _above(ranges: Ranges, least: Mapping[int, float]) -> Ranges:
     return {t: (max(low, least.get(t, low)), high) for t, (low, high) in ranges.items()}
 
 
-def finished(given: CalibratedModel, scheme: Scheme | None = None, *, io: str = IO[0]) -> QuantizationResult:
-    """Quantizes in the precisions of a scheme, with the constants that the methods choose."""
+def finished(
+    given: CalibratedModel, scheme: Scheme | None = None, *, io: str = IO[0], done: Done = nobody
+) -> QuantizationResult:
+    """Quantizes in the precisions of a scheme, with the constants that the methods choose; `done` counts operators."""
     scheme, methods = scheme or Scheme(), given.methods
 
     def made(io: str, chosen: Chosen | None = None) -> Integers:
@@ -130,5 +129,6 @@ def finished(given: CalibratedModel, scheme: Scheme | None = None, *, io: str = 
     if not given.cases or not (adaptive or methods.correct_biases):
         return QuantizationResult(given, made(io))
     nearest = made(IO[0])
-    chosen = refined(given.exact, nearest, given.cases, rounding=adaptive, biases=methods.correct_biases)
+    biases = methods.correct_biases
+    chosen = refined(given.exact, nearest, given.cases, rounding=adaptive, biases=biases, done=done)
     return QuantizationResult(given, made(io, chosen))

@@ -283,7 +283,7 @@ def _result(
 ) -> QuantizationResult:
     seen = prepared(graph, cases, methods, scheme.default, counted(say, "calibrating"))
     say("choosing integers...")
-    result = finished(seen, scheme, io=io)
+    result = finished(seen, scheme, io=io, done=counted(say, "rounding the weights of layers"))
     precisions = result.integers.precisions
     gained = [op for op in graph.ops if precisions.get(op.index, Precision.FLOAT32) is not Precision.FLOAT32]
     if not any(op.macs(graph) or precisions[op.index] is Precision.FLOAT16 for op in gained):

@@ -31,6 +31,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.common import float_bias
 from mote.ops.matrix.fully_connected import FullyConnected
+from mote.progress import Done, nobody
 
 MOST_SAMPLES, LEAST_SAMPLES = 256, 32
 """Range of the number of calibration samples: all live tensors of all samples are in memory at once."""
@@ -76,10 +77,16 @@ class Fitted:
 
 
 def refined(
-    graph: Graph, integers: Integers, cases: Sequence[Mapping[int, Array]], *, rounding: bool, biases: bool
+    graph: Graph,
+    integers: Integers,
+    cases: Sequence[Mapping[int, Array]],
+    *,
+    rounding: bool,
+    biases: bool,
+    done: Done = nobody,
 ) -> Chosen:
     """Refines a float graph's nearest-rounded quantization on calibration data: weights rounded for their layers'
-    results (`rounding`), and bias-corrected `biases`."""
+    results (`rounding`), and bias-corrected `biases`. `done` counts operators."""
     grids = integers.graph.tensors
     exact = _given(graph, _some(graph, cases))
     rounded = {t: _on_grid(grids[t], chunks) for t, chunks in exact.items()}
@@ -104,6 +111,7 @@ def refined(
         for t in {*op.inputs, *op.outputs} & exact.keys():
             if last.get(t, place) <= place:
                 del exact[t], rounded[t]
+        done(place + 1, len(graph.ops))
     return Chosen(chosen_weights, chosen_biases)
 
 
