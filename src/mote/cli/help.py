@@ -101,7 +101,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "prune": (
         (f"{FLOAT} --data models/digits_train.npz --macs 50% -o build/half.tflite", "half of the MACs"),
         (
-            f"{FLOAT} --data models/digits_train.npz --clusters --flash 60% -o build/small.tflite",
+            f"{FLOAT} --data models/digits_train.npz --clusters --flash 90% -o build/small.tflite",
             "few distinct weights",
         ),
     ),
