@@ -152,8 +152,6 @@ import mote
 assert sys.prefix in mote.__file__, mote.__file__
 for command in (
     ["compile", "digits.tflite", "--target", "cortex-m4", "-o", "c"],
-    ["runtime", "-o", "runtime", "--kernels", "minimal"],
-    ["targets"],
     ["doctor"],
     ["cmake"],
 ):
@@ -167,7 +165,7 @@ def test_the_wheel_works_in_a_clean_environment(clean: Path, tmp_path: Path) -> 
     python = [str(clean / "bin" / "python"), "-I", "-c", COMMANDS]
     done = subprocess.run(python, cwd=tmp_path, env=outside, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert {"c", "runtime"} <= {path.name for path in tmp_path.iterdir()}
+    assert (tmp_path / "c" / "digits.c").is_file()
     assert (Path(done.stdout.splitlines()[-1]) / "MoteConfig.cmake").is_file()
     for script in ("mote", "moteml"):
         said = subprocess.run([str(clean / "bin" / script), "--version"], env=outside, capture_output=True, text=True)

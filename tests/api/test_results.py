@@ -43,7 +43,7 @@ def front() -> mote.Front:
 
 
 def _profile() -> mote.Profile:
-    return mote.profile(mote.compile(DIGITS, target=emulated("cortex-m4")), layers=True)
+    return mote.profile(mote.compile(DIGITS, target=emulated("cortex-m4")), layers=False)
 
 
 def _image(folder: Path) -> Path:
