@@ -47,7 +47,7 @@ def test_accuracy_and_drop(project: Path, capsys: pytest.CaptureFixture[str]) ->
     accuracy, drop = (by_name(result)[key] for key in ("accuracy", "drop"))
     assert (accuracy.measured, accuracy.limit, accuracy.margin) == (told.score.value, told.score.value, 0.0)
     assert drop.measured == pytest.approx(lost)
-    assert by_name(result)["verified"].detail.endswith("bit for bit")
+    assert by_name(result)["verified"].equal == "bit for bit"
     assert not list(project.glob("build*")), "nothing is written"
 
     written(project, f"{DIGITS}[models.digits.check]\n{DATA}accuracy = 0.9999\nverify = false")
@@ -139,6 +139,7 @@ def test_a_wrong_model_is_not_verified(project: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Judge, "compare", off_by_one)
     (failure,) = mote.check().failures
     assert failure.check == "verified" and "mismatches, largest difference" in failure.detail
+    assert failure.equal == "18 differ"
 
 
 OUTCOMES = (

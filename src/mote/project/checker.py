@@ -149,9 +149,8 @@ def _verified(subject: _Subject, say: Say) -> Iterator[CheckOutcome]:
         count = len(result.mismatches)
         said = f"{count} mismatches" if count else "not bit for bit"
         compared += f": {said}, largest difference {result.max_abs_diff:.6g}"
-    elif result.exact:
-        compared += ": bit for bit"
-    yield CheckOutcome(entry.name, entry.target, VERIFIED, passed, detail=compared)
+    equal = "bit for bit" if result.exact else "by rounding" if result.passed else f"{len(result.mismatches)} differ"
+    yield CheckOutcome(entry.name, entry.target, VERIFIED, passed, detail=compared, equal=equal)
 
 
 def _limits(
@@ -223,8 +222,9 @@ def _scores(subject: _Subject, say: Say) -> Iterator[CheckOutcome]:
         yield outcome("drop", drop, most_drop, LOWER, f"against {result.against.model}")
     if result.core is not None:
         core = result.core
-        said = f"{core.equal} of {core.samples} samples equal to the host's ({core.emulator})"
-        yield CheckOutcome(entry.name, entry.target, ON_CORE, core.passed, detail=said)
+        equal = f"{core.equal} of {core.samples}"
+        said = f"{equal} samples equal to the host's ({core.emulator})"
+        yield CheckOutcome(entry.name, entry.target, ON_CORE, core.passed, detail=said, equal=equal)
 
 
 def check_share(result: Evaluation, limit: float | None) -> None:

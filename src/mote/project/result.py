@@ -44,6 +44,8 @@ class CheckOutcome:
     """The reason of a failure, or how it was measured."""
     remedy: str = ""
     """How to correct a failure, where that is known."""
+    equal: str = ""
+    """How equal outputs are to others, for checks without a number: "bit for bit", "8 of 8"."""
 
     @property
     def margin(self) -> float | None:
@@ -88,7 +90,7 @@ class CheckOutcome:
         """Its row of the table: `COLUMNS`."""
         name = MEASURES[self.check].title if self.check in MEASURES else self.check
         verdict = "PASS" if self.passed else "FAIL"
-        values = (self.shown(self.measured), self.shown(self.limit), self.margin_shown)
+        values = (self.shown(self.measured) or self.equal, self.shown(self.limit), self.margin_shown)
         return verdict, self.model, self.target, name, *values
 
     def json(self) -> dict[str, Any]:
