@@ -99,6 +99,10 @@ class BudgetError(MoteError):
     """The model does not fit the target or a budget that the user named."""
 
 
+class BoardError(BudgetError):
+    """The model does not fit the board that is emulated, which may have less memory than a part."""
+
+
 class TooLargeError(MoteError):
     """The model, or what it takes to compile it, is more than one of Mote's limits or the machine allows."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from mote.cores.board import Board
-from mote.errors import BudgetError, MoteError
+from mote.errors import BoardError, MoteError
 from mote.targets import VECTORS, Memory, Target
 from mote.targets.flags import OPTIMIZATION, optimization
 from mote.toolchain import cache
@@ -116,7 +116,7 @@ def overflowed(said: str) -> dict[str, int]:
     return {match["region"]: int(match["over"]) for match in _OVERFLOWED.finditer(said)}
 
 
-def _overflow(said: str, target: Target) -> BudgetError | None:
+def _overflow(said: str, target: Target) -> BoardError | None:
     """The error for a linker's message about memory that is too small, with the sizes; None for other messages."""
     overflows = overflowed(said)
     if not overflows or target.is_host:
@@ -128,7 +128,7 @@ def _overflow(said: str, target: Target) -> BudgetError | None:
     reason = " and ".join(
         f"{size + over:,} bytes of {what}, {over:,} more than its {size:,}" for what, size, over in parts
     )
-    return BudgetError(
+    return BoardError(
         f"does not fit the emulated board: with code, inputs and outputs it needs {reason}",
         where=f"target {target.name}",
         remedy="use a smaller model, --ram min or --input rows; `mote compile` and `mote plan` need no board",
