@@ -10,7 +10,6 @@ import pytest
 
 import mote
 from mote.compiler.firmware import missing_tools
-from mote.progress import silent
 from mote.reporter.subject import Subject, measured
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -49,4 +48,4 @@ def profiled() -> Subject:
     compiled = mote.compile(MODELS / "digits.tflite", target="stm32l4r5")
     if (reason := missing_tools(compiled.settings.target)) is not None:
         pytest.skip(str(reason))
-    return measured(compiled, None, silent)
+    return measured(compiled)

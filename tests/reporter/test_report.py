@@ -12,7 +12,8 @@ import pytest
 
 import mote
 from mote.cli import parser
-from mote.reporter import html
+from mote.errors import BoardError, BudgetError, MoteError
+from mote.reporter import html, subject
 from mote.reporter.html import page
 from mote.reporter.report import Report
 from mote.reporter.sections import SECTIONS
@@ -23,6 +24,26 @@ DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
 @pytest.fixture(scope="module")
 def made() -> Report:
     return mote.report(DIGITS, target="host")
+
+
+def test_a_model_that_fits_no_emulated_board_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has estimates, and says why nothing was measured; a budget of the user's is an error all the same."""
+    compiled = mote.compile(DIGITS, target="host")
+
+    def fails(error: MoteError) -> None:
+        def run(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(subject, "run", run)
+
+    monkeypatch.setattr(subject, "missing_tools", lambda target: None)
+    fails(BoardError("does not fit the emulated board", remedy="use a smaller model"))
+    unmeasured = subject.measured(compiled)
+    assert unmeasured.ran is None and unmeasured.profile is None
+    assert unmeasured.reason == "does not fit the emulated board; use a smaller model"
+    fails(BudgetError("needs more RAM"))
+    with pytest.raises(BudgetError):
+        subject.measured(compiled)
 
 
 def test_every_section_has_a_script() -> None:

@@ -11,9 +11,10 @@ import pytest
 
 import mote
 from mote.compiler.options import UNLIMITED, point_settings
+from mote.compiler.settings import make_settings
 from mote.errors import BudgetError, InternalError, MoteError
 from mote.kernels import library
-from mote.search.explorer import Front, Planned, _Found, _point
+from mote.search.explorer import Front, Planned, _Found, _point, explore_around
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
 
@@ -100,6 +101,23 @@ def test_a_part_bounds_the_front(tmp_path: Path) -> None:
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 300\n')
     with pytest.raises(BudgetError):
         mote.explore(DIGITS, target=str(part), measure=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"ram": 6000}])
+def test_a_front_around_a_compiled_model_is_the_same(options: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default plan is not made again; one within a budget is not the default."""
+    settings = make_settings("host", **options)
+    compiled = mote.compile(SMALL, settings)
+    expected = mote.explore(SMALL, settings, points=1, measure=False)
+    made: list[int | None] = []
+
+    def watched(model: object, settings: mote.Settings) -> mote.Compiled:
+        made.append(settings.ram)
+        return mote.compile(model, settings)
+
+    monkeypatch.setattr("mote.search.explorer.compile", watched)
+    assert explore_around(compiled, settings, points=1) == expected
+    assert len([ram for ram in made if ram is None]) == (3 if not options else 4)
 
 
 def test_a_point_is_not_called_after_bytes_that_it_does_not_take() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -22,12 +23,14 @@ from mote.progress import Say, silent
 from mote.reporter.html import page, report_data, target_data
 from mote.reporter.sections import overview
 from mote.reporter.subject import Subject, Subjects, measured
-from mote.search.explorer import explore
+from mote.search.explorer import POINTS, explore_around
 
 MOST_BYTES = 1 << 26
 """The size of the largest report that is read."""
 WORST = 12
 """The most samples that are shown."""
+MANY_STEPS, FEW_POINTS = 600, 2
+"""Steps of a plan above which the front has only so many budgets between its ends: each takes seconds to plan for."""
 DOCTYPE = b"<!DOCTYPE html>"
 """The beginning of a report, by which a file is recognised as one that may be replaced."""
 
@@ -122,7 +125,7 @@ def _earlier(data: dict[str, Any], settings: Settings) -> dict[str, Any]:
 def _other(model: Any, settings: Settings, say: Say) -> dict[str, Any]:
     """Another model on the same target."""
     compiled = compile(model, replace(settings, name=""), say=say)
-    subject = measured(compiled, None, say)
+    subject = measured(compiled)
     return {"title": Path(compiled.path).name, "target": target_data(subject, [overview.SECTION])}
 
 
@@ -135,5 +138,9 @@ def _settings(settings: Settings | None, options: Mapping[str, Any], target: Any
 def _subject(model: Any, settings: Settings, example_inputs: Any, say: Say) -> Subject:
     say(f"compiling for {settings.target.name}")
     compiled = compile(model, settings, example_inputs=example_inputs, say=say)
-    front = explore(model, settings, example_inputs=example_inputs, measure=False, say=say)
-    return measured(compiled, front, say)
+    with ThreadPoolExecutor(1) as beside:  # compilers and emulators are other processes
+        made = beside.submit(measured, compiled)
+        points = POINTS if len(compiled.plan.steps) <= MANY_STEPS else FEW_POINTS
+        front = explore_around(compiled, settings, points, say)
+        say(f"measuring on {settings.target.name}")
+        return replace(made.result(), front=front)

@@ -9,7 +9,7 @@ from typing import Any
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.firmware import missing_tools
 from mote.data.dataset import Dataset
-from mote.errors import MoteError
+from mote.errors import BoardError, MoteError
 from mote.evaluation.result import Evaluation
 from mote.graph import Op
 from mote.graph.io_order import model_shape
@@ -18,7 +18,6 @@ from mote.measure.profiler.costs import check_cycles
 from mote.measure.run import RunResult, run
 from mote.pictures.memory import MemoryMap
 from mote.plan.plan import Step
-from mote.progress import Say
 from mote.search.explorer import Front
 
 
@@ -106,20 +105,24 @@ class Subjects:
         return self.targets[0]
 
 
-def measured(compiled: Compiled, front: Front | None, say: Say) -> Subject:
+def measured(compiled: Compiled) -> Subject:
     """Measures a compiled model on its target, as far as the tools that are installed can."""
     target = compiled.settings.target
     obstacle = missing_tools(target)
     if obstacle is not None:
-        return Subject(compiled, front, reason=_said(obstacle))
-    say(f"running on {target.name}")
-    ran = run(compiled, layers=False)
+        return Subject(compiled, reason=_said(obstacle))
+    try:
+        ran = run(compiled, layers=False)
+    except BoardError as error:
+        return Subject(compiled, reason=_said(error))
     try:
         check_cycles(target)
     except MoteError as error:
-        return Subject(compiled, front, ran=ran, reason=_said(error))
-    say(f"profiling on {target.name}")
-    return Subject(compiled, front, profile(compiled), ran)
+        return Subject(compiled, ran=ran, reason=_said(error))
+    try:
+        return Subject(compiled, profile=profile(compiled), ran=ran)
+    except BoardError as error:  # the profiled firmware is larger
+        return Subject(compiled, ran=ran, reason=_said(error))
 
 
 def _said(error: MoteError) -> str:

@@ -204,16 +204,31 @@ def explore(
     source = given_model(model, settings, example_inputs)
     task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator)
     with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
-        search = _Search(runner, digest(task) if journal is not None else "", points, say)
-        search.plan()
-        all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
+        return _explored(task, _Search(runner, digest(task) if journal is not None else "", points, say), reason)
+
+
+def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS, say: Say = silent) -> Front:
+    """The front of a model that was compiled with these settings, by estimates: where its plan is the default, it is
+    not made again."""
+    assert compiled.model is not None
+    wanted = replace(settings, ram=None, least_ram=False, least_flash=False)
+    known = {DEFAULT: compiled} if wanted == settings else {}
+    task = ExplorationTask(compiled.model, wanted, False, None, None, known)
+    with searching(task) as runner:
+        return _explored(task, _Search(runner, "", points, say), "as asked for")
+
+
+def _explored(task: ExplorationTask, search: _Search, reason: str) -> Front:
+    """The front of a task; `reason`: why nothing is measured, if nothing is."""
+    search.plan()
+    all_points = search.measure() if task.measured else [_point(plan, None) for plan in search.plans]
     best = front(sorted(all_points, key=lambda p: (p.ram, p.cost)), lambda p: p.ram, lambda p: p.cost)
     little = [next(p for p in all_points if name in p.names) for name in (SMALLEST, SMALL)]
     return Front(
-        model=source.where,
-        target=settings.target.name,
-        input=settings.input,
-        optimize=settings.optimize,
+        model=task.model.where,
+        target=task.settings.target.name,
+        input=task.settings.input,
+        optimize=task.settings.optimize,
         measured=search.tools,
         reason=reason,
         points=tuple(best),
