@@ -212,8 +212,8 @@ report.section("memory", (root, { each }, page) => {
     const peak = x(each.peak_step + 0.5);
     if (peak >= size.left && peak <= right()) {
       line(peak, size.top - 6, peak, liveY(0), "peak");
-      const late = peak > (size.left + right()) / 2;
-      text(peak + (late ? -4 : 4), 30, late ? "end" : "start", `peak ${format.number(each.peak)} B, ${when(each.peak_step)}`, "peak-name");
+      const name = `peak ${format.number(each.peak)} B, ${when(each.peak_step)}`;
+      text(Math.max(0, Math.min(peak + 4, right() - 7 * name.length)), 30, "start", name, "peak-name");
     }
     over = svg("g", {});
     chart.append(over);
