@@ -89,6 +89,8 @@ class Architecture:
     """Options of compilers that only choose a core, its instructions and its calls: with `=` where they take a word."""
     aligned_gcc: tuple[str, ...] = ()
     """The gcc option for aligned 32-bit accesses only, on cores that allow unaligned ones."""
+    zig: bool = True
+    """Whether zig compiles for it."""
     aligned_zig: str = ""
     """The suffix of zig's core name for aligned 32-bit accesses only."""
     start: Path | None = None

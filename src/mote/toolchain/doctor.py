@@ -19,8 +19,6 @@ from mote.toolchain.compilers import first_line, gcc_is_complete
 from mote.toolchain.firmware.flash import FLASH_TOOLS, FlashTool, drives
 from mote.toolchain.rtl import find_verilator
 
-ZIG = ("arm", "riscv")
-"""Architectures whose targets zig compiles for."""
 APT = "apt install --no-install-recommends"
 
 
@@ -165,13 +163,14 @@ def _purposes() -> Iterator[_Purpose]:
     """Everything that Mote needs other programs and packages for."""
     for core in ARCHITECTURES.values():
         compilers = ("cc", "clang") if not core.gcc else (core.gcc,)
-        zig = ("ziglang",) if core.name in ("host", *ZIG) else ()
+        zig = ("ziglang",) if core.zig else ()
         yield _Purpose(core.name, f"compile for {core.title}", ((*compilers, *zig),))
     for core in ARCHITECTURES.values():
-        emulators = _emulators(core.name)
+        emulators = _emulators(core)
         if emulators:
             yield _Purpose(f"run-{core.name}", f"emulate {core.title}", (emulators,))
-    emulators = tuple(name for core in ZIG for name in _emulators(core))
+    decoded = [core for core in ARCHITECTURES.values() if core.code is not None and core.code.disassembler]
+    emulators = tuple(name for core in decoded for name in _emulators(core))
     yield _Purpose("profile", "cycles of Cortex-M and RISC-V", (("capstone",), emulators))
     yield _Purpose("verify", "compare with LiteRT instead of Mote's own reference", (("ai-edge-litert",),))
     yield _Purpose("tflm", "compare with TFLite Micro", (("tflite-micro",),))
@@ -193,9 +192,8 @@ def _purposes() -> Iterator[_Purpose]:
     yield _Purpose("docs", "the documentation as a site", (("mkdocs-material",), ("mkdocstrings",)))
 
 
-def _emulators(name: str) -> tuple[str, ...]:
-    core = ARCHITECTURES[name]
-    simulated = ("libsimavr",) if name == "avr" else ()
+def _emulators(core: Architecture) -> tuple[str, ...]:
+    simulated = ("libsimavr",) if any(board.timer == "simavr" for board in core.boards.values()) else ()
     return (*((core.qemu,) if core.qemu else ()), *(("unicorn",) if core.unicorn else ()), *simulated)
 
 

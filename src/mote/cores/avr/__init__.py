@@ -42,6 +42,7 @@ def _code(pushed: int) -> MachineCode:
 AVR = Architecture(
     name="avr",
     title="AVR",
+    zig=False,
     gcc="avr-gcc",
     gcc_packages="gcc-avr avr-libc",
     library="libc.a",

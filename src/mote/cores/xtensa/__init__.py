@@ -5,6 +5,7 @@ from mote.cores.record import Architecture
 XTENSA = Architecture(
     name="xtensa",
     title="Xtensa LX6 and LX7",
+    zig=False,
     gcc="xtensa-esp32s3-elf-gcc",
     gcc_remedy="install ESP-IDF, and source its export.sh",
     library="libc.a",

@@ -17,6 +17,7 @@ _CAUSES = {
 LX106 = Architecture(
     name="lx106",
     title="Xtensa LX106",
+    zig=False,
     gcc="xtensa-lx106-elf-gcc",
     gcc_packages="gcc-xtensa-lx106 picolibc-xtensa-lx106-elf",
     library="libc.a",
