@@ -23,7 +23,6 @@ report.section("graph", (root, { each, whole }, page) => {
   const tensor = (t) => each.tensors[t];
   const cost = (number) => each.measured[number] ?? (each.layers[number].options[0] || [])[2] ?? 0;
   const total = page.layers.reduce((sum, layer) => sum + cost(layer.number), 0) || 1;
-  const dearest = Math.max(1, ...page.layers.map((layer) => cost(layer.number)));
   const unit = Object.keys(each.measured).length ? "cycles" : each.unit;
 
   /* Blocks know their nodes, and nodes the blocks that they are in. */
@@ -118,7 +117,7 @@ report.section("graph", (root, { each, whole }, page) => {
     group.append(rect(0, 0, width, height, "face", number === undefined && !part.parts ? height / 2 : 8));
     if (number !== undefined && number !== null) group.append(rect(0, 8, 4, height - 16, "stripe", 2));
     const share = part.parts ? part.layers.reduce((sum, layer) => sum + cost(layer.number), 0) : number ? cost(number) : 0;
-    if (share) group.append(rect(CARD.pad, height - 6, Math.max(1, ((width - 2 * CARD.pad) * share) / Math.max(dearest, share)), 2.5, "share", 1));
+    if (share) group.append(rect(CARD.pad, height - 6, Math.max(1, ((width - 2 * CARD.pad) * share) / total), 2.5, "share", 1));
     lines.forEach((line, i) => group.append(words(node && number === undefined ? width / 2 : CARD.pad, 20 + i * CARD.line - (i && 1), line, i === 0 ? "name" : "quiet")));
     const said = linesOf(part).join(", ");
     if (part.parts) {
