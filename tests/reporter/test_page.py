@@ -55,7 +55,7 @@ CHOOSE = """(label, index) => {
 }"""
 
 
-BOTH = pytest.mark.parametrize("page", ["digits", "keywords"], indirect=True)
+BOTH = pytest.mark.parametrize("page", ["digits", pytest.param("keywords", marks=pytest.mark.soak)], indirect=True)
 """Tests whose result depends on the model."""
 
 
