@@ -87,6 +87,9 @@ def write_own_files(folder: Path) -> None:
     """What pages call their reader's own files."""
     rng = np.random.default_rng(0)
     (folder / "model.tflite").write_bytes(energies())
+    (folder / "model.onnx").symlink_to(ROOT / "models" / "digits.onnx")
+    page = (ROOT / "docs" / "develop" / "external-generators.md").read_text(encoding="utf-8")
+    (folder / "two_tables.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
     (folder / "build").mkdir()
     (folder / "build" / "sww.tflite").write_bytes(mlperf_tiny.build("sww"))
     for word in ("hey", "stop"):
