@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 
-from mote.pictures.svg import CHARACTER, LINE, Canvas, ticks
+from mote.pictures.bars import DrawnBar, drawn_bars
+from mote.pictures.svg import CHARACTER, Canvas
 
 MARGIN, TOP = 16, 64
 RIGHT, WRONG, PLAIN = "#3fb950", "#f0883e", "#4a90d9"
@@ -17,8 +18,6 @@ NUMBERED = 20
 """The smallest cell that shows a number."""
 LONGEST = 40
 """Most characters of a name."""
-BAR = 420
-"""Width of the longest bar."""
 
 
 def confusion(matrix: Sequence[Sequence[int]], names: Sequence[str], title: str) -> str:
@@ -69,27 +68,19 @@ class Bar:
 
 def noise(bars: Sequence[Bar], title: str) -> str:
     """Signal-to-noise ratio of each layer, first to last; longer bars are better."""
-    left = MARGIN + CHARACTER * max(len(bar.name) for bar in bars) + 8
-    notes = CHARACTER * max(len(bar.note) for bar in bars) + 2 * MARGIN
-    canvas = Canvas(max(left + BAR + notes, CHARACTER * len(title) * 1.4 + 2 * MARGIN), title)
-    canvas.text(MARGIN, 24, title, kind="title")
-    canvas.text(MARGIN, 42, "signal to noise of each layer's output, and the noise that the layer adds")
     most = max((bar.decibels for bar in bars if isfinite(bar.decibels)), default=1.0)
-    scale = BAR / max(most * 1.05, 1.0)
-    bottom = TOP + LINE * 1.25 * len(bars)
-    for tick in ticks(0, max(most * 1.05, 1.0), 8):
-        canvas.line(left + tick * scale, TOP - 4, left + tick * scale, bottom, "grid")
-        canvas.text(left + tick * scale, bottom + 16, f"{tick}", anchor="middle")
-    for i, bar in enumerate(bars):
-        y = TOP + LINE * 1.25 * i
-        length = BAR if bar.decibels > most else max(bar.decibels, 0.0) * scale
-        canvas.text(left - 6, y + 12, bar.name, anchor="end")
-        paint = WRONG if bar.worst else PLAIN
-        canvas.rect(left, y + 2, length, LINE - 2, bar.tip, fill=paint, fill_opacity=0.8)
-        canvas.text(left + length + 6, y + 12, bar.note)
-    canvas.line(left, TOP - 4, left, bottom)
-    canvas.text(left + BAR / 2, bottom + 34, "signal to noise (dB)", anchor="middle")
-    return canvas.finish(bottom + 46)
+    top = max(most * 1.05, 1.0)
+    drawn = [
+        DrawnBar(
+            bar.name,
+            [(top if bar.decibels > most else max(bar.decibels, 0.0), WRONG if bar.worst else PLAIN)],
+            bar.note,
+            bar.tip,
+        )
+        for bar in bars
+    ]
+    told = "signal to noise of each layer's output, and the noise that the layer adds"
+    return drawn_bars(drawn, title, told, "signal to noise (dB)", top=top, most_ticks=8)
 
 
 def _short(name: str) -> str:
