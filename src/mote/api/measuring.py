@@ -122,10 +122,10 @@ def profile(
     come as RTL are simulated, unless `emulator` says otherwise."""
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
     inputs = _inputs(given, data)
+    target = given.target if isinstance(given, LoadedImage) else given.settings.target
+    tool = emulator or (RTL if target.rtl else None)
     if isinstance(given, LoadedImage):
-        tool = emulator or (RTL if given.target.rtl else None)
         return images.profile_image(given, inputs, compiler=compiler, emulator=tool, layers=layers)
-    tool = emulator or (RTL if given.settings.target.rtl else None)
     return profiler.profile(given, inputs, compiler=compiler, emulator=tool, layers=layers)
 
 

@@ -13,6 +13,7 @@ from mote.errors import BoardError, MoteError
 from mote.evaluation.result import Evaluation
 from mote.graph import Op
 from mote.graph.io_order import model_shape
+from mote.graph.region import Region
 from mote.measure.profiler import Profile, profile
 from mote.measure.profiler.costs import check_cycles
 from mote.measure.run import RunResult, run
@@ -42,6 +43,15 @@ class PlannedLayer:
     """Of one inference, where they were counted."""
 
 
+LayerWork = tuple[PlannedLayer, Op, tuple[Step, ...]]
+"""A layer, its operators as one, and the steps that compute it."""
+
+
+def members(op: Op) -> tuple[Op, ...]:
+    """The operators that a kernel computes together: mostly one."""
+    return op.ops if isinstance(op, Region) else (op,)
+
+
 @dataclass(frozen=True)
 class Subject:
     """A model compiled for one target, with its measurements."""
@@ -61,11 +71,16 @@ class Subject:
     def memory(self) -> MemoryMap:
         return MemoryMap(self.compiled.plan)
 
-    @cached_property
+    @property
     def layers(self) -> tuple[PlannedLayer, ...]:
+        return tuple(layer for layer, _, _ in self.works)
+
+    @cached_property
+    def works(self) -> tuple[LayerWork, ...]:
         """Layers in the order in which they run, inputs that are handed over row by row left out."""
         plan = self.compiled.plan
-        return tuple(self._layer(i, op, s[0]) for i, (op, s) in enumerate(plan.works) if plan.number(s[0]))
+        planned = [(i, op, steps) for i, (op, steps) in enumerate(plan.works) if plan.number(steps[0])]
+        return tuple((self._layer(i, op, steps[0]), op, steps) for i, op, steps in planned)
 
     def _layer(self, index: int, op: Op, step: Step) -> PlannedLayer:
         graph = self.compiled.plan.graph

@@ -54,7 +54,7 @@ report.section("accuracy", (root, { whole }, page) => {
   function image(sample) {
     const { width, height, channels, pixels } = sample.picture;
     const canvas = el("canvas", { width, height, role: "img", "aria-label": `Input ${sample.name}` });
-    const bytes = Uint8Array.from(atob(pixels), (letter) => letter.charCodeAt(0));
+    const bytes = page.bytes(pixels);
     const drawn = new ImageData(width, height);
     for (let i = 0; i < width * height; i++)
       for (let k = 0; k < 4; k++) drawn.data[4 * i + k] = k === 3 ? 255 : bytes[i * channels + (channels === 3 ? k : 0)];

@@ -21,20 +21,13 @@ report.section("compare", (root, { whole }, page) => {
     return el("td", { class: kind }, show(value ?? null), kind ? el("small", {}, `${change > 0 ? "+" : "−"}${(100 * Math.abs(change)).toFixed(1)}%`) : null);
   }
 
-  function table(caption, head, rows) {
-    return el("div", { class: "scroll compare", tabindex: 0, role: "region", "aria-label": caption }, el("table", {},
-      el("caption", { class: "unseen" }, caption),
-      el("thead", {}, el("tr", {}, head.map((name) => el("th", { scope: "col", class: ["op", "kernel"].includes(name) ? "text" : null }, name)))), el("tbody", {}, rows)));
-  }
-
   /* The percentages are of the other model, if there is one, else of the first target. */
   const base = other || shown[0];
   root.append(
     el("p", { class: "quiet" }, `Percentages are against ${base.title}.`),
-    table("Totals side by side", ["figure", ...columns.map((column) => column.title)],
+    page.table("Totals side by side", ["figure", ...columns.map((column) => column.title)],
       facts.filter(([, get]) => columns.some((column) => typeof get(column.target.each.overview) === "number")).map(([name, get, show]) =>
-        el("tr", {}, el("th", { scope: "row" }, name), columns.map((column) =>
-          cell(get(column.target.each.overview), column === base ? undefined : get(base.target.each.overview), show))))));
+        [name, ...columns.map((column) => cell(get(column.target.each.overview), column === base ? undefined : get(base.target.each.overview), show))])));
   if (other) root.append(el("h3", {}, `Layer by layer, on ${page.target.name}`), layers());
 
   /* Layers of both by name, then by operator and order; those that only one has at the end. */
@@ -47,12 +40,11 @@ report.section("compare", (root, { whole }, page) => {
     const named = page.layers.map((layer) => take((o) => o.name === layer.name && o.op === layer.op));
     const pairs = page.layers.map((layer, i) => [layer, named[i] || take((o) => o.op === layer.op)]);
     const rows = [...pairs, ...theirs.map((layer) => [undefined, layer])].map(([mine, its]) => {
-      const one = mine || its;
-      const name = mine ? el("button", { class: "name", "data-layer": mine.number }, `${mine.number} ${mine.short}`) : `${its.short} (only in ${other.title})`;
-      return el("tr", { "data-layer": mine?.number }, el("th", { scope: "row" }, name), el("td", { class: "text" }, one.op),
-        el("td", { class: "text" }, mine?.kernel ?? "–", its && mine && its.kernel !== mine.kernel ? el("small", {}, `was ${its.kernel}`) : null),
-        cell(mine?.cycles, its?.cycles, format.count), cell(mine?.constants, its?.constants, format.bytes));
+      const name = mine ? `${mine.number} ${mine.short}` : `${its.short} (only in ${other.title})`;
+      const was = its && mine && its.kernel !== mine.kernel ? el("small", {}, `was ${its.kernel}`) : null;
+      return { layer: mine?.number, cells: [name, (mine || its).op, el("td", { class: "text" }, mine?.kernel ?? "–", was),
+        cell(mine?.cycles, its?.cycles, format.count), cell(mine?.constants, its?.constants, format.bytes)] };
     });
-    return table("Layers side by side", ["layer", "op", "kernel", "cycles", "flash"], rows);
+    return page.table("Layers side by side", ["layer", "op", "kernel", "cycles", "flash"], rows);
   }
 });

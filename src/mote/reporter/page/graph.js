@@ -21,9 +21,10 @@ report.section("graph", (root, { each, whole }, page) => {
   const crossed = (text) => text.replace(/(\d)x(?=\d)/g, "$1 × ");
   const plural = (count, word) => `${format.number(count)} ${word}${count === 1 ? "" : "s"}`;
   const tensor = (t) => each.tensors[t];
-  const cost = (number) => each.measured[number] ?? (each.layers[number].options[0] || [])[2] ?? 0;
+  const measured = (number) => page.layerOf(number).cycles;
+  const cost = (number) => measured(number) ?? (each.layers[number].options[0] || [])[2] ?? 0;
   const total = page.layers.reduce((sum, layer) => sum + cost(layer.number), 0) || 1;
-  const unit = Object.keys(each.measured).length ? "cycles" : each.unit;
+  const unit = page.layers.some((layer) => layer.cycles !== null) ? "cycles" : each.unit;
 
   /* Blocks know their nodes, and nodes the blocks that they are in. */
   const inside = each.nodes.map(() => []);
@@ -402,7 +403,7 @@ report.section("graph", (root, { each, whole }, page) => {
     panel.replaceChildren(
       el("h3", {}, `${layer.number} ${layer.op}`), el("p", { class: "quiet tensor-name" }, layer.name),
       el("dl", { class: "pairs" },
-        ...pairs({ "Share of the cost": `${format.percent(cost(number) / total)}, ${format.number(cost(number))} ${unit}${each.measured[number] === undefined ? " (estimate)" : ""}`,
+        ...pairs({ "Share of the cost": `${format.percent(cost(number) / total)}, ${format.number(cost(number))} ${unit}${measured(number) === null ? " (estimate)" : ""}`,
           MACs: format.number(layer.macs), Constants: format.bytes(layer.constants), Runs: known.runs === "whole" ? "whole, in one step" : `${known.runs === "sums" ? "adding up rows" : "by rows"}, in ${plural(known.steps, "step")}` })),
       ...known.operators.flatMap((operator) => [
         ...(several ? [el("h4", {}, operator.kind)] : []),

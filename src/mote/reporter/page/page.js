@@ -48,18 +48,26 @@ const report = (() => {
     percent: (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)}%`),
   };
 
-  /* A table: head is a list of names, rows are lists of text or elements; a row may be {cells, layer}, whose first cell
+  /* The bytes of a text in base64. */
+  function bytes(text) {
+    const letters = atob(text), made = new Uint8Array(letters.length);
+    for (let i = 0; i < made.length; i++) made[i] = letters.charCodeAt(i);
+    return made;
+  }
+
+  /* A table: head is a list of names, rows are lists of text, elements or whole cells (<td>); a row may be {cells, layer}, whose first cell
      then is a button that selects the layer. Columns of words are left-aligned, those of numbers right-aligned. */
   function table(caption, head, rows) {
     const column = (i) => rows.map((row) => (row.cells || row)[i]).filter((cell) => cell !== "");
-    const isWord = (cell) => typeof cell === "string" && !/^[–≈+−-]?\s*\d|^–$/.test(cell);
+    const isCell = (cell) => cell instanceof HTMLTableCellElement;
+    const isWord = (cell) => (isCell(cell) ? cell.classList.contains("text") : typeof cell === "string" && !/^[–≈+−-]?\s*\d|^–$/.test(cell));
     const words = head.map((_, i) => i > 0 && column(i).length > 0 && column(i).every(isWord));
     const kind = (i) => (words[i] ? { class: "text" } : {});
     const line = (row) => {
       const cells = row.cells || row;
       const name = row.layer ? el("button", { class: "name", "data-layer": row.layer }, cells[0]) : cells[0];
       return el("tr", { "data-layer": row.layer },
-        cells.map((cell, i) => (i === 0 ? el("th", { scope: "row" }, name) : el("td", kind(i), cell))));
+        cells.map((cell, i) => (i === 0 ? el("th", { scope: "row" }, name) : isCell(cell) ? cell : el("td", kind(i), cell))));
     };
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       el("table", {}, el("caption", { class: "unseen" }, caption),
@@ -68,7 +76,7 @@ const report = (() => {
   }
 
   Object.assign(page, {
-    el, svg, format, table,
+    el, svg, format, bytes, table,
     layerOf: (number) => page.layers.find((layer) => layer.number === number),
     onSelect: (call) => listeners.set(drawn, [...(listeners.get(drawn) || []), call]),
     select,

@@ -6,11 +6,7 @@ const webModel = (() => {
     int8: Int8Array, uint8: Uint8Array, bool: Uint8Array, int16: Int16Array, uint16: Uint16Array, int32: Int32Array,
     uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array, float32: Float32Array, complex64: Float32Array,
   };
-  function bytes(text) {
-    const letters = atob(text), made = new Uint8Array(letters.length);
-    for (let i = 0; i < made.length; i++) made[i] = letters.charCodeAt(i);
-    return made;
-  }
+  const { bytes } = report.page;
   const array = (port, text) => new ARRAYS[port.dtype](bytes(text).buffer);
   const isWide = (port) => port.dtype.endsWith("int64");
 

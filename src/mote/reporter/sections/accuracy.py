@@ -10,7 +10,7 @@ from mote.evaluation.result import Evaluation, SampleAnswer
 from mote.metrics import Score
 from mote.reporter.samples import shown_samples
 from mote.reporter.section import Section
-from mote.reporter.subject import Subject, Subjects
+from mote.reporter.subject import Subject, Subjects, members
 
 
 def accuracy(subjects: Subjects) -> dict[str, Any] | None:
@@ -92,31 +92,29 @@ def _noise(evaluation: Evaluation, subject: Subject) -> list[dict[str, Any]]:
 
 def _numbers(subject: Subject) -> dict[str, str]:
     """The number of the layer that computes a tensor, by the tensor's name."""
-    graph = subject.compiled.plan.graph
+    tensors = subject.compiled.plan.graph.tensors
     return {
-        graph.tensors[t].name: subject.compiled.plan.number(steps[0])
-        for _, steps in subject.compiled.plan.works
-        for number in steps[0].ops
-        if number >= 0
-        for t in graph.ops[number].outputs
+        tensors[t].name: layer.number
+        for layer, op, _ in subject.works
+        for member in members(op)
+        for t in member.outputs
     }
 
 
 def _precision(subject: Subject) -> list[dict[str, Any]]:
     """The types of each layer's inputs, weights and outputs."""
-    graph = subject.compiled.plan.graph
+    tensors = subject.compiled.plan.graph.tensors
     table = []
-    for op, steps in subject.compiled.plan.works:
-        if subject.compiled.plan.number(steps[0]):
-            read = [graph.tensors[t] for t in op.inputs if t >= 0]
-            table.append(
-                {
-                    "number": subject.compiled.plan.number(steps[0]),
-                    "inputs": _types(t.dtype for t in read if t.data is None),
-                    "weights": _types(t.dtype for t in read if t.data is not None),
-                    "outputs": _types(graph.tensors[t].dtype for t in op.outputs),
-                }
-            )
+    for layer, op, _ in subject.works:
+        read = [tensors[t] for t in op.inputs if t >= 0]
+        table.append(
+            {
+                "number": layer.number,
+                "inputs": _types(t.dtype for t in read if t.data is None),
+                "weights": _types(t.dtype for t in read if t.data is not None),
+                "outputs": _types(tensors[t].dtype for t in op.outputs),
+            }
+        )
     return table
 
 

@@ -10,14 +10,13 @@ from mote.evaluation.inferences import as_taken, posed
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.io_order import model_shape
-from mote.graph.region import Region
 from mote.graph.types import Activation, DType
 from mote.ops.common import Axis
 from mote.ops.control.control_flow import Control, If
 from mote.plan.plan import Plan, Step
 from mote.reporter.blocks import DrawnNode, FoldedBlock, Part, blocks
 from mote.reporter.section import Section
-from mote.reporter.subject import PlannedLayer, Subject, Subjects
+from mote.reporter.subject import LayerWork, PlannedLayer, Subject, Subjects, members
 from mote.reporter.values import activations, channel_ranges, histogram, rounded
 
 SAMPLES = 32
@@ -27,13 +26,11 @@ ELEMENTS = 1 << 25
 WORK = 10**9
 """Most multiplications of the NumPy reference for them: about two seconds."""
 
-Layer = tuple[PlannedLayer, Op, tuple[Step, ...]]
-
 
 def graph(subject: Subject) -> dict[str, Any]:
     """Nodes in the order in which they run, edges by the tensors that they hand on, blocks, and what each layer is."""
     plan = subject.compiled.plan
-    layers = planned_layers(subject)
+    layers = subject.works
     drawn = _drawn(plan.graph, [({"layer": layer.number}, op) for layer, op, _ in layers])
     return {
         "nodes": drawn.what,
@@ -42,7 +39,6 @@ def graph(subject: Subject) -> dict[str, Any]:
         "layers": {layer.number: _layer(plan, layer, op, steps) for layer, op, steps in layers},
         "tensors": {str(t): _tensor(plan.graph, t) for t in sorted(_shown(plan.graph, layers))},
         "unit": subject.compiled.settings.costs.unit,
-        "measured": {p.number: p.cycles for p in subject.profile.layers} if subject.profile else {},
     }
 
 
@@ -51,7 +47,7 @@ def values(subjects: Subjects) -> dict[str, Any]:
     constants: dict[int, Any] = {}
     for subject in subjects.targets:
         g = subject.compiled.plan.graph
-        for _, op, _ in planned_layers(subject):
+        for _, op, _ in subject.works:
             for member in members(op):
                 for position, t in enumerate(member.inputs):
                     if t != ABSENT and g.tensors[t].data is not None and t not in constants:
@@ -62,18 +58,6 @@ def values(subjects: Subjects) -> dict[str, Any]:
         "activations": {str(t): known for t, known in seen.items()},
         "samples": samples,
     }
-
-
-def planned_layers(subject: Subject) -> list[Layer]:
-    """The layers of a report with the operator and the steps of each."""
-    plan = subject.compiled.plan
-    works = [work for work in plan.works if plan.number(work[1][0])]
-    return [(layer, *work) for layer, work in zip(subject.layers, works, strict=True)]
-
-
-def members(op: Op) -> tuple[Op, ...]:
-    """The operators that a kernel computes together: mostly one."""
-    return op.ops if isinstance(op, Region) else (op,)
 
 
 class _Drawn:
@@ -217,7 +201,7 @@ def _text(value: object) -> str:
     return ""
 
 
-def _shown(g: Graph, layers: Sequence[Layer]) -> set[int]:
+def _shown(g: Graph, layers: Sequence[LayerWork]) -> set[int]:
     """The tensors that layers and edges name."""
     ops = [member for _, op, _ in layers for member in members(op)]
     return {*g.inputs, *g.outputs, *(t for op in ops for t in (*op.inputs, *op.outputs) if t != ABSENT)}

@@ -12,8 +12,7 @@ from mote.kernels.contract import Packed
 from mote.plan.plan import KEPT, Bodied, Buffer, Halved, Plan, Step
 from mote.reporter.listing import LineSpan, Listing, shortened
 from mote.reporter.section import Section
-from mote.reporter.sections.graph import Layer, members, planned_layers
-from mote.reporter.subject import Subject, Subjects
+from mote.reporter.subject import LayerWork, Subject, Subjects, members
 
 SHARED = ("_state", "_memory", "_schedule", "_work", "_checked", "_rows", "_results", "_kept", "_split")
 """Ends of the names of variables and tables that all layers have in common."""
@@ -39,7 +38,7 @@ def source(subject: Subject) -> dict[str, Any]:
                 "headers": [files.index(header) for header in _headers(steps[0].kernel) if header in listing.files],
                 "plan": _planned(plan, (layer, op, steps)),
             }
-            for layer, op, steps in planned_layers(subject)
+            for layer, op, steps in subject.works
         },
     }
 
@@ -121,7 +120,7 @@ def _own(listing: Listing, name: str, begin: Sequence[LineSpan]) -> list[LineSpa
     return list(known.values())
 
 
-def _planned(plan: Plan, layer: Layer) -> dict[str, Any]:
+def _planned(plan: Plan, layer: LayerWork) -> dict[str, Any]:
     """The steps of a layer, and where its tensors and its working memory lie."""
     _, op, steps = layer
     first, last = steps[0], steps[-1]
