@@ -4,6 +4,7 @@ from mote.kernels.portable import (
     classical,
     control,
     elementwise,
+    features,
     indexing,
     matrix,
     moves,
@@ -24,4 +25,5 @@ KERNELS = (
     *recurrent.KERNELS,
     *classical.KERNELS,
     *signal.KERNELS,
+    *features.KERNELS,
 )

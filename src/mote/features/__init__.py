@@ -1,0 +1,1 @@
+"""Preprocessing and post-processing steps: from their text to operators before and behind a model."""
