@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 
 from mote.execute.stimuli import stimuli
@@ -16,13 +17,15 @@ from mote.kernels.contract import NHWC
 from mote.ops.common import Axis
 from mote.ops.elementwise.activations import LeakyRelu, Logistic
 from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.features.filters import RemoveDc
 from mote.ops.moves.pad_concat_transpose import Concatenation
 from mote.ops.reductions.mean import Mean
 from mote.plan.check import PlanError, check
 from mote.plan.goal import Goal
-from mote.plan.plan import Halved, Plan
+from mote.plan.plan import KEPT, Halved, Plan
 from mote.plan.planner import plan
 from mote.plan.selection.request import Lowering
+from tests.helpers.chains import Link, chain
 from tests.lower.executor import CorruptError, execute
 from tests.plan.graphs import AddingMean, AddingPool, GraphNet
 
@@ -65,6 +68,12 @@ def over_time() -> Graph:
     return net.graph(net.conv(net.depthwise(x, Axis(5), Axis(1)), 8))
 
 
+def filtered() -> Graph:
+    """Two filters that update their states with each row."""
+    links = (Link(RemoveDc, {"shift": shift}, [np.array([5 << 15, -3], np.int32)]) for shift in (2, 3))
+    return chain((1, 7, 3, 2), *links)
+
+
 PLANS = {
     "residual": lambda: plan(residual(), Lowering(), Goal(least=True)),
     "pushed": lambda: plan(residual(), Lowering(), Goal(pushed=True)),
@@ -72,6 +81,7 @@ PLANS = {
     "whole": lambda: plan(two_sums(), Lowering(), Goal()),
     "planar": lambda: plan(wide(), Lowering(frozenset({"dsp"})), Goal(pushed=True)),
     "over its input": lambda: plan(over_time(), Lowering(frozenset({"dsp"})), Goal()),
+    "sequential": lambda: plan(filtered(), Lowering(), Goal(pushed=True)),
     "two cores": lambda: plan(residual(), Lowering(), Goal(cores=2)),
     "two cores, planar": lambda: plan(wide(), Lowering(frozenset({"dsp"})), Goal(cores=2)),
 }
@@ -86,10 +96,9 @@ def with_buffer(planned: Plan, i: int, offsets: list[int | None]) -> Plan:
 
 
 def some_row(planned: Plan, random: Random) -> tuple[int, int, list[int | None]]:
-    """A buffer of a tensor, a row of it that is placed, the offsets of all its rows."""
-    rows = [
-        (i, y) for i, b in enumerate(planned.buffers) if b.tensors for y, o in enumerate(b.offsets) if o is not None
-    ]
+    """A buffer of a tensor in the arena, a row of it that is placed, the offsets of all its rows."""
+    buffers = [(i, b) for i, b in enumerate(planned.buffers) if b.tensors and b.memory != KEPT]
+    rows = [(i, y) for i, b in buffers for y, o in enumerate(b.offsets) if o is not None]
     i, y = random.choice(rows)
     return i, y, list(planned.buffers[i].offsets)
 

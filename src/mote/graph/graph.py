@@ -55,6 +55,9 @@ class Op(Attributes):
     """The output is the input's bytes under another shape: nothing to compute, the buffer is shared."""
     weights: ClassVar[int | None] = None
     """The position of the input that is its weights, where kernels say which types of those they take."""
+    sequential: ClassVar[bool] = False
+    """It updates its states with each row: rows of its output are computed from the top, each from the states that the
+    row before left. An operator with states that is not sequential runs whole."""
 
     @property
     def bodies(self) -> tuple[Graph, ...]:

@@ -145,6 +145,8 @@ def region_problem(graph: Graph, ops: Sequence[Op]) -> str:
         return "has control flow"
     if any(op.updates for op in ops[:-1]):
         return "writes a state before its last operator"
+    if len(ops) > 1 and any(op.sequential for op in ops):
+        return "has an operator that updates its states with each row"
     if len(_component(graph, ops)) < len(ops):
         return "is not connected"
     if any(op.is_view and any(_is_seen(graph, ops, t) for t in op.outputs) for op in ops):

@@ -112,7 +112,7 @@ class _Checker:
             for t in (*op.inputs, *op.outputs):
                 self._check_strip(t, where)
         self._check_wanted(step, op, where)
-        for position in step.kernel.entry.together:
+        for position in (*step.kernel.entry.together, *(op.updates.values() if op.sequential else ())):
             self._check_strip(op.inputs[position], where)
         work = []
         if step.scratch is not None:
@@ -233,7 +233,8 @@ class _Checker:
         return next(s for s in reversed(self.plan.steps) if s.ops == step.ops) is step
 
     def _check_taps(self, op: Op, steps: tuple[Step, ...]) -> None:
-        """Every row of the window inside the image is added once; every row of an input arrives, from the top."""
+        """Every row of the window inside the image is added once; every row of an input arrives, from the top, and so
+        are rows computed that change states."""
         if steps[0].tap is not None:
             rows = op.reads(self.graph, 0, 0) or range(row_count(op.input(self.graph).shape))
             if sorted(s.tap or 0 for s in steps) != [k for k, r in enumerate(rows) if r != OUTSIDE]:
@@ -242,6 +243,10 @@ class _Checker:
             count = row_count(self.graph.tensors[op.outputs[0]].shape)
             if [(s.rows.lo, s.rows.hi) for s in steps] != [(y, y + 1) for y in range(count)]:
                 raise PlanError(f"the rows of '{op.name}' do not arrive one after another")
+        if op.sequential:
+            count = row_count(self.graph.tensors[op.outputs[0]].shape)
+            if [y for s in steps for y in range(s.rows.lo, s.rows.hi)] != list(range(count)):
+                raise PlanError(f"{op.kind} '{op.name}' does not compute each row once, from the top")
 
     def _check_strip(self, tensor: int, who: str) -> None:
         """A kernel that gets a pointer to row 0 only needs contiguous rows."""
@@ -254,7 +259,9 @@ class _Checker:
     def _reads(self, step: Step, op: Op) -> Spans:
         graph = self.graph
         spans: Spans = {}
-        for position, t in op.computed(graph):
+        later = {p: o for o, p in op.updates.items()} if op.sequential and not self._first_tap(step) else {}
+        for position, before in op.computed(graph):
+            t = op.outputs[later[position]] if position in later else before
             count = row_count(graph.tensors[t].shape)
             if step.tap is not None:
                 taps = op.reads(graph, position, 0) or tuple(range(count))

@@ -366,9 +366,12 @@ class _Builder:
         before = {op.inputs[i]: w for w, op in enumerate(operators) for i in op.updates.values()}
         readers = {(before[t], w) for w, op in enumerate(operators) for _, t in op.computed(self.graph) if t in before}
         late = {w: {r: len(works[r].by_rows) for u, r in readers if u == w != r} for w in before.values()}
+        after = {op.outputs[o]: w for w, op in enumerate(operators) for o in op.updates}
 
         def needs(node: RowNode) -> RowNode:
             counts: dict[int, int] = dict(late.get(node.op, {}))
+            updated = (after[t] for _, t in operators[node.op].computed(self.graph) if t in after)
+            counts |= {w: len(works[w].by_rows) for w in updated}
             for r in node.reads:
                 if r in maker and maker[r][0] != node.op:
                     w, n = maker[r]
@@ -456,6 +459,7 @@ class _Builder:
             self.needed.update(self._rows_of(t))
         for ops, op in reversed(self.pieces.items()):
             out = self.stores[self.place[op.outputs[0]]]
+            self.needed.update(out.ids if op.sequential else ())
             wanted = [r - out.first for r in out.ids if r in self.needed]
             others = any(r in self.needed for t in further_outputs(op) for r in self._rows_of(t))
             if isinstance(op, Arrival) or not (wanted or others or op.updates):
@@ -470,13 +474,13 @@ class _Builder:
             kernel = row_kernel = op.kernel
         else:
             kernel, row_kernel = self.kernels(ops), self.row_kernels(ops)
-        out = self.stores[self.place[op.outputs[0]]]
+        out, step = self.stores[self.place[op.outputs[0]]], 1 if op.sequential else self.step
         if row_kernel.entry.call is Call.ADDS:
             by_rows = self._adding(i, op, row_kernel, out)
         elif self._by_rows(op, row_kernel):
             shift = self.shifts.get(ops, 0)
             by_rows = [self._rows(i, op, row_kernel, ys) for ys in self._groups(op, row_kernel, out, shift)]
-            by_rows = by_rows[:: self.step]
+            by_rows = by_rows[::step]
         else:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
@@ -494,7 +498,7 @@ class _Builder:
             tuple(reads),
             (*writes, *further),
             kernel.needs.scratch or 0,
-            _joined([node.over for node in by_rows[:: self.step]], len(writes)) if kernel.needs.in_place else (),
+            _joined([node.over for node in by_rows[::step]], len(writes)) if kernel.needs.in_place else (),
             pairs=pairs,
             times=Counter(r for node in by_rows for r in node.reads) if by_rows else None,
         )
@@ -597,6 +601,8 @@ def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
     if kernel.entry.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op) or kernel.loaded:
         return False
     if kernel.entry.call is Call.FLAT and kernel.entry.units % row_count(op.output(graph).shape):
+        return False
+    if op.updates and (not op.sequential or kernel.entry.row or kernel.entry.rows):
         return False
     return all(op.reads(graph, position, 0) is not None for position, _ in op.computed(graph))
 

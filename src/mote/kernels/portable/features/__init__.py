@@ -1,5 +1,5 @@
 """Kernels of preprocessing and post-processing."""
 
-from mote.kernels.contract import Kernel
+from mote.kernels.portable.features import filters
 
-KERNELS: tuple[Kernel, ...] = ()
+KERNELS = (*filters.KERNELS,)
