@@ -21,6 +21,7 @@ from tests.ops.classical import test_distances_svm as test_vectors
 from tests.ops.control import test_control_flow as test_control
 from tests.ops.elementwise import test_quantize
 from tests.ops.elementwise import test_unary_math as test_functions
+from tests.ops.features import test_images
 from tests.ops.matrix import test_batch_matmul, test_blockwise
 from tests.ops.matrix import test_fully_connected_dynamic as test_projection
 from tests.ops.recurrent import test_lstm, test_svdf
@@ -463,3 +464,8 @@ def _even_layers() -> Iterator[Graph]:
     yield from test_even_elements.layers(2)
     yield from (g for g in test_even_elements.pairs(7) if g.ops[0].output(g).size < 1000)
     yield test_even_elements.quantizing()
+
+
+def images() -> Model:
+    """Lines of cameras, resized."""
+    return side_by_side(case.graph for case in test_images.few())

@@ -96,6 +96,7 @@ SMALL: dict[str, Callable[[], bytes | Model]] = {
     "trees": provable.trees,
     "vectors": provable.vectors,
     "even": provable.even,
+    "images": provable.images,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -142,6 +143,7 @@ QUICK = (
     ("trees", "layers"),
     ("vectors", "layers"),
     ("even", "layers"),
+    ("images", "layers"),
 )
 """The proofs of `make soak`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"

@@ -1,5 +1,5 @@
 """Kernels of preprocessing and post-processing."""
 
-from mote.kernels.portable.features import filters
+from mote.kernels.portable.features import filters, images
 
-KERNELS = (*filters.KERNELS,)
+KERNELS = (*filters.KERNELS, *images.KERNELS)
