@@ -1,5 +1,5 @@
 """Kernels of preprocessing and post-processing."""
 
-from mote.kernels.portable.features import filters, images
+from mote.kernels.portable.features import filters, images, motion
 
-KERNELS = (*filters.KERNELS, *images.KERNELS)
+KERNELS = (*filters.KERNELS, *images.KERNELS, *motion.KERNELS)

@@ -1,0 +1,49 @@
+"""Features of windows of samples: `mote_window_statistics.h`, `mote_window_wavelet.h`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mote.graph.types import DType
+from mote.kernels.contract import OTHER_S16, Call, Entry, Kernel, Needs, Packed, Params, View, signature
+from mote.kernels.pack.params import rows_params
+from mote.ops.features.motion import Statistic, Wavelet, WindowFeatures, WindowStatistics, WindowWavelet
+
+SAMPLES = signature(DType.INT16, DType.INT16)
+ORDER = tuple(Statistic)
+"""In the order of `MOTE_STATISTIC_...`."""
+CENTERED = {Statistic.SKEW, Statistic.KURTOSIS, Statistic.MEAN_CROSSINGS}
+
+
+def _windows(view: View) -> Params:
+    op = view.the(WindowFeatures)
+    _, _, unit, channels = view.input.shape
+    return {"rows": rows_params(op.vertical, view.input.shape, view.output.shape), "unit": unit, "channels": channels}
+
+
+def _entry(view: View, name: str) -> Entry:
+    return Entry(Call.ROWS, row=f"{name}_row", taps=view.the(WindowFeatures).vertical.kernel)
+
+
+def _statistics(view: View) -> Packed:
+    op = view.the(WindowStatistics)
+    params: Params = {
+        **_windows(view),
+        "features": op.features,
+        "twice": int(not CENTERED.isdisjoint(op.statistics)),
+        "feature": np.array([ORDER.index(s) for s in op.statistics], np.uint8),
+    }
+    return Packed("window_statistics", params, _entry(view, "window_statistics"))
+
+
+def _wavelet(view: View) -> Packed:
+    op = view.the(WindowWavelet)
+    name = "window_haar" if op.wavelet is Wavelet.HAAR else "window_daubechies"
+    params: Params = {**_windows(view), "levels": op.levels, "offset": op.offsets().astype(np.int32)}
+    return Packed(name, params, _entry(view, name), Needs(scratch=4 * op.frame))
+
+
+KERNELS = (
+    Kernel("window_statistics", (WindowStatistics,), SAMPLES, _statistics, "window_statistics", costs=OTHER_S16),
+    Kernel("window_wavelet", (WindowWavelet,), SAMPLES, _wavelet, "window_wavelet", costs=OTHER_S16),
+)
