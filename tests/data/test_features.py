@@ -10,10 +10,10 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from mote.data.dataset import Dataset, dataset
-from mote.data.preprocess import features
-from mote.data.preprocess.features import Bands, cepstrum, log_mel
 from mote.errors import MoteError
 from mote.execute import reference
+from mote.features import float_features as features
+from mote.features.float_features import Bands, cepstrum, log_mel
 from mote.frontends import tflite
 from mote.metrics import events, measure
 from mote.ops.elementwise.quantize import dequantized

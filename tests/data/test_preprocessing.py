@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.data.dataset import dataset
-from mote.data.preprocess.pipeline import preprocessing
-from mote.data.preprocess.sample import Sample
-from mote.data.preprocess.steps import STEPS
 from mote.errors import MoteError
+from mote.features.pipeline import preprocessing
+from mote.features.sample import Sample
+from mote.features.steps import STEPS
 from tests.data.test_features import KEYWORDS, WAKE_WORD
 
 RNG = np.random.default_rng(0)
@@ -119,7 +119,7 @@ def test_a_function_of_the_users(tmp_path: Path) -> None:
         ("length=1.5", "samples is '1.5', not a whole number"),
         ("length=0", "length=0 cannot be"),
         ("length=1e12", "cannot be"),
-        ("mean(1,2)", "mean has 2 numbers, and sample is 6x8x3"),
+        ("mean(1,2)", "mean has 2 numbers, and sample has 3 channels"),
         ("mean", "mean has 0 numbers"),
         ("std=0", "divides by zero"),
         ("shape(7,7)", "sample is 6x8x3 and cannot be 7x7"),

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from mote import targets, toolchain
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import bench
-from mote.compiler.line import compile
+from mote.compiler.line import compile, compile_graph
+from mote.compiler.settings import make_settings
 from mote.errors import MoteError
 from mote.evaluation.verify import verify
 from mote.execute import reference
@@ -181,6 +182,23 @@ def micro_agrees(model: bytes, inputs: int = 6, *, numerics: str = "litert") -> 
             for i, t in enumerate(ours.outputs):
                 diff, bad = compare(got[t], interpreter.get_output(i), sizes.get(t, 0.0))
                 assert not bad, f"{bad} elements of output {i} differ, by up to {diff}: {graph.text()}"
+
+
+def check_graph(graph: Graph, cases: Sequence[dict[int, Array]], target: str = "host", **options: Any) -> Compiled:
+    """The outputs of a graph without a file: the generated C, on the host with sanitizers or on an emulated core,
+    against NumPy, bit for bit, one inference after another."""
+    compiled = compile_graph(graph, make_settings(target if target == "host" else emulated(target), **options))
+    planned = compiled.plan.graph
+    with temporary_folder() as folder:
+        on = bench(compiled, folder, sanitize=target == "host")
+        run = on.execute(Mode.DUMP, [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases])
+    ours = reference.numpy(graph)
+    for case, outputs in zip(cases, run.outputs, strict=True):
+        want = ours(case)
+        assert want is not None
+        for t, raw in zip(graph.outputs, outputs, strict=True):
+            np.testing.assert_array_equal(np.frombuffer(raw, planned.tensors[t].dtype.numpy), want[t].reshape(-1))
+    return compiled
 
 
 def check_on(model: bytes, *cases: Sequence[Array], **options: object) -> None:

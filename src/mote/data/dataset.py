@@ -12,8 +12,6 @@ import numpy as np
 
 from mote.data.checks import NUMBERS, TEXTS, check, check_counts
 from mote.data.dataset_type import Dataset, RecordingInfo
-from mote.data.preprocess.pipeline import Function, Preprocessing, preprocessing
-from mote.data.preprocess.sample import Sample
 from mote.data.readers.arrays import MOST, ONE, ZIP, load_arrays
 from mote.data.readers.folders import address
 from mote.data.readers.labelled_files import read_folder, read_recording
@@ -21,6 +19,8 @@ from mote.data.readers.npz import from_arrays, pair, stacked
 from mote.data.readers.sounds import RIFF
 from mote.data.readers.tables import read_table
 from mote.errors import MoteError, TooLargeError
+from mote.features.pipeline import Function, Preprocessing, preprocessing
+from mote.features.sample import Sample
 from mote.graph.tensor import Array
 
 __all__ = ["Dataset", "RecordingInfo", "dataset"]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mote.data.inputs import described, inferences
-from mote.data.preprocess.pipeline import Preprocessing
 from mote.data.windows import windows
 from mote.errors import MoteError
+from mote.features.pipeline import Preprocessing
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import code_axis, model_shape
 from mote.graph.tensor import Array

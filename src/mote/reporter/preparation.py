@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mote.data.dataset import Dataset
-from mote.data.preprocess.pipeline import Preprocessing, PreprocessingStep, preprocessing
-from mote.data.preprocess.steps import STEPS
 from mote.data.readers.pictures import FORMATS
+from mote.features.pipeline import Preprocessing, PreprocessingStep, preprocessing
+from mote.features.steps import STEPS
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape
 from mote.ops.indexing.index_bounds import input_bounds

@@ -9,14 +9,14 @@ import numpy as np
 
 from mote.data.dataset_type import Dataset, RecordingInfo
 from mote.data.inputs import described
-from mote.data.preprocess.pipeline import Preprocessing
-from mote.data.preprocess.sample import Sample
 from mote.data.readers.arrays import MOST, ONE, load_arrays
 from mote.data.readers.events import read_events
 from mote.data.readers.folders import File, opened, read_whole
 from mote.data.readers.pictures import FORMATS, picture
 from mote.data.readers.sounds import sound
 from mote.errors import MoteError, TooLargeError
+from mote.features.pipeline import Preprocessing
+from mote.features.sample import Sample
 from mote.graph.tensor import Array
 from mote.text import did_you_mean, printable
 

@@ -7,9 +7,9 @@ from io import BytesIO
 
 import numpy as np
 
-from mote.data.preprocess.sample import Sample
 from mote.errors import MoteError
 from mote.extras import require
+from mote.features.sample import Sample
 
 FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".bmp": "BMP", ".ppm": "PPM", ".pgm": "PPM", ".webp": "WEBP"}
 """Pillow's names of the formats that are read, by the ends of names."""
@@ -35,4 +35,4 @@ def picture(data: bytes, name: str) -> Sample:
         raise MoteError(
             f"cannot be decoded ({what})", where=name, remedy="leave the file out, or save it again"
         ) from None
-    return Sample(values, name)
+    return Sample(values, name, is_image=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.data.preprocess.sample import Sample
 from mote.errors import MoteError
+from mote.features.sample import Sample
 from mote.graph.tensor import Array
 
 RIFF, WAVE = b"RIFF", b"WAVE"

@@ -1,4 +1,4 @@
-/* Preprocessing of samples as mote.data.preprocess does it: the same steps in the same order, in float64, rounded once to
+/* Preprocessing of samples as mote.features does it: the same steps in the same order, in float64, rounded once to
    float32. A sample is {values, shape, rate}. */
 
 const prepare = (() => {

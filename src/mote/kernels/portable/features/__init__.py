@@ -1,5 +1,15 @@
 """Kernels of preprocessing and post-processing."""
 
-from mote.kernels.portable.features import filters, images, motion
+from mote.kernels.portable.features import (
+    filters,
+    images,
+    motion,
+    scaling,
+)
 
-KERNELS = (*filters.KERNELS, *images.KERNELS, *motion.KERNELS)
+KERNELS = (
+    *filters.KERNELS,
+    *images.KERNELS,
+    *motion.KERNELS,
+    *scaling.KERNELS,
+)

@@ -4,49 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 
-from mote.data.preprocess.features import Bands, cepstrum, log_mel
-from mote.data.preprocess.sample import Sample
 from mote.errors import MoteError
+from mote.features.float_features import Bands, cepstrum, log_mel
+from mote.features.sample import WHERE, Sample
+from mote.features.sensor import audio, motion
+from mote.features.signal import Signal
 from mote.graph.tensor import Array
 
-WHERE = "option preprocess"
+V = TypeVar("V", Sample, Signal)
+"""Steps for both compute samples of data in float64, and become operators in a signal of integers."""
 LARGEST = 1 << 28
 """Values that a step may make of one sample."""
 
 
 def as_real(sample: Sample) -> Sample:
     """Whole numbers as real ones: quantized inputs then get what stands for them, and not themselves."""
-    return sample.with_values(_real(sample))
+    return sample.with_values(sample.real)
 
 
-def scale(sample: Sample, factor: float) -> Sample:
+def scale(x: V, factor: float) -> V:
     """Multiply."""
-    return sample.with_values(_real(sample) * factor)
+    return x.mapped(factor)
 
 
-def offset(sample: Sample, value: float) -> Sample:
+def offset(x: V, value: float) -> V:
     """Add."""
-    return sample.with_values(_real(sample) + value)
+    return x.mapped(offset=value)
 
 
-def mean(sample: Sample, *values: float) -> Sample:
+def mean(x: V, *values: float) -> V:
     """Subtract one number, or one for each channel, which is the last axis."""
-    return sample.with_values(_real(sample) - _channels("mean", sample, values))
+    return x.mapped(offset=-_channels("mean", x, values))
 
 
-def std(sample: Sample, *values: float) -> Sample:
+def std(x: V, *values: float) -> V:
     """Divide by one number, or one for each channel, which is the last axis."""
     if 0 in values:
         raise MoteError("std=0 divides by zero", where=WHERE, remedy="give the deviation of your data")
-    return sample.with_values(_real(sample) / _channels("std", sample, values))
+    return x.mapped(1 / _channels("std", x, values))
 
 
-def clip(sample: Sample, low: float, high: float) -> Sample:
+def clip(x: V, low: float, high: float) -> V:
     """Nothing below or above."""
-    return sample.with_values(np.clip(_real(sample), low, high))
+    return x.clipped(low, high)
 
 
 def shape(sample: Sample, *sizes: int) -> Sample:
@@ -92,9 +96,9 @@ def channels_first(sample: Sample) -> Sample:
     return sample.with_values(np.ascontiguousarray(_image(sample).transpose(2, 0, 1)))
 
 
-def mono(sample: Sample) -> Sample:
+def mono(x: V) -> V:
     """The mean of the channels of a sound."""
-    return sample.with_values(_sound(sample))
+    return x.mono()
 
 
 def peak(sample: Sample) -> Sample:
@@ -104,12 +108,11 @@ def peak(sample: Sample) -> Sample:
     return sample.with_values(sound / largest if largest > 0 else sound)
 
 
-def length(sample: Sample, samples: int) -> Sample:
+def length(x: V, samples: int) -> V:
     """A sound of so many samples: zeros behind it, or nothing behind them."""
     if not 1 <= samples <= LARGEST:
         raise MoteError(f"length={samples} cannot be", where=WHERE, remedy=f"take from 1 to {LARGEST}")
-    sound = _sound(sample)[:samples]
-    return sample.with_values(np.pad(sound, (0, samples - len(sound))))
+    return x.cut(samples)
 
 
 def pre_emphasis(sample: Sample, factor: float) -> Sample:
@@ -161,7 +164,9 @@ def mfcc(
     return sample.framed(cepstrum(log_mel(_sound(sample), bands), count), frame, hop)
 
 
-STEPS: dict[str, Callable[..., Sample]] = {
+STEPS: dict[str, Callable[..., Any]] = {
+    "audio": audio,
+    "motion": motion,
     "float": as_real,
     "scale": scale,
     "offset": offset,
@@ -183,18 +188,14 @@ STEPS: dict[str, Callable[..., Sample]] = {
 """All by name, as docs/improve/data.md lists them."""
 
 
-def _real(sample: Sample) -> Array:
-    return sample.values.astype(np.float64)
-
-
-def _channels(name: str, sample: Sample, values: tuple[float, ...]) -> Array:
-    if len(values) != 1 and (not sample.values.ndim or len(values) != sample.values.shape[-1]):
+def _channels(name: str, x: Sample | Signal, numbers: tuple[float, ...]) -> Array:
+    if len(numbers) not in (1, x.channels):
         raise MoteError(
-            f"{name} has {len(values)} numbers, and {sample.name} is {'x'.join(map(str, sample.values.shape))}",
+            f"{name} has {len(numbers)} numbers, and {x.name} has {x.channels} channels",
             where=WHERE,
             remedy="give one number, or one for each channel, before channels-first",
         )
-    return np.array(values)
+    return np.array(numbers, np.float64)
 
 
 def _image(sample: Sample) -> Array:
@@ -226,11 +227,7 @@ def _weights(given: int, wanted: int) -> Array:
 
 def _sound(sample: Sample) -> Array:
     """[samples], of one channel."""
-    values = _real(sample)
-    if values.ndim not in (1, 2) or not values.size:
-        there = "x".join(map(str, values.shape)) or "one number"
-        raise MoteError(f"{sample.name} is {there}, no sound", where=WHERE, remedy="give samples x channels")
-    return values.mean(1) if values.ndim == 2 else values
+    return sample.mono().values
 
 
 def _rate(sample: Sample, rate: int) -> int:

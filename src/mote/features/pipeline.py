@@ -8,25 +8,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from inspect import Parameter, signature
+from itertools import takewhile
 from pathlib import Path
 from runpy import run_path
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from mote.data.preprocess.sample import Sample
-from mote.data.preprocess.steps import STEPS
 from mote.errors import MoteError
+from mote.features.building import built, evaluated
+from mote.features.sample import WHERE, Sample
+from mote.features.sensor import Sensor
+from mote.features.signal import Signal
+from mote.features.steps import STEPS
+from mote.graph import Graph
 from mote.text import did_you_mean
 
-WHERE = "option preprocess"
 Argument = float | str
 Function = Callable[[Any], Any]
+T = TypeVar("T")
 _STEP = re.compile(r"(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>[^()=]+)|\((?P<list>[^()]*)\))?")
 _CODE = re.compile(r"(?P<file>.+\.py):(?P<function>[A-Za-z_]\w*)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(/\d+\.?\d*)?", re.IGNORECASE)
+
+
+class Takes(Enum):
+    """What the function of a step is given."""
+
+    SENSOR = Sensor
+    SAMPLE = Sample
+    SIGNAL = Signal
+    BOTH = None
+    """A sample or a signal."""
 
 
 @dataclass(frozen=True)
@@ -34,27 +50,60 @@ class PreprocessingStep:
     """One step: what it is called, what it does, and with which parameters."""
 
     text: str
-    function: Callable[..., Sample]
+    function: Callable[..., Any]
     values: tuple[Argument, ...] = ()
-    options: Mapping[str, Argument] | None = None
+    options: Mapping[str, Argument] = field(default_factory=dict)
+    takes: Takes = Takes.SAMPLE
 
-    def __call__(self, sample: Sample) -> Sample:
-        return self.function(sample, *self.values, **(self.options or {}))
+    def __call__(self, given: T) -> T:
+        made: T = self.function(given, *self.values, **self.options)
+        return made
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Steps, one after another, in float64; what they make is rounded once, to float32."""
+    """Steps, one after another. Sounds and images are integers, and steps become operators on them, as on a device;
+    element-wise steps behind them, and steps on other data, compute in float64. The result is rounded once, to
+    float32."""
 
     steps: tuple[PreprocessingStep, ...] = ()
+    _built: dict[Any, tuple[Signal, Graph | None]] = field(default_factory=dict, compare=False, repr=False)
+    """The operators for sources that were met."""
 
     def __str__(self) -> str:
         return ",".join(step.text for step in self.steps)
 
-    def __call__(self, sample: Sample) -> Sample:
+    @property
+    def sensor(self) -> Sensor:
+        """The sensor that the steps name."""
+        sensor = Sensor()
         for step in self.steps:
-            sample = step(sample)
+            sensor = step(sensor) if step.takes is Takes.SENSOR else sensor
+        return sensor
+
+    def __call__(self, sample: Sample) -> Sample:
+        steps = [step for step in self.steps if step.takes is not Takes.SENSOR]
+        integers = len(steps) < len(self.steps) or sample.is_image or bool(sample.rate)
+        while steps:
+            run = list(takewhile(lambda step: step.takes in (Takes.BOTH, Takes.SIGNAL), steps))
+            if any(step.takes is Takes.SIGNAL for step in run) or (run == steps and integers):
+                sample = self._computed(run, sample)
+            else:
+                run = steps[:1]
+                sample = run[0](sample)
+            integers = False
+            steps = steps[len(run) :]
         return sample.with_values(sample.values.astype(np.float32)) if sample.values.dtype == np.float64 else sample
+
+    def _computed(self, steps: list[PreprocessingStep], sample: Sample) -> Sample:
+        """The sample after steps that are operators: these are evaluated in NumPy."""
+        sensor = self.sensor.of(sample)
+        values = sensor.integers(sample)
+        key = tuple(step.text for step in steps), sensor.kind, sensor.rate, values.shape
+        if key not in self._built:
+            self._built[key] = built(steps, sensor, len(values))
+        signal, graph = self._built[key]
+        return evaluated(signal, graph, values, sample)
 
 
 def preprocessing(stated: str | Preprocessing | Function | None) -> Preprocessing:
@@ -64,6 +113,12 @@ def preprocessing(stated: str | Preprocessing | Function | None) -> Preprocessin
     if isinstance(stated, str):
         return Preprocessing(tuple(_step(text) for text in _parts(stated)))
     return Preprocessing((_users(stated, getattr(stated, "__name__", "function")),))
+
+
+def takes(function: Callable[..., Any]) -> Takes:
+    """What a step's function is given, by the type of its first parameter."""
+    first = get_type_hints(function)[next(iter(signature(function).parameters))]
+    return next((kind for kind in Takes if kind.value is first), Takes.BOTH)
 
 
 def _parts(text: str) -> list[str]:
@@ -103,7 +158,7 @@ def _argument(text: str) -> Argument:
 
 
 def _bound(
-    text: str, function: Callable[..., Sample], values: list[Argument], options: dict[str, Argument]
+    text: str, function: Callable[..., Any], values: list[Argument], options: dict[str, Argument]
 ) -> PreprocessingStep:
     """The step, if the function has parameters of these names and types."""
     known = list(signature(function).parameters.values())[1:]
@@ -111,13 +166,14 @@ def _bound(
     try:
         signature(function).bind(None, *values, **options)
     except TypeError as error:
-        takes = ", ".join(p.name if p.default is Parameter.empty else f"{p.name}={p.default}" for p in known)
+        listed = ", ".join(p.name if p.default is Parameter.empty else f"{p.name}={p.default}" for p in known)
         raise MoteError(
-            f"'{text}': {error}", where=WHERE, remedy=f"it takes {takes}" if takes else "it takes no parameters"
+            f"'{text}': {error}", where=WHERE, remedy=f"it takes {listed}" if listed else "it takes no parameters"
         ) from None
     positional = [known[min(i, len(known) - 1)].name for i in range(len(values))]
     made = [_typed(text, name, value, types[name]) for name, value in zip(positional, values, strict=True)]
-    return PreprocessingStep(text, function, tuple(made), {k: _typed(text, k, v, types[k]) for k, v in options.items()})
+    given = {key: _typed(text, key, value, types[key]) for key, value in options.items()}
+    return PreprocessingStep(text, function, tuple(made), given, takes(function))
 
 
 def _typed(text: str, name: str, value: Argument, wanted: type) -> Argument:

@@ -1,1 +1,0 @@
-"""Preprocessing of samples: named steps and their parameters."""
