@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from tests.features import test_decisions
 from tests.helpers import idioms
 from tests.helpers.built import side_by_side
 from tests.helpers.flow import Flow
@@ -464,6 +465,11 @@ def _even_layers() -> Iterator[Graph]:
     yield from test_even_elements.layers(2)
     yield from (g for g in test_even_elements.pairs(7) if g.ops[0].output(g).size < 1000)
     yield test_even_elements.quantizing()
+
+
+def decisions() -> Model:
+    """Averages of scores, events, thresholds, anomaly scores and boxes."""
+    return side_by_side(test_decisions.every_step())
 
 
 def images() -> Model:

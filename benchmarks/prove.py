@@ -97,6 +97,7 @@ SMALL: dict[str, Callable[[], bytes | Model]] = {
     "vectors": provable.vectors,
     "even": provable.even,
     "images": provable.images,
+    "decisions": provable.decisions,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -144,6 +145,7 @@ QUICK = (
     ("vectors", "layers"),
     ("even", "layers"),
     ("images", "layers"),
+    ("decisions", "layers"),
 )
 """The proofs of `make soak`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"

@@ -17,7 +17,7 @@ from mote.compiler.line import compile
 from mote.frontends import Format, Source
 from mote.frontends.build import Builder, Value
 from mote.frontends.model import Model, SourceLayer
-from mote.graph import Graph, Tensor
+from mote.graph import Graph, State, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -107,6 +107,7 @@ def side_by_side(graphs: Iterable[Graph]) -> Model:
     tensors: dict[int, Tensor] = {}
     layers: list[SourceLayer] = []
     edges: tuple[list[int], list[int]] = ([], [])
+    states: list[State] = []
     for graph in graphs:
         number = {ABSENT: ABSENT, **{t: len(tensors) + i for i, t in enumerate(graph.tensors)}}
         for t in graph.tensors.values():
@@ -117,7 +118,8 @@ def side_by_side(graphs: Iterable[Graph]) -> Model:
             layers.append(SourceLayer(own.index, own.kind, own.name, inputs, outputs, (own,)))
         for found, ids in zip(edges, (graph.inputs, graph.outputs), strict=True):
             found += [number[t] for t in ids]
-    return Model("built", tensors, tuple(layers), *map(tuple, edges))
+        states += [State(number[s.before], number[s.after], s.initial) for s in graph.states]
+    return Model("built", tensors, tuple(layers), *map(tuple, edges), tuple(states))
 
 
 def close(found: Sequence[Array], wanted: Sequence[Array], relative: float = 1e-4, absolute: float = 1e-5) -> None:

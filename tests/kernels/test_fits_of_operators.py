@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mote import frontends
 from mote.kernels.contract import Call
 from mote.lower.program import Form
+from tests.features import test_decisions
 from tests.helpers import idioms
 from tests.helpers.support import examples, fuzzed
 from tests.kernels.rooms import Case, Collection, Rooms
@@ -103,6 +104,8 @@ def cases() -> tuple[Case, ...]:
     others = (*test_angles.every(), *test_images.every(), *test_motion.cases())
     for alone in (*test_places.every(), *test_whole.cases(0, "int16", "uint64"), *others):
         collection.add(alone.graph)
+    for graph in test_decisions.every_step():
+        collection.add(graph)
     for dtype in idioms.NORMS:
         collection.add(idioms.optimized(idioms.norms(dtype)))
     for case in collection.cases:

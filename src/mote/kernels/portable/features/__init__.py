@@ -5,6 +5,7 @@ from mote.kernels.portable.features import (
     images,
     motion,
     scaling,
+    scores,
 )
 
 KERNELS = (
@@ -12,4 +13,5 @@ KERNELS = (
     *images.KERNELS,
     *motion.KERNELS,
     *scaling.KERNELS,
+    *scores.KERNELS,
 )
