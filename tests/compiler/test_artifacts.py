@@ -15,6 +15,7 @@ from mote.cli import main
 from mote.compiler.artifacts import artifacts
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
+from mote.emit.c.programs.example import EXAMPLE
 from mote.errors import BudgetError, MoteError
 from mote.files import fill
 from mote.targets import Target
@@ -78,7 +79,8 @@ def built(compiled: Compiled, folder: Path, *kinds: str, program: str | None = N
         find_compiler(compiled.settings.target)
     except MoteError as error:
         pytest.skip(str(error))
-    fill(folder, artifacts(compiled.project, [compiled.plan], compiled.settings, kinds, program).files)
+    own = None if program is None else {EXAMPLE: program}
+    fill(folder, artifacts(compiled.project, [compiled.plan], compiled.settings, kinds, own).files)
     return folder
 
 
@@ -109,6 +111,34 @@ def test_a_board_of_qemu_prints_the_references_classes(machine: str, tmp_path: P
     elf = built(compiled, tmp_path / "out", "elf") / "digits.elf"
     command = (target.core.qemu, "-M", machine, *options, "-kernel", str(elf))
     assert qemu_lines(command, len(wanted(compiled))) == wanted(compiled)
+
+
+RECEIVERS = {
+    "microbit": "*(volatile unsigned *)0x40002000 = 1;",
+    "stm32vldiscovery": "*(volatile unsigned *)0x4001380C = 0x200C;",
+    "mps2-an385": "*(volatile unsigned *)0x40004008 = 3;",
+    "virt": "",
+}
+"""QEMU's machines, and how their UARTs begin to receive."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("machine", RECEIVERS)
+def test_a_program_of_several_files_reads_characters(machine: str, tmp_path: Path) -> None:
+    """`examples/mlperf_tiny` does the same in `make test`."""
+    core, rest, options = BOARDS[machine]
+    target = custom(tmp_path, core, rest)
+    compiled = compile(DIGITS, target=target)
+    own = {
+        "own/read.h": "int next(void);\n",
+        "own/read.c": '#include "firmware.h"\n#include "read.h"\n'
+        "int next(void) { int c; do { c = mote_read(); } while (c < 0); return c; }\n",
+        "own/main.c": '#include <stdio.h>\n#include "read.h"\n'
+        f'int main(void) {{ {RECEIVERS[machine]} puts("ready"); for (;;) putchar(next() + 1); }}\n',
+    }
+    fill(tmp_path, artifacts(compiled.project, [compiled.plan], compiled.settings, ["elf"], own).files)
+    command = (target.core.qemu, "-M", machine, *options, "-kernel", str(tmp_path / "digits.elf"))
+    assert qemu_lines(command, 2, typed=b"HAL\x09") == ["ready", "IBM"]
 
 
 @pytest.mark.parametrize("core", soaked(("cortex-m4", "cortex-m0plus", "cortex-m7", "cortex-m33", "cortex-m55"), ()))

@@ -24,13 +24,14 @@ STATUS = {"pl011": 0x18, "stm32": 0x1C, "stm32f4": 0x00, "nrf": 0x11C, "cmsdk": 
 DATA = {"pl011": 0x00, "stm32": 0x28, "stm32f4": 0x04, "nrf": 0x51C, "cmsdk": 0x00}
 
 
-def qemu_lines(command: Sequence[str], count: int, timeout_s: float = 30.0) -> list[str]:
-    """The lines that a firmware prints in QEMU, which is ended after the last one that is wanted."""
+def qemu_lines(command: Sequence[str], count: int, timeout_s: float = 30.0, typed: bytes = b"") -> list[str]:
+    """The lines that a firmware prints in QEMU, which is ended after the last one that is wanted. `typed` is sent to it
+    after its first line."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"not installed: {command[0]}")
     quiet = ("-display", "none", "-monitor", "none")
     streams = {
-        "stdin": subprocess.DEVNULL,
+        "stdin": subprocess.PIPE if typed else subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.STDOUT,
     }  # semihosting prints there
@@ -44,6 +45,11 @@ def qemu_lines(command: Sequence[str], count: int, timeout_s: float = 30.0) -> l
                     said += data
                     if not data:
                         break
+                    if typed and b"\n" in said:
+                        assert process.stdin is not None
+                        process.stdin.write(typed)
+                        process.stdin.flush()
+                        typed = b""
         finally:
             process.kill()
     return said.decode(errors="replace").splitlines()

@@ -67,7 +67,8 @@ def build_artifacts(
 ) -> Artifacts:
     """The binaries that are asked for, with the user's edited `main`, if there is one."""
     main = None if arguments.force else edited(arguments.output, EXAMPLE)
-    return artifacts(project, plans, settings, arguments.binaries, main)
+    program = None if main is None else {EXAMPLE: main}
+    return artifacts(project, plans, settings, arguments.binaries, program)
 
 
 def print_artifacts(built: Artifacts, target: str) -> None:

@@ -37,16 +37,22 @@ class Artifacts:
 
 
 def artifacts(
-    project: Project, plans: Sequence[Plan], settings: Settings, kinds: Sequence[str], main: str | None = None
+    project: Project,
+    plans: Sequence[Plan],
+    settings: Settings,
+    kinds: Sequence[str],
+    program: Mapping[str, str] | None = None,
 ) -> Artifacts:
-    """Builds a project's binaries of some kinds with the compiler that is installed. `main` is the text of the
-    firmware's program: by default the example's."""
+    """Builds a project's binaries of some kinds with the compiler that is installed. `program` are the texts of the
+    firmware's program by file name, of which the C files are compiled: by default the example."""
     if not kinds:
         return Artifacts()
     check_artifacts(settings, kinds)
     target, name = settings.target, project.options.name
     linked = [kind for kind in kinds if kind != "lib"]
-    sources = firmware_sources(target, _arenas(plans), uf2="uf2" in kinds) if linked else None
+    own = program or {}
+    compiled = [file for file in own if file.endswith(".c")] or [EXAMPLE]
+    sources = firmware_sources(target, _arenas(plans), uf2="uf2" in kinds, program=compiled) if linked else None
     compiler = find_compiler(target)
     files: dict[str, str | bytes] = {}
     with temporary_folder() as folder:
@@ -58,7 +64,6 @@ def artifacts(
             settings.built_for,
             tuple(f"-I{path}" for path in project.includes),
         )
-        own = {} if main is None else {EXAMPLE: main}
         fill(build.project, {**project.files, **own, **(sources.files if sources else {})})
         if "lib" in kinds:
             files[f"lib{name}.a"] = build.library(name)

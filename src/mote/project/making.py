@@ -80,7 +80,8 @@ def make(model: Any, recipe: BuildRecipe, say: Say = silent) -> MadeModel:
     variants[first] = compiled = with_built(variants[first], code)
     adapters = {changed: adapter_of(recipe.adapter, [variant]) for changed, variant in variants.items()}
     main = None if recipe.force else edited(recipe.folder, EXAMPLE)
-    built = artifacts(compiled.project, [compiled.plan], compiled.settings, recipe.binaries, main)
+    program = None if main is None else {EXAMPLE: main}
+    built = artifacts(compiled.project, [compiled.plan], compiled.settings, recipe.binaries, program)
     full = {changed: v.package.with_files(adapters[changed].files).described(about) for changed, v in variants.items()}
     packages = {name: full[changed] for name, changed in needs.items()}
     files, once = package_files(recipe.folder, packages, full[first], binaries=built.files)

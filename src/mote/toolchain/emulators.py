@@ -102,17 +102,26 @@ def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: st
     return stream
 
 
-def command(elf: Path, target: Target, emulator: Emulator, *, counts: bool = True) -> list[str]:
-    """The command that runs an ELF file; `counts`: with a clock that advances by instructions."""
+def command(
+    elf: Path,
+    target: Target,
+    emulator: Emulator,
+    *,
+    counts: bool = True,
+    shift: int | None = None,
+    serial: str = "none",
+) -> list[str]:
+    """The command that runs an ELF file; `counts`: with a clock that advances by instructions, 2^`shift` ns each.
+    `serial` is what QEMU connects the board's first UART to: "pty", a pseudo-terminal."""
     if emulator.kind == "native":
         return [*emulator.command, str(elf.resolve())]
     if emulator.kind == "simavr":
         return simavr.command(elf, str(target.simavr_mcu), elf.parent)
     board = board_of(target)
-    quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
+    quiet = ["-display", "none", "-monitor", "none", "-serial", serial]
     semihosting = ["-semihosting-config", "enable=on,target=native"]
     machine = ["-M", str(target.qemu_machine), *(["-cpu", target.qemu_cpu] if target.qemu_cpu else [])]
-    clock = ["-icount", f"shift={board.icount_shift}"] if counts else []
+    clock = ["-icount", f"shift={board.icount_shift if shift is None else shift}"] if counts else []
     return [
         *emulator.command,
         *machine,

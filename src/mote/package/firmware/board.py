@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mote.targets.firmware import SerialPort, Touch
 
 SEMIHOSTING = """\
-enum { SYS_WRITE0 = 0x04, SYS_EXIT_EXTENDED = 0x20, ADP_STOPPED_APPLICATION_EXIT = 0x20026 };
+enum { SYS_WRITE0 = 0x04, SYS_READC = 0x07, SYS_EXIT_EXTENDED = 0x20, ADP_STOPPED_APPLICATION_EXIT = 0x20026 };
 
 /* In start.S: a call of the debugger, or of the emulator. Without one it returns -1. */
 int mote_semihost(int operation, const void *block);
@@ -15,6 +15,11 @@ int mote_semihost(int operation, const void *block);
 void mote_write(const char *text)
 {
     (void)mote_semihost(SYS_WRITE0, text);
+}
+
+int mote_read(void)
+{
+    return mote_semihost(SYS_READC, 0);
 }
 
 void mote_exit(int status)
@@ -30,24 +35,27 @@ void mote_exit(int status)
 
 @dataclass(frozen=True)
 class Uart:
-    """How a UART takes a character, by the offsets of its registers. It is ready when the bits of `mask` in its status
-    are `ready`; where `event` is set, the status is an event after each character, and cleared before the next."""
+    """How a UART takes and gives a character, by the offsets of its registers. It is ready when the bits of `mask` in
+    its status are `ready`; where `event` is set, the status is an event after each character, and cleared before the
+    next."""
 
     data: int
     status: int
     mask: int
     ready: int
+    received: tuple[int, int, int, int]
+    """The data, status, mask and readiness of the receiver."""
     event: bool = False
     width: int = 32
 
 
 UARTS = {
-    "cmsdk": Uart(data=0x00, status=0x04, mask=0x01, ready=0),
-    "nrf": Uart(data=0x51C, status=0x11C, mask=0x01, ready=0x01, event=True),
-    "ns16550": Uart(data=0x00, status=0x05, mask=0x20, ready=0x20, width=8),
-    "pl011": Uart(data=0x00, status=0x18, mask=0x20, ready=0),
-    "stm32": Uart(data=0x28, status=0x1C, mask=0x80, ready=0x80),
-    "stm32f4": Uart(data=0x04, status=0x00, mask=0x80, ready=0x80),
+    "cmsdk": Uart(data=0x00, status=0x04, mask=0x01, ready=0, received=(0x00, 0x04, 0x02, 0x02)),
+    "nrf": Uart(data=0x51C, status=0x11C, mask=0x01, ready=0x01, received=(0x518, 0x108, 0x01, 0x01), event=True),
+    "ns16550": Uart(data=0x00, status=0x05, mask=0x20, ready=0x20, received=(0x00, 0x05, 0x01, 0x01), width=8),
+    "pl011": Uart(data=0x00, status=0x18, mask=0x20, ready=0, received=(0x00, 0x18, 0x10, 0)),
+    "stm32": Uart(data=0x28, status=0x1C, mask=0x80, ready=0x80, received=(0x24, 0x1C, 0x20, 0x20)),
+    "stm32f4": Uart(data=0x04, status=0x00, mask=0x80, ready=0x80, received=(0x04, 0x00, 0x20, 0x20)),
 }
 """By `kind` of `[serial]`."""
 
@@ -86,6 +94,9 @@ def _serial(serial: SerialPort, uart: Uart) -> str:
     wait = f"    while (({status} & {uart.mask:#x}u) != {uart.ready:#x}u) {{ }}\n"
     write = f"    {data} = (uint{uart.width}_t)(unsigned char)character;\n"
     steps = f"    {status} = 0u;\n{write}{wait}" if uart.event else f"{wait}{write}"
+    offset, event, mask, ready = uart.received
+    given, full = (f"{access}({serial.base + at:#010x}u)" for at in (offset, event))
+    clear = f"    {full} = 0u;\n" if uart.event else ""
     return f"""\
 static void put(char character)
 {{
@@ -99,6 +110,14 @@ void mote_write(const char *text)
         }}
         put(*text);
     }}
+}}
+
+int mote_read(void)
+{{
+    if (({full} & {mask:#x}u) != {ready:#x}u) {{
+        return -1;
+    }}
+{clear}    return (int)({given} & 0xFFu);
 }}
 
 void mote_exit(int status)

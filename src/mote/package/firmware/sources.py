@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,8 +35,11 @@ class FirmwareSources:
     """Where it prints."""
 
 
-def firmware_sources(target: Target, arenas: Mapping[str, int], *, uf2: bool = False) -> FirmwareSources:
-    """Start-up code, console and linker script for a target, whose `main` is the example's."""
+def firmware_sources(
+    target: Target, arenas: Mapping[str, int], *, uf2: bool = False, program: Sequence[str] = (EXAMPLE,)
+) -> FirmwareSources:
+    """Start-up code, console and linker script for a target. `program` are the C files with `main`: by default the
+    example's."""
     places = layout(target, arenas, uf2=uf2)
     assert target.core.start is not None
     files = {f"{FOLDER}/{name}": (_HERE / name).read_text(encoding="utf-8") for name in (*_HEADERS, *_SOURCES)}
@@ -50,7 +53,7 @@ def firmware_sources(target: Target, arenas: Mapping[str, int], *, uf2: bool = F
     serial = target.serial
     return FirmwareSources(
         files,
-        (*sources, EXAMPLE),
+        (*sources, *program),
         places,
         STAGE if STAGE in files else "",
         f"the UART at {serial.base:#x}{f' ({serial.pin})' if serial.pin else ''}" if serial else "semihosting",
