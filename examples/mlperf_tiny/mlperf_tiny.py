@@ -1,0 +1,77 @@
+"""MLPerf Tiny's firmware with a model compiled by Mote: built, and behind a pseudo-terminal where it can be emulated.
+
+python examples/mlperf_tiny/mlperf_tiny.py MODEL --task kws --target cortex-m4
+python examples/mlperf_tiny/mlperf_tiny.py MODEL --task kws --target cortex-m4 --run accuracy --data FOLDER_OR_ZIP
+python examples/mlperf_tiny/mlperf_tiny.py MODEL --task kws --target nucleo_l4r5zi -o build/kws
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+import client
+from firmware import SHIFT, Built, build, started
+from tasks import TASKS
+
+from mote.errors import MoteError
+from mote.files import temporary_folder
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="a model file")
+    parser.add_argument("--task", choices=TASKS, required=True)
+    parser.add_argument("--target", default="cortex-m4", help="host, a core, a file of boards/, or a .toml file")
+    parser.add_argument("--board", default="", metavar="FILE.c", help="the functions of a board of yours")
+    parser.add_argument("--energy", action="store_true", help="time stamps on a pin, for a power monitor")
+    parser.add_argument("--run", choices=("accuracy", "performance"), help="drive the firmware, and end")
+    parser.add_argument("-o", "--output", metavar="DIR", help="keep the firmware and its sources there")
+    client.arguments_of(parser)
+    given = parser.parse_args()
+    try:
+        with ExitStack() as stack:
+            folder = Path(given.output) if given.output else stack.enter_context(temporary_folder())
+            built = build(given.model, TASKS[given.task], given.target, folder, energy=given.energy, board=given.board)
+            show(built, given.output)
+            if built.target.memories:
+                return 0
+            port = stack.enter_context(started(built))
+            if given.run:
+                print(client.drive(port, given.run, given.data, given.limit, given.inferences))
+            else:
+                print(f"serial line: {port}\nEnd with Ctrl-C.", flush=True)
+                wait()
+    except MoteError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def wait() -> None:
+    """Until somebody ends this."""
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    ended.wait()
+
+
+def show(built: Built, kept: str | None) -> None:
+    """Says what was built."""
+    if built.usage is not None:
+        for name, (used, size) in built.usage.memories.items():
+            print(f"{name}: {used:,} of {size:,} bytes ({used / size:.1%})")
+        if built.usage.stack is not None:
+            print(f"stack: at most {built.usage.stack.size:,} bytes")
+    if kept:
+        print(f"firmware: {built.elf}")
+    if not built.target.memories and not built.target.is_host:
+        print(f"emulated: {built.target.name} in QEMU, {1 << SHIFT} ns an instruction", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,370 @@
+"""`examples/mlperf_tiny`: the serial protocol, the five tasks on this computer and on an emulated core, the runner."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mlperf_tiny
+from mote import targets
+from mote.deploy.update.links import Opened, Serial
+from mote.errors import MoteError
+from mote.frontends import tflite
+from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS, emulated, examples, needs, needs_litert, soaked
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "mlperf_tiny"
+sys.path.append(str(EXAMPLE))  # behind models/, which has a file of the example's name
+
+import client  # noqa: E402
+import firmware  # noqa: E402
+from tasks import TASKS  # noqa: E402
+
+PUBLISHED = {
+    "ad": "ad01_int8.tflite",
+    "ic": "pretrainedResnet_quant.tflite",
+    "kws": "kws_ref_model.tflite",
+    "sww": "str_ww_ref_model.tflite",
+    "vww": "vww_96_int8.tflite",
+}
+CORES = ("host", "cortex-m4", "rv32imc")
+CASES = [(task, core) for core in CORES for task in TASKS]
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
+SANITIZED = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+INPUT_BYTES, COMMAND = 20, 40
+CONFIG = f"""
+#define MLPERF_MODEL "kws01"
+#define MLPERF_PROFILE "profile"
+#define MLPERF_INPUT_BYTES {INPUT_BYTES}
+#define MLPERF_FLOATS 0
+#define MLPERF_FLIP 0x80
+#define MLPERF_COMMAND {COMMAND}
+#define MLPERF_ENERGY 0
+"""
+TASK = """
+#include <stdio.h>
+#include "mlperf.h"
+static const uint8_t *given;
+static unsigned long runs;
+int task_begin(void) { return 1; }
+void task_load(const uint8_t *input) { given = input; runs = 0; }
+int task_infer(void) { return ++runs < 1000; }
+void task_results(void) { printf("m-results-[%lu,%d]\\n", runs, given ? given[0] ^ MLPERF_FLIP : -1); }
+"""
+CLOCK = """
+#include <stdio.h>
+#include "mlperf.h"
+static uint32_t now;
+void board_begin(void) { }
+int board_read(void) { const int c = getchar(); return c == EOF ? BOARD_CLOSED : c; }
+uint32_t board_microseconds(void) { return now += 5u; }
+void board_pulse(void) { }
+"""
+
+
+@pytest.fixture(scope="module")
+def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The protocol with a model that counts, on this computer, with sanitizers."""
+    needs("cc")
+    folder = tmp_path_factory.mktemp("protocol")
+    for name, text in {"config.h": CONFIG, "task.c": TASK, "clock.c": CLOCK}.items():
+        (folder / name).write_text(text)
+    sources = [str(EXAMPLE / "firmware" / name) for name in ("main.c", "protocol.c")]
+    options = [*STRICT, *SANITIZED, "-I.", f"-I{EXAMPLE / 'firmware'}"]
+    subprocess.run(["cc", *options, *sources, "task.c", "clock.c", "-o", "protocol"], cwd=folder, check=True)
+    return folder / "protocol"
+
+
+def said(protocol: Path, text: bytes) -> list[str]:
+    """The lines that the firmware answers after those of its start."""
+    done = subprocess.run([protocol], input=text, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    lines = done.stdout.decode(errors="replace").splitlines()
+    assert lines[:4] == ["m-timestamp-mode-performance", "m-lap-us-5", "m-init-done", "m-ready"]
+    return lines[4:]
+
+
+def test_commands_and_their_answers(protocol: Path) -> None:
+    data = "".join(f"{7 * n % 256:02x}" for n in range(INPUT_BYTES))
+    asked = f"name%profile%timestamp%db load {INPUT_BYTES}%db {data[:30]}%db {data[30:]}ff%infer 3 2%results%"
+    assert said(protocol, asked.encode()) == [
+        *("m-name-dut-[mote]", "m-ready"),
+        *("m-profile-[profile]", "m-model-[kws01]", "m-ready"),
+        *("m-lap-us-10", "m-ready"),
+        *(f"m-[Expecting {INPUT_BYTES} bytes]", "m-ready", "m-ready", "m-load-done", "m-ready"),
+        *("m-warmup-start-2", "m-warmup-done", "m-infer-start-3", "m-lap-us-15", "m-lap-us-20", "m-infer-done"),
+        *("m-results-[5,0]", "m-ready", "m-results-[5,0]", "m-ready"),
+    ]
+    lines = said(protocol, f"db load 10%db {data[:20]}%db print%db print 3 8%help%".encode())
+    assert "m-buffer-00-07-0e-15-1c-23-2a-31" in lines and lines.count("m-buffer-38-3f") == 2
+    listed = {line.split()[0] for line in lines[lines.index("profile") + 1 :] if line and line != "m-ready"}
+    assert listed == {"help", "name", "profile", "timestamp", "db", "infer", "results"}
+
+
+REFUSED = {
+    "db": "db needs load, print",
+    "db load": "from 1 to 20",
+    "db load 0": "from 1 to 20",
+    "db load 21": "from 1 to 20",
+    "db load 99999999999999999999": "from 1 to 20",
+    "db load -1": "from 1 to 20",
+    "db 00": "db load must come before",
+    "db 0": "digits is odd",
+    "db load 2%db 0g": "hexadecimal digit at 1",
+    "db print 21": "up to 20",
+    "infer 0": "from 1",
+    "infer x": "from 1",
+    "infer 1 -1": "from 0",
+    "infer 1": "The input has 0 bytes",
+    "db load 19%db " + "00" * 18 + "%db 00%infer 1": "The input has 19 bytes",
+    "db load 20%db " + "00" * 18 + "%db 0000%infer 5000": "The inference failed",
+    "nonsense": "Unknown command: nonsense",
+    "x" * (COMMAND + 1): f"more than {COMMAND} characters",
+}
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_is_refused_has_a_reason(protocol: Path, command: str) -> None:
+    *_, error, ready = said(protocol, f"{command}%".encode())
+    assert error.startswith("e-[") and REFUSED[command] in error and ready == "m-ready"
+
+
+WORDS = (
+    "name",
+    "db",
+    "load",
+    "print",
+    "infer",
+    "results",
+    "help",
+    "profile",
+    "timestamp",
+    "20",
+    "3",
+    "0",
+    "4294967297",
+)
+
+
+@settings(max_examples=examples(60, 25), deadline=None)
+@given(st.integers(0, 1 << 32))
+def test_whatever_is_sent_is_answered(protocol: Path, seed: int) -> None:
+    """One m-ready for each '%', without a fault; characters that are no command at all among them."""
+    rng = random.Random(seed)
+
+    def command() -> bytes:
+        if rng.random() < 0.3:
+            return bytes(rng.randrange(256) for _ in range(rng.choice((0, 1, 39, 40, 41, 300))))
+        words = [rng.choice((*WORDS, rng.randbytes(rng.randrange(20)).hex())) for _ in range(rng.randrange(6))]
+        return rng.choice((" ", "  ", "\r\n ")).join(words).encode()
+
+    text = b"%".join(command() for _ in range(200)) + b"%name%"
+    lines = said(protocol, text)
+    assert sum(line.endswith("m-ready") for line in lines) == text.count(b"%")
+    assert lines[-2:] == ["m-name-dut-[mote]", "m-ready"]
+
+
+@settings(max_examples=examples(30, 10), deadline=None)
+@given(st.binary(min_size=1, max_size=INPUT_BYTES), st.integers(1, 18))
+def test_bytes_arrive_in_any_pieces(protocol: Path, data: bytes, piece: int) -> None:
+    pieces = [f"db {data[at : at + piece].hex()}%" for at in range(0, len(data), piece)]
+    lines = said(protocol, f"db load {len(data)}%{''.join(pieces)}db print%".encode())
+    assert lines.count("m-load-done") == 1
+    printed = [line.removeprefix("m-buffer-") for line in lines if line.startswith("m-buffer-")]
+    assert bytes.fromhex("".join(printed).replace("-", "")) == data
+
+
+@contextmanager
+def running(model: Path, task: str, core: str, folder: Path) -> Iterator[client.Device]:
+    """A device that was built and started."""
+    built = firmware.build(str(model), TASKS[task], core, folder)
+    with firmware.started(built) as port, Opened(Serial(port, 115_200)) as line:
+        yield client.Device(line)
+
+
+@cache
+def network(task: str) -> bytes:
+    return mlperf_tiny.build(task)
+
+
+def expected(model: bytes, task: str, data: bytes) -> list[float]:
+    """The results of an input, by the reference, as the line has them."""
+    graph = tflite.parse(model, "model")
+    tensor, output = (graph.tensors[ends[0]] for ends in (graph.inputs, graph.outputs))
+    kind = TASKS[task].element
+    values = np.frombuffer(data, np.dtype(kind).newbyteorder("<"))
+    if kind == "float32":
+        steps = values / np.float32(tensor.scale)
+        rest = steps - np.trunc(steps)
+        rounded = np.trunc(steps) + (rest >= 0.5) - (rest <= -0.5)
+        elements = np.clip(rounded + tensor.zero_point, -128, 127).astype(np.int8)
+    else:
+        elements = (values.astype(np.int16) - (128 if kind == "uint8" else 0)).astype(np.int8)
+    given = graph.evaluate({graph.inputs[0]: elements.reshape(tensor.shape)})[graph.outputs[0]].ravel()
+    reals = np.float32(output.scale) * (given.astype(np.int32) - output.zero_point).astype(np.float32)
+    if kind != "float32":
+        return [float(f"{x:.3f}") for x in reals]
+    total = np.float32(0)
+    for difference in reals - values:
+        total += difference * difference
+    return [float(f"{total / np.float32(len(reals)):.3f}")]
+
+
+@pytest.mark.parametrize(("task", "core"), soaked(CASES, {("kws", "cortex-m4"), ("ad", "host")}))
+def test_tasks_give_what_the_reference_gives(task: str, core: str, tmp_path: Path) -> None:
+    """Networks of the tasks' shapes, inputs at random."""
+    if core != "host":
+        emulated(core)
+        needs(targets.load(core).core.qemu)
+    model = tmp_path / "model.tflite"
+    model.write_bytes(network(task))
+    inputs = client.generated(TASKS[task], 20 if task == "kws" else 3)
+    with running(model, task, core, tmp_path / "firmware") as device:
+        assert (device.name, device.task) == ("mote", TASKS[task])
+        results = list(client.answers(device, inputs))
+        taken = client.performance(device, inputs, 2, 0)
+    for sample, inference in zip(inputs, results, strict=True):
+        wanted = expected(network(task), task, sample.data)
+        assert list(inference.results) == pytest.approx(wanted, rel=1e-6 if task == "ad" else 0, abs=0)
+        assert inference.microseconds is not None and inference.microseconds > 0
+    assert re.fullmatch(r"median [\d.]+ ms an inference, [\d.]+ inferences a second", taken)
+
+
+@pytest.mark.parametrize("task", soaked(TASKS, ("ad",)))
+def test_tasks_fit_the_reference_board(task: str, tmp_path: Path) -> None:
+    needs("arm-none-eabi-gcc")
+    model = tmp_path / "model.tflite"
+    model.write_bytes(network(task))
+    built = firmware.build(str(model), TASKS[task], "nucleo_l4r5zi", tmp_path / "new" / "folder", energy=task == "ad")
+    assert built.elf.read_bytes()[:4] == b"\x7fELF" and built.usage is not None and built.usage.stack is not None
+    assert {name: size for name, (_, size) in built.usage.memories.items()} == {"flash": 2 << 20, "sram": 640 << 10}
+    assert all(0 < used < size / 4 for used, size in built.usage.memories.values())
+
+
+def test_other_models_and_boards_are_refused(tmp_path: Path) -> None:
+    model = tmp_path / "model.tflite"
+    model.write_bytes(network("kws"))
+    with pytest.raises(MoteError, match=r"takes int8 \[1, 49, 10, 1\].*ad01 takes 640"):
+        firmware.build(str(model), TASKS["ad"], "host", tmp_path)
+    with pytest.raises(MoteError, match="are not known to this example"):
+        firmware.build(str(model), TASKS["kws"], "nrf52840", tmp_path)
+    with pytest.raises(MoteError, match="no such file"):
+        firmware.build(str(model), TASKS["kws"], "nrf52840", tmp_path, board=str(tmp_path / "board.c"))
+
+
+def test_the_data_of_the_benchmark_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "datasets" / "ad01"
+    folder.mkdir(parents=True)
+    (folder / "a.bin").write_bytes(bytes(range(256)) * 12)
+    (folder / "b.bin").write_bytes(bytes(2560))
+    (folder / "y_labels.csv").write_text("a.bin,2,1,2560,256\nb.bin,2,0,2560,256\n")
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, path.relative_to(tmp_path))
+    for where in (tmp_path / "datasets", tmp_path / "data.zip"):
+        windows = client.samples(str(where), TASKS["ad"])
+        assert [(w.file, w.label, w.data[0], len(w.data)) for w in windows] == [
+            *[("a.bin", 1, 0, 2560)] * 3,
+            ("b.bin", 0, 0, 2560),
+        ]
+    answers = [client.Inference((x,), 1) for x in (2.0, 0.0, 4.0, 1.0)]
+    assert client.score(windows, answers) == "AUC 1.0000 of 2 files, 4 windows"
+    with pytest.raises(MoteError, match="has 2,560 bytes, and kws01 takes 490"):
+        client.samples(str(tmp_path / "data.zip"), TASKS["kws"])
+    with pytest.raises(MoteError, match="no such folder"):
+        client.samples(str(tmp_path / "nothing"), TASKS["kws"])
+    (folder / "b.bin").unlink()
+    with pytest.raises(MoteError, match="named, and not there"):
+        client.samples(str(folder), TASKS["ad"])
+
+
+def test_pictures_are_inputs_of_images(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for name, colour in (("cat", 10), ("dog", 200)):
+        (tmp_path / "test" / name).mkdir(parents=True)
+        image.new("RGB", (32, 32), (colour, 0, 255)).save(tmp_path / "test" / name / "0.png")
+    cat, dog = client.samples(str(tmp_path), TASKS["ic"])
+    assert (cat.label, cat.data[:3], len(cat.data)) == (0, b"\x0a\x00\xff", 3072)
+    assert (dog.label, dog.data[:3]) == (1, b"\xc8\x00\xff")
+    with pytest.raises(MoteError, match="a picture of 32x32, no input of vww01"):
+        client.samples(str(tmp_path), TASKS["vww"])
+
+
+def script(*arguments: str, file: str = "mlperf_tiny.py", **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(EXAMPLE / file), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+
+
+@pytest.mark.soak
+@needs_litert
+@pytest.mark.parametrize("core", ("host", "cortex-m4"))
+def test_the_thousand_keywords_are_what_litert_says(core: str, tmp_path: Path) -> None:
+    """MLPerf Tiny's own inputs and model, all results equal to those of LiteRT's reference kernels."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    data, model = PUBLIC_DATA / "mlperf_kws01.zip", PUBLIC_MODELS / PUBLISHED["kws"]
+    if not (data.is_file() and model.is_file()):
+        pytest.skip("needs the benchmark's data and models, which are not bundled")
+    if core != "host":
+        emulated(core)
+    inputs = client.samples(str(data), TASKS["kws"])
+    assert len(inputs) == 1000
+    reference = Interpreter(str(model), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    reference.allocate_tensors()
+    (tensor,), (output,) = reference.get_input_details(), reference.get_output_details()
+    scale, zero = output["quantization"]
+    with running(model, "kws", core, tmp_path) as device:
+        results = list(client.answers(device, inputs))
+    right = 0
+    for sample, inference in zip(inputs, results, strict=True):
+        reference.set_tensor(tensor["index"], np.frombuffer(sample.data, np.int8).reshape(tensor["shape"]))
+        reference.invoke()
+        wanted = scale * (reference.get_tensor(output["index"])[0].astype(np.int32) - zero)
+        assert list(inference.results) == [float(f"{x:.3f}") for x in wanted]
+        right += int(np.argmax(wanted)) == sample.label
+    assert client.score(inputs, results) == f"top-1 {right / 1000:.1%}: {right} of 1000"
+
+
+def test_the_official_runner_drives_the_firmware(tmp_path: Path) -> None:
+    """MLCommons' runner, where the user has one: accuracy and performance over the pseudo-terminal."""
+    if "MLPERF_TINY_RUNNER" not in os.environ:
+        pytest.skip("MLPERF_TINY_RUNNER is not set: the folder benchmark/runner of mlcommons/tiny")
+    for package in ("sklearn", "matplotlib", "yaml", "serial", "usb"):
+        pytest.importorskip(package, reason=f"the runner needs {package}")
+    emulated("cortex-m4")
+    needs("qemu-system-arm")
+    model, folder = tmp_path / "model.tflite", tmp_path / "datasets" / "kws01"
+    model.write_bytes(network("kws"))
+    folder.mkdir(parents=True)
+    inputs = client.generated(TASKS["kws"], 24)
+    for n, sample in enumerate(inputs):
+        (folder / f"{n}.bin").write_bytes(sample.data)
+    (folder / "y_labels.csv").write_text("".join(f"{n}.bin,12,{s.label}\n" for n, s in enumerate(inputs)))
+    with firmware.started(firmware.build(str(model), TASKS["kws"], "cortex-m4", tmp_path / "firmware")) as port:
+        with Opened(Serial(port, 115_200)) as line:
+            ours = client.accuracy(client.Device(line), inputs)
+        command = [sys.executable, str(EXAMPLE / "official.py"), port, "--data", str(folder.parent), "--mode"]
+        told = [
+            subprocess.run([*command, mode], cwd=tmp_path, capture_output=True, text=True, check=True) for mode in "ap"
+        ]
+    top1 = re.search(r"Top 1% = ([\d.]+)", told[0].stdout)
+    assert top1 and f"top-1 {top1[1]}%" in ours
+    throughput = re.findall(r"Throughput: ([\d.]+) inf", told[1].stdout)
+    assert len(throughput) == 5 and all(10 < float(x) < 1000 for x in throughput)
+
+
+def test_the_official_runner_is_asked_for(tmp_path: Path) -> None:
+    done = script("/dev/null", "--data", str(tmp_path), file="official.py", MLPERF_TINY_RUNNER=str(tmp_path))
+    assert done.returncode == 1 and "is not the folder of the runner" in done.stderr
