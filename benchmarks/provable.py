@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tests.features import test_decisions
+from tests.features.postprocess import test_steps as test_decisions
 from tests.helpers import idioms
 from tests.helpers.built import side_by_side
 from tests.helpers.flow import Flow

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mote import frontends
 from mote.kernels.contract import Call
 from mote.lower.program import Form
-from tests.features import test_decisions
+from tests.features.postprocess import test_steps as test_decisions
 from tests.helpers import idioms
 from tests.helpers.support import examples, fuzzed
 from tests.kernels.rooms import Case, Collection, Rooms

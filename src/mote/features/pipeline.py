@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from inspect import Parameter, signature
+from inspect import signature
 from itertools import takewhile
 from pathlib import Path
 from runpy import run_path
@@ -23,16 +23,14 @@ from mote.features.building import built, evaluated
 from mote.features.sample import WHERE, Sample
 from mote.features.sensor import Sensor
 from mote.features.signal import Signal
+from mote.features.stated import Argument, parts, stated
 from mote.features.steps import STEPS
 from mote.graph import Graph
-from mote.text import did_you_mean
 
-Argument = float | str
 Function = Callable[[Any], Any]
 T = TypeVar("T")
-_STEP = re.compile(r"(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>[^()=]+)|\((?P<list>[^()]*)\))?")
 _CODE = re.compile(r"(?P<file>.+\.py):(?P<function>[A-Za-z_]\w*)")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(/\d+\.?\d*)?", re.IGNORECASE)
+EXAMPLE = "resize=32x32,scale=1/255"
 
 
 class Takes(Enum):
@@ -106,13 +104,13 @@ class Preprocessing:
         return evaluated(signal, graph, values, sample)
 
 
-def preprocessing(stated: str | Preprocessing | Function | None) -> Preprocessing:
+def preprocessing(given: str | Preprocessing | Function | None) -> Preprocessing:
     """The steps that a text states; a function of the user's is one step."""
-    if stated is None or isinstance(stated, Preprocessing):
-        return stated or Preprocessing()
-    if isinstance(stated, str):
-        return Preprocessing(tuple(_step(text) for text in _parts(stated)))
-    return Preprocessing((_users(stated, getattr(stated, "__name__", "function")),))
+    if given is None or isinstance(given, Preprocessing):
+        return given or Preprocessing()
+    if isinstance(given, str):
+        return Preprocessing(tuple(_step(text) for text in parts(given, WHERE, EXAMPLE)))
+    return Preprocessing((_users(given, getattr(given, "__name__", "function")),))
 
 
 def takes(function: Callable[..., Any]) -> Takes:
@@ -121,68 +119,11 @@ def takes(function: Callable[..., Any]) -> Takes:
     return next((kind for kind in Takes if kind.value is first), Takes.BOTH)
 
 
-def _parts(text: str) -> list[str]:
-    """The parts between the commas outside of parentheses."""
-    parts = re.findall(r"(?:[^,()]|\([^()]*\))+", text)
-    if ",".join(parts) != text.strip().removesuffix(",") and text.strip():
-        raise MoteError(
-            f"'{text}' cannot be read", where=WHERE, remedy="write steps with commas between: resize=32x32,scale=1/255"
-        )
-    return [part.strip() for part in parts]
-
-
 def _step(text: str) -> PreprocessingStep:
     if code := _CODE.fullmatch(text):
         return _users(_loaded(code["file"], code["function"]), text)
-    match = _STEP.fullmatch(text)
-    if match is None:
-        raise MoteError(f"'{text}' is no step", where=WHERE, remedy="write a step as name, name=value or name(a,b=c)")
-    name = match["name"]
-    if name not in STEPS:
-        remedy = f"{did_you_mean(name, STEPS)}use one of {', '.join(STEPS)}, or file.py:function"
-        raise MoteError(f"'{name}' is no step", where=WHERE, remedy=remedy)
-    given = [match["value"]] if match["value"] else [part for part in (match["list"] or "").split(",") if part.strip()]
-    values = [_argument(part.strip()) for part in given if "=" not in part]
-    options = {key.strip(): _argument(value.strip()) for key, _, value in (p.partition("=") for p in given if "=" in p)}
-    return _bound(text, STEPS[name], values, options)
-
-
-def _argument(text: str) -> Argument:
-    """A number, also as a fraction, or a word."""
-    if _NUMBER.fullmatch(text):
-        above, _, below = text.partition("/")
-        if below and not float(below):
-            raise MoteError(f"'{text}' divides by zero", where=WHERE, remedy="give another number")
-        return float(above) / float(below or 1)
-    return text
-
-
-def _bound(
-    text: str, function: Callable[..., Any], values: list[Argument], options: dict[str, Argument]
-) -> PreprocessingStep:
-    """The step, if the function has parameters of these names and types."""
-    known = list(signature(function).parameters.values())[1:]
-    types = get_type_hints(function)
-    try:
-        signature(function).bind(None, *values, **options)
-    except TypeError as error:
-        listed = ", ".join(p.name if p.default is Parameter.empty else f"{p.name}={p.default}" for p in known)
-        raise MoteError(
-            f"'{text}': {error}", where=WHERE, remedy=f"it takes {listed}" if listed else "it takes no parameters"
-        ) from None
-    positional = [known[min(i, len(known) - 1)].name for i in range(len(values))]
-    made = [_typed(text, name, value, types[name]) for name, value in zip(positional, values, strict=True)]
-    given = {key: _typed(text, key, value, types[key]) for key, value in options.items()}
-    return PreprocessingStep(text, function, tuple(made), given, takes(function))
-
-
-def _typed(text: str, name: str, value: Argument, wanted: type) -> Argument:
-    if wanted is str:
-        return value if isinstance(value, str) else f"{value:g}"
-    if isinstance(value, str) or not np.isfinite(value) or (wanted is int and value != int(value)):
-        kind = "a whole number" if wanted is int else "a number"
-        raise MoteError(f"'{text}': {name} is '{value}', not {kind}", where=WHERE, remedy=f"give {kind}")
-    return int(value) if wanted is int else value
+    step = stated(text, STEPS, WHERE, ", or file.py:function")
+    return PreprocessingStep(text, step.function, step.values, step.options, takes(step.function))
 
 
 def _loaded(file: str, function: str) -> Function:

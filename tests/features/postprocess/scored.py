@@ -10,7 +10,7 @@ import numpy as np
 from mote.compiler.firmware import bench
 from mote.compiler.line import compile_graph
 from mote.compiler.settings import make_settings
-from mote.features.answer import Answer
+from mote.features.postprocess.answer import Answer
 from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array, Quantization

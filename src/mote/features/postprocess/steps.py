@@ -9,7 +9,7 @@ from math import floor, isnan, nan
 import numpy as np
 
 from mote.errors import MoteError
-from mote.features.answer import WHERE, Answer
+from mote.features.postprocess.answer import WHERE, Answer
 from mote.graph import Tensor
 from mote.graph.types import DType
 from mote.ops.features.anomaly import AnomalyScore, Arithmetic, compared_problem

@@ -13,14 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.errors import MoteError
-from mote.features import decisions as steps
-from mote.features.answer import Answer
+from mote.features.postprocess import steps
+from mote.features.postprocess.answer import Answer
+from mote.features.postprocess.pipeline import with_postprocessing
 from mote.graph import Graph, State
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.metrics.events import detections
 from mote.ops.features.scores import ACTIVE, CLASS, EVENT, SCORE, ScoreUnit, threshold_code
-from tests.features.scored import answered, in_c, streamed, tensor, values
+from tests.features.postprocess.scored import answered, in_c, streamed, tensor, values
 from tests.helpers.built import side_by_side
 from tests.helpers.support import emulated
 
@@ -273,6 +274,30 @@ def test_c_computes_the_same() -> None:
 @pytest.mark.parametrize("core", ["cortex-m4", pytest.param("rv32imc", marks=pytest.mark.soak)])
 def test_cores_compute_the_same(core: str) -> None:
     agree(emulated(core))
+
+
+def test_steps_as_text() -> None:
+    text = "moving-average=4, detect(yes,0.8,release=0.5,refractory=1s,minimum=2,within=3)"
+    answer = with_postprocessing(scores(labels=("no", "yes", "up"), period=PERIOD), text)
+    average, detect = answer.graph.ops
+    assert average.attributes() == {"count": 4}
+    limits = {"above": int(0.8 * 1024) - 512, "release": 0}
+    wanted = {"place": 1, **limits, "hold": 0, "refractory": 4, "least": 2, "window": 3}
+    assert detect.attributes() == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("detect(1)", "missing a required argument: 'threshold'"),
+        ("detect(1,high)", "threshold is 'high', not a number"),
+        ("smooth=3", "'smooth' is no step"),
+        ("argmax(0.5", "cannot be read"),
+    ],
+)
+def test_texts_that_are_no_steps(text: str, reason: str) -> None:
+    with pytest.raises(MoteError, match=reason):
+        with_postprocessing(scores(), text)
 
 
 @pytest.mark.parametrize(

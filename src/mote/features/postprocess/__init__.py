@@ -1,0 +1,1 @@
+"""Post-processing: from the text of steps to operators behind a model."""
