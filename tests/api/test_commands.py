@@ -33,7 +33,7 @@ RENAMED = {
 }
 """Options that may be given several times are plural in Python, and switches that say no are switches that say yes."""
 ELSEWHERE = {
-    "compile": {"adapter", "package", "metadata", "shared-arena", "run-together"},
+    "compile": {"adapter", "source", "package", "metadata", "shared-arena", "run-together"},
     "runtime": {"adapter", "package", "metadata"},
     "plan": {"layer"},
     "pack": {"c-array"},

@@ -176,6 +176,7 @@ WRONG = [
     ("package", '[models.a]\nfile = "a"\npackage = "zefyr"', "did you mean: zephyr"),
     ("metadata", '[models.a]\nfile = "a"\nmetadata = {version = 2}', "is not three numbers"),
     ("adapter", '[models.a]\nfile = "a"\nadapter = "rtos"', "'rtos' is none of them"),
+    ("source", '[models.a]\nfile = "a"\nsource = ["dma", "b.wav"]', "cannot read the file"),
     ("quantize", '[models.a]\nfile = "a"\nquantize = "int9"', "'int9' is none of them"),
     ("calibrate", '[models.a]\nfile = "a"\ncalibrate = "x.npz"', "quantized first"),
     ("data", '[models.a]\nfile = "a"\ncheck.accuracy = 0.9', "no data to measure it on"),

@@ -42,7 +42,7 @@ OPTION_GROUPS = {
     ),
     "generated C": (
         *("name", "single_file", "caller_arena", "instances", "cpp", "check_flash", "encrypt", "place_code"),
-        *("place_constants", "red_zones", "shared_arena", "run_together", "adapter", "kernels", "update"),
+        *("place_constants", "red_zones", "shared_arena", "run_together", "adapter", "source", "kernels", "update"),
     ),
     "device": (
         *("connect", "listen", "serial", "baud", "forever", "no_restart", "confirm", "wait", "timeout", "connections"),

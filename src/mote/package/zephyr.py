@@ -6,6 +6,7 @@ import re
 
 from mote.emit.c.programs.example import Console
 from mote.emit.licence import SPDX
+from mote.package.adapters.sources import CODE
 from mote.package.cmake import quoted
 from mote.package.description import Files, Package
 from mote.package.readme import readme
@@ -71,6 +72,12 @@ SERVICE_CMAKE = """
       MOTE_SERVICE_STACK_BYTES=${{CONFIG_MOTE_SERVICE_STACK_SIZE}}
     )
   endif()"""
+SOURCE_OPTIONS = {
+    "mote_zephyr_dmic.c": "AUDIO_DMIC",
+    "mote_zephyr_sensor.c": "SENSOR",
+    "mote_zephyr_video.c": "VIDEO",
+}
+"""The symbols of Zephyr's drivers without which an adapter to them is not compiled."""
 PSA_CMAKE = """
   if(CONFIG_MOTE_VERIFY_PSA)
     zephyr_library_sources({files})
@@ -154,15 +161,16 @@ def _cmake(package: Package) -> str:
     symbol = option(package)
     added = sorted(path for path in package.files if path.endswith(".c") and path not in package.sources)
     verifier = [path for path in added if path == PSA_FILE]
-    service = [path for path in added if path != PSA_FILE] if SERVICE_FILE in added else []
-    own = [*package.sources, *(path for path in added if path not in (*verifier, *service))]
+    optional = [path for path in added if path in SOURCE_OPTIONS]
+    service = [path for path in added if path not in (PSA_FILE, *CODE)] if SERVICE_FILE in added else []
+    own = [*package.sources, *(path for path in added if path not in (*verifier, *service, *optional))]
     listed = "\n    ".join((*map(_placed, own), *map(quoted, package.external)))
     include = " ".join(("${SOURCES}", *map(quoted, package.includes)))
     parts = [
         text.format(files=" ".join(map(_placed, paths)))
         for paths, text in ((service, SERVICE_CMAKE), (verifier, PSA_CMAKE))
         if paths
-    ]
+    ] + [f"\n  zephyr_library_sources_ifdef(CONFIG_{SOURCE_OPTIONS[path]} {_placed(path)})" for path in optional]
     needed = (
         f"\n  # Sums in kernels may wrap.\n  zephyr_library_compile_options({' '.join(package.needed)})"
         if package.needed

@@ -16,6 +16,7 @@ from mote.files import edited
 from mote.measure.run import stack_bound, with_step_bound
 from mote.measure.time_limit import within_time
 from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
+from mote.package.adapters.sources import source_files
 from mote.package.description import Files, metadata
 from mote.package.packagers import chosen_packagers, package_files, write_files
 from mote.progress import Say, silent
@@ -34,6 +35,8 @@ class BuildRecipe:
     metadata: tuple[str, ...] = ()
     """Metadata of packages, as KEY=VALUE."""
     adapter: str = ""
+    source: tuple[str, ...] = ()
+    """Sources of samples: adapters to drivers, or a recording."""
     force: bool = False
     """Overwrite files that Mote did not write, or that were changed since."""
 
@@ -82,7 +85,11 @@ def make(model: Any, recipe: BuildRecipe, say: Say = silent) -> MadeModel:
     main = None if recipe.force else edited(recipe.folder, EXAMPLE)
     program = None if main is None else {EXAMPLE: main}
     built = artifacts(compiled.project, [compiled.plan], compiled.settings, recipe.binaries, program)
-    full = {changed: v.package.with_files(adapters[changed].files).described(about) for changed, v in variants.items()}
+    sources = source_files(recipe.source)
+    full = {
+        changed: v.package.with_files({**adapters[changed].files, **sources}).described(about)
+        for changed, v in variants.items()
+    }
     packages = {name: full[changed] for name, changed in needs.items()}
     files, once = package_files(recipe.folder, packages, full[first], binaries=built.files)
     return MadeModel(compiled, code, built, adapters[first], files, once)

@@ -16,6 +16,7 @@ from mote.emit.c.names import c_prefix
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.package.adapters import COMPILED_NAMES
+from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers
 from mote.project.limits import ModelChecks, read_checks
@@ -47,6 +48,7 @@ OWN_KEYS = {
     "package": "packages for ecosystems, as --package",
     "metadata": "metadata of packages: a table, or a list of KEY=VALUE",
     "adapter": "what runs the model in a firmware, as --adapter",
+    "source": "what samples come from in a firmware, as --source; recordings relative to this file",
     "quantize": "quantize a float model first: int8, int16, int4, float16",
     "calibrate": "calibration data for quantize: a path, or a table with data, inputs, labels, preprocess",
     "plugin": "Python files that register operators or kernels first",
@@ -216,6 +218,9 @@ def _entry(name: str, table: Table, target: str, *, several: bool, force: bool) 
         chosen_packagers(package)
     with naming_key(table.named("metadata")):
         metadata(table.pairs("metadata"))
+    sources = tuple(word if word in SOURCE_NAMES else table.located(word) for word in table.texts("source"))
+    with naming_key(table.named("source")):
+        source_files(sources)
     folder = table.text("folder") or ("build/{name}/{target}" if several else "build/{name}")
     folder = table.located(folder.replace("{name}", name).replace("{target}", settings.target.name))
     return ModelEntry(
@@ -228,6 +233,7 @@ def _entry(name: str, table: Table, target: str, *, several: bool, force: bool) 
             package=package,
             metadata=table.pairs("metadata"),
             adapter="".join(_chosen(table, "adapter", COMPILED_NAMES)[:1]),
+            source=sources,
             force=force,
         ),
         image,

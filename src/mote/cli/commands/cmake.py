@@ -10,7 +10,7 @@ from mote.targets.flags import OPTIMIZATION
 
 OWN = {
     *("help", "output", "package", "metadata", "json", "wide", "force", "single_file", "depfile"),
-    *("adapter", "shared_arena", "run_together"),
+    *("adapter", "source", "shared_arena", "run_together"),
 }
 """Options of `mote compile` that `mote_add_model()` sets itself, or that are not for a model in a build."""
 

@@ -18,6 +18,7 @@ from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
 from mote.emit.c.options import CONSTANTS
 from mote.package.adapters import COMPILED_NAMES
+from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
 from mote.pictures.memory import traffic_lines
@@ -36,6 +37,14 @@ def add(p: argparse.ArgumentParser) -> None:
         choices=COMPILED_NAMES,
         help="add what runs the model in a firmware: in a thread with a queue (cmsis-rtos2, freertos, zephyr), or in"
         " turns of a main loop (bare-metal)",
+    )
+    p.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help=f"add what samples come from in a firmware: a driver ({', '.join(SOURCE_NAMES)}), a WAV file, or a file of"
+        " a camera's lines as FILE:BYTES_OF_A_LINE; repeatable (docs/deploy/sensors.md)",
     )
     p.add_argument(
         "--labels",
@@ -72,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         package=tuple(arguments.package),
         metadata=tuple(arguments.metadata),
         adapter=arguments.adapter,
+        source=tuple(arguments.source),
         force=arguments.force,
     )
     with progress("compiling") as say:
@@ -91,6 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
     print_artifacts(made.artifacts, compiled.settings.target.name)
     _print_adapter(made.adapter)
+    _print_sources(arguments.source)
     _print_lost(lost)
     return 0
 
@@ -111,6 +122,12 @@ def _print_adapter(adapter: ModelAdapter) -> None:
             show(f"  stack of {model.options.name}: {stack}")
 
 
+def _print_sources(names: Sequence[str]) -> None:
+    if names:
+        code = ", ".join(sorted(file for file in source_files(names) if file.endswith((".c", ".cpp"))))
+        show(f"  sources {', '.join(names)}: compile {code} with your firmware (docs/deploy/sensors.md)")
+
+
 def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
     check_artifacts(wanted, arguments.binaries)
     running = Running.TURNS if arguments.shared_arena else Running.APART
@@ -121,7 +138,8 @@ def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
         built = build_artifacts(arguments, several.project, [m.plan for m in several.models], several.settings)
         adapter = adapter_of(arguments.adapter, several.models)
     folder = arguments.output
-    package = several.package.with_files(adapter.files).described(metadata(arguments.metadata))
+    added = {**adapter.files, **source_files(arguments.source)}
+    package = several.package.with_files(added).described(metadata(arguments.metadata))
     packages = dict.fromkeys(chosen_packagers(arguments.package), package)
     lost = write_packages(folder, packages, package, force=arguments.force, binaries=built.files)
     if arguments.depfile:
@@ -137,6 +155,7 @@ def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
     show(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
     print_artifacts(built, several.settings.target.name)
     _print_adapter(adapter)
+    _print_sources(arguments.source)
     _print_lost(lost)
     return 0
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mote.emit.c.programs.example import Console
 from mote.package.description import Files, Package
-from mote.package.libraries.layout import functions, in_src, macros, registered_name, self_contained
+from mote.package.libraries.layout import functions, in_src, macros, registered_name, self_contained, with_sources
 from mote.package.readme import readme
 from mote.targets import Target
 
@@ -45,7 +45,7 @@ def files(package: Package) -> Files:
     sketch = SKETCH.format(name=package.name)
     folder = sketch.rpartition("/")[0]
     return {
-        **in_src(_with_flags(package)),
+        **in_src(_with_flags(with_sources(package))),
         **{f"{folder}/{file}": text for file, text in package.example_files.items()},
         sketch: package.example.program(CONSOLE),
         "library.properties": _properties(package),

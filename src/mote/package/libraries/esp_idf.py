@@ -8,8 +8,9 @@ from dataclasses import replace
 from mote.emit.c.programs.example import Console
 from mote.emit.licence import SPDX
 from mote.errors import MoteError
+from mote.package.adapters.sources import CODE
 from mote.package.description import Files, Package
-from mote.package.libraries.layout import KEYWORDS, SOURCES, in_src, registered_name, self_contained
+from mote.package.libraries.layout import KEYWORDS, SOURCES, in_src, registered_name, self_contained, with_sources
 from mote.package.readme import readme
 
 EXAMPLE = "examples/{name}"
@@ -36,7 +37,9 @@ ESPRESSIF = "esp32"
 """How the names of Espressif's parts begin."""
 FREERTOS = "freertos"
 """The component of ESP-IDF, and the folder of its headers."""
-LEAST_VERSION = "5.0"
+COMPONENTS = {"mote_port.c": FREERTOS, "mote_esp_i2s.c": "esp_driver_i2s"}
+"""The components of ESP-IDF that adapters need."""
+LEAST_VERSION, LEAST_WITH_I2S = "5.0", "5.3"
 STACK = 8192
 """Bytes of stack of the example's task."""
 EXTERNAL_BSS = ".ext_ram.bss"
@@ -69,7 +72,7 @@ def files(package: Package) -> Files:
             where="option package",
             remedy="compile for esp32, esp32c3, esp32s3, esp32p4 or host",
         )
-    package = _with_adapter(package)
+    package = with_sources(_with_adapter(package))
     example, main = EXAMPLE.format(name=package.name), PROGRAM.format(name=package.name).rpartition("/")[0]
     return {
         **in_src(package),
@@ -89,7 +92,7 @@ def _with_adapter(package: Package) -> Package:
     """The library with the adapter to FreeRTOS as a part of it, where it has one: ESP-IDF always has FreeRTOS."""
     if "FreeRTOS.h" not in package.files.get("mote_port.h", ""):
         return package
-    adapter = sorted(path for path in package.files if path.endswith(".c") and path not in package.sources)
+    adapter = sorted(path for path in package.files if path.endswith(".c") and path not in (*package.sources, *CODE))
     return replace(package, sources=(*package.sources, *adapter))
 
 
@@ -106,7 +109,8 @@ def _option(package: Package) -> str:
 def _component(package: Package) -> str:
     sources = "\n  ".join(f'"{SOURCES}/{source}"' for source in package.sources)
     external = uses_psram(package)
-    requires = f"\n  REQUIRES {FREERTOS}" if "mote_port.c" in package.sources else ""
+    needed = [component for file, component in COMPONENTS.items() if file in package.sources]
+    requires = f"\n  REQUIRES {' '.join(needed)}" if needed else ""
     requires += "\n  PRIV_REQUIRES ${psram}" if external else ""
     told = " ".join((*package.needed, *package.only_gcc))
     options = f"target_compile_options(${{COMPONENT_LIB}} PRIVATE {told})\n" if told else ""
@@ -151,6 +155,7 @@ endmenu
 def _manifest(package: Package) -> str:
     about, target = package.metadata, package.target.name
     author = f"{about.author} <{about.email}>" if about.email else ""
+    least = LEAST_WITH_I2S if "mote_esp_i2s.c" in package.files else LEAST_VERSION
     fields = {
         "version": about.version,
         "description": package.summary,
@@ -159,7 +164,7 @@ def _manifest(package: Package) -> str:
         **({"maintainers": [author]} if author else {}),
         "tags": list(KEYWORDS),
         **({"targets": [target, "linux"]} if target.startswith(ESPRESSIF) else {}),
-        "dependencies": {"idf": f">={LEAST_VERSION}"},
+        "dependencies": {"idf": f">={least}"},
         "examples": [{"path": f"./{EXAMPLE.format(name=package.name)}"}],
     }
     # Any JSON value is a YAML value.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from mote.errors import MoteError
+from mote.package.adapters.sources import CODE
 from mote.package.description import Files, Package
 
 KEYWORDS = ("tinyml", "machine-learning", "neural-network", "inference")
@@ -37,6 +39,12 @@ def in_memory_of_the_caller(package: Package, language: str) -> None:
 def in_src(package: Package) -> Files:
     """The sources and headers in `src`, other C files in `extras`, other files at the root."""
     return {_place(package, path): text for path, text in package.files.items()}
+
+
+def with_sources(package: Package) -> Package:
+    """The library with its sources of samples as a part of it: what they need, the ecosystem has."""
+    added = sorted(path for path in package.files if path in CODE and path not in package.sources)
+    return replace(package, sources=(*package.sources, *added))
 
 
 def _place(package: Package, path: str) -> str:

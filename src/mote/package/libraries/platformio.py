@@ -7,7 +7,7 @@ import json
 from mote.emit.c.programs.example import Console
 from mote.package.description import Files, Package
 from mote.package.libraries.arduino import BAUD, CONSOLE
-from mote.package.libraries.layout import KEYWORDS, SOURCES, in_src, registered_name, self_contained
+from mote.package.libraries.layout import KEYWORDS, SOURCES, in_src, registered_name, self_contained, with_sources
 from mote.package.readme import readme
 from mote.targets import Target
 
@@ -66,7 +66,7 @@ def files(package: Package) -> Files:
         **{f"{folder}/src/{file}": text for file, text in package.example_files.items()},
     }
     return {
-        **in_src(package),
+        **in_src(with_sources(package)),
         **example,
         "library.json": _manifest(package, sorted(path.removeprefix(f"{folder}/") for path in example)),
         "README.md": _readme(package),
