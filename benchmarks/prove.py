@@ -98,6 +98,7 @@ SMALL: dict[str, Callable[[], bytes | Model]] = {
     "even": provable.even,
     "images": provable.images,
     "decisions": provable.decisions,
+    "micro": provable.micro,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -146,6 +147,7 @@ QUICK = (
     ("even", "layers"),
     ("images", "layers"),
     ("decisions", "layers"),
+    ("micro", "layers"),
 )
 """The proofs of `make soak`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import compare
-from mote.ops.signal.audio_stateless import square_root
+from mote.ops.signal.audio_stateless import square_roots
 from mote.ops.signal.fft import factors
 from tests.helpers.flex import options
 from tests.helpers.support import emulated, examples, tflite_micro
@@ -234,9 +235,11 @@ def test_frames(size: int, step: int, frames: int, outer: Shape, seed: int) -> N
 
 
 def test_square_roots() -> None:
-    for n in (*range(70), 0xFFFFFFFF, 0xFFFE0001, 1 << 32, (1 << 32) + (1 << 17), (1 << 64) - 1, (1 << 63) + 12345):
-        exact = int(np.sqrt(np.longdouble(n)) + np.longdouble(0.5)) if n < 1 << 60 else square_root(n)
-        assert square_root(n) == (0xFFFF if 0xFFFF0000 < n < 1 << 32 else exact)
+    squares = [n * n + k for n in (3, 0xFFFE, 1 << 20, (1 << 32) - 2) for k in (-1, 0, n, n + 1, 2 * n)]
+    for n in (*range(70), 0xFFFFFFFF, 0xFFFE0001, 1 << 32, (1 << 32) + (1 << 17), (1 << 64) - 1, *squares):
+        root = math.isqrt(n)
+        exact = min(root + (n - root * root > root), 0xFFFFFFFF)
+        assert square_roots(np.array([n], np.uint64)) == (0xFFFF if 0xFFFF0000 < n < 1 << 32 else exact)
 
 
 def everything(*, alone: bool = True) -> bytes:

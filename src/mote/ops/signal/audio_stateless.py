@@ -5,7 +5,6 @@ They are defined by TFLite Micro alone, in integers, and equal it bit for bit. W
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -195,14 +194,18 @@ class SignalFilterBankSquareRoot(_Typed):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, bits = values
         assert x is not None and bits is not None
-        roots = np.array([square_root(n) for n in x.reshape(-1).tolist()], np.uint32)
-        return [(roots >> np.uint32(int(bits) & 31)).reshape(x.shape)]
+        return [square_roots(x) >> np.uint32(int(bits) & 31)]
 
 
-def square_root(n: int) -> int:
-    """The nearest whole number, but none that takes a bit more than half as many bits as the register of n."""
-    root, most = math.isqrt(n), 0xFFFF if n < 1 << 32 else 0xFFFFFFFF
-    return root + 1 if n - root * root > root and root != most else root
+def square_roots(x: Array) -> Array:
+    """The nearest whole numbers, but none that takes a bit more than half as many bits as the register of x."""
+    n = x.astype(np.uint64)
+    root = np.sqrt(n.astype(np.float64)).astype(np.uint64)
+    root = np.minimum(root, np.uint64(0xFFFFFFFF))
+    root -= root * root > n
+    root += n - root * root > np.uint64(2) * root
+    most = np.where(n < np.uint64(1 << 32), np.uint64(0xFFFF), np.uint64(0xFFFFFFFF))
+    return np.asarray(root + ((n - root * root > root) & (root != most)), np.uint32)
 
 
 class SignalFilterBankLog(_Typed):
@@ -220,19 +223,29 @@ class SignalFilterBankLog(_Typed):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        n = (x.astype(np.int64) << np.int64(self.bits)) & 0xFFFFFFFF
-        bits = np.frexp(np.maximum(n, 1).astype(np.float64))[1].astype(np.int64) - 1
-        rest = n - (np.int64(1) << bits)
-        rest = np.where(bits < LOG_BITS, rest << np.maximum(LOG_BITS - bits, 0), rest >> np.maximum(bits - LOG_BITS, 0))
-        rest = np.where(n > 1, rest, 0)
-        segment = rest >> np.int64(LOG_BITS - LOG_SEGMENTS)
-        table = log_table().astype(np.int64)
-        inside = rest - (segment << np.int64(LOG_BITS - LOG_SEGMENTS))
-        bend = ((table[segment + 1] - table[segment]) * inside) >> np.int64(LOG_BITS)
-        log2 = (bits << np.int64(LOG_BITS)) + rest + table[segment] + bend
-        log = (LOG_2 * log2 + (1 << LOG_BITS - 1)) >> np.int64(LOG_BITS)
-        scaled = ((self.scale * log + (1 << LOG_BITS - 1)) & 0xFFFFFFFF) >> np.int64(LOG_BITS)
-        return [np.where(n > 1, np.minimum(scaled, 32767), 0).astype(np.int16)]
+        shifted = (x.astype(np.int64) << np.int64(self.bits)) & 0xFFFFFFFF
+        return [np.minimum(logarithms(shifted, self.scale), 32767).astype(np.int16)]
+
+
+def logarithms(n: Ints, scale: int) -> Ints:
+    """Natural logarithms of 32-bit numbers times a scale; those of zero and one are zero."""
+    bits = bit_lengths(np.maximum(n, 1)) - 1
+    rest = n - (np.int64(1) << bits)
+    rest = np.where(bits < LOG_BITS, rest << np.maximum(LOG_BITS - bits, 0), rest >> np.maximum(bits - LOG_BITS, 0))
+    rest = np.where(n > 1, rest, 0)
+    segment = rest >> np.int64(LOG_BITS - LOG_SEGMENTS)
+    table = log_table().astype(np.int64)
+    inside = rest - (segment << np.int64(LOG_BITS - LOG_SEGMENTS))
+    bend = ((table[segment + 1] - table[segment]) * inside) >> np.int64(LOG_BITS)
+    log2 = (bits << np.int64(LOG_BITS)) + rest + table[segment] + bend
+    log = (LOG_2 * log2 + (1 << LOG_BITS - 1)) >> np.int64(LOG_BITS)
+    scaled = ((scale * log + (1 << LOG_BITS - 1)) & 0xFFFFFFFF) >> np.int64(LOG_BITS)
+    return np.where(n > 1, scaled, 0)
+
+
+def bit_lengths(n: Ints) -> Ints:
+    """Bits of numbers of at most 32 bits, which float64 holds exactly."""
+    return np.frexp(n.astype(np.float64))[1].astype(np.int64)
 
 
 def log_table() -> Ints:
@@ -262,30 +275,36 @@ class SignalPcan(_Typed):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, noise, table = values
         assert x is not None and noise is not None and table is not None
-        gains = [_gain(n, table.tolist()) & 0xFFFFFFFF for n in noise.reshape(-1).tolist()]
-        return [
-            np.array([_shrunk(s * gain >> self.shift) for s, gain in zip(x.tolist(), gains, strict=True)], np.uint32)
-        ]
+        return [amplified(x, noise, table, self.shift)]
 
 
-def _gain(x: int, table: list[int]) -> int:
+def amplified(x: Array, noise: Array, table: Array, shift: int) -> Array:
+    """Channels times the gains that a table has for their noise, and made smaller where they are small."""
+    with np.errstate(over="ignore"):
+        product = x.astype(np.uint64) * (_gains(noise, table) & 0xFFFFFFFF).astype(np.uint64)
+    return _shrunk((product >> np.uint64(shift)) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+
+
+def _gains(noise: Array, table: Array) -> Ints:
     """A parabola for each power of two, in 16 bits."""
-    if x <= 2:
-        return table[x]
-    bits = x.bit_length()
-    start, slope, bend = table[4 * bits - 6 : 4 * bits - 3]
-    at = (x << 11 - bits if bits < 11 else x >> bits - 11) & 0x3FF
-    curve = ((bend * at >> 5) + (slope << 5)) * at
-    return _wrapped(((_wrapped(curve + (1 << 14), 32) >> 15) + start), 16)
+    x, y = noise.astype(np.int64), table.astype(np.int64)
+    bits = np.maximum(bit_lengths(x), 2)
+    place = 4 * bits - 6
+    at = np.where(bits < 11, x << np.maximum(11 - bits, 0), x >> np.maximum(bits - 11, 0)) & 0x3FF
+    slope = wrapped((y[place + 2] * at >> np.int64(5)) + (y[place + 1] << np.int64(5)), 32)
+    curve = wrapped(wrapped(slope * at, 32) + (1 << 14), 32) >> np.int64(15)
+    return np.where(x <= 2, y[np.minimum(x, 2)], wrapped(curve + y[place], 16))
 
 
-def _wrapped(x: int, bits: int) -> int:
-    return (x + (1 << bits - 1) & (1 << bits) - 1) - (1 << bits - 1)
+def wrapped(x: Ints, bits: int) -> Ints:
+    """Numbers as a register of so many bits holds them, with a sign."""
+    half = np.int64(1) << np.int64(bits - 1)
+    return ((x + half) & (2 * half - 1)) - half
 
 
-def _shrunk(snr: int) -> int:
+def _shrunk(snr: Array) -> Array:
     """x^2 / 4 where x is less than 2, x - 1 from there on."""
-    snr &= 0xFFFFFFFF
-    if snr < 2 << SNR_BITS:
-        return snr * snr >> 2 + 2 * SNR_BITS - OUTPUT_BITS
-    return (snr >> SNR_BITS - OUTPUT_BITS) - (1 << OUTPUT_BITS)
+    small = np.minimum(snr, np.uint64(2 << SNR_BITS))
+    parabola = small * small >> np.uint64(2 + 2 * SNR_BITS - OUTPUT_BITS)
+    line = (snr >> np.uint64(SNR_BITS - OUTPUT_BITS)) - np.uint64(1 << OUTPUT_BITS)
+    return np.where(snr < np.uint64(2 << SNR_BITS), parabola, line)

@@ -33,6 +33,15 @@ def factors(n: int) -> list[int]:
     return radices if n == 1 else []
 
 
+def digit_order(n: int) -> Ints:
+    """The numbers of a signal in the order in which the first stage of a complex transform takes them."""
+    order, stride = np.zeros(1, np.int64), n
+    for radix in reversed(factors(n)):
+        stride //= radix
+        order = (np.arange(radix)[:, None] * stride + order).reshape(-1)
+    return order
+
+
 def twiddles(length: int, inverse: bool) -> tuple[Array, Array]:
     """Twiddle factors of the transform of half the length, and of the last stage; as float."""
     half, sign = length // 2, 1 if inverse else -1
@@ -163,12 +172,9 @@ class Kiss:
 
     def complex_transform(self, real: Ints, imag: Ints) -> Complex:
         """The complex FFT of half the length, over the last axis."""
-        radices, order = factors(self.half), np.zeros(1, np.int64)
+        radices, order, size = factors(self.half), digit_order(self.half), 1
         strides = [math.prod(radices[:i]) for i in range(len(radices))]
-        for radix, stride in zip(reversed(radices), reversed(strides), strict=True):
-            order = (np.arange(radix)[:, None] * stride + order).reshape(-1)
         data = real[..., order], imag[..., order]
-        size = 1
         for radix, stride in zip(reversed(radices), reversed(strides), strict=True):
             shape = (*real.shape[:-1], stride, radix, size)
             data = self._stage(data[0].reshape(shape), data[1].reshape(shape), radix, stride, size)

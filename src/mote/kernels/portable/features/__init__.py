@@ -3,6 +3,7 @@
 from mote.kernels.portable.features import (
     filters,
     images,
+    micro,
     motion,
     scaling,
     scores,
@@ -11,6 +12,7 @@ from mote.kernels.portable.features import (
 KERNELS = (
     *filters.KERNELS,
     *images.KERNELS,
+    *micro.KERNELS,
     *motion.KERNELS,
     *scaling.KERNELS,
     *scores.KERNELS,
