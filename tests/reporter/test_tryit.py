@@ -17,6 +17,7 @@ from mote.data.dataset import Dataset, dataset
 from mote.data.readers.pictures import picture
 from mote.data.readers.sounds import sound
 from mote.execute.host_library import HostModel
+from mote.features.images import IMAGE_STEPS
 from mote.features.pipeline import Takes, preprocessing, takes
 from mote.features.sample import Sample
 from mote.features.steps import STEPS
@@ -333,6 +334,10 @@ STEPS_TRIED = (
     ("mean(10,20,30),std(2,3,4),channels-first", (5, 7, 3)),
     ("gray,resize=9x4,shape(36)", (5, 7, 3)),
     ("crop=4x3,resize=11x13", (9, 8, 3)),
+    ("crop(5x7,x=2,y=1),resize(12x3,method=bilinear),resize(5x8,method=area)", (9, 8, 3)),
+    ("resize(3x20,method=nearest),resize(1x1,method=bilinear)", (1, 8, 3)),
+    ("camera(6x5,rgb565be),resize=4x9", (9, 8, 3)),
+    ("camera(10x4,gray8),scale=1/255", (9, 8, 1)),
     (
         "mono,pre-emphasis=31/32,log-mel(frame=1024,hop=512,low=0,high=8000,window=hamming),offset=52,scale=1/64",
         (4096, 2),
@@ -344,7 +349,8 @@ STEPS_TRIED = (
 
 def test_all_steps_make_what_python_makes(page: Page) -> None:
     tried = {step["name"] for text, _ in STEPS_TRIED for step in step_records(preprocessing(text))}
-    assert tried == {name for name, step in STEPS.items() if takes(step) in (Takes.SAMPLE, Takes.BOTH)}
+    in_page = {name for name, step in STEPS.items() if takes(step) in (Takes.SAMPLE, Takes.BOTH)}
+    assert tried == in_page | {"camera"} | {name for name, step in STEPS.items() if step in IMAGE_STEPS}
     rng = np.random.default_rng(0)
     for text, shape in STEPS_TRIED:
         rate = 16000 if shape[0] == 4096 else 0

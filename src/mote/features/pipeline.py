@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from inspect import signature
 from itertools import takewhile
@@ -20,6 +20,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.features.building import built, evaluated
+from mote.features.images import IMAGE_STEPS
 from mote.features.sample import WHERE, Sample
 from mote.features.sensor import Sensor
 from mote.features.signal import Signal
@@ -81,20 +82,23 @@ class Preprocessing:
 
     def __call__(self, sample: Sample) -> Sample:
         steps = [step for step in self.steps if step.takes is not Takes.SENSOR]
-        integers = len(steps) < len(self.steps) or sample.is_image or bool(sample.rate)
-        while steps:
+        named = len(steps) < len(self.steps)
+        integers = named or sample.is_image or bool(sample.rate)
+        while steps or named:
             run = list(takewhile(lambda step: step.takes in (Takes.BOTH, Takes.SIGNAL), steps))
-            if any(step.takes is Takes.SIGNAL for step in run) or (run == steps and integers):
+            if named or any(step.takes is Takes.SIGNAL for step in run) or (run == steps and integers):
                 sample = self._computed(run, sample)
             else:
                 run = steps[:1]
                 sample = run[0](sample)
-            integers = False
+            named = integers = False
             steps = steps[len(run) :]
         return sample.with_values(sample.values.astype(np.float32)) if sample.values.dtype == np.float64 else sample
 
     def _computed(self, steps: list[PreprocessingStep], sample: Sample) -> Sample:
         """The sample after steps that are operators: these are evaluated in NumPy."""
+        if any(step.function in IMAGE_STEPS for step in steps):
+            sample = replace(sample, is_image=True)
         sensor = self.sensor.of(sample)
         values = sensor.integers(sample)
         key = tuple(step.text for step in steps), sensor.kind, sensor.rate, values.shape

@@ -10,6 +10,7 @@ from mote.errors import MoteError
 from mote.graph.tensor import Array
 
 WHERE = "option preprocess"
+BRIGHTEST = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,24 @@ class Sample:
             there = "x".join(map(str, self.values.shape)) or "one number"
             raise MoteError(f"{self.name} is {there}, no sound", where=WHERE, remedy="give samples x channels")
         return self.real.reshape(len(self.values), -1)
+
+    def pixels(self) -> Array:
+        """[height, width, channels] of uint8."""
+        values = self.values[..., None] if self.values.ndim == 2 else self.values
+        if values.ndim != 3 or not values.size:
+            there = "x".join(map(str, self.values.shape)) or "one number"
+            raise MoteError(f"{self.name} is {there}, no image", where=WHERE, remedy="give height x width x channels")
+        if values.dtype == np.uint8:
+            return values
+        rounded = np.rint(values.astype(np.float64))
+        scaled = values.max() <= 1 and not np.array_equal(rounded, values)
+        if scaled or not (rounded.min() >= 0 and rounded.max() <= BRIGHTEST):
+            raise MoteError(
+                f"{self.name} has values from {values.min():g} to {values.max():g}, and pixels are from 0 to 255",
+                where=WHERE,
+                remedy="store images as bytes, and scale them behind steps on images",
+            )
+        return rounded.astype(np.uint8)
 
     def mono(self) -> Sample:
         """The mean of the channels of a sound."""

@@ -46,8 +46,7 @@ class Sensor:
         if self.kind == "image" or sample.is_image:
             if self.packed is not None:
                 return self
-            shape = sample.values.shape if sample.values.ndim == 3 else (*sample.values.shape, 1)
-            return replace(self, kind="image", shape=shape, fraction=0)
+            return replace(self, kind="image", shape=sample.pixels().shape, fraction=0)
         channels = sample.sound().shape[1]
         if self.rate and sample.rate and self.rate != sample.rate:
             raise MoteError(
@@ -60,8 +59,7 @@ class Sensor:
     def integers(self, sample: Sample) -> Array:
         """The sample as the sensor gives it: [samples, channels] of int16, or an image of uint8."""
         if self.kind == "image":
-            pixels = np.clip(np.rint(sample.real), 0, 255).astype(np.uint8).reshape(self.shape)
-            return pixels if self.packed is None else self.packed(pixels)
+            return sample.pixels() if self.packed is None else self.packed(sample.pixels())
         values = sample.sound()
         if sample.values.dtype.kind == "f":
             values = np.rint(values * self.scale)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.features.float_features import Bands, cepstrum, log_mel
+from mote.features.images import camera, crop, gray, resize
 from mote.features.sample import WHERE, Sample
 from mote.features.sensor import audio, motion
 from mote.features.signal import Signal
@@ -60,35 +61,6 @@ def shape(sample: Sample, *sizes: int) -> Sample:
         wanted, there = ("x".join(map(str, s)) for s in ((*rows, *sizes), sample.values.shape))
         raise MoteError(f"{sample.name} is {there} and cannot be {wanted}", where=WHERE, remedy="as many values")
     return sample.with_values(sample.values.reshape(*rows, *sizes))
-
-
-def gray(sample: Sample) -> Sample:
-    """An image with one channel: how bright each colour is to the eye (ITU-R BT.601)."""
-    image = _image(sample)
-    if image.shape[2] == 1:
-        return sample
-    return sample.with_values((image[..., :3] @ np.array([0.299, 0.587, 0.114]))[..., None])
-
-
-def resize(sample: Sample, size: str) -> Sample:
-    """An image of WIDTHxHEIGHT: between pixels in a straight line, and over all that become one where it gets
-    smaller."""
-    width, height = _size(size)
-    image = _image(sample)
-    across = np.einsum("hwc,vw->hvc", image, _weights(image.shape[1], width))
-    return sample.with_values(np.einsum("hvc,uh->uvc", across, _weights(image.shape[0], height)))
-
-
-def crop(sample: Sample, size: str) -> Sample:
-    """The middle of an image, WIDTHxHEIGHT."""
-    width, height = _size(size)
-    image = _image(sample)
-    top, left = (image.shape[0] - height) // 2, (image.shape[1] - width) // 2
-    if top < 0 or left < 0:
-        raise MoteError(
-            f"{sample.name} is {image.shape[1]}x{image.shape[0]}, less than {size}", where=WHERE, remedy="resize it"
-        )
-    return sample.with_values(image[top : top + height, left : left + width])
 
 
 def channels_first(sample: Sample) -> Sample:
@@ -166,6 +138,7 @@ def mfcc(
 
 STEPS: dict[str, Callable[..., Any]] = {
     "audio": audio,
+    "camera": camera,
     "motion": motion,
     "float": as_real,
     "scale": scale,
@@ -205,24 +178,6 @@ def _image(sample: Sample) -> Array:
         there = "x".join(map(str, sample.values.shape)) or "one number"
         raise MoteError(f"{sample.name} is {there}, no image", where=WHERE, remedy="give height x width x channels")
     return values
-
-
-def _size(text: str) -> tuple[int, int]:
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < int(part) <= 1 << 14 for part in parts):
-        raise MoteError(f"'{text}' is no size", where=WHERE, remedy="write it as WIDTHxHEIGHT: 96x96")
-    return int(parts[0]), int(parts[1])
-
-
-def _weights(given: int, wanted: int) -> Array:
-    """[wanted, given]: how much each pixel of a row gets of each of another: a triangle around its middle, as wide as
-    two pixels of the coarser row."""
-    ratio = given / wanted
-    middles = (np.arange(wanted) + 0.5) * ratio - 0.5
-    far = np.abs(np.arange(given) - middles[:, None]) / max(ratio, 1)
-    weights = np.maximum(0, 1 - far)
-    normalized: Array = weights / weights.sum(1, keepdims=True)
-    return normalized
 
 
 def _sound(sample: Sample) -> Array:

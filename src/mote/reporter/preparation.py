@@ -16,7 +16,7 @@ from mote.graph.io_order import model_shape
 from mote.ops.indexing.index_bounds import input_bounds
 
 SOUND_STEPS = {"mono", "peak", "length", "pre-emphasis", "log-mel", "mfcc"}
-PICTURE_STEPS = {"gray", "resize", "crop", "channels-first"}
+PICTURE_STEPS = {"camera", "gray", "resize", "crop", "channels-first"}
 """Steps by which sounds and pictures are recognised."""
 LEAST_SIDE, LONGEST_SIDES = 8, 2
 """An input without known preprocessing is a picture where it is at least so high and wide, and neither side is more
@@ -111,6 +111,8 @@ def _picture(tensor: Tensor, known: bool) -> tuple[int, int, int] | None:
 
 def _size_and_colours(picture: tuple[int, int, int], names: set[str]) -> str:
     """Steps before the declared ones, which do nothing to a picture that is as they want it."""
+    if "camera" in names:
+        return ""
     height, width, channels = picture
     colours = "gray" if channels == 1 and "gray" not in names else ""
     return _joined(colours, "" if names & {"resize", "crop"} else f"resize={width}x{height}")

@@ -261,9 +261,9 @@ def camera() -> Graph:
 
 
 def test_a_camera_takes_a_few_lines_of_memory() -> None:
-    """A line of 640 bytes, five of 96, and the image that is made."""
+    """A line of 640 bytes, part of it, five lines of 96, and the image that is made: docs/improve/features.md."""
     compiled = by_rows(camera(), "cortex-m4")
-    assert compiled.plan.arena <= 96 * 96 + 640 + 480 + 5 * 96
+    assert compiled.plan.arena <= 96 * 96 + 1312
 
 
 def test_a_camera_on_a_core(tmp_path: Path) -> None:

@@ -283,7 +283,9 @@ def resampling(size: int, out: int, method: str) -> Resampling:
 
 
 def _rounded(weight: float | Fraction) -> int:
-    return int(0.5 + weight * (1 << WEIGHT_BITS)) if isinstance(weight, float) else round(weight * (1 << WEIGHT_BITS))
+    """Halves up."""
+    half = 0.5 if isinstance(weight, float) else Fraction(1, 2)
+    return int(half + weight * (1 << WEIGHT_BITS))
 
 
 def _trimmed(first: int, weights: list[int]) -> tuple[int, list[int]]:

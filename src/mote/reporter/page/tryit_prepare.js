@@ -33,46 +33,61 @@ const prepare = (() => {
     };
   }
 
-  /* How much each of `wanted` pixels gets of each of `given` ones, as lists of [index, weight]: triangles around their
-     middles, as wide as two pixels of the coarser row. */
-  function weights(given, wanted) {
-    const ratio = given / wanted;
-    return Array.from({ length: wanted }, (_, v) => {
-      const middle = (v + 0.5) * ratio - 0.5;
-      const taps = [];
-      let sum = 0;
-      for (let w = 0; w < given; w++) {
-        const weight = 1 - Math.abs(w - middle) / Math.max(ratio, 1);
-        if (weight > 0) taps.push([w, weight]), (sum += weight);
-      }
-      return taps.map(([w, weight]) => [w, weight / sum]);
-    });
+  /* An axis of a resized image, as mote.ops.features.images has it: of each of `wanted` pixels the first of the `given`
+     ones that it is made of, and their weights of 2^22. */
+  const ONE = 2 ** 22;
+  const part = (above, below) => Number((2n * BigInt(above) * BigInt(ONE) + BigInt(below)) / (2n * BigInt(below)));
+  const AXES = {
+    nearest: (given, wanted, i) => [Math.floor(((2 * i + 1) * given) / (2 * wanted)), [ONE]],
+    bilinear: (given, wanted, i) => {
+      const below = 2 * wanted, at = Math.min(Math.max((2 * i + 1) * given - wanted, 0), (given - 1) * below);
+      const first = Math.min(Math.floor(at / below), Math.max(given - 2, 0)), rest = at - first * below;
+      return [first, given > 1 ? [part(below - rest, below), part(rest, below)] : [ONE]];
+    },
+    antialias: (given, wanted, i) => {
+      const ratio = given / wanted, support = Math.max(ratio, 1), middle = (i + 0.5) * ratio;
+      const first = Math.max(Math.trunc(middle - support + 0.5), 0), end = Math.min(Math.trunc(middle + support + 0.5), given);
+      const weights = Array.from({ length: end - first }, (_, k) =>
+        Math.max(1 - Math.abs((first + k - middle + 0.5) * (1 / support)), 0));
+      const sum = weights.reduce((a, b) => a + b);
+      return [first, weights.map((weight) => Math.trunc(0.5 + (weight / sum) * ONE))];
+    },
+    area: (given, wanted, i) => {
+      const begin = i * given, end = begin + given, first = Math.floor(begin / wanted), last = Math.ceil(end / wanted);
+      return [first, Array.from({ length: last - first }, (_, k) =>
+        part(Math.min(end, (first + k + 1) * wanted) - Math.max(begin, (first + k) * wanted), given))];
+    },
+  };
+
+  /* `lines` lines of `given` pixels of `step` values each, of `wanted` pixels. */
+  function resampled(values, lines, given, wanted, step, method) {
+    const made = new Float64Array(lines * wanted * step);
+    for (let i = 0; i < wanted; i++) {
+      const [first, weights] = AXES[method](given, wanted, i);
+      for (let y = 0; y < lines; y++)
+        for (let c = 0; c < step; c++) {
+          let sum = ONE / 2;
+          weights.forEach((weight, k) => (sum += weight * (weight ? values[(y * given + first + k) * step + c] : 0)));
+          made[(y * wanted + i) * step + c] = Math.floor(sum / ONE);
+        }
+    }
+    return made;
   }
 
-  function resize(sample, { size }) {
+  function resize(sample, { size, method }) {
     const [width, height] = sizes(size);
     const { values, shape: [h, w, c] } = image(sample);
-    const across = new Float64Array(h * width * c);
-    weights(w, width).forEach((taps, v) => {
-      for (let y = 0; y < h; y++)
-        for (const [x, weight] of taps)
-          for (let k = 0; k < c; k++) across[(y * width + v) * c + k] += values[(y * w + x) * c + k] * weight;
-    });
-    const made = new Float64Array(height * width * c);
-    weights(h, height).forEach((taps, u) => {
-      for (const [y, weight] of taps)
-        for (let i = 0; i < width * c; i++) made[u * width * c + i] += across[y * width * c + i] * weight;
-    });
-    return { ...sample, values: made, shape: [height, width, c] };
+    const across = resampled(values, h, w, width, c, method);
+    return { ...sample, values: resampled(across, 1, h, height, width * c, method), shape: [height, width, c] };
   }
 
-  function crop(sample, { size }) {
+  function crop(sample, { size, x, y }) {
     const [width, height] = sizes(size);
     const { values, shape: [h, w, c] } = image(sample);
-    const top = Math.floor((h - height) / 2), left = Math.floor((w - width) / 2);
-    if (top < 0 || left < 0) throw new Error(`the image is ${w}x${h}, less than ${size}`);
-    const rows = Array.from({ length: height }, (_, y) =>
-      Array.from(values.slice(((top + y) * w + left) * c, ((top + y) * w + left + width) * c)));
+    const top = y < 0 ? Math.floor((h - height) / 2) : y, left = x < 0 ? Math.floor((w - width) / 2) : x;
+    if (top < 0 || left < 0 || top + height > h || left + width > w) throw new Error(`the image is ${w}x${h}, less than ${size}`);
+    const rows = Array.from({ length: height }, (_, row) =>
+      Array.from(values.slice(((top + row) * w + left) * c, ((top + row) * w + left + width) * c)));
     return { ...sample, values: Float64Array.from(rows.flat()), shape: [height, width, c] };
   }
 
@@ -80,8 +95,25 @@ const prepare = (() => {
     const { values, shape: [h, w, c] } = image(sample);
     if (c === 1) return sample;
     const made = Float64Array.from({ length: h * w }, (_, i) =>
-      0.299 * values[i * c] + 0.587 * values[i * c + 1] + 0.114 * values[i * c + 2]);
+      Math.floor((19595 * values[i * c] + 38470 * values[i * c + 1] + 7471 * values[i * c + 2] + 32768) / 65536));
     return { ...sample, values: made, shape: [h, w, 1] };
+  }
+
+  /* The image that a camera gives: of its size, in colours that its format has. */
+  const COLOURS = {
+    rgb888: (x) => x,
+    bgr888: (x) => x,
+    rgb565: (x, green) => (green ? (x & 0xfc) | (x >> 6) : (x & 0xf8) | (x >> 5)),
+  };
+  function camera(sample, { size, format }) {
+    const called = format.replace("565be", "565");
+    if (called !== "gray8" && !COLOURS[called]) throw new Error(`lines of ${format} are not computed here`);
+    const { values, shape: [h, w, c] } = image(sample);
+    const coloured = c === 1 ? { values: Float64Array.from({ length: 3 * h * w }, (_, i) => values[Math.floor(i / 3)]), shape: [h, w, 3] }
+      : { values, shape: [h, w, c] };
+    const seen = resize({ ...sample, ...coloured }, { size, method: "antialias" });
+    if (called === "gray8") return gray(seen);
+    return { ...seen, values: seen.values.map((x, i) => COLOURS[called](x, i % 3 === 1)) };
   }
 
   function channelsFirst(sample) {
@@ -209,6 +241,7 @@ const prepare = (() => {
     "std": perChannel((x, value) => x / value),
     "clip": by((x, { low, high }) => Math.min(high, Math.max(low, x))),
     "shape": reshape,
+    "camera": camera,
     "gray": gray,
     "resize": resize,
     "crop": crop,
