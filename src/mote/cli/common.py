@@ -76,10 +76,12 @@ def add_compile_options(
     code: bool = True,
     calibrated: bool = False,
     targets: bool = False,
+    preprocess: bool = True,
 ) -> None:
     """The model (or `several`, or an `optional` one) and how to compile it; `plan`: with the options that choose one
     plan, `code`: with those that are about generated C, `calibrated`: `--data` is what a model is calibrated with,
-    `targets`: for one target or several."""
+    `targets`: for one target or several, `preprocess`: with steps that are compiled before the model, where none are
+    for samples of data."""
     add_model(parser, "+" if several else "?" if optional else None)
     parser.add_argument(
         "--quantize",
@@ -139,6 +141,14 @@ def add_compile_options(
         metavar="NAME",
         help="compute only this output; repeatable",
     )
+    if preprocess:
+        parser.add_argument(
+            "--preprocess",
+            default="",
+            metavar="STEPS",
+            help="preprocessing that is compiled before the model, which then takes raw samples of a sensor:"
+            " audio,mfcc (docs/improve/features.md)",
+        )
     parser.add_argument(
         "--optimize",
         choices=OPTIMIZE,
@@ -334,6 +344,7 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
     )
     parser.add_argument(
         "--preprocess",
+        dest="data_steps",
         metavar="STEPS",
         help="preprocessing of each sample, for example resize=96x96,scale=1/255, or your own file.py:function",
     )
@@ -364,7 +375,7 @@ def data_of(
         arguments.data if data is None else data,
         inputs=arguments.input_names,
         labels=arguments.label_name,
-        preprocess=arguments.preprocess,
+        preprocess=arguments.data_steps,
         labelled=labelled,
         several=several,
     )
@@ -400,13 +411,13 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"shapes": arguments.shape, "signature": arguments.signature, "constants": arguments.set}
 
 
-def settings(arguments: argparse.Namespace) -> Settings:
-    """The options that have the names of settings, and those that are called otherwise."""
+def settings(arguments: argparse.Namespace, **others: Any) -> Settings:
+    """The options that have the names of settings, those that are called otherwise, and others."""
     given = vars(arguments)
     names = {"trust_target", "point", *(field.name for field in fields(Settings))}
     options = {name: value for name, value in given.items() if name in names}
     options |= {"kernels": given.get("kernel", []), "shrink": not arguments.no_shrink, **reading(arguments)}
-    return make_settings(**options)
+    return make_settings(**options | others)
 
 
 def write_picture(path: str | None, draw: Callable[[], str]) -> None:

@@ -26,13 +26,14 @@ OPTION_GROUPS = {
     "project": ("names", "project", "junit"),
     "target": ("target", "trust_target", "cores", "barrier", "firmware"),
     "data": (
-        *("data", "preprocess", "input_names", "label_name", "samples", "test", "validate", "inputs", "seed"),
+        *("data", "data_steps", "input_names", "label_name", "samples", "test", "validate", "inputs", "seed"),
         *("sample", "worst", "metric", "event", "threshold", "random_calibration"),
     ),
     "plan": (
         *("optimize", "ram", "latency", "cycles", "flash", "point", "kernel", "offload", "aligned", "input", "step"),
         *("no_shrink", "recompute", "layer", "points", "measure"),
     ),
+    "preprocessing": ("preprocess",),
     "streaming": ("stream", "hop", "causal"),
     "quantization": ("precision", "calibration", "equalize", "correct_biases", "rounding"),
     "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),

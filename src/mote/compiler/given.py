@@ -28,6 +28,7 @@ class CommonOptions(TypedDict, total=False):
     stream: int | None
     hop: int
     causal: bool
+    preprocess: str
     optimize: str
     ram: int | str | Mapping[str, int | str] | None
     flash: int | str | None

@@ -31,6 +31,7 @@ from mote.emit.c.options import CONSTANTS, ProjectOptions
 from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
+from mote.features.attaching import FrontEnd, attached
 from mote.frontends import Format, Source
 from mote.frontends.labels import classes
 from mote.graph import Graph
@@ -154,6 +155,7 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     """C for a model, before budgets are checked."""
     graph, where, source = subject.graph, subject.where, subject.source
     ready, savings = optimized(graph, settings)
+    front = front_end(graph, settings)
     check_apart(ready, settings, where)
     chosen = plan_for(ready, where, settings, say)
     name, renamed = c_name(settings, graph)
@@ -176,12 +178,14 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         version=subject.version,
         labels=output_labels(graph, settings.labels),
-        normalizations=tuple(graph.tensors[t].normalization for t in graph.inputs),
+        normalizations=tuple(graph.tensors[t].normalization for t in (() if front else graph.inputs)),
         check_flash=settings.check_flash,
         flashes=_constant_memories(chosen, settings),
         code_in_ram=settings.place_code == "ram",
         cipher=read_key(settings.encrypt) if settings.encrypt else None,
         flash_apart=settings.target.core.flash_apart,
+        samples=front.samples if front and front.sensor.kind == "samples" else 0,
+        keep_outputs=front is not None,
     )
     same = chosen.graph.tensors.keys() == ready.tensors.keys()
     project = packaged(generate(Job(chosen, options, golden(ready if same else chosen.graph))), settings.target)
@@ -237,11 +241,29 @@ def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...]
 
 def optimized(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving, ...]]:
     """The optimized graph, and the savings of passes."""
-    after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
-    if settings.stream is not None:
-        after, saving = _streamed(after, settings)
-        savings = (*savings, saving)
+    after, savings = _model(graph, settings)
+    if settings.preprocess:
+        after = _attached(after, settings.preprocess).whole
     return split_layers.run(after) if settings.encrypt else after, savings
+
+
+def _model(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving, ...]]:
+    """The optimized model, without preprocessing."""
+    after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
+    if settings.stream is None:
+        return after, savings
+    streamed, saving = _streamed(after, settings.stream, settings.hop, settings.causal)
+    return streamed, (*savings, saving)
+
+
+def front_end(graph: Graph, settings: PassOptions) -> FrontEnd | None:
+    """The preprocessing that is compiled before a model, if any."""
+    return _attached(_model(graph, settings)[0], settings.preprocess) if settings.preprocess else None
+
+
+@lru_cache(maxsize=4)
+def _attached(model: Graph, steps: str) -> FrontEnd:
+    return attached(model, steps)
 
 
 def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent) -> Plan:
@@ -269,27 +291,30 @@ def forget() -> None:
     """Clears the caches of compiled models."""
     _read.cache_clear()
     _optimized.cache_clear()
+    _streamed.cache_clear()
+    _attached.cache_clear()
     golden.cache_clear()
 
 
-def _streamed(graph: Graph, settings: PassOptions) -> tuple[Graph, Saving]:
-    streamed = stream.run(graph, _stream_axis(graph, settings), settings.hop, causal=settings.causal)
+@lru_cache(maxsize=4)
+def _streamed(graph: Graph, given_axis: int, hop: int, causal: bool) -> tuple[Graph, Saving]:
+    axis = _stream_axis(graph, given_axis)
+    streamed = stream.run(graph, axis, hop, causal=causal)
     before, after = (sum(op.macs(g) for op in g.ops) for g in (graph, streamed))
     kept = sum(state.initial.nbytes for state in streamed.states)
     detail = f"{after:,} MACs each time instead of {before:,}, {kept:,} bytes kept in {len(streamed.states)} windows"
-    return streamed, Saving("stream", 0, detail, CAUSAL if settings.causal and _is_padded(graph, settings) else "")
+    return streamed, Saving("stream", 0, detail, CAUSAL if causal and _is_padded(graph, axis, hop) else "")
 
 
-def _stream_axis(graph: Graph, settings: PassOptions) -> int:
+def _stream_axis(graph: Graph, axis: int) -> int:
     """The axis of the graph's input along which the window slides; settings name the model's axis."""
-    assert settings.stream is not None
-    return code_axis(graph.tensors[graph.inputs[0]], settings.stream) if graph.inputs else settings.stream
+    return code_axis(graph.tensors[graph.inputs[0]], axis) if graph.inputs else axis
 
 
-def _is_padded(graph: Graph, settings: PassOptions) -> bool:
+def _is_padded(graph: Graph, axis: int, hop: int) -> bool:
     """Whether the model pads along the stream, so that only a causal stream is possible."""
     try:
-        stream.run(graph, _stream_axis(graph, settings), settings.hop)
+        stream.run(graph, axis, hop)
     except MoteError:
         return True
     return False
@@ -304,7 +329,8 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         flash=None if flash is None else max(flash - USUAL_CODE, 0),
         most_cost=None if settings.cycle_limit is None else settings.cycle_limit / settings.low,
         least=settings.least_ram,
-        pushed=settings.input == "rows",
+        pushed=settings.input == "rows" or bool(settings.preprocess),
+        outputs_kept=bool(settings.preprocess),
         small_steps=settings.step == "row",
         zone=RED_ZONE if settings.red_zones else 0,
         recompute=settings.recompute,
@@ -313,7 +339,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         cores=settings.cores,
         barrier=settings.barrier if settings.cores > 1 else 0.0,
     )
-    if goal.pushed:
+    if goal.pushed and not settings.preprocess:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
     try:

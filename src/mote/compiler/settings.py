@@ -60,6 +60,9 @@ class TargetOptions:
     encrypt: str = field(default="", kw_only=True)
     """The file with the AES key that constants are encrypted with in flash: passes split large layers, the planner
     keeps RAM for what is decrypted."""
+    preprocess: str = field(default="", kw_only=True)
+    """Preprocessing steps that are compiled before the model: it then takes raw samples, or lines of a camera, which
+    the caller pushes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from mote.errors import MoteError
 from mote.evaluation.inferences import Posed
 from mote.evaluation.result import ByReference, OnCore, SampleAnswer
 from mote.evaluation.score import by_class, inputs_of, rated, real
-from mote.evaluation.verify import judged, oracle, source_inputs
+from mote.evaluation.verify import judged, oracle
 from mote.evaluation.worst_samples import worst
 from mote.execute import reference
 from mote.execute.host_library import HostModel, as_in_model, on_vectors
@@ -96,7 +96,7 @@ def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array],
     for i, case in enumerate(questions.cases):
         if anew and i:
             ask, _, _ = oracle(subject)
-        values = ask(source_inputs(compiled.source, graph, case))
+        values = ask(case)
         if values is not None:
             for tensor, rows in zip(tensors, outputs, strict=True):
                 rows[i] = wanted(values, tensor).reshape(tensor.shape)

@@ -14,6 +14,7 @@ import numpy as np
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, Firmware, bench, firmware
+from mote.compiler.line import front_end
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings
 from mote.data.dataset import dataset
@@ -235,7 +236,7 @@ def compared(
     with temporary_folder() as folder:
         on = bench(judged.firmware, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
         for i, (case, shown) in enumerate(zip(cases, _executed(on, judged, cases), strict=True)):
-            expected, sizes = answer(source_inputs(judged.source, judged.graph, case)), magnitudes(case)
+            expected, sizes = answer(case), magnitudes(case)
             if judged.apart:
                 expected, wanted = _followed(judged, case, shown), _itself
             if expected is not None:
@@ -423,12 +424,28 @@ def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
 
 
 def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
-    """The reference of a model, its name, and the mapping to the planned graph's tensors."""
+    """The reference of a compiled model, which takes inputs of the planned graph, its name, and the mapping to that
+    graph's tensors. Preprocessing before the model is Mote's own: NumPy defines it."""
     settings = judged.settings
     if settings.numerics == "half":
         return reference.numpy(judged.graph), f"numpy (half precision: {_half_error(judged)})", _itself
     if settings.causal:
         return reference.numpy(judged.graph), "numpy (causal stream)", _itself
+    answer, name = _of_model(judged)
+    front = front_end(judged.source, settings)
+    taken = front.graph.outputs if front else judged.graph.inputs
+
+    def of_model(case: Case) -> Mapping[int, Array] | None:
+        return answer(source_inputs(judged.source, judged.graph, case, taken))
+
+    if front is None:
+        return of_model, name, _of_source
+    return reference.behind(front.graph, of_model), f"NumPy preprocessing, then {name}", _of_source
+
+
+def _of_model(judged: Judged) -> tuple[reference.Reference, str]:
+    """The reference of the model in its file, and its name."""
+    settings = judged.settings
     if judged.model.format != Format.TFLITE:
         with naming(judged.path):
             answer, name = runtime(judged.model, judged.source)
@@ -446,7 +463,7 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
         tensor = judged.source.tensors[judged.source.inputs[0]]
         axis = code_axis(tensor, settings.stream)
         answer, name = reference.windowed(answer, axis, tensor.shape[axis]), f"{name} on every window"
-    return answer, name, _of_source
+    return answer, name
 
 
 def _half_error(judged: Judged) -> str:
@@ -455,7 +472,7 @@ def _half_error(judged: Judged) -> str:
     most = share = 0.0
     for case in stimuli(graph, HALF_INPUTS, source=source):
         made = graph.evaluate(case)
-        real = source.evaluate(source_inputs(source, graph, case))
+        real = source.evaluate(source_inputs(source, graph, case, graph.inputs))
         for t in graph.outputs:
             want = _of_source(real, graph.tensors[t]).astype(np.float64)
             off = float(np.abs(made[t] - want.reshape(made[t].shape)).max(initial=0.0))
@@ -498,11 +515,11 @@ def _with_numerics(judged: Judged) -> Graph:
     return simplify_control.everywhere(tflm_numerics.run)(judged.source)
 
 
-def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array]) -> dict[int, Array]:
-    """Inputs of the compiled graph as inputs of the source model: with `--io int8` the file takes floats, which its
-    QUANTIZE turns into the same int8 values."""
+def source_inputs(source: Graph, graph: Graph, case: Mapping[int, Array], taken: Sequence[int]) -> dict[int, Array]:
+    """Inputs of the compiled model, the tensors `taken`, as inputs of the source model: with `--io int8` the file takes
+    floats, which its QUANTIZE turns into the same int8 values."""
     inputs = {}
-    for before, after in zip(source.inputs, graph.inputs, strict=True):
+    for before, after in zip(source.inputs, taken, strict=True):
         value = case[after]
         if before != after:
             t = graph.tensors[after]

@@ -295,6 +295,18 @@ def windowed(oracle: Reference, axis: int, size: int) -> Reference:
     return run
 
 
+def behind(front: Graph, oracle: Reference) -> Reference:
+    """A reference of a model with preprocessing before it, which NumPy computes: its states persist between runs."""
+    prepare = numpy(front)
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
+        prepared = _known(prepare, inputs)
+        values = oracle({t: prepared[t] for t in front.outputs})
+        return None if values is None else _Tensors(lambda t: prepared[t] if t in prepared else values[t])
+
+    return run
+
+
 class _Tensors(Mapping[int, Array]):
     """Tensors by index, copied on access. LiteRT does not keep loop variables that nothing reads."""
 

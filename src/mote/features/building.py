@@ -20,7 +20,7 @@ ROWS = 8
 def surveyed(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, *, streaming: bool = False) -> Signal:
     """The signal after the steps, of samples of any length: its builder knows the units, its span and period how many
     samples it takes."""
-    return _applied(steps, sensor.signal(SignalBuilder(streaming=streaming), ROWS, PLENTY))
+    return applied(steps, sensor.signal(SignalBuilder(streaming=streaming), ROWS, PLENTY))
 
 
 def built(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, samples: int) -> tuple[Signal, Graph | None]:
@@ -28,12 +28,12 @@ def built(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, samples: int) -
     operators."""
     builder = SignalBuilder()
     if sensor.kind == "image":
-        signal = _applied(steps, sensor.signal(builder, 0, 0))
+        signal = applied(steps, sensor.signal(builder, 0, 0))
     else:
         survey = surveyed(steps, sensor).builder
         samples = survey.length or samples
         unit = survey.unit or samples
-        signal = _applied(steps, sensor.signal(builder, max(samples // unit, 1), unit))
+        signal = applied(steps, sensor.signal(builder, max(samples // unit, 1), unit))
     return signal, clip_graph(signal) if builder.ops else None
 
 
@@ -43,7 +43,7 @@ def clip_graph(signal: Signal) -> Graph:
     return signal.builder.graph(first, signal.tensor, "preprocessing")
 
 
-def _applied(steps: Sequence[Callable[[Any], Any]], signal: Signal) -> Signal:
+def applied(steps: Sequence[Callable[[Any], Any]], signal: Signal) -> Signal:
     for step in steps:
         signal = step(signal)
     return signal

@@ -25,7 +25,7 @@ from mote.features.sample import WHERE, Sample
 from mote.features.sensor import Sensor
 from mote.features.signal import Signal
 from mote.features.stated import Argument, parts, stated
-from mote.features.steps import STEPS
+from mote.features.steps import STEPS, length
 from mote.graph import Graph
 
 Function = Callable[[Any], Any]
@@ -71,6 +71,17 @@ class Preprocessing:
 
     def __str__(self) -> str:
         return ",".join(step.text for step in self.steps)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether all steps become operators, which can stand before a model."""
+        kinds = {step.takes for step in self.steps}
+        return Takes.SAMPLE not in kinds and bool(kinds & {Takes.SENSOR, Takes.SIGNAL})
+
+    @property
+    def clip(self) -> Preprocessing:
+        """The steps that make raw samples as many as a clip has."""
+        return Preprocessing(tuple(step for step in self.steps if step.function is length))
 
     @property
     def sensor(self) -> Sensor:

@@ -50,7 +50,7 @@ class SignalBuilder:
         quant = None
         if fraction is not None:
             quant = Quantization(np.array([2.0**-fraction], np.float32), np.zeros(1, np.int64))
-        made = Tensor(self.first + len(self.tensors), name, shape, dtype, quant, inner=True)
+        made = Tensor(self.first + len(self.tensors), name, shape, dtype, quant)
         self.tensors[made.id] = made
         return made
 

@@ -87,6 +87,14 @@ def length(x: V, samples: int) -> V:
     return x.cut(samples)
 
 
+def slide(signal: Signal, rows: int) -> Signal:
+    """An inference after every so many new rows of features, over windows that overlap."""
+    if rows < 1:
+        raise MoteError(f"slide={rows} cannot be", where=WHERE, remedy="give the new rows between two inferences")
+    signal.builder.slide = rows
+    return signal
+
+
 def pre_emphasis(sample: Sample, factor: float) -> Sample:
     """A sound less so much of the sample before each, which makes high tones louder."""
     sound = _sound(sample)
@@ -154,6 +162,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "mono": mono,
     "peak": peak,
     "length": length,
+    "slide": slide,
     "pre-emphasis": pre_emphasis,
     "log-mel": log_mel_energies,
     "mfcc": mfcc,

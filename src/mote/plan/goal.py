@@ -27,6 +27,8 @@ class Goal:
     """Minimize RAM."""
     pushed: bool = False
     """The caller pushes the input row by row."""
+    outputs_kept: bool = False
+    """Outputs are copied out of the arena, and samples of a row are counted: the caller pushes any number of them."""
     small_steps: bool = False
     """No step computes more than one row, where an operator can run by rows."""
     zone: int = 0

@@ -273,7 +273,15 @@ class Plan:
     @property
     def static(self) -> int:
         """Bytes of RAM besides the arena: where the run has got to, and what is kept for the next one."""
-        return self.position_bytes + self.counter_bytes * self.counters + self.kept_bytes + self.how.sealed
+        position = self.position_bytes + self.counter_bytes * self.counters
+        return position + self.kept_bytes + self.how.sealed + self.outputs_kept
+
+    @property
+    def outputs_kept(self) -> int:
+        """Bytes of outputs outside of the arena, of the status and of the counter of samples that go with them."""
+        if not self.goal.outputs_kept:
+            return 0
+        return 8 + sum(aligned(self.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in self.graph.outputs)
 
     @cached_property
     def state_bytes(self) -> int:

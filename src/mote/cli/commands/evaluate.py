@@ -44,7 +44,7 @@ SCALED = "channels have other scales"
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p)
+    add_compile_options(p, preprocess=False)
     add_tools(p)
     add_data(p, required=True)
     p.add_argument(

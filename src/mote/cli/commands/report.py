@@ -9,7 +9,7 @@ from mote.reporter.report import report
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, targets=True)
+    add_compile_options(p, targets=True, preprocess=False)
     add_data(p)
     p.add_argument("--against", metavar="MODEL", help="another model to compare with, or another version of this one")
     p.add_argument("--output", "-o", required=True, metavar="FILE.html", help="file for the report")

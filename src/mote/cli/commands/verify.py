@@ -20,6 +20,7 @@ from mote.cli.common import (
 from mote.cli.images import add_runtime
 from mote.cli.terminal import unbroken
 from mote.evaluation.verify import VerifyResult
+from mote.features.pipeline import preprocessing
 from mote.graph.tolerance import FLOAT_TOLERANCE
 
 SHOWN = 10
@@ -27,7 +28,7 @@ SHOWN = 10
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p)
+    add_compile_options(p, preprocess=False)
     add_tools(p)
     add_data(p, choose=False)
     p.add_argument(
@@ -55,11 +56,14 @@ def count(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    steps = preprocessing(arguments.data_steps)
+    if steps.compiled:
+        arguments.data_steps = str(steps.clip)
     with progress("building and running") as say:
         result = verify(
             arguments.model,
             arguments.inputs,
-            settings=settings(arguments),
+            settings=settings(arguments, preprocess=str(steps) if steps.compiled else ""),
             data=data_of(arguments, several=False) if arguments.data else None,
             source=arguments.source,
             seed=arguments.seed,

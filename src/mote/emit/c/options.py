@@ -79,6 +79,8 @@ class ProjectOptions:
     """The arena is that of mote_models.c, which other models use as well."""
     keep_outputs: bool = False
     """Outputs are copied out of the arena, where they outlive runs of other models."""
+    samples: int = 0
+    """Samples of a sensor that an inference takes, where the caller pushes any number of them; 0: it pushes rows."""
     flashes: tuple[Memory, ...] = ()
     """Memories for constants, fastest first: `CONSTANTS`, or flash; empty where there is no choice."""
     cipher: WeightCipher | None = None

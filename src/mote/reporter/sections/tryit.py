@@ -15,7 +15,7 @@ from mote.data.dataset import Dataset
 from mote.emit.c.programs.golden import EXTREME, FULL, GENTLE, Pattern, real_codes, runs
 from mote.errors import MoteError
 from mote.evaluation.inferences import posed
-from mote.evaluation.verify import Judged, judged, oracle, source_inputs
+from mote.evaluation.verify import Judged, judged, oracle
 from mote.execute import reference
 from mote.execute.web_module import web_module
 from mote.graph import Graph, Tensor
@@ -142,7 +142,7 @@ class _Vectors:
         sizes = reference.magnitudes(self.graph)
         tensors = [self.graph.tensors[t] for t in self.graph.outputs]
         for case in cases:
-            values, size = ask(source_inputs(self.compiled.source, self.graph, case)), sizes(case)
+            values, size = ask(case), sizes(case)
             if values is None:
                 yield UNKNOWN
                 continue

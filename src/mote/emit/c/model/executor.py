@@ -365,6 +365,9 @@ class Executor:
         count = self._counted(number, i)
         if i.form is Form.ARRIVAL:
             target, nbytes = self._row(i.target, Y), i.target.row_bytes
+            if self.options.samples:
+                shown = self._trace(number, target, nbytes)
+                return count.before([f"(void){ROW.text}", *shown])
             return count.before(self._done(number, i, call("memcpy", target, ROW, nbytes), target, nbytes))
         if i.form is Form.SUMS:
             return count.before(self._adding(number, i))
@@ -372,6 +375,18 @@ class Executor:
             return count.before(self._several(number, i))
         body = self._rows(number, i)
         return count.before(body if i.group == 1 else _batches(i, 1, *body))
+
+    def arriving(self, begins: str) -> list[Statement]:
+        """The statements that find the row which arrives next, and return its address; `begins`: whether it is the
+        first of an inference."""
+        number, i = next((n, i) for n, i in enumerate(self.program.instructions) if i.form is Form.ARRIVAL)
+        count = self._counted(number, i)
+        before: list[Statement] = []
+        if i.counter is not None:
+            turn = index(f"{variable(self.options, 'state')}.next", i.counter)
+            before = [f"const int32_t {N.text} = {begins} ? 0 : {turn}"]
+        before.append(Template(f"const int32_t {Y.text} = {{}}", (count.y,)))
+        return [*before, Template("return {}", (self._row(i.target, Y),))]
 
     def _external(self, number: int, i: Instruction, external: ExternalCalls) -> list[Statement]:
         """The calls of an external generator."""

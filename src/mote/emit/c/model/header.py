@@ -22,14 +22,13 @@ from mote.emit.c.model.conversions import (
 from mote.emit.c.model.facts import facts
 from mote.emit.c.model.handle import called, taken
 from mote.emit.c.model.opening import signature
-from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters
+from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters, pushed_rows
 from mote.emit.c.model.states import resetting, restoring, saved_bytes, saving
 from mote.emit.c.model.variables import instance
 from mote.emit.c.options import CONSTANTS, RAMFUNC_SECTION, ProjectOptions, banner
 from mote.emit.c.values import ALIGN, brief, number, quoted, wrap
 from mote.graph import Tensor
 from mote.graph.io_order import model_shape
-from mote.graph.rows import row_count
 from mote.graph.types import DType
 from mote.ops.control.control_flow import unbounded
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
@@ -78,6 +77,17 @@ Constants are read from RAM, as many as fit: they are in the section {CONSTANTS.
 .data that start-up code copies from flash in usual linker scripts."""
 
 
+BY_ROWS = """\
+Hand over the next `count` rows and do all that can be done with them. MOTE_WAITING: more rows are
+needed; MOTE_OK: they were the last ones, the outputs are there, and the next row begins another
+inference. With more rows than this inference needs, the next one begins at once, and the outputs are
+those of the last inference that has ended."""
+SAMPLED = """\
+Hand over the next `count` samples, any number of them, and do all that can be done with them. MOTE_OK: an
+inference has ended, and the outputs are its own, or those of the last one where several have; they stay
+until the next one ends. MOTE_WAITING: none has ended."""
+
+
 def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
     """The header of a model with some bytes of constants."""
     reads, writes = inputs(plan, options), outputs(plan, options)
@@ -123,6 +133,9 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
             f"use({results});",
         ]
         note = "The input is never held whole: rows come from the top. Outputs stay valid until the next row."
+        if options.samples:
+            lines[-2:] = [f"if ({called(options, 'push', 'samples', 'count')} == MOTE_OK) {{ use({results}); }}"]
+            note = "Samples are pushed as they come, any number at a time. Outputs stay valid until the next ones."
     else:
         lines += [
             *(_fill(port) for port in inputs(plan, options)),
@@ -219,19 +232,14 @@ def _on_two_cores(options: ProjectOptions) -> list[Definition]:
 
 
 def _pushing(port: CPort, options: ProjectOptions) -> list[Definition]:
-    name, rows = options.name, row_count(port.tensor.shape)
+    name, rows = options.name, pushed_rows(port)
     return [
-        Comment(f"The input comes as {rows} rows, top to bottom."),
+        Comment(_samples(port) if options.samples else f"The input comes as {rows} rows, top to bottom."),
         Define(f"{port.macro}_ROWS", rows),
         Noted(Define(f"{port.macro}_ROW_SIZE", port.tensor.size // rows), "elements"),
         Define(f"{port.macro}_ROW_BYTES", port.tensor.nbytes // rows),
         BLANK,
-        Comment(
-            "Hand over the next `count` rows and do all that can be done with them. MOTE_WAITING: more rows are\n"
-            "needed; MOTE_OK: they were the last ones, the outputs are there, and the next row begins another\n"
-            "inference. With more rows than this inference needs, the next one begins at once, and the outputs are\n"
-            "those of the last inference that has ended."
-        ),
+        Comment(SAMPLED if options.samples else BY_ROWS),
         f"mote_status {name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
         BLANK,
         Comment(
@@ -243,11 +251,21 @@ def _pushing(port: CPort, options: ProjectOptions) -> list[Definition]:
     ]
 
 
+def _samples(port: CPort) -> str:
+    """The comment on an input that comes as samples of a sensor."""
+    elements = port.tensor.size // port.options.samples
+    channels = f", each of {elements} channels" if elements > 1 else ""
+    return (
+        f"Samples of the sensor are pushed as they come{channels}. A row below is one sample; an inference takes\n"
+        f"{port.options.samples} new ones."
+    )
+
+
 def _result(options: ProjectOptions) -> list[Definition]:
     """The function that tells how the last run ended."""
     return [
         Comment("How the last run ended: its return value, or MOTE_NOT_READY before the first one."),
-        f"mote_status {options.name}_status(void)",
+        f"mote_status {options.name}_status({taken(options, const=True)})",
         BLANK,
     ]
 

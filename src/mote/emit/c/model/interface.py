@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.emit.c.model.arenas import arenas
-from mote.emit.c.model.ports import CPort, inputs, outputs
+from mote.emit.c.model.ports import CPort, inputs, outputs, pushed_rows
 from mote.emit.c.model.states import saved_bytes
 from mote.emit.c.options import ProjectOptions
-from mote.graph.rows import row_count
 from mote.kernels.contract import aligned
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
 
@@ -38,7 +37,7 @@ def interface(plan: Plan, options: ProjectOptions) -> Interface:
         options.name,
         reads,
         writes,
-        row_count(reads[0].tensor.shape) if plan.pushed else 0,
+        pushed_rows(reads[0]) if plan.pushed else 0,
         saved_bytes(plan) if stateful else 0,
         _instance_bytes(plan),
         sum(arena.nbytes for arena in arenas(plan)),

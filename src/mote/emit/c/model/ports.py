@@ -9,6 +9,7 @@ from mote.emit.c.model.handle import HANDLE, called, handed, instance_type, take
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES
 from mote.graph import Tensor
+from mote.graph.rows import row_count
 from mote.graph.tensor import Normalization
 from mote.plan.plan import Plan
 
@@ -97,3 +98,8 @@ def parameters(plan: Plan, options: ProjectOptions) -> str:
     """The parameters of init."""
     given = [f"void *{a.pointer}, size_t {a.size}" for a in arenas(plan)] if options.caller_arena else []
     return taken(options, *given)
+
+
+def pushed_rows(port: CPort) -> int:
+    """The rows in which a caller pushes an input: samples of a sensor, where it may push any number of them."""
+    return port.options.samples or row_count(port.tensor.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,11 +30,12 @@ from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
 from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, element_of, other_elements
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
-from mote.emit.c.model.ports import inputs, outputs, parameters
+from mote.emit.c.model.ports import CPort, inputs, outputs, parameters
 from mote.emit.c.model.requirements import requirements
 from mote.emit.c.model.variables import noted, result_offsets, static_variables
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import ALIGN, ConstantPool
+from mote.graph.rows import row_count
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import ALIGNMENT, Packed
 from mote.kernels.structs import Field, kernel_fields
@@ -340,6 +341,8 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     body += [when(f"{begin}() != 0", "return MOTE_NOT_READY") for begin in begins]
     if options.keep_outputs:
         body.append(assign(f"{variable(options, 'results')}.status", "MOTE_NOT_READY"))
+    if options.samples:
+        body.append(assign(f"{variable(options, 'state')}.filled", 0))
     body += [assign(position, 1), "return MOTE_OK"]
     accessors: list[Definition] = []
     copies: list[Statement] = []
@@ -363,10 +366,10 @@ def _result(options: ProjectOptions, copies: Sequence[Statement]) -> list[Defini
     status = f"{variable(options, 'results')}.status"
     return [
         CFunction(
-            f"static mote_status {options.name}_ended(mote_status status)",
+            f"static mote_status {options.name}_ended({taken(options, 'mote_status status')})",
             [*copies, assign(status, "status"), "return status"],
         ),
-        Accessor(f"mote_status {options.name}_status(void)", f"return {status}"),
+        Accessor(f"mote_status {options.name}_status({taken(options, const=True)})", f"return {status}"),
     ]
 
 
@@ -388,7 +391,16 @@ def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition]
     ]
     more = ["const void *row"] if made.pushed else [f"uint32_t {CORES.text}"] if made.split else []
     work = CFunction(f"static void {name}_work({taken(options, 'uint32_t step', *more)})", body)
-    return [*macros, BLANK, *functions, work], [macro.name.split("(")[0] for macro in macros]
+    arriving = [_arriving(executor, options)] if options.samples else []
+    return [*macros, BLANK, *functions, *arriving, work], [macro.name.split("(")[0] for macro in macros]
+
+
+def _arriving(executor: Executor, options: ProjectOptions) -> CFunction:
+    """Where the row lies that the caller's samples fill next."""
+    state = variable(options, "state")
+    address = executor.arriving(f"{state}.position == 1")
+    arenas = (f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in executor.arenas.values())
+    return CFunction(f"static uint8_t *{options.name}_arriving({taken(options, const=True)})", [*arenas, *address])
 
 
 def _ready(options: ProjectOptions) -> Statement:
@@ -427,7 +439,7 @@ def _done(made: Program, options: ProjectOptions) -> list[Statement]:
 
 def _ended(options: ProjectOptions, status: str) -> str:
     """The status at the end of a run, which outputs outside of the arena are written for."""
-    return f"{options.name}_ended({status})" if options.keep_outputs else status
+    return f"{options.name}_ended({handed(options, status)})" if options.keep_outputs else status
 
 
 def _run(made: Program, options: ProjectOptions) -> list[Definition]:
@@ -492,6 +504,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
     def advance(row: str) -> str:
         return f"{name}_advance({handed(options, row)})"
 
+    pushing = _push_samples if options.samples else _push_rows
     return [
         Comment("Whether the next step is the arrival of a row."),
         Accessor(
@@ -507,12 +520,21 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
             f"mote_status {name}_step({taken(options)})",
             [_ready(options), f"return {waits} ? MOTE_WAITING : {advance('NULL')}"],
         ),
+        *pushing(port, options, waits, status, advance),
+    ]
+
+
+def _push_rows(
+    port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[[str], str]
+) -> list[Definition]:
+    """The functions that take rows, one or several."""
+    return [
         CFunction(
-            f"mote_status {name}_push_row({taken(options, f'const {port.ctype} *row')})",
+            f"mote_status {options.name}_push_row({taken(options, f'const {port.ctype} *row')})",
             [_ready(options), f"return {waits} ? {advance('row')} : MOTE_BUSY"],
         ),
         CFunction(
-            f"mote_status {name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
+            f"mote_status {options.name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
             [
                 _ready(options),
                 f"mote_status status = {status}",
@@ -522,6 +544,58 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
                         Compound("while (status == MOTE_BUSY)", [f"status = {advance('NULL')}"]),
                         when("count == 0 || (status != MOTE_WAITING && status != MOTE_OK)", "return status"),
                         f"status = {advance('rows')}",
+                    ],
+                ),
+            ],
+        ),
+    ]
+
+
+def _push_samples(
+    port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[[str], str]
+) -> list[Definition]:
+    """The functions that take samples, which fill rows where these lie: nothing else happens until a row is full."""
+    name, filled = options.name, f"{variable(options, 'state')}.filled"
+    row = port.tensor.size // row_count(port.tensor.shape)
+    taken_in: list[Statement] = [
+        f"memcpy({name}_arriving({handed(options)}) + {filled} * sizeof *samples, samples, count * sizeof *samples)",
+        f"{filled} += (uint32_t)count",
+        when(f"{filled} < {row}", "return MOTE_WAITING"),
+        assign(filled, 0),
+        f"return {advance('NULL')}",
+    ]
+
+    def take(samples: str, count: str) -> str:
+        return f"{name}_take({handed(options, samples, count)})"
+
+    return [
+        CFunction(
+            f"static mote_status {name}_take({taken(options, f'const {port.ctype} *samples', 'size_t count')})",
+            taken_in,
+        ),
+        CFunction(
+            f"mote_status {name}_push_row({taken(options, f'const {port.ctype} *row')})",
+            [_ready(options), f"return {waits} ? {take('row', f'{port.macro}_ROW_SIZE')} : MOTE_BUSY"],
+        ),
+        CFunction(
+            f"mote_status {name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
+            [
+                _ready(options),
+                "mote_status result = MOTE_WAITING",
+                f"mote_status status = {status}",
+                f"size_t left = count * {port.macro}_ROW_SIZE",
+                Compound(
+                    "for (;;)",
+                    [
+                        Compound("while (status == MOTE_BUSY)", [f"status = {advance('NULL')}"]),
+                        when("status == MOTE_OK", "result = MOTE_OK"),
+                        when("status != MOTE_OK && status != MOTE_WAITING", "return status"),
+                        when("left == 0", "return result"),
+                        f"const size_t room = {row} - (size_t){filled}",
+                        "const size_t now = left < room ? left : room",
+                        f"status = {take('rows', 'now')}",
+                        "rows += now",
+                        "left -= now",
                     ],
                 ),
             ],

@@ -24,6 +24,8 @@ def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
     if plan.counters:
         counters = f"uint{8 * plan.counter_bytes}_t next[{plan.counters}]"
         fields.append(Noted(counters, "of each operator that runs by rows"))
+    if options.samples:
+        fields.append(Noted("uint32_t filled", "elements of the next row that have come"))
     if plan.zone:
         fields.append(Noted("uint8_t broken", "a red zone was written to"))
     if options.cipher:
@@ -42,7 +44,7 @@ def _results(plan: Plan, options: ProjectOptions) -> list[Statement]:
     outputs: list[Statement] = ["uint64_t alignment", f"uint8_t bytes[{max(result_bytes(plan), 1)}]"]
     fields: list[Statement] = [Compound("union", outputs, " outputs;"), "mote_status status"]
     return [
-        Comment("What the last run gave, for as long as other models use the arena."),
+        Comment("What the last run gave, outside of the arena."),
         Compound(static(options, "struct"), fields, f" {declared(options, 'results')};"),
     ]
 
