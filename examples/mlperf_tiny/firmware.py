@@ -47,11 +47,20 @@ class Built:
     """The memories that firmware takes."""
 
 
-def build(model: str, task: Task, target: str, folder: Path, *, energy: bool = False, board: str = "") -> Built:
+def build(
+    model: str,
+    task: Task,
+    target: str,
+    folder: Path,
+    *,
+    energy: bool = False,
+    board: str = "",
+    shrink: bool = True,
+) -> Built:
     """Compiles a model and links it with the protocol. `board` is a C file with the board's functions: by default the
     one of an emulated machine, of this computer, or of a target in `boards`."""
     place, file = _board(target, board)
-    compiled = mote.compile(model, target=place, name="network")
+    compiled = mote.compile(model, target=place, name="network", shrink=shrink)
     task.check(compiled.source, model)
     folder.mkdir(parents=True, exist_ok=True)
     program = {

@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--target", default="cortex-m4", help="host, a core, a file of boards/, or a .toml file")
     parser.add_argument("--board", default="", metavar="FILE.c", help="the functions of a board of yours")
     parser.add_argument("--energy", action="store_true", help="time stamps on a pin, for a power monitor")
+    parser.add_argument("--no-shrink", action="store_true", help="keep weights that cannot change a result")
     parser.add_argument("--run", choices=("accuracy", "performance"), help="drive the firmware, and end")
     parser.add_argument("-o", "--output", metavar="DIR", help="keep the firmware and its sources there")
     client.arguments_of(parser)
@@ -36,7 +37,15 @@ def main() -> int:
     try:
         with ExitStack() as stack:
             folder = Path(given.output) if given.output else stack.enter_context(temporary_folder())
-            built = build(given.model, TASKS[given.task], given.target, folder, energy=given.energy, board=given.board)
+            built = build(
+                given.model,
+                TASKS[given.task],
+                given.target,
+                folder,
+                energy=given.energy,
+                board=given.board,
+                shrink=not given.no_shrink,
+            )
             show(built, given.output)
             if built.target.memories:
                 return 0

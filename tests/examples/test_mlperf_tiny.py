@@ -51,7 +51,6 @@ CONFIG = f"""
 #define MLPERF_FLOATS 0
 #define MLPERF_FLIP 0x80
 #define MLPERF_COMMAND {COMMAND}
-#define MLPERF_ENERGY 0
 """
 TASK = """
 #include <stdio.h>
@@ -70,19 +69,22 @@ static uint32_t now;
 void board_begin(void) { }
 int board_read(void) { const int c = getchar(); return c == EOF ? BOARD_CLOSED : c; }
 uint32_t board_microseconds(void) { return now += 5u; }
-void board_pulse(void) { }
+void board_pulse(void) { printf("pulse\\n"); }
 """
 
 
 @pytest.fixture(scope="module")
 def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("protocol"), energy=0)
+
+
+def compiled(folder: Path, energy: int) -> Path:
     """The protocol with a model that counts, on this computer, with sanitizers."""
     needs("cc")
-    folder = tmp_path_factory.mktemp("protocol")
     for name, text in {"config.h": CONFIG, "task.c": TASK, "clock.c": CLOCK}.items():
         (folder / name).write_text(text)
     sources = [str(EXAMPLE / "firmware" / name) for name in ("main.c", "protocol.c")]
-    options = [*STRICT, *SANITIZED, "-I.", f"-I{EXAMPLE / 'firmware'}"]
+    options = [*STRICT, *SANITIZED, f"-DMLPERF_ENERGY={energy}", "-I.", f"-I{EXAMPLE / 'firmware'}"]
     subprocess.run(["cc", *options, *sources, "task.c", "clock.c", "-o", "protocol"], cwd=folder, check=True)
     return folder / "protocol"
 
@@ -111,6 +113,15 @@ def test_commands_and_their_answers(protocol: Path) -> None:
     assert "m-buffer-00-07-0e-15-1c-23-2a-31" in lines and lines.count("m-buffer-38-3f") == 2
     listed = {line.split()[0] for line in lines[lines.index("profile") + 1 :] if line and line != "m-ready"}
     assert listed == {"help", "name", "profile", "timestamp", "db", "infer", "results"}
+
+
+def test_energy_mode_stamps_the_time_on_a_pin(tmp_path: Path) -> None:
+    asked = f"db load {INPUT_BYTES}%db {'00' * 18}%db 0000%infer 1 0%".encode()
+    done = subprocess.run([compiled(tmp_path, energy=1)], input=asked, capture_output=True, text=False, check=True)
+    lines = done.stdout.decode().splitlines()
+    assert lines[:4] == ["m-timestamp-mode-energy", "pulse", "m-init-done", "m-ready"] and lines.count("pulse") == 3
+    begin = lines.index("m-infer-start-1")
+    assert lines[begin + 1 : begin + 4] == ["pulse", "pulse", "m-infer-done"]
 
 
 REFUSED = {
@@ -307,34 +318,66 @@ def script(*arguments: str, file: str = "mlperf_tiny.py", **variables: str) -> s
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
 
 
+def published(task: str) -> tuple[Path, Path]:
+    """The published model of a task, and the data for it, which may not be there."""
+    data = {"kws": "mlperf_kws01.zip", "ic": "cifar10.zip"}.get(task, "nothing")
+    model = PUBLIC_MODELS / PUBLISHED[task]
+    if not model.is_file():
+        pytest.skip("needs the published models, which are not bundled")
+    return model, PUBLIC_DATA / data
+
+
+def litert(model: Path, task: str, inputs: list[client.Sample]) -> list[list[float]]:
+    """The results by LiteRT's reference kernels; of tasks with classes."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    reference = Interpreter(str(model), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    reference.allocate_tensors()
+    (tensor,), (output,) = reference.get_input_details(), reference.get_output_details()
+    scale, zero = output["quantization"]
+    results = []
+    for sample in inputs:
+        values = np.frombuffer(sample.data, TASKS[task].element).astype(np.int16)
+        values -= 128 if TASKS[task].element == "uint8" else 0
+        reference.set_tensor(tensor["index"], values.astype(np.int8).reshape(tensor["shape"]))
+        reference.invoke()
+        reals = scale * (reference.get_tensor(output["index"])[0].astype(np.int32) - zero)
+        results.append([float(f"{x:.3f}") for x in reals])
+    return results
+
+
 @pytest.mark.soak
 @needs_litert
 @pytest.mark.parametrize("core", ("host", "cortex-m4"))
 def test_the_thousand_keywords_are_what_litert_says(core: str, tmp_path: Path) -> None:
     """MLPerf Tiny's own inputs and model, all results equal to those of LiteRT's reference kernels."""
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-    data, model = PUBLIC_DATA / "mlperf_kws01.zip", PUBLIC_MODELS / PUBLISHED["kws"]
-    if not (data.is_file() and model.is_file()):
-        pytest.skip("needs the benchmark's data and models, which are not bundled")
+    model, data = published("kws")
+    if not data.is_file():
+        pytest.skip("needs the benchmark's data, which is not bundled")
     if core != "host":
         emulated(core)
     inputs = client.samples(str(data), TASKS["kws"])
     assert len(inputs) == 1000
-    reference = Interpreter(str(model), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
-    reference.allocate_tensors()
-    (tensor,), (output,) = reference.get_input_details(), reference.get_output_details()
-    scale, zero = output["quantization"]
     with running(model, "kws", core, tmp_path) as device:
         results = list(client.answers(device, inputs))
-    right = 0
-    for sample, inference in zip(inputs, results, strict=True):
-        reference.set_tensor(tensor["index"], np.frombuffer(sample.data, np.int8).reshape(tensor["shape"]))
-        reference.invoke()
-        wanted = scale * (reference.get_tensor(output["index"])[0].astype(np.int32) - zero)
-        assert list(inference.results) == [float(f"{x:.3f}") for x in wanted]
-        right += int(np.argmax(wanted)) == sample.label
+    wanted = litert(model, "kws", inputs)
+    assert [list(r.results) for r in results] == wanted
+    right = sum(int(np.argmax(row)) == sample.label for row, sample in zip(wanted, inputs, strict=True))
     assert client.score(inputs, results) == f"top-1 {right / 1000:.1%}: {right} of 1000"
+    assert right == 901
+
+
+@pytest.mark.soak
+@needs_litert
+@pytest.mark.parametrize("task", ("ic", "sww", "vww"))
+def test_published_models_give_what_litert_gives(task: str, tmp_path: Path) -> None:
+    """On the emulated core, on real data where there is any."""
+    model, data = published(task)
+    emulated("cortex-m4")
+    inputs = client.samples(str(data), TASKS[task])[::400] if data.is_file() else client.generated(TASKS[task], 3)
+    with running(model, task, "cortex-m4", tmp_path) as device:
+        results = list(client.answers(device, inputs))
+    assert [list(r.results) for r in results] == litert(model, task, inputs)
 
 
 def test_the_official_runner_drives_the_firmware(tmp_path: Path) -> None:
