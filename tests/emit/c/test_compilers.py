@@ -206,6 +206,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "numbers": (numbers(), {}),
         "blockwise": (test_blockwise.every_kernel(), {}),
         "vectors": (provable.vectors(), {}),
+        "sounds": (provable.sounds(), {}),
         "sequences": (prove.SMALL["built"](), {}),
         "even": (provable.even(), {"shrink": False}),
         "affine": (qonnx_models.network(0, 4, 4), {}),

@@ -7,6 +7,7 @@ from mote.kernels.portable.features import (
     motion,
     scaling,
     scores,
+    spectral,
 )
 
 KERNELS = (
@@ -16,4 +17,5 @@ KERNELS = (
     *motion.KERNELS,
     *scaling.KERNELS,
     *scores.KERNELS,
+    *spectral.KERNELS,
 )
