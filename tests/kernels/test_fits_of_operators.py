@@ -25,7 +25,7 @@ from tests.ops.elementwise import test_activations as test_unary
 from tests.ops.elementwise import test_binary_integer as test_whole
 from tests.ops.elementwise import test_float_math as test_angles
 from tests.ops.elementwise import test_unary_math as test_functions
-from tests.ops.features import test_images, test_micro, test_motion, test_spectral
+from tests.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
 from tests.ops.indexing import test_gather as test_lookup
 from tests.ops.indexing import test_scatter
 from tests.ops.matrix import test_batch_matmul, test_blockwise
@@ -104,7 +104,8 @@ def cases() -> tuple[Case, ...]:
     others = (*test_angles.every(), *test_images.every(), *test_motion.cases(), *test_spectral.every())
     for alone in (*test_places.every(), *test_whole.cases(0, "int16", "uint64"), *others):
         collection.add(alone.graph)
-    for graph in (*test_decisions.every_step(), *test_micro.every()):
+    filters = test_filters.everything(), test_filters.features()
+    for graph in (*test_decisions.every_step(), *test_micro.every(), *filters):
         collection.add(graph)
     for dtype in idioms.NORMS:
         collection.add(idioms.optimized(idioms.norms(dtype)))

@@ -38,4 +38,16 @@ MOTE_HOT static inline int32_t mote_remember_s16(int16_t *kept, const int16_t *w
 }
 #endif
 
+/* Adds n products of 16-bit numbers to two sums, from x and from `step` numbers behind it on. They fit 32 bits, but may
+ * wrap in between. */
+#ifndef mote_products_2_s16
+MOTE_HOT static inline void mote_products_2_s16(const int16_t *x, int32_t step, const int16_t *w, int32_t n,
+                                                int32_t *sum) {
+    for (int32_t i = 0; i < n; i++) {
+        sum[0] = mote_wrapping_add(sum[0], (int32_t)x[i] * w[i]);
+        sum[1] = mote_wrapping_add(sum[1], (int32_t)x[i + step] * w[i]);
+    }
+}
+#endif
+
 #endif

@@ -44,6 +44,31 @@ MOTE_HOT static inline int32_t mote_remember_s16(int16_t *kept, const int16_t *w
     return mote_wrapping_add(sum, newest * w[last]);
 }
 #define mote_remember_s16 mote_remember_s16
+
+/* Two products of each sum. */
+static inline void mote_products_2_dsp(const int16_t *x, const int16_t *z, const int16_t *w, int32_t *sum) {
+    const uint32_t two = mote_load4((const int8_t *)w);
+    sum[0] = mote_smlad(mote_load4((const int8_t *)x), two, sum[0]);
+    sum[1] = mote_smlad(mote_load4((const int8_t *)z), two, sum[1]);
+}
+
+MOTE_HOT static inline void mote_products_2_s16(const int16_t *x, int32_t step, const int16_t *w, int32_t n,
+                                                int32_t *sum) {
+    for (; n >= 8; n -= 8, x += 8, w += 8) {
+        mote_products_2_dsp(x, x + step, w, sum);
+        mote_products_2_dsp(x + 2, x + step + 2, w + 2, sum);
+        mote_products_2_dsp(x + 4, x + step + 4, w + 4, sum);
+        mote_products_2_dsp(x + 6, x + step + 6, w + 6, sum);
+    }
+    for (; n >= 2; n -= 2, x += 2, w += 2) {
+        mote_products_2_dsp(x, x + step, w, sum);
+    }
+    if (n > 0) {
+        sum[0] = mote_wrapping_add(sum[0], (int32_t)x[0] * w[0]);
+        sum[1] = mote_wrapping_add(sum[1], (int32_t)x[step] * w[0]);
+    }
+}
+#define mote_products_2_s16 mote_products_2_s16
 #endif
 
 #endif

@@ -1,22 +1,113 @@
-"""Filters of 16-bit samples: `mote_filters.h`."""
+"""Filters of 16-bit samples, and their normalization: `mote_filters.h` and `mote_normalizing.h`."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, View, signature, units_of
-from mote.ops.features.filters import RemoveDc
+from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature, units_of
+from mote.ops.features.filters import Biquads, Fir, LookingBack, PreEmphasis, RemoveDc, lanes
+from mote.ops.features.normalizing import NormalizeWindow, RunningNormalize
 
 SAMPLES = signature(DType.INT16, DType.INT16)
 
 
-def _remove_dc(view: View) -> Packed:
-    channels = view.input.shape[-1]
+def _window(view: View) -> Params:
+    """`mote_window_t` over the rows that a filter reads."""
+    op, g, x, y = view.the(LookingBack), view.graph, view.input.shape, view.output.shape
+    return {
+        "in_rows": x[1],
+        "out_rows": y[1],
+        "in_stride": x[2] * x[3],
+        "out_stride": y[2] * y[3],
+        "taps": op.span(g),
+        "step": op.stride(g),
+        "spread": 1,
+        "pad": op.span(g) - 1 - op.history,
+    }
+
+
+def _pre_emphasis(view: View) -> Packed:
+    _, _, unit, channels = view.input.shape
+    params: Params = {
+        "window": _window(view),
+        "unit": unit,
+        "channels": channels,
+        "factor": view.the(PreEmphasis).factor,
+    }
+    return Packed("pre_emphasis", params, Entry(Call.ROWS, row="pre_emphasis_row", taps=2))
+
+
+def _fir(view: View) -> Packed:
+    op, (_, _, unit, channels), units = view.the(Fir), view.input.shape, view.output.shape[2]
+    params: Params = {
+        "window": _window(view),
+        "unit": unit,
+        "units": units,
+        "channels": channels,
+        "count": len(op.taps),
+        "decimation": op.decimation,
+        "fraction": op.fraction,
+        "taps": np.array(op.taps[::-1], np.int16),
+    }
+    used = len(op.taps) + (units - 1) * op.decimation
+    return Packed("fir", params, Entry(Call.ROWS, row="fir_row", taps=op.span(view.graph)), Needs(scratch=2 * used))
+
+
+def _biquads(view: View) -> Packed:
+    op, channels = view.the(Biquads), view.input.shape[-1]
+    rows = [(b0, b1, b2, -a1, -a2, *op.feedback((b0, b1, b2, a1, a2))) for b0, b1, b2, a1, a2 in op.sections]
+    section = Structs("mote_section_t", np.array(rows, np.int64))
     return Packed(
-        "remove_dc",
-        {"channels": channels, "shift": view.the(RemoveDc).shift},
+        "biquads",
+        {"channels": channels, "sections": len(rows), "section": section},
         Entry(Call.FLAT, units_of(view.input.shape, channels), operands=(0, 1)),
         Needs(in_place=(0,)),
     )
 
 
-KERNELS = (Kernel("remove_dc", (RemoveDc,), SAMPLES, _remove_dc, "filters", costs=OTHER),)
+def _remove_dc(view: View) -> Packed:
+    op = view.the(RemoveDc)
+    channels = lanes(view.input.shape, op.features)
+    return Packed(
+        "remove_dc",
+        {"channels": channels, "shift": op.shift},
+        Entry(Call.FLAT, units_of(view.input.shape, channels), operands=(0, 1)),
+        Needs(in_place=(0,)),
+    )
+
+
+def _running_normalize(view: View) -> Packed:
+    op, shape = view.the(RunningNormalize), view.input.shape
+    count = lanes(shape, op.features)
+    params: Params = {
+        "lanes": count,
+        "samples": units_of(shape, count) // shape[1],
+        "shift": op.shift,
+        "fraction": op.fraction,
+        "floor": op.floor,
+        "center": int(op.center),
+    }
+    return Packed("running_normalize", params, Entry(Call.FLAT, shape[1], operands=(0, 1, 2)), Needs(in_place=(0,)))
+
+
+def _normalize_window(view: View) -> Packed:
+    op = view.the(NormalizeWindow)
+    params: Params = {
+        "lanes": lanes(view.input.shape, op.features),
+        "samples": op.count(view.graph),
+        "fraction": op.fraction,
+        "floor": op.floor,
+        "deviation": int(op.deviation),
+    }
+    return Packed("normalize_window", params, needs=Needs(in_place=(0,), overlays=True))
+
+
+KERNELS = (
+    Kernel("pre_emphasis", (PreEmphasis,), SAMPLES, _pre_emphasis, "filters", costs=OTHER),
+    Kernel("fir", (Fir,), SAMPLES, _fir, "filters", costs=OTHER),
+    Kernel("biquads", (Biquads,), SAMPLES, _biquads, "filters", costs=OTHER),
+    Kernel("remove_dc", (RemoveDc,), SAMPLES, _remove_dc, "filters", costs=OTHER),
+    Kernel("running_normalize", (RunningNormalize,), SAMPLES, _running_normalize, "normalizing", costs=OTHER),
+    Kernel("normalize_window", (NormalizeWindow,), SAMPLES, _normalize_window, "normalizing", costs=OTHER),
+)

@@ -2,10 +2,142 @@
 #ifndef MOTE_FILTERS_H
 #define MOTE_FILTERS_H
 
-#include "mote_common.h"
+#include "mote_dot_s16.h"
 
-static inline int16_t mote_sample(int32_t x) {
-    return (int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x);
+typedef struct {
+    mote_window_t window; /* the row before, and the row itself */
+    int32_t unit, channels, factor;
+} mote_pre_emphasis_t;
+
+/* x[n] - factor * x[n - 1] of one row; zeros are before the first. */
+static inline void mote_pre_emphasis_row(const mote_pre_emphasis_t *p, const int16_t *const *rows, int16_t *out) {
+    if (rows[1] == NULL) {
+        memset(out, 0, (size_t)(p->unit * p->channels) * sizeof(int16_t));
+        return;
+    }
+    for (int32_t c = 0; c < p->channels; c++) {
+        const int16_t *x = rows[1] + c;
+        int32_t before = rows[0] == NULL ? 0 : rows[0][(p->unit - 1) * p->channels + c];
+        int16_t *y = out + c;
+        for (int32_t i = 0; i < p->unit; i++, x += p->channels, y += p->channels) {
+            const int32_t sample = *x;
+            *y = (int16_t)mote_saturate_s16(sample - ((p->factor * before + 32768) >> 16));
+            before = sample;
+        }
+    }
+}
+
+MOTE_BY_ROWS(pre_emphasis, int16_t, int16_t, s16, window)
+
+typedef struct {
+    mote_window_t window;
+    int32_t unit, units, channels;       /* samples of a channel in a row of the input and of the output */
+    int32_t count, decimation, fraction; /* taps */
+    const int16_t *taps;                 /* from that of the oldest sample on */
+} mote_fir_t;
+
+/* One channel of one row: the samples under it go to `kept`, then each output is a sum of products. */
+static inline void mote_fir_channel(const mote_fir_t *p, const int16_t *const *rows, int32_t c, int16_t *out,
+                                    int16_t *kept) {
+    const int32_t used = p->count + (p->units - 1) * p->decimation;
+    int32_t skipped = (p->window.taps - 1) * p->unit - (p->count - 1), filled = 0;
+    for (int32_t k = 0; filled < used; k++, skipped = 0) {
+        const int32_t end = filled + mote_min(p->unit - skipped, used - filled);
+        if (rows[k] == NULL) {
+            memset(kept + filled, 0, (size_t)(end - filled) * sizeof(int16_t));
+            filled = end;
+        } else if (p->channels == 1) {
+            memcpy(kept + filled, rows[k] + skipped, (size_t)(end - filled) * sizeof(int16_t));
+            filled = end;
+        } else {
+            for (const int16_t *x = rows[k] + skipped * p->channels + c; filled < end; x += p->channels) {
+                kept[filled++] = *x;
+            }
+        }
+    }
+    const int32_t half = ((int32_t)1 << p->fraction) >> 1;
+    out += c;
+    for (int32_t left = p->units; left > 0; left -= 2, kept += 2 * p->decimation, out += 2 * p->channels) {
+        int32_t sum[2] = {half, half};
+        mote_products_2_s16(kept, left > 1 ? p->decimation : 0, p->taps, p->count, sum);
+        out[0] = (int16_t)mote_saturate_s16(sum[0] >> p->fraction);
+        if (left > 1) {
+            out[p->channels] = (int16_t)mote_saturate_s16(sum[1] >> p->fraction);
+        }
+    }
+}
+
+static inline void mote_fir_row(const mote_fir_t *p, const int16_t *const *rows, int16_t *out, mote_any_t scratch) {
+    for (int32_t c = 0; c < p->channels; c++) {
+        mote_fir_channel(p, rows, c, out, scratch);
+    }
+}
+
+static inline void mote_fir(const mote_fir_t *p, const int16_t *in, int16_t *out, int32_t lo, int32_t hi,
+                            mote_any_t scratch) {
+    const int16_t *rows[MOTE_MAX_TAPS];
+    for (int32_t y = lo; y < hi; y++) {
+        mote_window_s16(&p->window, in, y, rows);
+        mote_fir_row(p, rows, out + y * p->window.out_stride, scratch);
+    }
+}
+
+typedef struct {
+    int32_t b0, b1, b2, a1, a2; /* with 30 fraction bits; a1 and a2 with the other sign */
+    int32_t c1, c2;             /* factors of what was cut off the last two sums */
+} mote_section_t;
+
+typedef struct {
+    int32_t channels, sections;
+    const mote_section_t *section;
+} mote_biquads_t;
+
+/* sum + a * b; what a caller restored may be anything, and so wrap. */
+static inline uint64_t mote_section_add(uint64_t sum, int32_t a, int32_t b) { return sum + (uint64_t)((int64_t)a * b); }
+
+/* A sample through all sections. `kept`: the last two samples, then the last two outputs of each section and what was
+ * cut off them. */
+static inline int32_t mote_biquads_sample(const mote_biquads_t *p, int32_t x, int32_t *kept) {
+    int32_t x1 = kept[0], x2 = kept[1];
+    kept[0] = x;
+    kept[1] = x1;
+    kept += 2;
+    for (int32_t k = 0; k < p->sections; k++, kept += 4) {
+        const mote_section_t *const s = p->section + k;
+        const int32_t y1 = kept[0], y2 = kept[1], e1 = kept[2];
+        uint64_t sum = mote_section_add(0, s->b0, x);
+        sum = mote_section_add(sum, s->b1, x1);
+        sum = mote_section_add(sum, s->b2, x2);
+        sum = mote_section_add(sum, s->a1, y1);
+        sum = mote_section_add(sum, s->a2, y2);
+        sum = mote_section_add(sum, s->c1, e1);
+        sum = mote_section_add(sum, s->c2, kept[3]);
+        const int64_t y = (int64_t)sum >> 30;
+        int32_t cut = (int32_t)((uint32_t)sum & 0x3fffffff);
+        x = (int32_t)y;
+        if (y < -((int32_t)1 << 30) || y >= (int32_t)1 << 30) {
+            x = y < 0 ? -((int32_t)1 << 30) : ((int32_t)1 << 30) - 1;
+            cut = 0;
+        }
+        kept[0] = x;
+        kept[1] = y1;
+        kept[2] = cut;
+        kept[3] = e1;
+        x1 = y1;
+        x2 = y2;
+    }
+    return x;
+}
+
+/* n samples of each channel. */
+static inline void mote_biquads(const mote_biquads_t *p, const int16_t *in, int32_t *kept, int16_t *out, int32_t n) {
+    for (int32_t c = 0; c < p->channels; c++, kept += 2 + 4 * p->sections) {
+        const int16_t *x = in + c;
+        int16_t *y = out + c;
+        for (int32_t i = 0; i < n; i++, x += p->channels, y += p->channels) {
+            *y = (int16_t)mote_saturate_s16((mote_biquads_sample(p, *x * (int32_t)8192, kept) + 4096) >> 13);
+        }
+    }
 }
 
 typedef struct {
@@ -23,7 +155,7 @@ static inline void mote_remove_dc(const mote_remove_dc_t *p, const int16_t *in, 
         for (int32_t i = 0; i < n; i++, x += p->channels, y += p->channels) {
             const int32_t sample = *x;
             mean += (sample * 32768 - mean + half) >> p->shift;
-            *y = mote_sample(sample - ((mean + 16384) >> 15));
+            *y = (int16_t)mote_saturate_s16(sample - ((mean + 16384) >> 15));
         }
         means[c] = mean;
     }

@@ -1,0 +1,115 @@
+/* mote_normalizing.h: 16-bit values in units of their standard deviation from their mean: running ones, or a window's. */
+#ifndef MOTE_NORMALIZING_H
+#define MOTE_NORMALIZING_H
+
+#include "mote_inverse_sqrt.h"
+
+/* How a deviation from the mean is scaled: 31-bit multiplier, right shift of the product. */
+typedef struct {
+    int32_t mult, right;
+} mote_deviation_t;
+
+/* The scale for a variance whose root has `bits` fraction bits; deviations have 15 of them, results `fraction`. */
+static inline mote_deviation_t mote_deviation(int64_t variance, int32_t bits, int32_t fraction) {
+    mote_deviation_t scale;
+    int32_t pairs = 0, right;
+    for (; variance > INT32_MAX; variance >>= 2) {
+        pairs++;
+    }
+    scale.mult = mote_inverse_sqrt((int32_t)variance, &right);
+    scale.right = 46 + right + pairs - bits - fraction;
+    return scale;
+}
+
+static inline int16_t mote_deviate(mote_deviation_t scale, int32_t deviation) {
+    const int64_t y = ((int64_t)deviation * scale.mult + (((int64_t)1 << scale.right) >> 1)) >> scale.right;
+    return (int16_t)(y < INT16_MIN ? INT16_MIN : y > INT16_MAX ? INT16_MAX : y);
+}
+
+/* The square of a deviation with 15 fraction bits, with 6 of them. */
+static inline int64_t mote_deviation_square(int32_t deviation) {
+    const int32_t d = (deviation + 2048) >> 12;
+    return (int64_t)d * d;
+}
+
+typedef struct {
+    int32_t lanes, samples; /* statistics, and values of each in a row */
+    int32_t shift, fraction, floor, center;
+} mote_running_normalize_t;
+
+/* One row of one lane. */
+static inline void mote_running_lane(const mote_running_normalize_t *p, const int16_t *in, int32_t *kept_mean,
+                                     int64_t *kept_variance, int16_t *out) {
+    const int32_t half = (int32_t)1 << (p->shift - 1);
+    const int64_t least = ((int64_t)p->floor * p->floor) * ((int32_t)1 << 22);
+    int32_t mean = *kept_mean;
+    int64_t variance = *kept_variance;
+    for (int32_t i = 0; i < p->samples; i++) {
+        const int32_t x = in[i * p->lanes] * (int32_t)32768;
+        if (p->center) {
+            mean += (x - mean + half) >> p->shift;
+        }
+        variance += (mote_deviation_square(x - (p->center ? mean : 0)) * 65536 - variance + half) >> p->shift;
+    }
+    *kept_mean = mean;
+    *kept_variance = variance;
+    const mote_deviation_t scale = mote_deviation(variance < least ? least : variance, 11, p->fraction);
+    for (int32_t i = 0; i < p->samples; i++) {
+        out[i * p->lanes] = mote_deviate(scale, in[i * p->lanes] * (int32_t)32768 - (p->center ? mean : 0));
+    }
+}
+
+/* n rows; whatever a caller restored, means and variances are those of 16-bit values. */
+static inline void mote_running_normalize(const mote_running_normalize_t *p, const int16_t *in, int32_t *means,
+                                          int64_t *variances, int16_t *out, int32_t n) {
+    const int32_t least = INT32_C(-32768) * 32768, most = INT32_C(32767) * 32768, row = p->lanes * p->samples;
+    const int64_t largest = (int64_t)1 << 54;
+    for (int32_t i = 0; i < p->lanes; i++) {
+        means[i] = means[i] < least ? least : means[i] > most ? most : means[i];
+        variances[i] = variances[i] < 0 ? 0 : variances[i] > largest ? largest : variances[i];
+    }
+    for (; n > 0; n--, in += row, out += row) {
+        for (int32_t i = 0; i < p->lanes; i++) {
+            mote_running_lane(p, in + i, means + i, variances + i, out + i);
+        }
+    }
+}
+
+typedef struct {
+    int32_t lanes, samples; /* statistics, and values of each */
+    int32_t fraction, floor, deviation;
+} mote_normalize_window_t;
+
+/* One lane: its mean, its deviation, then its values. */
+static inline void mote_normalize_lane(const mote_normalize_window_t *p, const int16_t *in, int16_t *out) {
+    const int32_t n = p->samples;
+    int64_t sum = 0, squares = 0;
+    for (int32_t i = 0; i < n; i++) {
+        sum += in[i * p->lanes];
+    }
+    const int64_t twice = (int64_t)n * 2, above = sum * 65536 + n;
+    const int32_t mean = (int32_t)((above - (above < 0 ? twice - 1 : 0)) / twice);
+    mote_deviation_t scale = {1, 15 - p->fraction};
+    if (p->deviation) {
+        const int64_t least = (int64_t)p->floor * p->floor * 64 * n;
+        int32_t bits = 3;
+        for (int32_t i = 0; i < n; i++) {
+            squares += mote_deviation_square(in[i * p->lanes] * (int32_t)32768 - mean);
+        }
+        for (squares = squares < least ? least : squares; squares < (int64_t)1 << 58; squares *= 4) {
+            bits++;
+        }
+        scale = mote_deviation(squares / n, bits, p->fraction);
+    }
+    for (int32_t i = 0; i < n; i++) {
+        out[i * p->lanes] = mote_deviate(scale, in[i * p->lanes] * (int32_t)32768 - mean);
+    }
+}
+
+static inline void mote_normalize_window(const mote_normalize_window_t *p, const int16_t *in, int16_t *out) {
+    for (int32_t i = 0; i < p->lanes; i++) {
+        mote_normalize_lane(p, in + i, out + i);
+    }
+}
+
+#endif
