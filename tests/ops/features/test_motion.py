@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,12 +12,13 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph
 from mote.graph.numeric.fixedpoint import Ints
-from mote.ops.common import Axis
 from mote.ops.features.motion import (
-    FRACTION,
+    ONE,
+    SILENCE,
     Statistic,
     Wavelet,
     WindowFeatures,
+    WindowSpectrum,
     WindowStatistics,
     WindowWavelet,
     integer_root,
@@ -27,7 +30,6 @@ from tests.kernels.c_harness import Program, call_row_by_row
 from tests.ops.alone import Case, alone, check_alone
 
 Floats = NDArray[np.float64]
-ONE = 1 << FRACTION
 ALL = tuple(Statistic)
 KINDS = ("noise", "loud", "square", "tone", "impulses", "step", "lowest", "drift")
 
@@ -52,7 +54,7 @@ def samples(kind: str, n: int, channels: int, seed: int) -> NDArray[np.int16]:
 def windows(op: type[WindowFeatures], x: NDArray[np.int16], unit: int, rows: int, step: int, **more: object) -> Graph:
     """A graph with one operator over windows of as many rows of `unit` moments."""
     streamed = x.reshape(1, -1, unit, x.shape[-1])
-    return alone(op, [streamed], vertical=Axis(rows, step), horizontal=Axis(unit), **more)
+    return alone(op, [streamed], frame=rows * unit, hop=step * unit, **more)
 
 
 def case(op: type[WindowFeatures], x: NDArray[np.int16], unit: int, rows: int, step: int, **more: object) -> Case:
@@ -63,7 +65,7 @@ def features(op: type[WindowFeatures], x: NDArray[np.int16], **more: object) -> 
     """Of one window, [channels, features]."""
     graph = windows(op, x, x.shape[0], 1, 1, **more)
     (result,) = graph.ops[0].evaluate(graph, [x[None, None]])
-    return result[0, 0].astype(np.int64)
+    return result.astype(np.int64).reshape(x.shape[1], -1)
 
 
 def ideal(statistic: Statistic, x: Floats) -> Floats:
@@ -123,12 +125,12 @@ def test_wavelets_are_those_of_real_numbers(kind: str, wavelet: Wavelet, levels:
     graph = windows(WindowWavelet, x, n, 1, 1, wavelet=wavelet, levels=levels)
     op = graph.ops[0]
     assert isinstance(op, WindowWavelet)
-    (got,) = op.evaluate(graph, [x[None, None]])
+    got = features(WindowWavelet, x, wavelet=wavelet, levels=levels)
     silence = 2.0 ** (op.offsets() / ONE)
     for channel in range(2):
         power = np.maximum(wavelet_power(x[:, channel].astype(np.float64), wavelet, levels), silence)
         rounded = 0 if wavelet is Wavelet.HAAR else ONE * np.log2(1.001 + 0.02 / np.sqrt(power))
-        np.testing.assert_array_less(np.abs(got[0, 0, channel] - ONE * np.log2(power)), 1.6 + rounded)
+        np.testing.assert_array_less(np.abs(got[channel] - ONE * np.log2(power)), 1.6 + rounded)
 
 
 def wavelet_power(x: Floats, wavelet: Wavelet, levels: int) -> Floats:
@@ -144,6 +146,46 @@ def wavelet_power(x: Floats, wavelet: Wavelet, levels: int) -> Floats:
         power.append(np.square(high @ taps).sum() / x.size)
         rest = low @ taps
     return np.array(power)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from([2, 15, 16, 60, 125, 128, 250, 512]),
+    st.booleans(),
+    st.integers(0, 1 << 30),
+)
+def test_spectra_are_those_of_real_numbers(kind: str, n: int, hann: bool, seed: int) -> None:
+    """The error of a bin is below that of 16 bits of the largest one."""
+    x = samples(kind, n, 2, seed)
+    edges = tuple(sorted({0, n // 8, n // 4, n // 2 + 1}))
+    got = features(WindowSpectrum, x, edges=edges, dominant=True, hann=hann)
+    real = x - np.floor(x.mean(axis=0) + 0.5)
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n) / n) if hann else np.ones(n)
+    power = 2 * np.square(np.abs(np.fft.rfft(real.T * window))) / (n * np.square(window).sum())
+    for channel in range(2):
+        bands = np.array([power[channel, a:b].sum() for a, b in pairwise(edges)])
+        error = bands.size * n * power[channel].max() * 2.0**-24 + 2.0**-15
+        low, high = (np.log2(np.maximum(np.square(np.sqrt(bands) + s * np.sqrt(error)), 2.0**-16)) for s in (-1, 1))
+        low = np.where(bands < error, -16, low)
+        assert np.all(got[channel, :-1] >= ONE * low - 2) and np.all(got[channel, :-1] <= ONE * high + 2)
+        strongest = power[channel, got[channel, -1]]
+        assert np.sqrt(strongest) >= np.sqrt(power[channel, 1:].max()) - np.sqrt(error)
+
+
+def test_the_strongest_frequency_is_that_of_a_tone() -> None:
+    t = np.arange(128)
+    x = np.rint(900 * np.sin(2 * np.pi * np.outer(t, [5, 17, 50]) / 128) + 4000).astype(np.int16)
+    got = features(WindowSpectrum, x, edges=(0, 4, 8, 32, 65), dominant=True, hann=True)
+    assert got[:, -1].tolist() == [5, 17, 50]
+    assert got[:, :-1].argmax(axis=1).tolist() == [1, 2, 3]
+    assert np.all(np.abs(got[:, :-1].max(axis=1) - ONE * np.log2(900**2 / 2)) < 4)
+
+
+@pytest.mark.parametrize("hann", [False, True])
+def test_the_spectrum_of_silence(hann: bool) -> None:
+    got = features(WindowSpectrum, np.full((16, 1), -32768, np.int16), edges=(0, 3, 9), dominant=True, hann=hann)
+    assert got.tolist() == [[SILENCE, SILENCE, 0]]
 
 
 @given(st.integers(0, (1 << 62) - 1) | st.integers(0, 1 << 31).map(lambda r: max(r * r - 1, 0)))
@@ -164,10 +206,10 @@ def test_windows_overlap_and_share_rows() -> None:
     graph = windows(WindowStatistics, x, 4, 6, 2, statistics=(Statistic.MAX, Statistic.MEAN))
     op = graph.ops[0]
     (got,) = op.evaluate(graph, [x.reshape(1, 12, 4, 3)])
-    assert got.shape == (1, 4, 3, 2)
+    assert got.shape == (1, 4, 6, 1)
     assert [op.reads(graph, 0, y) for y in range(4)] == [tuple(range(2 * y, 2 * y + 6)) for y in range(4)]
     for y in range(4):
-        assert got[0, y, :, 0].tolist() == x[8 * y : 8 * y + 24].max(axis=0).tolist()
+        assert got[0, y, ::2, 0].tolist() == x[8 * y : 8 * y + 24].max(axis=0).tolist()
 
 
 def test_what_is_refused() -> None:
@@ -176,8 +218,14 @@ def test_what_is_refused() -> None:
         windows(WindowWavelet, x, 4, 12, 1, wavelet=Wavelet.HAAR, levels=5)
     with pytest.raises(AssertionError, match="more than 16384 samples"):
         windows(WindowStatistics, samples("noise", 1 << 15, 1, 1), 2, 1 << 14, 1, statistics=ALL)
+    with pytest.raises(AssertionError, match="not made of whole rows of 5"):
+        alone(WindowStatistics, [x[:45].reshape(1, 9, 5, 1)], frame=12, hop=5, statistics=ALL)
+    with pytest.raises(AssertionError, match="spectra of 14 samples"):
+        windows(WindowSpectrum, x, 2, 7, 1, edges=(0, 4), dominant=False, hann=True)
+    with pytest.raises(AssertionError, match="bands of bins"):
+        windows(WindowSpectrum, x, 2, 6, 1, edges=(0, 8), dominant=False, hann=True)
     with pytest.raises(AssertionError, match="only int16"):
-        alone(WindowStatistics, [x.astype(np.int32)[None, None]], vertical=Axis(1), horizontal=Axis(48), statistics=ALL)
+        alone(WindowStatistics, [x.astype(np.int32)[None, None]], frame=48, hop=48, statistics=ALL)
 
 
 def cases() -> list[Case]:
@@ -191,6 +239,21 @@ def cases() -> list[Case]:
     for i, (_, x) in enumerate(kinds):
         for wavelet in Wavelet:
             found.append(case(WindowWavelet, x, 8, 4, 2, wavelet=wavelet, levels=1 + i % 5))
+    for i, (_, x) in enumerate(kinds):
+        (unit, rows), dominant = ((8, 4), (5, 9), (1, 25), (2, 12))[i % 4], i % 3 > 0
+        edges = (0, 1, unit * rows // 4, unit * rows // 2 + i % 2)[0 if dominant else 1 : 4 if i % 5 else 0]
+        found.append(
+            case(
+                WindowSpectrum,
+                x[:95] if unit == 5 else x,
+                unit,
+                rows,
+                2,
+                edges=edges,
+                dominant=dominant or not edges,
+                hann=i % 2 == 0,
+            )
+        )
     found.append(case(WindowStatistics, kinds[0][1], 4, 6, 3, statistics=(Statistic.RMS, Statistic.MEAN)))
     found.append(case(WindowStatistics, kinds[1][1][:1], 1, 1, 1, statistics=ALL))
     return found
@@ -201,7 +264,7 @@ def test_c() -> None:
 
 
 def test_c_by_rows() -> None:
-    program, given = Program(), [cases()[i] for i in (0, 2, 10, 11)]
+    program, given = Program(), [cases()[i] for i in (0, 2, 10, 11, 24, 25)]
     for each in given:
         call_row_by_row(program, each.graph, each.op, first(each.graph), list(each.inputs))
     want = np.concatenate([each.expected().reshape(-1) for each in given])
@@ -209,4 +272,4 @@ def test_c_by_rows() -> None:
 
 
 def test_on_a_core() -> None:
-    check_alone([cases()[i] for i in (0, 3, 8, 9)], Program(emulated("cortex-m4")))
+    check_alone([cases()[i] for i in (0, 3, 8, 9, 24, 25)], Program(emulated("cortex-m4")))

@@ -1,9 +1,9 @@
-"""Features of motion and vibration: statistics and wavelet energies of windows of samples, in integers.
+"""Features of motion and vibration: statistics, spectra and wavelet energies of windows of samples, in integers.
 
 Samples are int16 `[1, rows, unit, channels]`: a row is `unit` moments, channels interleaved. A window is some whole
-rows. Each operator gives int16 `[1, windows, channels, features]`. Every result is an integer in a unit of its own:
-amplitudes in steps of the input ("counts"), ratios and logarithms in 1/256 (`FRACTION`), crossings as numbers. What
-does not fit 16 bits saturates.
+rows. Each operator gives int16 `[1, windows, channels * features, 1]`, one channel after another. Every result is an
+integer in a unit of its own: amplitudes in steps of the input ("counts"), ratios and logarithms in 1/256 (`FRACTION`),
+crossings as numbers. What does not fit 16 bits saturates.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from mote.graph import Graph
+from mote.graph import Graph, Op
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.common import WindowOp
+from mote.ops.features.real_fft import RealFft, bit_length, magnitude_bits, real_fft
 
 FRACTION = 8
 """Bits behind the point of ratios and logarithms."""
+ONE = 1 << FRACTION
+SILENCE = -16 * ONE
+"""The logarithm of the least power of a band."""
 LONGEST = 1 << 14
 """Samples of a window, at most: sums of fourth powers then fit 64 bits."""
 MEAN_BITS = 11
@@ -66,15 +71,16 @@ LOW = (11190, 19382, 5194, -2998)
 HIGH = (LOW[3], -LOW[2], LOW[1], -LOW[0])
 LOW_BITS, SAMPLE_BITS = 15, 8
 """Bits behind the point of these filters, and of the samples that they are applied to."""
+WINDOW_BITS = 14
+"""Bits behind the point of windows of spectra."""
 
 
-class WindowFeatures(WindowOp):
+class WindowFeatures(Op):
     """Numbers of each channel of each window of samples."""
 
-    @property
-    def frame(self) -> int:
-        """Samples of a window."""
-        return self.vertical.kernel * self.horizontal.kernel
+    frame: int
+    hop: int
+    """Samples of a window, and from its beginning to that of the next: multiples of a row's."""
 
     @property
     def features(self) -> int:
@@ -86,15 +92,21 @@ class WindowFeatures(WindowOp):
         raise NotImplementedError
 
     def shapes(self, g: Graph) -> list[Shape]:
-        n, rows, _, channels = self.input(g).shape
-        return [(n, self.vertical.size(rows), channels, self.features)]
+        n, rows, unit, channels = self.input(g).shape
+        return [(n, max((rows * unit - self.frame) // self.hop + 1, 0), channels * self.features, 1)]
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        _, rows, unit, _ = self.input(g).shape
+        image, row = divmod(y, self.output(g).shape[1])
+        first = image * rows + row * self.hop // unit
+        return tuple(range(first, first + self.frame // unit))
 
     def unsupported(self, g: Graph) -> str | None:
         x, y = self.input(g), self.output(g)
         if (x.dtype, y.dtype) != (DType.INT16, DType.INT16):
             return f"{x.dtype} samples with {y.dtype} features are not supported (only int16)"
-        if self.horizontal.kernel != x.shape[2] or self.vertical.before or self.vertical.after:
-            return "windows that are not made of whole rows of samples are not supported"
+        if self.frame % x.shape[2] or self.hop % x.shape[2]:
+            return f"windows of {self.frame} samples every {self.hop} are not made of whole rows of {x.shape[2]}"
         return None if self.frame <= LONGEST else f"windows of more than {LONGEST} samples are not supported"
 
     def work(self, g: Graph) -> int:
@@ -103,10 +115,10 @@ class WindowFeatures(WindowOp):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        n, rows, _, channels = x.shape
-        windows = x[:, self.vertical.positions(rows)].reshape(n, -1, self.frame, channels)
-        results = self.of_signals(np.moveaxis(windows, -1, -2).astype(np.int64))
-        return [np.clip(results, -32768, 32767).astype(np.int16)]
+        signals = np.moveaxis(x.reshape(x.shape[0], -1, x.shape[-1]), -1, 1)
+        windows = sliding_window_view(signals, self.frame, axis=-1)[:, :, :: self.hop]
+        results = np.moveaxis(self.of_signals(windows.astype(np.int64)), 1, 2)
+        return [np.clip(results, -32768, 32767).astype(np.int16).reshape(*results.shape[:2], -1, 1)]
 
 
 class WindowStatistics(WindowFeatures):
@@ -146,7 +158,7 @@ class WindowWavelet(WindowFeatures):
         scaled as orthonormal ones are, over the samples of a window."""
         level = np.arange(1, self.levels + 1)
         scale = -level if self.wavelet is Wavelet.HAAR else level - 2 * SAMPLE_BITS
-        return (scale << FRACTION) - round(math.log2(self.frame) * (1 << FRACTION))
+        return (scale << FRACTION) - round(math.log2(self.frame) * ONE)
 
     def of_signals(self, signals: Ints) -> Ints:
         split = _haar if self.wavelet is Wavelet.HAAR else _daubechies
@@ -156,6 +168,63 @@ class WindowWavelet(WindowFeatures):
             rest, details = split(rest)
             energies.append(np.square(details).sum(axis=-1))
         return log2(np.stack(energies, axis=-1)) + self.offsets()
+
+
+class WindowSpectrum(WindowFeatures):
+    """The spectrum of each channel of each window less its mean, to the nearest: for each band of bins the logarithm to
+    the base of two of its share of the mean square, in 1/256, at least `SILENCE`; then, if it is wanted, the bin of the
+    largest power, the first bin aside: frequencies in 1/frame of the rate of samples.
+
+    Samples are multiplied with a window of 14 bits, whose loss of power is made good. The transform is that of
+    `real_fft`."""
+
+    edges: tuple[int, ...]
+    """The first bin of each band, and the one behind the last."""
+    dominant: bool
+    hann: bool
+    kind = "WINDOW_SPECTRUM"
+
+    @property
+    def features(self) -> int:
+        return self.bands + self.dominant
+
+    @property
+    def bands(self) -> int:
+        return max(len(self.edges) - 1, 0)
+
+    @property
+    def transform(self) -> RealFft:
+        return real_fft(self.frame)
+
+    def unsupported(self, g: Graph) -> str | None:
+        if not RealFft.fits(self.frame):
+            return f"spectra of {self.frame} samples are not supported (only 2^a 3^b 5^c)"
+        inside = all(0 <= a < b <= self.frame // 2 + 1 for a, b in pairwise(self.edges))
+        return super().unsupported(g) if inside else f"bands of bins {self.edges} of {self.frame} samples"
+
+    @property
+    def taps(self) -> Ints:
+        """The window, in 14 bits: a periodic Hann window, or ones."""
+        angles = 2 * np.pi * np.arange(self.frame) / self.frame
+        window = 0.5 - 0.5 * np.cos(angles) if self.hann else np.ones(self.frame)
+        return np.rint(window * (1 << WINDOW_BITS)).astype(np.int64)
+
+    @property
+    def offset(self) -> int:
+        """The logarithm of what sums of powers are multiplied with: spectra have two sides, and n^2 times the power."""
+        energy = int(np.square(self.taps).sum())
+        return round(ONE * (1 + 2 * WINDOW_BITS - math.log2(self.frame) - math.log2(energy)))
+
+    def of_signals(self, signals: Ints) -> Ints:
+        centered = (signals - _mean(signals)[..., None]) * self.taps
+        powers = self.transform.powers(centered.reshape(-1, self.frame), WINDOW_BITS)
+        heard = magnitude_bits(centered.reshape(-1, self.frame)) > 0
+        base = 2 * ONE * powers.exponent + self.offset
+        energies = [powers.values[:, a:b].sum(axis=-1) for a, b in pairwise(self.edges)]
+        columns = [np.where(heard, np.maximum(log2(energy) + base, SILENCE), SILENCE) for energy in energies]
+        if self.dominant:
+            columns.append(np.where(heard, powers.values[:, 1:].argmax(axis=-1) + 1, 0))
+        return np.stack(columns, axis=-1).reshape(*signals.shape[:-1], self.features)
 
 
 def _haar(x: Ints) -> tuple[Ints, Ints]:
@@ -176,7 +245,8 @@ def log2(x: Ints) -> Ints:
 
     A mantissa of 32 bits, its square rounded down each time, gives one bit after another."""
     x = np.maximum(x, 1)
-    whole = sum(((x >> k) > 0).astype(np.int64) for k in range(1, 63))
+    whole = bit_length(x) - 1
+    whole = whole - (x >> whole == 0)
     mantissa = np.where(whole > 31, x >> np.maximum(whole - 31, 0), x << np.maximum(31 - whole, 0)).astype(np.uint64)
     result = np.asarray(whole, np.int64)
     for _ in range(FRACTION):
@@ -219,7 +289,7 @@ def _standard(x: Ints) -> tuple[Ints, Ints, Ints]:
     n = x.shape[-1]
     total, mean = x.sum(axis=-1, keepdims=True), _mean(x)[..., None]
     farthest = np.abs(x - mean).max(axis=-1, keepdims=True)
-    shift = np.maximum(sum((farthest >> k > 0).astype(np.int64) for k in range(17)) - 1, 0)
+    shift = np.maximum(bit_length(farthest) - 1, 0)
     around = _rounded(total << MEAN_BITS, n)
     scaled = ((x << MEAN_BITS) - around + (1 << shift >> 1)) >> shift
     variance = _rounded(4 * np.square(scaled).sum(axis=-1), n)
@@ -238,7 +308,7 @@ def _kurtosis(x: Ints) -> Ints:
     variance, scaled, varies = _standard(x)
     fourth = (scaled**4).sum(axis=-1) // x.shape[-1]
     kurtosis = _rounded(fourth << 12, np.maximum(variance * variance, 1))
-    return np.where(varies, kurtosis - (3 << FRACTION), 0)
+    return np.where(varies, kurtosis - 3 * ONE, 0)
 
 
 def _changes(state: Array) -> Ints:

@@ -1,4 +1,4 @@
-"""Features of windows of samples: `mote_window_statistics.h`, `mote_window_wavelet.h`."""
+"""Features of windows of samples: `mote_window_statistics.h`, `mote_window_spectrum.h`, `mote_window_wavelet.h`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import numpy as np
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER_S16, Call, Entry, Kernel, Needs, Packed, Params, View, signature
 from mote.kernels.pack.params import rows_params
-from mote.ops.features.motion import Statistic, Wavelet, WindowFeatures, WindowStatistics, WindowWavelet
+from mote.kernels.portable.features.spectral import BIN, fft_params
+from mote.ops.common import Axis
+from mote.ops.features.motion import (
+    Statistic,
+    Wavelet,
+    WindowFeatures,
+    WindowSpectrum,
+    WindowStatistics,
+    WindowWavelet,
+)
 
 SAMPLES = signature(DType.INT16, DType.INT16)
 ORDER = tuple(Statistic)
@@ -16,13 +25,14 @@ CENTERED = {Statistic.SKEW, Statistic.KURTOSIS, Statistic.MEAN_CROSSINGS}
 
 
 def _windows(view: View) -> Params:
-    op = view.the(WindowFeatures)
     _, _, unit, channels = view.input.shape
-    return {"rows": rows_params(op.vertical, view.input.shape, view.output.shape), "unit": unit, "channels": channels}
+    op = view.the(WindowFeatures)
+    rows = rows_params(Axis(op.frame // unit, op.hop // unit), view.input.shape, view.output.shape)
+    return {"rows": rows, "unit": unit, "channels": channels}
 
 
 def _entry(view: View, name: str) -> Entry:
-    return Entry(Call.ROWS, row=f"{name}_row", taps=view.the(WindowFeatures).vertical.kernel)
+    return Entry(Call.ROWS, row=f"{name}_row", taps=view.the(WindowFeatures).frame // view.input.shape[2])
 
 
 def _statistics(view: View) -> Packed:
@@ -36,6 +46,21 @@ def _statistics(view: View) -> Packed:
     return Packed("window_statistics", params, _entry(view, "window_statistics"))
 
 
+def _spectrum(view: View) -> Packed:
+    op = view.the(WindowSpectrum)
+    params: Params = {
+        **_windows(view),
+        "fft": fft_params(op.transform),
+        "bands": op.bands,
+        "dominant": int(op.dominant),
+        "offset": op.offset,
+    }
+    params |= {"window": op.taps.astype(np.uint16)} if op.hann else {}
+    params |= {"edges": np.array(op.edges, np.uint16)} if op.bands else {}
+    kept = max(op.transform.points, op.transform.bins)
+    return Packed("window_spectrum", params, _entry(view, "window_spectrum"), Needs(scratch=BIN * kept))
+
+
 def _wavelet(view: View) -> Packed:
     op = view.the(WindowWavelet)
     name = "window_haar" if op.wavelet is Wavelet.HAAR else "window_daubechies"
@@ -45,5 +70,6 @@ def _wavelet(view: View) -> Packed:
 
 KERNELS = (
     Kernel("window_statistics", (WindowStatistics,), SAMPLES, _statistics, "window_statistics", costs=OTHER_S16),
+    Kernel("window_spectrum", (WindowSpectrum,), SAMPLES, _spectrum, "window_spectrum", tuned=True, costs=OTHER_S16),
     Kernel("window_wavelet", (WindowWavelet,), SAMPLES, _wavelet, "window_wavelet", costs=OTHER_S16),
 )
