@@ -11,6 +11,7 @@ import numpy as np
 from mote.errors import MoteError
 from mote.features.float_features import Bands, cepstrum, log_mel
 from mote.features.images import camera, crop, gray, resize
+from mote.features.motion import motion_features
 from mote.features.sample import WHERE, Sample
 from mote.features.sensor import audio, motion
 from mote.features.signal import Signal
@@ -166,6 +167,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "pre-emphasis": pre_emphasis,
     "log-mel": log_mel_energies,
     "mfcc": mfcc,
+    "motion-features": motion_features,
 }
 """All by name, as docs/improve/data.md lists them."""
 
