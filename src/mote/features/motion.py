@@ -119,8 +119,9 @@ def _edges(signal: Signal, frame: int, bands: str) -> tuple[int, ...]:
         raise MoteError("bands in Hz need the rate of samples", where=WHERE, remedy="name the sensor: motion(rate=100)")
     edges = tuple(min(ceil(edge * frame / signal.rate - 1e-9), frame // 2 + 1) for edge in hertz)
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
+        step, most = signal.rate / frame, signal.rate / 2
         raise MoteError(
-            f"bands of {bands} Hz: each must hold a multiple of {signal.rate / frame:g} Hz, at most {signal.rate / 2:g}",
+            f"bands of {bands} Hz: each must hold a multiple of {step:g} Hz, at most {most:g}",
             where=WHERE,
             remedy="take wider bands or longer windows",
         )

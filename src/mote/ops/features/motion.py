@@ -20,7 +20,7 @@ from mote.graph import Graph, Op
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
-from mote.ops.features.real_fft import RealFft, bit_length, magnitude_bits, real_fft
+from mote.ops.features.real_fft import RealFft, bit_length, magnitude_bits, real_fft, rounded
 
 FRACTION = 8
 """Bits behind the point of ratios and logarithms."""
@@ -264,23 +264,23 @@ def integer_root(x: Ints) -> Ints:
     return np.asarray(root + ((root + 1) * (root + 1) <= x))
 
 
-def _rounded(x: Ints, n: int | Ints) -> Ints:
+def _quotient(x: Ints, n: int | Ints) -> Ints:
     """x / n to the nearest, halves up."""
     return np.asarray((x + n // 2) // n)
 
 
 def _mean(x: Ints) -> Ints:
-    return _rounded(x.sum(axis=-1), x.shape[-1])
+    return _quotient(x.sum(axis=-1), x.shape[-1])
 
 
 def _rms(x: Ints) -> Ints:
     n = x.shape[-1]
-    return _rounded(integer_root(n * np.square(x).sum(axis=-1)), n)
+    return _quotient(integer_root(n * np.square(x).sum(axis=-1)), n)
 
 
 def _std(x: Ints) -> Ints:
     n = x.shape[-1]
-    return _rounded(integer_root(n * np.square(x).sum(axis=-1) - np.square(x.sum(axis=-1))), n)
+    return _quotient(integer_root(n * np.square(x).sum(axis=-1) - np.square(x.sum(axis=-1))), n)
 
 
 def _standard(x: Ints) -> tuple[Ints, Ints, Ints]:
@@ -290,9 +290,9 @@ def _standard(x: Ints) -> tuple[Ints, Ints, Ints]:
     total, mean = x.sum(axis=-1, keepdims=True), _mean(x)[..., None]
     farthest = np.abs(x - mean).max(axis=-1, keepdims=True)
     shift = np.maximum(bit_length(farthest) - 1, 0)
-    around = _rounded(total << MEAN_BITS, n)
-    scaled = ((x << MEAN_BITS) - around + (1 << shift >> 1)) >> shift
-    variance = _rounded(4 * np.square(scaled).sum(axis=-1), n)
+    around = _quotient(total << MEAN_BITS, n)
+    scaled = rounded((x << np.int64(MEAN_BITS)) - around, shift)
+    variance = _quotient(4 * np.square(scaled).sum(axis=-1), n)
     return variance, scaled, farthest[..., 0] > 0
 
 
@@ -300,14 +300,14 @@ def _skew(x: Ints) -> Ints:
     variance, scaled, varies = _standard(x)
     third = (scaled**3).sum(axis=-1)
     below = np.maximum(variance * integer_root(variance << 10), 1)
-    skew = _rounded(np.abs(third) // x.shape[-1] << 16, below)
+    skew = _quotient(np.abs(third) // x.shape[-1] << 16, below)
     return np.where(varies, np.sign(third) * skew, 0)
 
 
 def _kurtosis(x: Ints) -> Ints:
     variance, scaled, varies = _standard(x)
     fourth = (scaled**4).sum(axis=-1) // x.shape[-1]
-    kurtosis = _rounded(fourth << 12, np.maximum(variance * variance, 1))
+    kurtosis = _quotient(fourth << 12, np.maximum(variance * variance, 1))
     return np.where(varies, kurtosis - 3 * ONE, 0)
 
 
