@@ -384,7 +384,7 @@ class Executor:
         before: list[Statement] = []
         if i.counter is not None:
             turn = index(f"{variable(self.options, 'state')}.next", i.counter)
-            before = [f"const int32_t {N.text} = {begins} ? 0 : {turn}"]
+            before = [Template(f"const int32_t {N.text} = {begins} ? 0 : {{}}", (turn,))]
         before.append(Template(f"const int32_t {Y.text} = {{}}", (count.y,)))
         return [*before, Template("return {}", (self._row(i.target, Y),))]
 
