@@ -373,3 +373,5 @@ def test_inputs_are_recognised(words: mote.Compiled) -> None:
     assert kind(digits, light)["paper"] == "light"
     assert kind(words)["kind"] == "features"
     assert kind(words, dataset(np.ones((2, 490)) * [[1], [2]], preprocess=lambda x: x))["unknown"] == "<lambda>"
+    sounds = dataset(np.random.default_rng(0).normal(size=(2, 640)), preprocess="micro-frontend(rate=16000)")
+    assert kind(words, sounds)["unknown"] == "micro-frontend(rate=16000)"

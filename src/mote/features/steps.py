@@ -11,6 +11,7 @@ import numpy as np
 from mote.errors import MoteError
 from mote.features.float_features import Bands, cepstrum, log_mel
 from mote.features.images import camera, crop, gray, resize
+from mote.features.micro import micro_front_end
 from mote.features.motion import motion_features
 from mote.features.sample import WHERE, Sample
 from mote.features.sensor import audio, motion
@@ -168,6 +169,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "log-mel": log_mel_energies,
     "mfcc": mfcc,
     "motion-features": motion_features,
+    "micro-frontend": micro_front_end,
 }
 """All by name, as docs/improve/data.md lists them."""
 

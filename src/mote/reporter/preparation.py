@@ -9,7 +9,8 @@ import numpy as np
 
 from mote.data.dataset import Dataset
 from mote.data.readers.pictures import FORMATS
-from mote.features.pipeline import Preprocessing, PreprocessingStep, preprocessing
+from mote.features.images import IMAGE_STEPS
+from mote.features.pipeline import Preprocessing, PreprocessingStep, Takes, preprocessing
 from mote.features.steps import STEPS
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape
@@ -39,7 +40,7 @@ def preparation(graph: Graph, tensor: Tensor, data: Dataset | None) -> dict[str,
         "unknown": "",
         "picture": None,
     }
-    if unknown := next((step.text for step in declared.steps if not _name(step)), ""):
+    if unknown := next((step.text for step in declared.steps if not _in_page(step)), ""):
         return {**given, "unknown": unknown}
     if names & SOUND_STEPS or (data is not None and (data.stream is not None or _are_files(data, (".wav",)))):
         steps = step_records(declared)
@@ -81,6 +82,11 @@ def _are_files(data: Dataset, ends: tuple[str, ...]) -> bool:
 def _name(step: PreprocessingStep) -> str:
     """The name of a step; empty for a function of the user's."""
     return next((name for name, function in STEPS.items() if function is step.function), "")
+
+
+def _in_page(step: PreprocessingStep) -> bool:
+    """Whether the page computes it: no function of the user's, and no operators but those of images."""
+    return bool(_name(step)) and (step.takes is not Takes.SIGNAL or step.function in IMAGE_STEPS)
 
 
 def step_records(declared: Preprocessing) -> list[dict[str, Any]]:

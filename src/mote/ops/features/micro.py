@@ -63,17 +63,25 @@ class MicroSpectrum(Op):
         return [(1, max((rows * unit - self.frame) // self.hop + 1, 0), self.channels, 1)]
 
     def unsupported(self, g: Graph) -> str | None:
-        x, y, (shortest, longest) = self.input(g), self.output(g), LENGTHS
+        x, y = self.input(g), self.output(g)
         if x.dtype != DType.INT16 or y.dtype != DType.UINT32:
             return f"{x.dtype} input with {y.dtype} output is not supported (only int16 with uint32)"
         if len(x.shape) != 4 or x.shape[0] != 1 or x.shape[3] != 1:
             return "samples of several signals or channels are not supported"
         if x.shape[2] % 2 or self.frame % x.shape[2] or self.hop % x.shape[2]:
             return f"rows of {x.shape[2]} samples do not divide frames of {self.frame} and hops of {self.hop} by pairs"
-        if not shortest // 2 < self.frame <= longest:
-            return f"frames of {self.frame} samples are not supported (only {shortest // 2 + 1} to {longest})"
         if x.shape[1] * x.shape[2] < self.frame:
             return f"{x.shape[1] * x.shape[2]} samples are less than a frame of {self.frame}"
+        return self.problem
+
+    @property
+    def problem(self) -> str | None:
+        """Why these attributes cannot be, whatever the tensors are; or None."""
+        shortest, longest = LENGTHS
+        if not shortest // 2 < self.frame <= longest or self.hop < 1:
+            return f"frames of {self.frame} samples are not supported (only {shortest // 2 + 1} to {longest})"
+        if self.channels < 1:
+            return f"{self.channels} channels cannot be"
         if not 0 <= self.low < self.high <= self.rate / 2:
             return f"a band from {self.low:g} to {self.high:g} Hz does not lie in a spectrum up to {self.rate / 2:g} Hz"
         return self.bank().wrong
@@ -194,8 +202,9 @@ def window(size: int) -> Ints:
 class MicroFeatures(Sequential):
     """Features of channels: magnitudes without their noise, of which a share stays, times a gain that depends on that
     noise, and their logarithms. Inputs: uint32 magnitudes [1, frames, channels, 1], the estimate of the noise uint32
-    [channels] with `smoothing_bits` fraction bits; outputs: features, the estimate behind the last frame. `length` is
-    that of the FFT, whose scale the logarithm makes up for."""
+    [channels] with `smoothing_bits` fraction bits, and int32 [1]: how many frames are still to come that begin before
+    the signal does. Of these the features are zero, and the noise is not estimated. Outputs: features, and both states
+    behind the last frame. `length` is that of the FFT, whose scale the logarithm makes up for."""
 
     length: int
     smoothing_bits: int
@@ -238,12 +247,17 @@ class MicroFeatures(Sequential):
         return gain_table(*self.pcan, self.smoothing_bits - self.correction)
 
     def shapes(self, g: Graph) -> list[Shape]:
-        return [self.input(g).shape, self.input(g, 1).shape]
+        return [self.input(g, k).shape for k in range(3)]
 
     def unsupported(self, g: Graph) -> str | None:
         x, noise, y = self.input(g), self.input(g, 1), self.output(g)
         if x.dtype != DType.UINT32 or noise.dtype != DType.UINT32 or y.dtype != self.result:
             return f"{x.dtype} input with {y.dtype} output is not supported (only uint32 with {self.result})"
+        return self.problem
+
+    @property
+    def problem(self) -> str | None:
+        """Why these attributes cannot be, whatever the tensors are; or None."""
         if not all(0 <= share <= 1 for share in (*self.smoothing, self.remaining)):
             return "shares of the noise reduction lie between 0 and 1"
         if not 0 <= self.correction <= self.smoothing_bits < 32:
@@ -255,9 +269,11 @@ class MicroFeatures(Sequential):
         return None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        magnitudes, noise = values
-        assert magnitudes is not None and noise is not None
-        x = magnitudes.reshape(-1, noise.size).astype(np.uint64)
+        magnitudes, noise, waiting = values
+        assert magnitudes is not None and noise is not None and waiting is not None
+        frames = magnitudes.reshape(-1, noise.size).astype(np.uint64)
+        skipped = min(max(int(waiting[0]), 0), len(frames))
+        x = frames[skipped:]
         wide = (x << np.uint64(self.smoothing_bits)) & np.uint64(0xFFFFFFFF)
         estimates = self._estimates(wide, noise.reshape(-1).astype(np.uint64))
         left = (wide - np.minimum(estimates, wide)) >> np.uint64(self.smoothing_bits)
@@ -266,8 +282,14 @@ class MicroFeatures(Sequential):
             y = amplified(y, estimates, self.gains(), self.snr_shift)
         if self.log is not None:
             y = logarithms((y.astype(np.int64) << np.int64(self.correction)) & 0xFFFFFFFF, 1 << self.log)
+        features = np.zeros(frames.shape, np.int64)
+        features[skipped:] = np.minimum(y, MOST)
         after = estimates[-1] if len(estimates) else noise
-        return [np.minimum(y, MOST).reshape(magnitudes.shape), after.astype(np.uint32).reshape(noise.shape)]
+        return [
+            features.reshape(magnitudes.shape),
+            after.astype(np.uint32).reshape(noise.shape),
+            np.where(waiting > 0, waiting - skipped, waiting).astype(np.int32),
+        ]
 
     def _estimates(self, wide: Array, noise: Array) -> Array:
         """The noise after each frame."""

@@ -91,7 +91,7 @@ def _features(view: View) -> Packed:
     if op.log is not None:
         params["bends"] = log_table()
     units = units_of(view.input.shape, view.input.shape[2])
-    return Packed(f"micro_features_{SUFFIXES[op.result]}", params, Entry(Call.FLAT, units, operands=(0, 1)))
+    return Packed(f"micro_features_{SUFFIXES[op.result]}", params, Entry(Call.FLAT, units, operands=(0, 1, 2)))
 
 
 KERNELS = (

@@ -289,11 +289,18 @@ static inline uint32_t mote_micro_feature(const mote_micro_features_t *p, uint32
     return y < 0xffff ? y : 0xffff;
 }
 
-/* n frames. Features that fit are int16. */
+/* n frames, the first `waiting` of which have no features. Features that fit are int16. */
 #define MOTE_MICRO_FEATURES(suffix, type) \
     MOTE_HOT MOTE_UNUSED static inline void mote_micro_features_##suffix( \
-        const mote_micro_features_t *p, const uint32_t *in, uint32_t *noise, type *out, int32_t n) { \
+        const mote_micro_features_t *p, const uint32_t *in, uint32_t *noise, int32_t *waiting, type *out, int32_t n) { \
         for (; n > 0; n--) { \
+            if (*waiting > 0) { \
+                *waiting -= 1; \
+                memset(out, 0, (size_t)p->channels * sizeof(type)); \
+                in += p->channels; \
+                out += p->channels; \
+                continue; \
+            } \
             for (int32_t c = 0; c < p->channels; c++) { \
                 *out++ = (type)mote_micro_feature(p, *in++, (c & 1) != 0 ? p->odd : p->even, noise + c); \
             } \
