@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mote.api.listings import CMakeFiles, cmake, ops
     from mote.api.measuring import profile, run, verify
     from mote.api.memory_plan import MemoryPlan, plan
-    from mote.api.register import register, register_generator, register_kernel
+    from mote.api.register import register, register_generator, register_kernel, register_step
     from mote.compiler.compiled import Compiled
     from mote.compiler.line import compile
     from mote.compiler.packer import Image, pack
@@ -123,6 +123,7 @@ __all__ = [
     "register",
     "register_generator",
     "register_kernel",
+    "register_step",
     "report",
     "run",
     "runtime",
@@ -196,6 +197,7 @@ _HOMES = {
     "register": "api.register",
     "register_generator": "api.register",
     "register_kernel": "api.register",
+    "register_step": "api.register",
     "report": "reporter.report",
     "run": "api.measuring",
     "runtime": "compiler.runtime",

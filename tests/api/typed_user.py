@@ -122,4 +122,4 @@ def failed(error: Exception) -> str:
     return "a bug" if isinstance(error, mote.InternalError) else "no error of Mote's"
 
 
-EXTENSIONS = (mote.register, mote.register_kernel, mote.register_generator)
+EXTENSIONS = (mote.register, mote.register_kernel, mote.register_generator, mote.register_step)

@@ -1,4 +1,5 @@
-"""`mote.register`, `mote.register_kernel` and `mote.register_generator`: user-defined operators and kernels in C."""
+"""`mote.register`, `mote.register_kernel`, `mote.register_generator` and `mote.register_step`: user-defined operators,
+kernels and preprocessing steps in C."""
 
 from __future__ import annotations
 
@@ -11,6 +12,9 @@ from typing import Any
 
 from mote.compiler.line import forget
 from mote.errors import MoteError
+from mote.features.pipeline import Takes, takes
+from mote.features.signal import Signal
+from mote.features.steps import STEPS
 from mote.graph.tensor import Array, Shape
 from mote.kernels import catalogue, library
 from mote.kernels.contract import Kernel
@@ -30,19 +34,36 @@ def register(
     parameters: Callable[[Use], Mapping[str, Any]] = lambda use: {},
     scratch: Callable[[Use], int] | None = None,
     elementwise: bool = False,
+    by_rows: bool = False,
     refuses: Callable[[Use], str | None] = lambda use: None,
 ) -> None:
     """Define the operator that models call by a custom code; a second definition takes the place of the first.
 
     `header`: a C file `mote_NAME.h` with a struct `mote_NAME_t` of parameters and the function `mote_NAME(const
     mote_NAME_t *p, inputs..., output)`, with a pointer to its scratch at the end where there is `scratch`;
-    `elementwise` functions take `size_t`, how many elements to compute, after the output, and are called for any run of
-    them. `shape(use)` gives the shape of the output, `reference(use, *inputs)` its values in NumPy, with None for
-    omitted inputs; `parameters(use)` the fields of the struct: numbers, and arrays that become constants in flash;
-    `scratch(use)` the bytes of scratch; `refuses(use)` why a use cannot be compiled, or None.
+    `elementwise` functions take `int32_t`, how many elements to compute, after the output, and are called for any run
+    of them; those that are `by_rows` so many rows, each made from the same row of the inputs. `shape(use)` gives the
+    shape of the output, `reference(use, *inputs)` its values in NumPy, with None for omitted inputs; `parameters(use)`
+    the fields of the struct: numbers, and arrays that become constants in flash; `scratch(use)` the bytes of scratch;
+    `refuses(use)` why a use cannot be compiled, or None.
     """
     function = _own_header(header)
-    DEFINITIONS[code] = Definition(code, function, shape, reference, parameters, scratch, elementwise, refuses)
+    DEFINITIONS[code] = Definition(code, function, shape, reference, parameters, scratch, elementwise, refuses, by_rows)
+    forget()
+
+
+def register_step(name: str, function: Callable[..., Signal]) -> None:
+    """Add a preprocessing step: `function(signal, ...)` returns the signal behind it, and takes the parameters that
+    `--preprocess NAME(...)` gives, with types and defaults. `signal.custom(CODE, ...)` adds an operator that `register`
+    defined: its NumPy reference and its C are what the step computes in Python and on the device."""
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+        raise MoteError(f"'{name}' is no name of a step", remedy="use small letters, digits and -")
+    if takes(function) is not Takes.SIGNAL:
+        raise MoteError(
+            f"the function of step '{name}' takes no Signal",
+            remedy="annotate its first parameter: mote.features.signal.Signal",
+        )
+    STEPS[name] = function
     forget()
 
 

@@ -20,7 +20,7 @@ ROWS = 8
 def surveyed(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, *, streaming: bool = False) -> Signal:
     """The signal after the steps, of samples of any length: its builder knows the units, its span and period how many
     samples it takes."""
-    return applied(steps, sensor.signal(SignalBuilder(streaming=streaming), ROWS, PLENTY))
+    return applied(steps, sensor.signal(SignalBuilder(streaming=streaming, surveying=True), ROWS, PLENTY))
 
 
 def built(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, samples: int) -> tuple[Signal, Graph | None]:

@@ -14,6 +14,7 @@ from mote.features.sample import WHERE
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.tensor import Array, Quantization, Shape
 from mote.graph.types import DType
+from mote.ops.control.custom import DEFINITIONS, Custom
 from mote.ops.control.state import SlidingWindow
 from mote.ops.features.channels import Mono
 from mote.ops.features.scaling import AffineMap
@@ -33,6 +34,8 @@ class SignalBuilder:
     first: int = 0
     streaming: bool = False
     """An inference gets new rows only, and what operators look back at is kept in sliding windows."""
+    surveying: bool = False
+    """Nothing is computed: steps are asked in which units they take samples."""
     length: int = 0
     """Samples of a clip, where a step says it; 0: as many as the model's windows take."""
     slide: int = 0
@@ -76,7 +79,8 @@ class SignalBuilder:
             name=name,
             **attributes,
         )
-        shape = op.shapes(Graph("", self.tensors, (), (), ()))[0]
+        unknown = Tensor(number, name, (), dtype)
+        shape = op.shapes(Graph("", {**self.tensors, number: unknown}, (), (), ()))[0]
         made = self.tensor(name, shape, dtype, fraction)
         assert made.id == number
         self.states += [State(b.id, a.id, x) for b, a, x in zip(before, after, states, strict=True)]
@@ -180,6 +184,23 @@ class Signal:
         operator say otherwise; see `SignalBuilder.add`."""
         given: dict[str, Any] = {"dtype": self.tensor.dtype, "fraction": self.fraction, **attributes}
         return replace(self, tensor=self.builder.add(kind, self.tensor, *others, **given), fraction=given["fraction"])
+
+    def custom(self, code: str, dtype: str = "int16", fraction: int = 0, *, frame: int = 0, **options: Any) -> Signal:
+        """The signal after an operator that the user has defined (`mote.register`), with these options. Where it makes
+        features, each row of them is made of `frame` samples."""
+        if code not in DEFINITIONS:
+            raise self.refuse(f"there is no operator '{code}'", "define it with mote.register, in the same --plugin")
+        given: dict[str, Any] = {"definition": DEFINITIONS[code], "options": options, "name": code}
+        if not frame:
+            return self.then(Custom, dtype=DType(dtype), fraction=fraction, **given)
+        samples = self.framed(frame, frame)
+        if self.unit != frame and not self.builder.surveying:
+            raise self.refuse(
+                f"{code} takes rows of {frame} samples, and other steps or the clip's length cut rows of {self.unit}",
+                f"let windows, hops and length be multiples of {frame}",
+            )
+        made = self.builder.add(Custom, samples, dtype=DType(dtype), fraction=fraction, **given)
+        return self.features(made, frame, frame, fraction)
 
     def history(self, samples: int) -> tuple[Tensor, int]:
         """The tensor with as many rows before the new ones as hold `samples`, and how many these are: none in a clip,

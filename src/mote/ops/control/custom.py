@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Shape
 
 
@@ -39,6 +40,8 @@ class Definition:
     scratch: Callable[[Use], int] | None
     elementwise: bool
     refuses: Callable[[Use], str | None]
+    by_rows: bool = False
+    """Row y of the output is made from row y of each input, and the function computes any run of rows."""
 
 
 DEFINITIONS: dict[str, Definition] = {}
@@ -70,7 +73,11 @@ class Custom(Op, eq=False):
         use = self.use(g)
         if self.definition.elementwise and any(t is None or t.shape != use.output.shape for t in use.inputs):
             return "it is defined element by element, but its tensors have different shapes"
+        if self.definition.by_rows and any(
+            t is None or row_count(t.shape) != row_count(use.output.shape) for t in use.inputs
+        ):
+            return "it is defined row by row, but its tensors have different numbers of rows"
         return self.definition.refuses(use)
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        return (y,) if self.definition.elementwise else None
+        return (y,) if self.definition.elementwise or self.definition.by_rows else None

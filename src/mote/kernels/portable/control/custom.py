@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mote.graph.graph import ABSENT
+from mote.graph.rows import row_count
 from mote.kernels.contract import ANY_TYPE, OTHER, Call, Entry, Kernel, Needs, Packed, View, aligned
 from mote.ops.control.custom import Custom
 
@@ -15,8 +16,8 @@ def _own(view: View) -> Packed:
         definition.function,
         {**definition.parameters(use)} or {"unused": 0},
         Entry(
-            Call.FLAT if definition.elementwise else Call.WHOLE,
-            use.output.size,
+            Call.FLAT if definition.elementwise or definition.by_rows else Call.WHOLE,
+            row_count(use.output.shape) if definition.by_rows else use.output.size,
             operands=tuple(p for p, i in enumerate(op.inputs) if i != ABSENT),
         ),
         Needs(
