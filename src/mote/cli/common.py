@@ -15,9 +15,10 @@ from mote.cli.terminal import green as green
 from mote.cli.terminal import progress as progress
 from mote.cli.terminal import red as red
 from mote.cli.terminal import show as show
+from mote.compiler.line import model_steps
 from mote.compiler.settings import BARRIER, INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.compress.quantize.types.precision import Precision
-from mote.data.dataset import Dataset, dataset
+from mote.data.dataset import Dataset, are_files, dataset
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.package.packagers import PACKAGERS
@@ -370,9 +371,13 @@ def data_of(
     arguments: argparse.Namespace, data: str | None = None, *, labelled: bool = False, several: bool = True
 ) -> Dataset:
     """The samples that the options name, or other ones (`data`) that are read in the same way; `labelled` and `several`
-    refuse as `dataset` does."""
+    refuse as `dataset` does. Without preprocessing steps those in the metadata of the model's file are applied to
+    sounds and images."""
+    path = arguments.data if data is None else data
+    if arguments.data_steps is None and are_files(path):
+        arguments.data_steps = model_steps(arguments.model) or None
     return dataset(
-        arguments.data if data is None else data,
+        path,
         inputs=arguments.input_names,
         labels=arguments.label_name,
         preprocess=arguments.data_steps,

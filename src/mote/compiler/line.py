@@ -18,6 +18,7 @@ from mote.compiler.code_size import beside_code, checked_code
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.settings import (
+    NO_STEPS,
     EmitOptions,
     PassOptions,
     PlanOptions,
@@ -120,14 +121,16 @@ class CompilerInput:
     warnings: tuple[str, ...] = ()
     version: str = ""
     """The model's version, as the file says."""
+    preprocess: str = ""
+    """The steps that make its input, as the file says."""
 
 
 @contextmanager
 def reading(source: Source) -> Iterator[CompilerInput]:
     """The subject that a source holds; errors inside of the block name the source."""
     with naming(source.where), explaining():
-        graph, warnings, version = _read(source)
-        yield CompilerInput(graph, source.where, source, warnings, version)
+        graph, warnings, version, preprocess = _read(source)
+        yield CompilerInput(graph, source.where, source, warnings, version, preprocess)
 
 
 def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
@@ -143,7 +146,7 @@ def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
 def emitted(subject: CompilerInput, settings: Settings, say: Say = silent) -> Compiled:
     """Optimizes, plans and emits C, which is not built: its code is not counted. Where not all constants fit in RAM
     beside a plan for constants in RAM, it plans for flash, and those that are read most are in RAM all the same."""
-    settings = replace(settings, ram_constants=0, all_in_ram=True)
+    settings = replace(settings, ram_constants=0, all_in_ram=True, preprocess=_steps(subject, settings))
     compiled = _emitted(subject, settings, say)
     if compiled.settings.ram_constants > _room(compiled.plan, settings):
         compiled = _emitted(subject, replace(settings, all_in_ram=False), say)
@@ -235,7 +238,7 @@ def output_labels(graph: Graph, given: tuple[str, ...]) -> tuple[tuple[str, ...]
 
 def prepared(source: Source, settings: Settings) -> tuple[Graph, tuple[str, ...], Graph, tuple[Saving, ...]]:
     """The model as read from the file, warnings about it, the optimized graph, and the savings of passes."""
-    graph, warnings, _ = _read(source)
+    graph, warnings, _, _ = _read(source)
     return graph, warnings, *optimized(graph, settings)
 
 
@@ -272,10 +275,21 @@ def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent
 
 
 @lru_cache(maxsize=4)
-def _read(source: Source) -> tuple[Graph, tuple[str, ...], str]:
-    """The model as read from the file, warnings, and its version: cached for all targets and settings."""
+def _read(source: Source) -> tuple[Graph, tuple[str, ...], str, str]:
+    """The model as read from the file, warnings, its version and preprocessing: cached for all targets and settings."""
     model = frontends.read(source)
-    return model.graph(), model.warnings, model.version
+    return model.graph(), model.warnings, model.version, model.preprocess
+
+
+def model_steps(model: str | Path) -> str:
+    """The preprocessing steps in the metadata of a model's file."""
+    source = frontends.source_of(model)
+    return _read(source)[3] if source.format == Format.TFLITE else ""
+
+
+def _steps(subject: CompilerInput, settings: Settings) -> str:
+    """The preprocessing steps of the settings, or those in the model's file."""
+    return "" if settings.preprocess == NO_STEPS else settings.preprocess or subject.preprocess
 
 
 @lru_cache(maxsize=4)

@@ -28,6 +28,8 @@ MOST_CORES = 2
 BARRIER = 64
 """Cycles of a barrier between two cores that spin on RAM, about."""
 PLACES = ("flash", "ram")
+NO_STEPS = "none"
+"""The option for a model without its preprocessing."""
 CYCLES = "cycles"
 """The unit of costs in which time limits are checked."""
 
@@ -62,7 +64,7 @@ class TargetOptions:
     keeps RAM for what is decrypted."""
     preprocess: str = field(default="", kw_only=True)
     """Preprocessing steps that are compiled before the model: it then takes raw samples, or lines of a camera, which
-    the caller pushes."""
+    the caller pushes. Empty: those in the metadata of the model's file; "none": none."""
 
 
 @dataclass(frozen=True, kw_only=True)

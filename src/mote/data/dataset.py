@@ -62,6 +62,17 @@ def dataset(
     return samples
 
 
+def are_files(data: Any) -> bool:
+    """Whether data is sounds or images: a folder or an archive of files, or one recording."""
+    if not isinstance(data, str | Path):
+        return False
+    path, _ = address(str(data))
+    if path.is_dir():
+        return True
+    head = _head(path) if path.is_file() else b""
+    return head.startswith(RIFF) or (head.startswith(ZIP) and not _is_npz(path))
+
+
 def _read(data: Any, inputs: str, labels: str, prepare: Preprocessing) -> Dataset:
     if isinstance(data, str | Path):
         return _from_path(str(data), inputs, labels, prepare)

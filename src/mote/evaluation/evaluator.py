@@ -10,7 +10,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
 from mote.compiler.options import check_at_least
-from mote.compiler.settings import Settings, chosen_settings, make_settings
+from mote.compiler.settings import NO_STEPS, Settings, chosen_settings, make_settings
 from mote.data.dataset import dataset
 from mote.data.dataset_type import Dataset
 from mote.data.scale import scale_warnings
@@ -56,7 +56,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluates a model on labelled data (`mote.data.dataset`): the compiled C on the host, the format's own runtime,
     with a microcontroller as `target` also `samples` on the emulated core, and `against` another model, layer by layer.
-    `model` is compiled, or given with options as to `mote.compile`.
+    `model` is compiled, or given with options as to `mote.compile`; data is preprocessed by the very integers that
+    preprocessing before the model computes on a device (`dataset(data, preprocess=...)`).
 
     `metric` is top1, topK, auc, rmse, mae or events; without one it is what suits answers and labels. In recordings
     `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed."""
@@ -89,7 +90,8 @@ def evaluate(
 
 def _compiled(model: Any, settings: Settings | None, options: Mapping[str, Any], examples: Any, say: Say) -> Compiled:
     if not isinstance(model, Compiled):
-        return compile(model, chosen_settings(settings, options), example_inputs=examples, say=say)
+        chosen = replace(chosen_settings(settings, options), preprocess=NO_STEPS)
+        return compile(model, chosen, example_inputs=examples, say=say)
     if settings is not None or options:
         raise MoteError("is compiled already", where=model.path, remedy="give options to mote.compile")
     return model

@@ -302,7 +302,9 @@ def behind(front: Graph, oracle: Reference) -> Reference:
     def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
         prepared = _known(prepare, inputs)
         values = oracle({t: prepared[t] for t in front.outputs})
-        return None if values is None else _Tensors(lambda t: prepared[t] if t in prepared else values[t])
+        if values is None:
+            return None
+        return _Tensors(lambda t: values[t] if t in front.outputs or t not in prepared else prepared[t])
 
     return run
 

@@ -50,6 +50,8 @@ class Model:
     """Warnings about the file."""
     version: str = ""
     """The model's version, as the file says."""
+    preprocess: str = ""
+    """The preprocessing steps that make its input, as the file says."""
 
     @property
     def problems(self) -> list[Unsupported]:

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
-from mote.compiler.settings import Settings, make_settings, settings_and_examples
+from mote.compiler.settings import NO_STEPS, Settings, make_settings, settings_and_examples
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining
 from mote.evaluation.evaluator import evaluate
@@ -131,8 +131,10 @@ def _other(model: Any, settings: Settings, say: Say) -> dict[str, Any]:
 
 def _settings(settings: Settings | None, options: Mapping[str, Any], target: Any) -> Settings:
     if settings is None:
-        return make_settings(**({**options} | ({} if target is None else {"target": target})))
-    return settings if target is None else replace(settings, target=make_settings(target).target)
+        settings = make_settings(**({**options} | ({} if target is None else {"target": target})))
+    elif target is not None:
+        settings = replace(settings, target=make_settings(target).target)
+    return replace(settings, preprocess=NO_STEPS)
 
 
 def _subject(model: Any, settings: Settings, example_inputs: Any, say: Say) -> Subject:

@@ -198,20 +198,35 @@ def post_training(
             given = None if data is None else dataset(data, inputs=inputs)
             cases = [] if given is None else given.cases(graph)
             odd = () if given is None else scale_warnings(model_read.graph(), given)
+        steps = (
+            "" if random_calibration or given is None or not given.preprocessing.compiled else str(given.preprocessing)
+        )
         available = len(cases)
         result = _result(graph, _calibrated(graph, cases, samples), scheme, methods, io, say)
         made = written(
-            source, result, scheme, (*model_read.warnings, *differences(graph), *odd), random=random_calibration
+            source,
+            result,
+            scheme,
+            (*model_read.warnings, *differences(graph), *odd),
+            random=random_calibration,
+            preprocess=steps,
         )
         return replace(made, available=0 if random_calibration else available)
 
 
 def written(
-    source: Source, result: QuantizationResult, scheme: Scheme, warnings: Sequence[str], *, random: bool = False
+    source: Source,
+    result: QuantizationResult,
+    scheme: Scheme,
+    warnings: Sequence[str],
+    *,
+    random: bool = False,
+    preprocess: str = "",
 ) -> Quantized:
-    """Writes a quantization result as a file; `random`: calibration data was random."""
+    """Writes a quantization result as a file; `random`: calibration data was random; `preprocess`: the steps that made
+    the calibration data, which the file's metadata then has."""
     graph, given = result.integers.graph, result.prepared
-    exported = export(graph, source.where, RANDOM if random else "")
+    exported = export(graph, source.where, RANDOM if random else "", preprocess)
     return Quantized(
         model=source.where,
         format=source.format,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from mote.errors import MoteError, Unsupported, working_on
 from mote.frontends.tflite.emit import WRITERS
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
+from mote.frontends.tflite.file.metadata import PREPROCESS
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph, Op, State
 from mote.graph.types import DType
@@ -45,10 +46,13 @@ class Exported:
     operators: int
 
 
-def export(graph: Graph, where: str, about: str = "") -> Exported:
-    """The file of a graph that was read from the file `where`; `about` is its description in the file."""
+def export(graph: Graph, where: str, about: str = "", preprocess: str = "") -> Exported:
+    """The file of a graph that was read from the file `where`; `about` is its description in the file, `preprocess` the
+    steps that make its input, which its metadata has."""
     file = _File(Writer(graph.name, about=about))
     emitter = file.write(graph, file.writer)
+    if preprocess:
+        file.writer.note(PREPROCESS, preprocess.encode())
     file.writer.sign(SIGNATURE)
     if file.problems:
         raise UnsaidLayersError(file.problems, where=where)

@@ -60,7 +60,8 @@ def _read(source: Source) -> Model:
     number = chosen(root, len(subgraphs), source.signature)
     try:
         about = metadata(root, buffers, source.data, number, said)
-        return replace(_File(source, subgraphs, codes, buffers, number, about, said).model(), version=about.version)
+        model = _File(source, subgraphs, codes, buffers, number, about, said).model()
+        return replace(model, version=about.version, preprocess=about.preprocess)
     except MalformedError:
         if compiled := [x for code in codes if (x := custom.compiled_by(_custom_name(code))) is not None]:
             raise MoteError(f"the file holds {compiled[0][0]}", remedy=compiled[0][1]) from None

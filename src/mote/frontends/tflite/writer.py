@@ -118,6 +118,8 @@ class Writer:
     _opcodes: list[tuple[int, str, int]] = field(default_factory=list, init=False)
     # Buffer 0 means "no data", by the format's convention.
     _buffers: list[bytes] = field(default_factory=lambda: [b""], init=False)
+    _notes: dict[str, int] = field(default_factory=dict, init=False)
+    """The buffers of metadata, by name."""
     _inputs: list[int] = field(default_factory=list, init=False)
     _outputs: list[int] = field(default_factory=list, init=False)
     _others: list[Writer] = field(default_factory=list, init=False)
@@ -237,6 +239,11 @@ class Writer:
         """Makes this subgraph a signature: interpreters and quantizers find it, its inputs and its outputs by name."""
         self._signature = key
 
+    def note(self, name: str, data: bytes) -> None:
+        """Adds metadata: bytes that belong to a tool, by name."""
+        self._buffers.append(data)
+        self._notes[name] = len(self._buffers) - 1
+
     def finish(self) -> bytes:
         """The file. The writer is left as it was, so more may be added and written again."""
         if not self.outside:
@@ -262,6 +269,10 @@ class Writer:
             "buffers": buffers,
         }
         signed = [(i, w) for i, w in enumerate((self, *self._others)) if w._signature]
+        if self._notes:
+            entries = [(e.string(name), buffer) for name, buffer in self._notes.items()]
+            tables = [e.table(schema.METADATA, {"name": name, "buffer": buffer}) for name, buffer in entries]
+            values["metadata"] = e.references(tables)
         if signed:
             values["signature_defs"] = e.references([writer._signature_def(e, number) for number, writer in signed])
         return e.finish(e.table(schema.MODEL, values), schema.IDENTIFIER)

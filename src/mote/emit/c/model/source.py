@@ -399,7 +399,8 @@ def _arriving(executor: Executor, options: ProjectOptions) -> CFunction:
     """Where the row lies that the caller's samples fill next."""
     state = variable(options, "state")
     address = executor.arriving(f"{state}.position == 1")
-    arenas = (f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in executor.arenas.values())
+    arenas: list[Statement] = [f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in executor.arenas.values()]
+    arenas += [f"(void){a.pointer}" for a in executor.arenas.values()]
     return CFunction(f"static uint8_t *{options.name}_arriving({taken(options, const=True)})", [*arenas, *address])
 
 
@@ -496,7 +497,8 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
     name, (port,) = options.name, inputs(plan, options)
     position = f"{variable(options, 'state')}.position"
     arrival = next(n for n, i in enumerate(made.instructions) if i.form is Form.ARRIVAL)
-    scheduled = element_of(options, f"{name}_schedule", f"(uint32_t){position} - 1", made.schedule)
+    step = f"(uint32_t){position} - 1"
+    scheduled = step if made.straight else element_of(options, f"{name}_schedule", step, made.schedule)
     waits = f"{name}_waits({handed(options)})"
     status = f"{waits} ? MOTE_WAITING : MOTE_BUSY"
     work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', 'row')})"

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 
 import numpy as np
@@ -21,7 +21,8 @@ from mote.frontends.tflite.file.storage import Storage
 from mote.graph.tensor import Normalization
 from mote.text import printable
 
-NAME = "TFLITE_METADATA"
+NAME, PREPROCESS = "TFLITE_METADATA", "MOTE_PREPROCESS"
+"""The metadata that TFLite defines, and the steps that make a model's input, as text."""
 IDENTIFIER = b"M001"
 """Bytes 4 to 7 of the metadata."""
 MOST_TENSORS = 256
@@ -67,21 +68,38 @@ class FileMetadata:
     """Metadata of a file: of its inputs and outputs as far as it has any."""
 
     version: str = ""
+    preprocess: str = ""
+    """The steps that make the model's input."""
     inputs: tuple[TensorMetadata, ...] = ()
     outputs: tuple[TensorMetadata, ...] = ()
 
 
 def metadata(root: TableRecord, buffers: Sequence[Storage], data: bytes, number: int, notes: list[str]) -> FileMetadata:
     """The metadata of a file's subgraph; `notes` grows by a warning where it is damaged."""
+    about = FileMetadata()
     with _ignoring(notes, "the metadata of the file is damaged"):
         entries = root.children("metadata", schema.METADATA)
-        places = [entry.integer("buffer") for entry in entries if entry.string("name") == NAME]
-        if places and places[0] < len(buffers):
-            content = buffers[places[0]].content()
+        places = {entry.string("name"): entry.integer("buffer") for entry in reversed(entries)}
+        contents = {name: buffers[at].content() for name, at in places.items() if at < len(buffers)}
+        about = replace(about, preprocess=_steps(contents.get(PREPROCESS, b""), notes))
+        if content := contents.get(NAME):
             if content[4:8] != IDENTIFIER:
                 raise MalformedError("no M001 identifier")
-            return _read(TableRecord(MODEL, FlatBuffer(content).root()), data, number, notes)
-    return FileMetadata()
+            read = _read(TableRecord(MODEL, FlatBuffer(content).root()), data, number, notes)
+            return replace(read, preprocess=about.preprocess)
+    return about
+
+
+def _steps(content: bytes, notes: list[str]) -> str:
+    """Preprocessing steps: a file may not name Python code to run."""
+    try:
+        text = content[:MOST_BYTES].decode("ascii")
+    except UnicodeDecodeError:
+        text = "\0"
+    if text.isprintable() and ".py" not in text:
+        return text
+    notes.append("the preprocessing in the metadata of the file is no list of steps, and is ignored")
+    return ""
 
 
 @contextmanager
@@ -103,6 +121,7 @@ def _read(model: TableRecord, data: bytes, number: int, notes: list[str]) -> Fil
 
     return FileMetadata(
         printable(model.string("version")),
+        "",
         tensors("input_tensor_metadata", lambda t: TensorMetadata(normalization=_normalization(t, notes))),
         tensors("output_tensor_metadata", lambda t: _labels(t, archive, notes)),
     )
