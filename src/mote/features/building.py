@@ -12,8 +12,8 @@ from mote.features.signal import Signal, SignalBuilder
 from mote.graph import Graph
 from mote.graph.tensor import Array
 
-PLENTY = 720720
-"""Samples of a row of a signal of any length: the least number that all numbers up to 16 divide."""
+PLENTY = 256 * 720720
+"""Samples of a row of a signal of any length: all numbers up to 16 divide it, and many powers of two."""
 ROWS = 8
 
 
@@ -30,9 +30,9 @@ def built(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, samples: int) -
     if sensor.kind == "image":
         signal = applied(steps, sensor.signal(builder, 0, 0))
     else:
-        survey = surveyed(steps, sensor).builder
-        samples = survey.length or samples
-        unit = survey.unit or samples
+        survey = surveyed(steps, sensor)
+        samples = survey.builder.length or samples
+        unit = survey.builder.unit or max(samples - samples % survey.period, survey.period)
         signal = applied(steps, sensor.signal(builder, max(samples // unit, 1), unit))
     return signal, clip_graph(signal) if builder.ops else None
 

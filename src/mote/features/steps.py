@@ -9,6 +9,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mote.errors import MoteError
+from mote.features.filtering import (
+    band_pass,
+    biquad,
+    decimate,
+    emphasized,
+    fir,
+    high_pass,
+    low_pass,
+    normalize,
+    notched,
+    remove_dc,
+    running_normalize,
+)
 from mote.features.float_features import Bands, cepstrum, log_mel
 from mote.features.images import camera, crop, gray, resize
 from mote.features.micro import micro_front_end
@@ -97,11 +110,13 @@ def slide(signal: Signal, rows: int) -> Signal:
     return signal
 
 
-def pre_emphasis(sample: Sample, factor: float) -> Sample:
+def pre_emphasis(x: V, factor: float) -> V:
     """A sound less so much of the sample before each, which makes high tones louder."""
-    sound = _sound(sample)
+    if isinstance(x, Signal):
+        return emphasized(x, factor)
+    sound = _sound(x)
     before = np.concatenate([sound[:1] * 0, sound[:-1]])
-    return sample.with_values(sound - factor * before)
+    return x.with_values(sound - factor * before)
 
 
 def log_mel_energies(
@@ -166,6 +181,16 @@ STEPS: dict[str, Callable[..., Any]] = {
     "length": length,
     "slide": slide,
     "pre-emphasis": pre_emphasis,
+    "fir": fir,
+    "biquad": biquad,
+    "low-pass": low_pass,
+    "high-pass": high_pass,
+    "band-pass": band_pass,
+    "notch": notched,
+    "remove-dc": remove_dc,
+    "decimate": decimate,
+    "running-normalize": running_normalize,
+    "normalize": normalize,
     "log-mel": log_mel_energies,
     "mfcc": mfcc,
     "motion-features": motion_features,

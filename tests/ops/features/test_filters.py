@@ -79,10 +79,10 @@ def test_fir_is_the_rounded_convolution(shape: tuple[int, int, int], seed: int, 
     rng = np.random.default_rng(seed)
     taps = rng.integers(-65534 // count, 65534 // count + 1, count).clip(-32768, 32767)
     x = signal(seed, rows * unit, channels)
-    fields = {"taps": tuple(taps.tolist()), "fraction": int(rng.integers(12, 16)), "decimation": step}
+    fields = {"taps": tuple(taps.tolist()), "tap_bits": int(rng.integers(12, 16)), "decimation": step}
     y = filtered(Link(Fir, fields), x, rows, unit)
     wanted = [
-        np.convolve(x[:, c].astype(float), taps / 2.0 ** fields["fraction"])[: len(x) : step] for c in range(channels)
+        np.convolve(x[:, c].astype(float), taps / 2.0 ** fields["tap_bits"])[: len(x) : step] for c in range(channels)
     ]
     np.testing.assert_allclose(y, clipped(np.stack(wanted, 1)), atol=0.5)
 
@@ -91,7 +91,7 @@ def test_filters_that_look_back_find_rows_of_history() -> None:
     x = signal(0, 32, 2)
     for kind, fields, past in (
         (PreEmphasis, {"factor": 60000}, 1),
-        (Fir, {"taps": (9, -5, 7, 1, 3), "fraction": 3}, 1),
+        (Fir, {"taps": (9, -5, 7, 1, 3), "tap_bits": 3}, 1),
     ):
         whole = filtered(Link(kind, fields), x, 8, 4)
         (y,) = evaluated(
@@ -155,13 +155,12 @@ def test_dc_is_removed_as_by_a_one_pole_filter(shape: tuple[int, int, int], seed
 
 
 def averaged(x: Array, shift: int, center: bool, floor: int, std: float) -> Array:
-    """[rows, samples, lanes] in units of running deviations, in float64."""
-    mean, variance, y = np.zeros(x.shape[2]), np.full(x.shape[2], std**2), []
-    for row in x.astype(float):
-        for sample in row:
-            mean = mean + (sample - mean) / 2**shift if center else mean
-            variance = variance + ((sample - mean) ** 2 - variance) / 2**shift
-        y.append((row - mean) / np.sqrt(np.maximum(variance, floor**2)))
+    """[samples, lanes] in units of running deviations, in float64."""
+    mean, variance, y = np.zeros(x.shape[1]), np.full(x.shape[1], std**2), []
+    for sample in x.astype(float):
+        mean = mean + (sample - mean) / 2**shift if center else mean
+        variance = variance + ((sample - mean) ** 2 - variance) / 2**shift
+        y.append((sample - mean) / np.sqrt(np.maximum(variance, floor**2)))
     return np.array(y)
 
 
@@ -172,10 +171,10 @@ def test_running_statistics_are_exponential_averages(
 ) -> None:
     rows, unit, channels = shape
     x, lanes = signal(seed, rows * unit, channels), unit * channels if features else channels
-    fields = {"shift": shift, "fraction": 10, "center": center, "features": features, "floor": floor}
+    fields = {"shift": shift, "bits": 10, "center": center, "features": features, "floor": floor}
     states = [np.zeros(lanes, np.int32), np.full(lanes, 30**2 << 22, np.int64)]
-    y = filtered(Link(RunningNormalize, fields, states), x, rows, unit).reshape(rows, -1, lanes) / 2**10
-    wanted = averaged(x.reshape(rows, -1, lanes), shift, center, floor, 30)
+    y = filtered(Link(RunningNormalize, fields, states), x, rows, unit).reshape(-1, lanes) / 2**10
+    wanted = averaged(x.reshape(-1, lanes), shift, center, floor, 30)
     np.testing.assert_allclose(y, np.clip(wanted, -32, 32767 / 1024), rtol=2e-3, atol=0.07)
 
 
@@ -186,7 +185,7 @@ def test_windows_are_normalized_by_their_own_statistics(
 ) -> None:
     rows, unit, channels = shape
     x, lanes = signal(seed, rows * unit, channels), unit * channels if features else channels
-    fields = {"fraction": 12 if deviation else 0, "deviation": deviation, "features": features}
+    fields = {"bits": 12 if deviation else 0, "deviation": deviation, "features": features}
     y = filtered(Link(NormalizeWindow, fields), x, rows, unit).reshape(-1, lanes)
     values = x.reshape(-1, lanes).astype(float)
     wanted = values - values.mean(0)
@@ -203,11 +202,11 @@ def everything() -> Graph:
         (1, 12, 8, 2),
         Link(PreEmphasis, {"factor": 63000}),
         Link(RemoveDc, {"shift": 4}, zeros(2)),
-        Link(Fir, {"taps": tuple(rng.integers(-3000, 3000, 11).tolist()), "fraction": 14, "decimation": 2}),
+        Link(Fir, {"taps": tuple(rng.integers(-3000, 3000, 11).tolist()), "tap_bits": 14, "decimation": 2}),
         Link(Biquads, {"sections": SECTIONS}, zeros(2 * 14)),
-        Link(Fir, {"taps": tuple(rng.integers(-3000, 3000, 9).tolist()), "fraction": 14, "decimation": 8}),
-        Link(RunningNormalize, {"shift": 4, "fraction": 12}, states),
-        Link(NormalizeWindow, {"fraction": 12}),
+        Link(Fir, {"taps": tuple(rng.integers(-3000, 3000, 9).tolist()), "tap_bits": 14, "decimation": 8}),
+        Link(RunningNormalize, {"shift": 4, "bits": 12}, states),
+        Link(NormalizeWindow, {"bits": 12}),
     )
 
 
@@ -218,10 +217,10 @@ def features() -> Graph:
         Link(RemoveDc, {"shift": 3, "features": True}, zeros(10)),
         Link(
             RunningNormalize,
-            {"shift": 2, "fraction": 11, "floor": 7, "center": False, "features": True},
+            {"shift": 2, "bits": 11, "floor": 7, "center": False, "features": True},
             [np.zeros(10, np.int32), np.zeros(10, np.int64)],
         ),
-        Link(NormalizeWindow, {"fraction": 5, "deviation": False, "features": True}),
+        Link(NormalizeWindow, {"bits": 5, "deviation": False, "features": True}),
     )
 
 
@@ -251,8 +250,8 @@ def test_c_computes_what_numpy_does(build: Callable[[], Graph], core: str, tmp_p
 @pytest.mark.parametrize(
     ("link", "reason"),
     [
-        (Link(Fir, {"taps": (1,), "fraction": 0, "decimation": 3}), "does not fit rows of 8"),
-        (Link(Fir, {"taps": (30000,) * 3, "fraction": 15}), "may leave 32 bits"),
+        (Link(Fir, {"taps": (1,), "tap_bits": 0, "decimation": 3}), "does not fit rows of 8"),
+        (Link(Fir, {"taps": (30000,) * 3, "tap_bits": 15}), "may leave 32 bits"),
         (Link(PreEmphasis, {"factor": 70000}), "0 to 1"),
         (Link(Biquads, {"sections": ((2**30, 0, 0, -(2**31) + 4, 2**30 - 6),)}, zeros(12)), "not stable"),
         (Link(Biquads, {"sections": SECTIONS}, zeros(12)), "a state of int32"),

@@ -103,11 +103,11 @@ class PreEmphasis(LookingBack):
 
 class Fir(LookingBack):
     """A filter with a finite impulse response, per channel: y[m] = sum of taps[k] * x[m * decimation - k], where `taps`
-    have `fraction` fraction bits; rounded, halves up, and saturated. `decimation` divides the unit, or is a multiple
+    have `tap_bits` fraction bits; rounded, halves up, and saturated. `decimation` divides the unit, or is a multiple
     of it."""
 
     taps: tuple[int, ...]
-    fraction: int
+    tap_bits: int
     decimation: int = 1
     kind = "FIR"
 
@@ -127,9 +127,9 @@ class Fir(LookingBack):
             return f"decimation by {self.decimation} does not fit rows of {unit} samples"
         if (rows - self.history) % self.stride(g):
             return f"{rows - self.history} rows do not decimate by {self.decimation}"
-        if not self.taps or not 0 <= self.fraction <= 15 or not all(LEAST <= tap <= MOST for tap in self.taps):
+        if not self.taps or not 0 <= self.tap_bits <= 15 or not all(LEAST <= tap <= MOST for tap in self.taps):
             return "only int16 taps with 0 to 15 fraction bits are supported"
-        if sum(map(abs, self.taps)) * -LEAST + (1 << self.fraction) >= 1 << 31:
+        if sum(map(abs, self.taps)) * -LEAST + (1 << self.tap_bits) >= 1 << 31:
             return "sums of taps may leave 32 bits: their absolute values add up to 65535 or more"
         return samples_problem(g, self)
 
@@ -144,9 +144,9 @@ class Fir(LookingBack):
         padded = np.concatenate([np.zeros((len(self.taps) - 1, channels), np.int64), lines])
         last = np.arange(self.history * unit, rows * unit, self.decimation) + len(self.taps) - 1
         sums = sum(tap * padded[last - k] for k, tap in enumerate(self.taps))
-        half = 1 << self.fraction >> 1
+        half = 1 << self.tap_bits >> 1
         out = max(1, unit // self.decimation)
-        return [saturated((np.asarray(sums) + half) >> self.fraction).reshape(1, -1, out, channels)]
+        return [saturated((np.asarray(sums) + half) >> self.tap_bits).reshape(1, -1, out, channels)]
 
 
 class Biquads(Sequential):

@@ -49,13 +49,12 @@ def _fields_problem(fraction: int, floor: int) -> str | None:
 
 class RunningNormalize(Sequential):
     """(x - mean) / deviation, where both are exponential averages with a time constant of 2^shift samples, at least
-    `floor`: mean += (x - mean) / 2^shift, variance += ((x - mean)^2 - variance) / 2^shift. All samples of a row update
-    the averages, then all of them are normalized. Without `center` the mean is 0, and the deviation the root mean
-    square. Inputs: the signal, int32 means with MEAN_BITS fraction bits, int64 variances with VARIANCE_BITS. The output
-    has `fraction` fraction bits."""
+    `floor`: mean += (x - mean) / 2^shift, variance += ((x - mean)^2 - variance) / 2^shift, before a sample is
+    normalized. Without `center` the mean is 0, and the deviation the root mean square. Inputs: the signal, int32 means
+    with MEAN_BITS fraction bits, int64 variances with VARIANCE_BITS. The output has `bits` fraction bits."""
 
     shift: int
-    fraction: int
+    bits: int
     floor: int = 1
     center: bool = True
     features: bool = False
@@ -67,7 +66,7 @@ class RunningNormalize(Sequential):
     def unsupported(self, g: Graph) -> str | None:
         if not 1 <= self.shift <= MEAN_BITS:
             return f"a shift of {self.shift} is not supported (1 to {MEAN_BITS})"
-        if problem := _fields_problem(self.fraction, self.floor) or samples_problem(g, self):
+        if problem := _fields_problem(self.bits, self.floor) or samples_problem(g, self):
             return problem
         kept = (lanes(self.input(g).shape, self.features),)
         return state_problem(g, self, 1, DType.INT32, kept) or state_problem(g, self, 2, DType.INT64, kept)
@@ -75,37 +74,29 @@ class RunningNormalize(Sequential):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, means, variances = values
         assert x is not None and means is not None and variances is not None
-        lines = x.reshape(x.shape[1], -1, len(means))
+        lines = x.reshape(-1, len(means))
         means = np.clip(means, LEAST << MEAN_BITS, MOST << MEAN_BITS)
         variances = np.clip(variances, 0, MOST_VARIANCE)
         y = np.empty_like(lines)
         for c, (mean, variance) in enumerate(zip(means.tolist(), variances.tolist(), strict=True)):
-            for row in range(len(lines)):
-                samples = lines[row, :, c].tolist()
-                for sample in samples:
-                    mean, variance = self._updated(sample << MEAN_BITS, mean, variance)
-                least = self.floor**2 << VARIANCE_BITS
-                mult, right = _scale(max(variance, least), VARIANCE_BITS, self.fraction)
-                removed = mean if self.center else 0
-                y[row, :, c] = saturated(
-                    np.array([((s << MEAN_BITS) - removed) * mult + (1 << right - 1) >> right for s in samples])
-                )
-            means[c], variances[c] = mean, variance
+            line, half, least = list[int](), 1 << self.shift - 1, self.floor**2 << VARIANCE_BITS
+            for sample in lines[:, c].tolist():
+                if self.center:
+                    mean += ((sample << MEAN_BITS) - mean + half) >> self.shift
+                deviation = (sample << MEAN_BITS) - (mean if self.center else 0)
+                square = _squared(deviation) << VARIANCE_BITS - 2 * DEVIATION_BITS
+                variance += (square - variance + half) >> self.shift
+                mult, right = _scale(max(variance, least), VARIANCE_BITS, self.bits)
+                line.append(deviation * mult + (1 << right - 1) >> right)
+            y[:, c], means[c], variances[c] = saturated(np.array(line)), mean, variance
         return [y.reshape(x.shape), means, variances]
-
-    def _updated(self, sample: int, mean: int, variance: int) -> tuple[int, int]:
-        half = 1 << self.shift - 1
-        if self.center:
-            mean += (sample - mean + half) >> self.shift
-        square = _squared(sample - (mean if self.center else 0)) << VARIANCE_BITS - 2 * DEVIATION_BITS
-        return mean, variance + (square - variance + half >> self.shift)
 
 
 class NormalizeWindow(Op):
-    """x - mean over all rows, or (x - mean) / deviation, at least `floor`: z-scores. The output has `fraction` fraction
+    """x - mean over all rows, or (x - mean) / deviation, at least `floor`: z-scores. The output has `bits` fraction
     bits."""
 
-    fraction: int
+    bits: int
     floor: int = 1
     deviation: bool = True
     features: bool = False
@@ -119,7 +110,7 @@ class NormalizeWindow(Op):
         return self.input(g).size // lanes(self.input(g).shape, self.features)
 
     def unsupported(self, g: Graph) -> str | None:
-        if problem := _fields_problem(self.fraction, self.floor) or samples_problem(g, self):
+        if problem := _fields_problem(self.bits, self.floor) or samples_problem(g, self):
             return problem
         return None if self.count(g) <= LONGEST else f"more than {LONGEST} samples are not supported"
 
@@ -131,7 +122,7 @@ class NormalizeWindow(Op):
         for c, count in enumerate([len(lines)] * lines.shape[1]):
             mean = ((int(lines[:, c].sum()) << MEAN_BITS + 1) + count) // (2 * count)
             deviations = [(sample << MEAN_BITS) - mean for sample in lines[:, c].tolist()]
-            mult, right = 1, MEAN_BITS - self.fraction
+            mult, right = 1, MEAN_BITS - self.bits
             if self.deviation:
                 mult, right = self._scale(sum(map(_squared, deviations)), count)
             y[:, c] = saturated(np.array([d * mult + (1 << right >> 1) >> right for d in deviations]))
@@ -142,4 +133,4 @@ class NormalizeWindow(Op):
         squares, bits = max(squares, (self.floor**2 << 2 * DEVIATION_BITS) * count), 2 * DEVIATION_BITS
         while squares < 1 << 58:
             squares, bits = squares << 2, bits + 2
-        return _scale(squares // count, bits, self.fraction)
+        return _scale(squares // count, bits, self.bits)

@@ -47,7 +47,7 @@ def _fir(view: View) -> Packed:
         "channels": channels,
         "count": len(op.taps),
         "decimation": op.decimation,
-        "fraction": op.fraction,
+        "fraction": op.tap_bits,
         "taps": np.array(op.taps[::-1], np.int16),
     }
     used = len(op.taps) + (units - 1) * op.decimation
@@ -82,13 +82,14 @@ def _running_normalize(view: View) -> Packed:
     count = lanes(shape, op.features)
     params: Params = {
         "lanes": count,
-        "samples": units_of(shape, count) // shape[1],
         "shift": op.shift,
-        "fraction": op.fraction,
+        "fraction": op.bits,
         "floor": op.floor,
         "center": int(op.center),
     }
-    return Packed("running_normalize", params, Entry(Call.FLAT, shape[1], operands=(0, 1, 2)), Needs(in_place=(0,)))
+    return Packed(
+        "running_normalize", params, Entry(Call.FLAT, units_of(shape, count), operands=(0, 1, 2)), Needs(in_place=(0,))
+    )
 
 
 def _normalize_window(view: View) -> Packed:
@@ -96,7 +97,7 @@ def _normalize_window(view: View) -> Packed:
     params: Params = {
         "lanes": lanes(view.input.shape, op.features),
         "samples": op.count(view.graph),
-        "fraction": op.fraction,
+        "fraction": op.bits,
         "floor": op.floor,
         "deviation": int(op.deviation),
     }

@@ -112,11 +112,11 @@ static inline int32_t mote_biquads_sample(const mote_biquads_t *p, int32_t x, in
         sum = mote_section_add(sum, s->a2, y2);
         sum = mote_section_add(sum, s->c1, e1);
         sum = mote_section_add(sum, s->c2, kept[3]);
-        const int64_t y = (int64_t)sum >> 30;
+        const uint32_t high = (uint32_t)(sum >> 32);
         int32_t cut = (int32_t)((uint32_t)sum & 0x3fffffff);
-        x = (int32_t)y;
-        if (y < -((int32_t)1 << 30) || y >= (int32_t)1 << 30) {
-            x = y < 0 ? -((int32_t)1 << 30) : ((int32_t)1 << 30) - 1;
+        x = (int32_t)(uint32_t)(sum >> 30);
+        if (high + 0x10000000u >= 0x20000000u) { /* not from -2^60 to 2^60 - 1 */
+            x = high >> 31 ? -((int32_t)1 << 30) : ((int32_t)1 << 30) - 1;
             cut = 0;
         }
         kept[0] = x;

@@ -13,8 +13,22 @@ typedef struct {
 static inline mote_deviation_t mote_deviation(int64_t variance, int32_t bits, int32_t fraction) {
     mote_deviation_t scale;
     int32_t pairs = 0, right;
-    for (; variance > INT32_MAX; variance >>= 2) {
-        pairs++;
+    /* As few bits off as leave 31, an even number; written out, because shifts of 64 bits by constants are cheap. */
+    if (variance >> 14 > INT32_MAX) {
+        variance >>= 16;
+        pairs += 8;
+    }
+    if (variance >> 6 > INT32_MAX) {
+        variance >>= 8;
+        pairs += 4;
+    }
+    if (variance >> 2 > INT32_MAX) {
+        variance >>= 4;
+        pairs += 2;
+    }
+    if (variance > INT32_MAX) {
+        variance >>= 2;
+        pairs += 1;
     }
     scale.mult = mote_inverse_sqrt((int32_t)variance, &right);
     scale.right = 46 + right + pairs - bits - fraction;
@@ -33,45 +47,32 @@ static inline int64_t mote_deviation_square(int32_t deviation) {
 }
 
 typedef struct {
-    int32_t lanes, samples; /* statistics, and values of each in a row */
+    int32_t lanes; /* values with statistics of their own */
     int32_t shift, fraction, floor, center;
 } mote_running_normalize_t;
 
-/* One row of one lane. */
-static inline void mote_running_lane(const mote_running_normalize_t *p, const int16_t *in, int32_t *kept_mean,
-                                     int64_t *kept_variance, int16_t *out) {
-    const int32_t half = (int32_t)1 << (p->shift - 1);
-    const int64_t least = ((int64_t)p->floor * p->floor) * ((int32_t)1 << 22);
-    int32_t mean = *kept_mean;
-    int64_t variance = *kept_variance;
-    for (int32_t i = 0; i < p->samples; i++) {
-        const int32_t x = in[i * p->lanes] * (int32_t)32768;
-        if (p->center) {
-            mean += (x - mean + half) >> p->shift;
-        }
-        variance += (mote_deviation_square(x - (p->center ? mean : 0)) * 65536 - variance + half) >> p->shift;
-    }
-    *kept_mean = mean;
-    *kept_variance = variance;
-    const mote_deviation_t scale = mote_deviation(variance < least ? least : variance, 11, p->fraction);
-    for (int32_t i = 0; i < p->samples; i++) {
-        out[i * p->lanes] = mote_deviate(scale, in[i * p->lanes] * (int32_t)32768 - (p->center ? mean : 0));
-    }
-}
-
-/* n rows; whatever a caller restored, means and variances are those of 16-bit values. */
+/* n values of each lane; whatever a caller restored, means and variances are those of 16-bit values. */
 static inline void mote_running_normalize(const mote_running_normalize_t *p, const int16_t *in, int32_t *means,
                                           int64_t *variances, int16_t *out, int32_t n) {
-    const int32_t least = INT32_C(-32768) * 32768, most = INT32_C(32767) * 32768, row = p->lanes * p->samples;
-    const int64_t largest = (int64_t)1 << 54;
-    for (int32_t i = 0; i < p->lanes; i++) {
-        means[i] = means[i] < least ? least : means[i] > most ? most : means[i];
-        variances[i] = variances[i] < 0 ? 0 : variances[i] > largest ? largest : variances[i];
-    }
-    for (; n > 0; n--, in += row, out += row) {
-        for (int32_t i = 0; i < p->lanes; i++) {
-            mote_running_lane(p, in + i, means + i, variances + i, out + i);
+    const int32_t lowest = INT32_C(-32768) * 32768, highest = INT32_C(32767) * 32768;
+    const int64_t largest = (int64_t)1 << 54, least = ((int64_t)p->floor * p->floor) * ((int32_t)1 << 22);
+    const int32_t half = (int32_t)1 << (p->shift - 1);
+    for (int32_t c = 0; c < p->lanes; c++) {
+        int32_t mean = means[c] < lowest ? lowest : means[c] > highest ? highest : means[c];
+        int64_t variance = variances[c] < 0 ? 0 : variances[c] > largest ? largest : variances[c];
+        const int16_t *x = in + c;
+        int16_t *y = out + c;
+        for (int32_t i = 0; i < n; i++, x += p->lanes, y += p->lanes) {
+            const int32_t sample = *x * (int32_t)32768;
+            if (p->center) {
+                mean += (sample - mean + half) >> p->shift;
+            }
+            const int32_t deviation = sample - (p->center ? mean : 0);
+            variance += (mote_deviation_square(deviation) * 65536 - variance + half) >> p->shift;
+            *y = mote_deviate(mote_deviation(variance < least ? least : variance, 11, p->fraction), deviation);
         }
+        means[c] = mean;
+        variances[c] = variance;
     }
 }
 
