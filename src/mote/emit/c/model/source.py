@@ -501,7 +501,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
     scheduled = step if made.straight else element_of(options, f"{name}_schedule", step, made.schedule)
     waits = f"{name}_waits({handed(options)})"
     status = f"{waits} ? MOTE_WAITING : MOTE_BUSY"
-    work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', 'row')})"
+    work = f"{name}_work({handed(options, step, 'row')})"
 
     def advance(row: str) -> str:
         return f"{name}_advance({handed(options, row)})"
