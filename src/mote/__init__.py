@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mote.evaluation.converter import Converted, convert
     from mote.evaluation.evaluator import Evaluation, evaluate, score
     from mote.evaluation.images import LoadedImage, load_image
+    from mote.evaluation.threshold import ThresholdFit, fit_threshold
     from mote.evaluation.verify import VerifyResult
     from mote.execute.interpreter import Interpreter
     from mote.frontends import load
@@ -92,6 +93,7 @@ __all__ = [
     "Settings",
     "ShrinkResult",
     "Signing",
+    "ThresholdFit",
     "UpdateOutcome",
     "VerifyResult",
     "__version__",
@@ -108,6 +110,7 @@ __all__ = [
     "dump",
     "evaluate",
     "explore",
+    "fit_threshold",
     "flash",
     "inspect",
     "load",
@@ -170,6 +173,7 @@ _HOMES = {
     "Settings": "compiler.settings",
     "ShrinkResult": "compress.shrink",
     "Signing": "api.deploying",
+    "ThresholdFit": "evaluation.threshold",
     "UpdateOutcome": "deploy.update.session",
     "VerifyResult": "evaluation.verify",
     "build": "project.builder",
@@ -185,6 +189,7 @@ _HOMES = {
     "dump": "api.image_dump",
     "evaluate": "evaluation.evaluator",
     "explore": "search.explorer",
+    "fit_threshold": "evaluation.threshold",
     "flash": "api.deploying",
     "inspect": "api.inspection",
     "load": "frontends",

@@ -106,6 +106,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "Runtime": lambda _: mote.runtime("minimal"),
     "ShrinkResult": lambda _: mote.shrink(DIGITS, inputs=20),
     "Signing": lambda folder: _signed(folder)[0],
+    "ThresholdFit": lambda _: mote.fit_threshold(DIGITS, TEST, event=3),
     "UpdateOutcome": lambda _: UpdateOutcome(DEVICE, "delta", 120, 0, 120, state="confirmed"),
     "VerifyResult": lambda _: mote.verify(DIGITS, 1),
 }

@@ -63,6 +63,7 @@ def rated() -> None:
     assert_type(data, mote.Dataset)
     assert_type(mote.evaluate(MODEL, data, samples=0), mote.Evaluation)
     assert_type(mote.score(MODEL, data), Score)
+    assert_type(mote.fit_threshold(MODEL, data, event=1, false_positives=0.01), mote.ThresholdFit)
 
 
 def improved() -> None:

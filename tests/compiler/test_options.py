@@ -89,6 +89,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "offload": (3, None, ["absent"]),
     "signature": (3, None, "absent"),
     "constants": ("x=1", 3, None),
+    "preprocess": (3, None, "nothing"),
+    "postprocess": (3, None, "nothing", "detect(1,2)"),
     "point": ("ram-lots", 9000),
 }
 

@@ -40,6 +40,7 @@ COMMANDS = {
     "profile": "cycles, time and energy of each layer",
     "verify": "compare every tensor with the reference",
     "evaluate": "accuracy on labelled data",
+    "fit-threshold": "learn a threshold of scores from data",
     "report": "graph, memory, cost and accuracy as one HTML file",
     "sign": "sign an image, or make the key for it",
     "verify-image": "check the signature of an image",
@@ -53,7 +54,7 @@ COMMANDS = {
 GARBAGE = 50_000
 """Objects from one garbage collection to the next: with Python's 700, imports spend a tenth of their time on that."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
-MANY_SAMPLES = {"quantize", "prune", "evaluate"}
+MANY_SAMPLES = {"quantize", "prune", "evaluate", "fit-threshold"}
 """Commands that multiply matrices large enough for several threads of BLAS. In others two threads wait for one another
 for longer than they compute."""
 

@@ -151,6 +151,13 @@ def add_compile_options(
             " audio,mfcc (docs/improve/features.md)",
         )
     parser.add_argument(
+        "--postprocess",
+        default="",
+        metavar="STEPS",
+        help="post-processing that is compiled behind the model, from scores to decisions:"
+        ' "moving-average=4,detect(1,0.8)" (docs/improve/post-processing.md)',
+    )
+    parser.add_argument(
         "--optimize",
         choices=OPTIMIZE,
         default="balanced",

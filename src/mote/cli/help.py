@@ -11,7 +11,7 @@ from mote.version import __version__
 COMMAND_GROUPS = {
     "start": ("inspect", "ops", "targets", "doctor", "completion"),
     "compile": ("compile", "plan", "explore", "convert"),
-    "improve": ("quantize", "prune", "shrink"),
+    "improve": ("quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "verify", "evaluate", "report"),
     "project": ("build", "check"),
     "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "flash", "cmake"),
@@ -28,12 +28,13 @@ OPTION_GROUPS = {
     "data": (
         *("data", "data_steps", "input_names", "label_name", "samples", "test", "validate", "inputs", "seed"),
         *("sample", "worst", "metric", "event", "threshold", "random_calibration"),
+        *("percentile", "false_positives", "false_alarms", "margin"),
     ),
     "plan": (
         *("optimize", "ram", "latency", "cycles", "flash", "point", "kernel", "offload", "aligned", "input", "step"),
         *("no_shrink", "recompute", "layer", "points", "measure"),
     ),
-    "preprocessing": ("preprocess",),
+    "preprocessing": ("preprocess", "postprocess"),
     "streaming": ("stream", "hop", "causal"),
     "quantization": ("precision", "calibration", "equalize", "correct_biases", "rounding"),
     "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),
@@ -122,6 +123,13 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "evaluate": (
         (f"{DIGITS} --data models/digits_test.npz", "accuracy, confusion, worst samples"),
         (f"{DIGITS} --data models/digits_test.npz --against {FLOAT}", "noise of each layer against the float model"),
+    ),
+    "fit-threshold": (
+        (f"{DIGITS} --data models/digits_test.npz --event 3", "threshold of class 3 with the highest F1"),
+        (
+            f"{DIGITS} --data models/digits_test.npz --event 3 --false-positives 0.01",
+            "fewest misses with 1% of false positives",
+        ),
     ),
     "report": (
         (f"{DIGITS} -t cortex-m4 -o build/report.html", "one page for any browser"),

@@ -29,6 +29,7 @@ class CommonOptions(TypedDict, total=False):
     hop: int
     causal: bool
     preprocess: str
+    postprocess: str
     optimize: str
     ram: int | str | Mapping[str, int | str] | None
     flash: int | str | None

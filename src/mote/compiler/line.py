@@ -33,6 +33,7 @@ from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
 from mote.errors import BudgetError, MoteError, explaining, naming
 from mote.features.attaching import FrontEnd, attached
+from mote.features.postprocess.attaching import BackEnd, followed
 from mote.frontends import Format, Source
 from mote.frontends.labels import classes
 from mote.graph import Graph
@@ -180,7 +181,7 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
         estimate="" if settings.target.is_host else _estimate(chosen, settings),
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         version=subject.version,
-        labels=output_labels(graph, settings.labels),
+        labels=output_labels(graph, settings.labels)[: len(ready.outputs)],
         normalizations=tuple(graph.tensors[t].normalization for t in (() if front else graph.inputs)),
         check_flash=settings.check_flash,
         flashes=_constant_memories(chosen, settings),
@@ -247,6 +248,8 @@ def optimized(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving,
     after, savings = _model(graph, settings)
     if settings.preprocess:
         after = _attached(after, settings.preprocess).whole
+    if settings.postprocess:
+        after = _followed(graph, settings).whole
     return split_layers.run(after) if settings.encrypt else after, savings
 
 
@@ -262,6 +265,24 @@ def _model(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving, ..
 def front_end(graph: Graph, settings: PassOptions) -> FrontEnd | None:
     """The preprocessing that is compiled before a model, if any."""
     return _attached(_model(graph, settings)[0], settings.preprocess) if settings.preprocess else None
+
+
+def back_end(graph: Graph, settings: PassOptions) -> BackEnd | None:
+    """The post-processing that is compiled behind a model, if any."""
+    return _followed(graph, settings) if settings.postprocess else None
+
+
+def _followed(graph: Graph, settings: PassOptions) -> BackEnd:
+    model, front = _model(graph, settings)[0], front_end(graph, settings)
+    labels = output_labels(graph, settings.labels)[0] if graph.outputs else ()
+    if front is None:
+        return _behind(model, settings.postprocess, labels, None, None)
+    return _behind(front.whole, settings.postprocess, labels, front.period, model.inputs[0])
+
+
+@lru_cache(maxsize=4)
+def _behind(model: Graph, steps: str, labels: tuple[str, ...], period: float | None, given: int | None) -> BackEnd:
+    return followed(model, steps, labels, period, given)
 
 
 @lru_cache(maxsize=4)
@@ -307,6 +328,7 @@ def forget() -> None:
     _optimized.cache_clear()
     _streamed.cache_clear()
     _attached.cache_clear()
+    _behind.cache_clear()
     golden.cache_clear()
 
 

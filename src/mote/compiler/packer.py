@@ -31,6 +31,7 @@ from mote.graph.tolerance import computes_floats
 from mote.lower.program import Program, program
 from mote.notebook import card, folded, sizes, table
 from mote.offload.contract import Offloaded
+from mote.ops.features.scores import Decision
 from mote.passes import Saving
 from mote.plan.plan import Plan
 from mote.progress import Say, silent
@@ -247,7 +248,7 @@ def _check_number(option: str, value: object) -> None:
 
 def _checked_labels(plan: Plan, labels: Sequence[str]) -> tuple[str, ...]:
     tensor = plan.graph.tensors[plan.graph.outputs[0]]
-    if len(labels) != tensor.channels:
+    if len(labels) != tensor.channels and not isinstance(plan.graph.producers.get(tensor.id), Decision):
         raise MoteError(
             f"there are {len(labels)} labels, and output '{tensor.name}' has {tensor.channels} values",
             where="option labels",

@@ -65,6 +65,10 @@ class TargetOptions:
     preprocess: str = field(default="", kw_only=True)
     """Preprocessing steps that are compiled before the model: it then takes raw samples, or lines of a camera, which
     the caller pushes. Empty: those in the metadata of the model's file; "none": none."""
+    labels: tuple[str, ...] = field(default=(), kw_only=True)
+    """Names of the classes, in the place of those in the model's file."""
+    postprocess: str = field(default="", kw_only=True)
+    """Post-processing steps that are compiled behind the model: its outputs are then those of the last one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,8 +205,6 @@ class EmitOptions(PlanOptions):
     caller_arena: bool = False
     instances: bool = False
     """Every function takes a pointer to an instance, a struct with all of the model's variables."""
-    labels: tuple[str, ...] = ()
-    """Names of the classes, in the place of those in the model's file."""
     cpp: bool = False
     """Write NAME.hpp, a C++17 class, too."""
     check_flash: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -10,7 +9,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
 from mote.compiler.options import check_at_least
-from mote.compiler.settings import NO_STEPS, Settings, chosen_settings, make_settings
+from mote.compiler.settings import Settings, make_settings
 from mote.data.dataset import dataset
 from mote.data.dataset_type import Dataset
 from mote.data.scale import scale_warnings
@@ -18,7 +17,7 @@ from mote.errors import MoteError, explaining, naming
 from mote.evaluation.inferences import as_real, as_taken, channels_moved_to, posed
 from mote.evaluation.layer_noise import LayerNoise, comparable, layer_noise
 from mote.evaluation.result import Against, Evaluation
-from mote.evaluation.runners import THRESHOLD, How, answers_here, by_reference, on_core, rated_by, worst_of
+from mote.evaluation.runners import THRESHOLD, How, answers_here, by_reference, compiled_of, on_core, rated_by, worst_of
 from mote.evaluation.score import real, score
 from mote.evaluation.worst_samples import agreement, most_different
 from mote.graph.tensor import Array
@@ -63,7 +62,7 @@ def evaluate(
     `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed."""
     check_at_least("samples", samples, 0)
     check_at_least("worst", worst, 0)
-    compiled = _compiled(model, settings, options, example_inputs, say)
+    compiled = compiled_of(model, settings, options, example_inputs, say)
     given = dataset(data, labelled=True)
     how = How(_checked(metric or "", given), event, threshold, worst)
     with naming(compiled.path):
@@ -86,15 +85,6 @@ def evaluate(
             worst_of(how, graph, answers[0], questions),
             (*(() if taken is given else (MOVED,)), *scale_warnings(compiled.source, taken)),
         )
-
-
-def _compiled(model: Any, settings: Settings | None, options: Mapping[str, Any], examples: Any, say: Say) -> Compiled:
-    if not isinstance(model, Compiled):
-        chosen = replace(chosen_settings(settings, options), preprocess=NO_STEPS)
-        return compile(model, chosen, example_inputs=examples, say=say)
-    if settings is not None or options:
-        raise MoteError("is compiled already", where=model.path, remedy="give options to mote.compile")
-    return model
 
 
 def _checked(metric: str, data: Dataset) -> str:

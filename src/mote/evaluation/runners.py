@@ -3,14 +3,17 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, bench
+from mote.compiler.line import compile
+from mote.compiler.settings import NO_STEPS, Settings, chosen_settings
 from mote.errors import MoteError
 from mote.evaluation.inferences import Posed
 from mote.evaluation.result import ByReference, OnCore, SampleAnswer
@@ -45,6 +48,16 @@ class How:
     """The class to detect in a recording."""
     threshold: float = THRESHOLD
     worst: int = 10
+
+
+def compiled_of(model: Any, settings: Settings | None, options: Mapping[str, Any], examples: Any, say: Say) -> Compiled:
+    """A model argument compiled, unless it is."""
+    if not isinstance(model, Compiled):
+        chosen = replace(chosen_settings(settings, options), preprocess=NO_STEPS)
+        return compile(model, chosen, example_inputs=examples, say=say)
+    if settings is not None or options:
+        raise MoteError("is compiled already", where=model.path, remedy="give options to mote.compile")
+    return model
 
 
 def answers_here(compiled: Compiled, questions: Posed, say: Say) -> tuple[list[Array], float | None]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, Firmware, bench, firmware
-from mote.compiler.line import front_end
+from mote.compiler.line import back_end, front_end
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings
 from mote.data.dataset import dataset
@@ -425,7 +425,8 @@ def _itself(values: Mapping[int, Array], tensor: Tensor) -> Array:
 
 def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     """The reference of a compiled model, which takes inputs of the planned graph, its name, and the mapping to that
-    graph's tensors. Preprocessing before the model is Mote's own: NumPy defines it."""
+    graph's tensors. Preprocessing before the model and post-processing behind it are Mote's own: NumPy defines
+    them."""
     settings = judged.settings
     if settings.numerics == "half":
         return reference.numpy(judged.graph), f"numpy (half precision: {_half_error(judged)})", _itself
@@ -438,9 +439,13 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     def of_model(case: Case) -> Mapping[int, Array] | None:
         return answer(source_inputs(judged.source, judged.graph, case, taken))
 
-    if front is None:
-        return of_model, name, _of_source
-    return reference.behind(front.graph, of_model), f"NumPy preprocessing, then {name}", _of_source
+    whole: reference.Reference = of_model
+    if front is not None:
+        whole, name = reference.behind(front.graph, of_model), f"NumPy preprocessing, then {name}"
+    back = back_end(judged.source, settings)
+    if back is not None:
+        whole, name = reference.before(back.graph, whole, judged.graph), f"{name}, then NumPy post-processing"
+    return whole, name, _of_source
 
 
 def _of_model(judged: Judged) -> tuple[reference.Reference, str]:

@@ -32,7 +32,7 @@ from mote.toolchain.builder import HARNESS
 
 GLUE, BATCH, DECRYPT = "mote_glue.c", "mote_batch.c", "mote_decrypt.c"
 """C files added to those of the model."""
-SAME_RESULTS = ("io", "numerics", "shrink", "stream", "hop", "causal")
+SAME_RESULTS = ("io", "numerics", "shrink", "stream", "hop", "causal", "postprocess", "labels")
 """Settings that say what a model computes; all others say how."""
 OFTEN = 0.25
 """Seconds between progress callbacks and checks for signals."""

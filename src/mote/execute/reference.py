@@ -309,6 +309,26 @@ def behind(front: Graph, oracle: Reference) -> Reference:
     return run
 
 
+def before(back: Graph, oracle: Reference, planned: Graph) -> Reference:
+    """A reference of a model with post-processing behind it, which NumPy computes from what the reference says. While a
+    stream is warming up it does not say anything: the planned graph is computed instead, since what steps remember
+    depends on it."""
+    decide, early = numpy(back), numpy(planned)
+
+    def run(inputs: Mapping[int, Array]) -> Mapping[int, Array] | None:
+        values = oracle(inputs)
+        if values is None:
+            known = _known(early, inputs)
+            decide({t: known[t] for t in back.inputs})
+            return None
+        tensors = (back.tensors[t] for t in back.inputs)
+        taken = {t.id: inputs[t.id] if t.id in inputs else t.part(values[t.source]).reshape(t.shape) for t in tensors}
+        made = _known(decide, taken)
+        return _Tensors(lambda t: made[t] if t in made else values[t])
+
+    return run
+
+
 class _Tensors(Mapping[int, Array]):
     """Tensors by index, copied on access. LiteRT does not keep loop variables that nothing reads."""
 

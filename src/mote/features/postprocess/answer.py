@@ -36,8 +36,10 @@ class Answer:
     """Seconds from one inference to the next, where they are known."""
 
     @classmethod
-    def of(cls, graph: Graph, labels: tuple[str, ...] = (), period: float | None = None) -> Answer:
-        """The outputs of a model before any step."""
+    def of(
+        cls, graph: Graph, labels: tuple[str, ...] = (), period: float | None = None, given: int | None = None
+    ) -> Answer:
+        """The outputs of a model before any step; `given` is its input, where that is not the graph's."""
         output = graph.tensors[graph.outputs[0]]
         if output.quant is None and not output.dtype.real:
             raise MoteError(
@@ -45,7 +47,8 @@ class Answer:
                 where=WHERE,
                 remedy="steps behind a model take scores: quantized ones, or float32",
             )
-        return cls(graph, graph.inputs[0], ScoreUnit.of(output), labels=labels or output.labels, period=period)
+        first = graph.inputs[0] if given is None else given
+        return cls(graph, first, ScoreUnit.of(output), labels=labels or output.labels, period=period)
 
     @property
     def tensors(self) -> list[Tensor]:

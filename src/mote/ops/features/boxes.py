@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph import Graph, Op
+from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.ops.features.scores import Decision
 
 TYPES = (DType.INT8, DType.UINT8, DType.INT16, DType.FLOAT32)
 OVERLAP_BITS = 15
@@ -21,7 +22,7 @@ NOTHING = -1
 """The class where fewer boxes are kept than there is room for."""
 
 
-class SuppressedBoxes(Op):
+class SuppressedBoxes(Decision):
     """The boxes with the best scores, of those that overlap only the best: up to `most`, best first. Inputs: boxes
     [.., n, 4] as two corners, or as a center and sizes (`centers`), and scores [.., n, classes]. A box belongs to the
     class of its highest score, which must exceed `above`; it is dropped where its intersection with a better box of
@@ -35,9 +36,18 @@ class SuppressedBoxes(Op):
     centers: bool = False
     together: bool = False
     kind = "SuppressedBoxes"
+    numbers = (
+        ("CLASS", "the class of a box, or -1 behind the last one"),
+        ("SCORE", "its score"),
+        ("BOX", "the first of its four coordinates"),
+    )
+    noticed = "CLASS", " >= 0"
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [(self.most, FIELDS)]
+
+    def scores(self, g: Graph) -> Tensor:
+        return self.input(g, 1)
 
     def work(self, g: Graph) -> int:
         return 2000 * self.input(g).size // 4 * self.most

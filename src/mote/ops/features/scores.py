@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def threshold_code(real: float, unit: ScoreUnit | None, dtype: DType) -> float:
     ends = sorted(float(unit.scale * (end - unit.zero)) for end in (low, high))
     raise MoteError(
         f"{'no' if code >= high else 'every'} score exceeds {real:g}: they are from {ends[0]:.6g} to {ends[1]:.6g}",
-        where="threshold",
+        where="option postprocess",
         remedy="choose one between them: mote fit-threshold learns it from data",
     )
 
@@ -163,7 +163,21 @@ class ExponentialAverage(Op):
         return [size, size]
 
 
-class Detect(Op):
+class Decision(Op):
+    """A decision on scores (input 0): rows of numbers, each with a name. The score among them has the unit of the
+    scores."""
+
+    numbers: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Names of the numbers, and their meanings."""
+    noticed: ClassVar[tuple[str, str]] = ("", "")
+    """The number of the first row that says that there is something, and the comparison in C behind it."""
+
+    def scores(self, g: Graph) -> Tensor:
+        """The scores that it decides on."""
+        return self.input(g)
+
+
+class Detect(Decision):
     """Events of one class: an event begins where the score of `place` exceeds `above`, as it did in at least `least` of
     the last `window` inferences, and ends once the score has not exceeded `release` for more than `hold` inferences.
     No event begins in the `refractory` inferences after the beginning of one. Inputs: scores, and the state: the bits
@@ -179,6 +193,13 @@ class Detect(Op):
     least: int = 1
     window: int = 1
     kind = "Detect"
+    numbers = (
+        ("EVENT", "1 in the inference in which an event begins"),
+        ("CLASS", "the class while an event is active, else -1"),
+        ("SCORE", "the score of the class"),
+        ("ACTIVE", "1 while an event is active"),
+    )
+    noticed = "EVENT", ""
 
     @property
     def updates(self) -> dict[int, int]:
@@ -209,7 +230,7 @@ class Detect(Op):
         return [np.array([event, self.place if low else -1, score, low > 0], self.output(g).dtype.numpy), kept]
 
 
-class BestClass(Op):
+class BestClass(Decision):
     """The class with the highest score, the first of equals. Where its score does not exceed `above`, where it is the
     `background` class, and in the `refractory` inferences after one that was given: -1. Inputs: scores, and the
     inferences left in which none is given. Outputs: the class and its score, then the state."""
@@ -218,6 +239,8 @@ class BestClass(Op):
     refractory: int = 0
     background: int = -1
     kind = "BestClass"
+    numbers = (("CLASS", "the class with the highest score, or -1"), ("SCORE", "its score"))
+    noticed = "CLASS", " >= 0"
 
     @property
     def updates(self) -> dict[int, int]:
@@ -242,11 +265,13 @@ class BestClass(Op):
         return [shown, np.array([after], np.int32)]
 
 
-class Threshold(Op):
+class Threshold(Decision):
     """Whether each score exceeds `above`, 0 or 1, and behind that the score."""
 
     above: float
     kind = "Threshold"
+    numbers = (("ABOVE", "1 where the score is above the threshold"), ("SCORE", "the score"))
+    noticed = "ABOVE", ""
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [(self.input(g).size, 2)]

@@ -21,7 +21,12 @@ def is_quantized(port: CPort) -> bool:
 def is_ranked(port: CPort) -> bool:
     """Whether an output is one vector of scores."""
     t = port.tensor
-    return not port.is_input and t.dtype not in (DType.BOOL, DType.COMPLEX64) and t.size == t.channels > 1
+    return (
+        not port.is_input
+        and not port.numbers
+        and t.dtype not in (DType.BOOL, DType.COMPLEX64)
+        and t.size == t.channels > 1
+    )
 
 
 def quantizing(port: CPort, *, whole: bool) -> list[Definition]:

@@ -126,6 +126,8 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
     writes = outputs(plan, options)
     best = (called(options, f"top1{port.suffix}") for port in writes if is_ranked(port))
     results = ", ".join([*(port.call for port in writes), *best])
+    noticed = "".join(f" && {p.call}[{p.macro}_{p.noticed[0]}]{p.noticed[1]}" for p in writes if p.numbers)
+    use = f"{noticed}) {{ act(); }}" if noticed else f") {{ use({results}); }}"
     lines = [*caller_arenas(plan, options), f"if ({init_call(plan, options)} != MOTE_OK) {{ handle_the_error(); }}"]
     if plan.pushed:
         lines += [
@@ -134,12 +136,12 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         ]
         note = "The input is never held whole: rows come from the top. Outputs stay valid until the next row."
         if options.samples:
-            lines[-2:] = [f"if ({called(options, 'push', 'samples', 'count')} == MOTE_OK) {{ use({results}); }}"]
+            lines[-2:] = [f"if ({called(options, 'push', 'samples', 'count')} == MOTE_OK{use}"]
             note = "Samples are pushed as they come, any number at a time. Outputs stay valid until the next ones."
     else:
         lines += [
             *(_fill(port) for port in inputs(plan, options)),
-            f"if ({called(options, 'run')} == MOTE_OK) {{ use({results}); }}",
+            f"if ({called(options, 'run')} == MOTE_OK{use}",
         ]
         stay = "the model's next run" if options.keep_outputs else "inputs are written or the next run"
         note = f"Inputs are overwritten by a run; outputs stay valid until {stay}."
@@ -365,6 +367,7 @@ def port_macros(port: CPort) -> list[Definition]:
         Define(f"{macro}_SHAPE", f"{{{dims}}}"),
         Define(f"{macro}_RANK", max(len(t.shape), 1)),
         *quantization,
+        *_numbers(port),
         *_normalization(port),
         *_names(port),
         BLANK,
@@ -387,6 +390,22 @@ def _named_once(ports: Sequence[CPort]) -> list[CPort]:
     """The ports, with labels at the first of several outputs that have the same ones."""
     first = {port.labels: port for port in reversed(ports)}
     return [port if first[port.labels] is port else replace(port, labels=()) for port in ports]
+
+
+def _numbers(port: CPort) -> list[Definition]:
+    """The places of the numbers of a decision, and the meaning of its score."""
+    if not port.numbers:
+        return []
+    macro, scores = port.macro, port.scores
+    named = [Noted(Define(f"{macro}_{name}", i), told) for i, (name, told) in enumerate(port.numbers)]
+    if scores is None or scores.quant is None or scores.dtype.real:
+        return [*named]
+    scale = Define(f"{macro}_SCORE_SCALE", f"{scores.quant.scale[0]!s}f")
+    return [
+        *named,
+        Noted(scale, "real = scale * (score - zero_point)"),
+        Define(f"{macro}_SCORE_ZERO_POINT", f"({scores.zero_point})"),
+    ]
 
 
 def _normalization(port: CPort) -> list[Definition]:

@@ -11,6 +11,7 @@ from mote.emit.c.values import CTYPES
 from mote.graph import Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Normalization
+from mote.ops.features.scores import Decision
 from mote.plan.plan import Plan
 
 
@@ -27,6 +28,12 @@ class CPort:
     labels: tuple[str, ...] = ()
     """Names of an input's features, or of an output's classes."""
     normalization: Normalization = ()
+    numbers: tuple[tuple[str, str], ...] = ()
+    """Names and meanings of the numbers of an output that is a decision, row by row."""
+    noticed: tuple[str, str] = ("", "")
+    """The number of the first of these rows that says that there is something, and the comparison behind it."""
+    scores: Tensor | None = None
+    """The scores that it decides on."""
 
     @property
     def function(self) -> str:
@@ -78,7 +85,11 @@ def _ports(plan: Plan, options: ProjectOptions, ids: tuple[int, ...], const: str
     ports = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
-        ports.append(CPort(options, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input, t.labels))
+        port = CPort(options, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input, t.labels)
+        made = plan.graph.producers.get(t.id)
+        if isinstance(made, Decision):
+            port = replace(port, numbers=made.numbers, noticed=made.noticed, scores=made.scores(plan.graph))
+        ports.append(port)
     return ports
 
 

@@ -14,9 +14,9 @@ static inline int32_t mote_scores_bounded(int32_t counter, int32_t most) {
 /* Sums of the last `count` scores. */
 typedef struct {
     int32_t count, size;
-} mote_average_t;
+} mote_moving_average_t;
 
-static inline int32_t mote_average_turn(const mote_average_t *p, int32_t *position) {
+static inline int32_t mote_moving_average_turn(const mote_moving_average_t *p, int32_t *position) {
     const int32_t at = *position >= 0 && *position < p->count ? *position : 0;
     *position = at + 1 < p->count ? at + 1 : 0;
     return at;
@@ -24,10 +24,10 @@ static inline int32_t mote_average_turn(const mote_average_t *p, int32_t *positi
 
 /* `sums`: the position in the ring, then the sums. */
 #define MOTE_MOVING_AVERAGE(suffix, T)                                                                                     \
-    typedef mote_average_t mote_moving_average_##suffix##_t;                                                               \
-    MOTE_UNUSED static void mote_moving_average_##suffix(const mote_average_t *p, const T *in, T *ring, int32_t *sums,     \
+    typedef mote_moving_average_t mote_moving_average_##suffix##_t;                                                               \
+    MOTE_UNUSED static void mote_moving_average_##suffix(const mote_moving_average_t *p, const T *in, T *ring, int32_t *sums,     \
                                                          int32_t *out) {                                                   \
-        T *line = ring + mote_average_turn(p, sums) * p->size;                                                             \
+        T *line = ring + mote_moving_average_turn(p, sums) * p->size;                                                             \
         sums++;                                                                                                            \
         for (int32_t i = 0; i < p->size; i++) {                                                                            \
             sums[i] = mote_wrapping_add(sums[i], (int32_t)in[i] - line[i]);                                                \
@@ -43,8 +43,8 @@ typedef struct {
 
 static inline void mote_moving_average_f32(const mote_moving_average_f32_t *p, const float *in, float *ring,
                                            int32_t *position, float *out) {
-    const mote_average_t turn = {p->count, p->size};
-    memcpy(ring + mote_average_turn(&turn, position) * p->size, in, (size_t)p->size * sizeof(float));
+    const mote_moving_average_t turn = {p->count, p->size};
+    memcpy(ring + mote_moving_average_turn(&turn, position) * p->size, in, (size_t)p->size * sizeof(float));
     for (int32_t i = 0; i < p->size; i++) {
         float sum = 0.0f;
         for (int32_t k = 0; k < p->count; k++) {
