@@ -1,5 +1,8 @@
-/* mote_pairs_s16.h: two int16 numbers in a word, the first one in its low half: samples side by side, or a complex number
- * with its real part first. Sums wrap; products are rounded to 15 fraction bits, halves up. */
+/* mote_pairs_s16.h: two int16 numbers, in memory a word with the first one in its low half: samples side by side, or a
+ * complex number with its real part first.
+ *
+ * Sums may leave 16 bits: then only their low bits count, and they are fit for other sums and for memory, not for
+ * products and means. Products are rounded to 15 fraction bits, halves up. */
 #ifndef MOTE_PAIRS_S16_H
 #define MOTE_PAIRS_S16_H
 
@@ -7,79 +10,77 @@
 
 #include "mote_pairs_s16_dsp.h"
 
-static inline int32_t mote_first_s16(uint32_t a) { return (int16_t)(a & 0xffff); }
+#ifndef mote_pair_of
+typedef struct {
+    int32_t r, i;
+} mote_pair_t;
 
-static inline int32_t mote_second_s16(uint32_t a) { return (int16_t)(a >> 16); }
-
-#ifndef mote_pair_s16
-/* Of each number the 16 low bits. */
-static inline uint32_t mote_pair_s16(int32_t first, int32_t second) {
-    return ((uint32_t)first & 0xffff) | (uint32_t)second << 16;
+static inline mote_pair_t mote_pair(int32_t r, int32_t i) {
+    const mote_pair_t made = {r, i};
+    return made;
 }
 
-/* The first number of one pair, the second one of another. */
-static inline uint32_t mote_pair_joined(uint32_t a, uint32_t b) { return (a & 0xffff) | (b & 0xffff0000); }
-
-static inline uint32_t mote_pair_load(const int16_t *x) { return mote_pair_s16(x[0], x[1]); }
-
-static inline uint32_t mote_pair_add(uint32_t a, uint32_t b) {
-    return mote_pair_s16((int32_t)(a + b), (int32_t)((a >> 16) + (b >> 16)));
+static inline mote_pair_t mote_pair_of(uint32_t word) {
+    return mote_pair((int16_t)(word & 0xffff), (int16_t)(word >> 16));
 }
 
-static inline uint32_t mote_pair_sub(uint32_t a, uint32_t b) {
-    return mote_pair_s16((int32_t)(a - b), (int32_t)((a >> 16) - (b >> 16)));
-}
+static inline uint32_t mote_pair_word(mote_pair_t a) { return ((uint32_t)a.r & 0xffff) | (uint32_t)a.i << 16; }
+
+static inline mote_pair_t mote_pair_load(const int16_t *x) { return mote_pair(x[0], x[1]); }
+
+static inline mote_pair_t mote_pair_add(mote_pair_t a, mote_pair_t b) { return mote_pair(a.r + b.r, a.i + b.i); }
+
+static inline mote_pair_t mote_pair_sub(mote_pair_t a, mote_pair_t b) { return mote_pair(a.r - b.r, a.i - b.i); }
 
 /* a - i * b, and a + i * b. */
-static inline uint32_t mote_pair_sub_turned(uint32_t a, uint32_t b) {
-    return mote_pair_s16((int32_t)(a + (b >> 16)), (int32_t)((a >> 16) - b));
+static inline mote_pair_t mote_pair_sub_turned(mote_pair_t a, mote_pair_t b) { return mote_pair(a.r + b.i, a.i - b.r); }
+
+static inline mote_pair_t mote_pair_add_turned(mote_pair_t a, mote_pair_t b) { return mote_pair(a.r - b.i, a.i + b.r); }
+
+/* That of -32768 is itself. */
+static inline mote_pair_t mote_pair_conjugate(mote_pair_t a) { return mote_pair(a.r, (int16_t)-a.i); }
+
+/* Half of a + b, rounded down, and of the conjugate of a - b. */
+static inline mote_pair_t mote_pair_mean(mote_pair_t a, mote_pair_t b) {
+    return mote_pair((a.r + b.r) >> 1, (a.i + b.i) >> 1);
 }
 
-static inline uint32_t mote_pair_add_turned(uint32_t a, uint32_t b) {
-    return mote_pair_s16((int32_t)(a - (b >> 16)), (int32_t)((a >> 16) + b));
+static inline mote_pair_t mote_pair_mean_apart(mote_pair_t a, mote_pair_t b) {
+    return mote_pair((a.r - b.r) >> 1, (b.i - a.i) >> 1);
 }
 
-/* Half of the sum, and of the difference, rounded down. */
-static inline uint32_t mote_pair_mean(uint32_t a, uint32_t b) {
-    return mote_pair_s16((mote_first_s16(a) + mote_first_s16(b)) >> 1, (mote_second_s16(a) + mote_second_s16(b)) >> 1);
-}
-
-static inline uint32_t mote_pair_half_apart(uint32_t a, uint32_t b) {
-    return mote_pair_s16((mote_first_s16(a) - mote_first_s16(b)) >> 1, (mote_second_s16(a) - mote_second_s16(b)) >> 1);
-}
-
-/* Absolute values; that of -32768 is itself. */
-static inline uint32_t mote_pair_abs(uint32_t a) {
-    const int32_t first = mote_first_s16(a), second = mote_second_s16(a);
-    return mote_pair_s16(first < 0 ? -first : first, second < 0 ? -second : second);
+/* Bits of absolute values, in one half of a word or in both; that of -32768 is itself. */
+static inline uint32_t mote_pair_sizes(mote_pair_t a) {
+    return (uint32_t)(a.r < 0 ? -a.r : a.r) | (uint32_t)(a.i < 0 ? -a.i : a.i);
 }
 
 /* The products of both numbers, each shifted right by 12 bits. */
-static inline uint32_t mote_pair_windowed(uint32_t a, uint32_t w) {
-    return mote_pair_s16((mote_first_s16(a) * mote_first_s16(w)) >> 12,
-                         (mote_second_s16(a) * mote_second_s16(w)) >> 12);
+static inline mote_pair_t mote_pair_windowed(mote_pair_t a, mote_pair_t w) {
+    return mote_pair((a.r * w.r) >> 12, (a.i * w.i) >> 12);
 }
 
 /* Both numbers times factor / 2^15, a positive one. */
-static inline uint32_t mote_pair_scaled(uint32_t a, int32_t factor) {
-    return mote_pair_s16((mote_first_s16(a) * factor + 16384) >> 15, (mote_second_s16(a) * factor + 16384) >> 15);
+static inline mote_pair_t mote_pair_scaled(mote_pair_t a, int32_t factor) {
+    return mote_pair((a.r * factor + 16384) >> 15, (a.i * factor + 16384) >> 15);
 }
 
 /* The same after a shift to the left that leaves them in 16 bits. */
-static inline uint32_t mote_pair_shifted_scaled(uint32_t a, int32_t factor, int32_t shift) {
-    return mote_pair_scaled(mote_pair_s16((int32_t)(a << shift), (int32_t)((a >> 16) << shift)), factor);
+static inline mote_pair_t mote_pair_shifted_scaled(mote_pair_t a, int32_t factor, int32_t shift) {
+    const uint32_t word = mote_pair_word(a);
+    return mote_pair_scaled(mote_pair((int16_t)(word << shift & 0xffff), (int16_t)(word >> 16 << shift & 0xffff)), factor);
 }
 
-/* The product of complex numbers that are at most half as large as 16 bits can be. */
-static inline uint32_t mote_pair_product(uint32_t a, uint32_t b) {
-    const int32_t ar = mote_first_s16(a), ai = mote_second_s16(a), br = mote_first_s16(b), bi = mote_second_s16(b);
-    return mote_pair_s16((ar * br - ai * bi + 16384) >> 15, (ar * bi + ai * br + 16384) >> 15);
+/* The product of complex numbers, the second of which is a root of one. */
+static inline mote_pair_t mote_pair_product(mote_pair_t a, mote_pair_t b) {
+    return mote_pair((a.r * b.r - a.i * b.i + 16384) >> 15, (a.r * b.i + a.i * b.r + 16384) >> 15);
 }
 
 /* The square of the absolute value of a complex number. */
-static inline uint32_t mote_pair_square(uint32_t a) {
-    const int32_t r = mote_first_s16(a), i = mote_second_s16(a);
-    return (uint32_t)(r * r) + (uint32_t)(i * i);
+static inline uint32_t mote_pair_square(mote_pair_t a) { return (uint32_t)(a.r * a.r) + (uint32_t)(a.i * a.i); }
+
+/* Zeros where numbers are -32768. */
+static inline mote_pair_t mote_pair_above_lowest(mote_pair_t a) {
+    return mote_pair(a.r == INT16_MIN ? 0 : a.r, a.i == INT16_MIN ? 0 : a.i);
 }
 #endif
 

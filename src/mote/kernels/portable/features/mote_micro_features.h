@@ -59,9 +59,9 @@ MOTE_HOT static inline int32_t mote_micro_window(const mote_micro_spectrum_t *p,
     for (int32_t k = 0; k < p->rows.taps; k++) {
         const int16_t *in = rows[k];
         for (int32_t i = 0; i < p->pairs; i++, in += 2) {
-            const uint32_t pair = mote_pair_windowed(mote_pair_load(in), *window++);
-            sizes |= mote_pair_abs(pair);
-            x[*place++] = pair;
+            const mote_pair_t pair = mote_pair_windowed(mote_pair_load(in), mote_pair_of(*window++));
+            sizes |= mote_pair_sizes(pair);
+            x[*place++] = mote_pair_word(pair);
         }
     }
     while (place < p->place + p->half) {
@@ -71,43 +71,47 @@ MOTE_HOT static inline int32_t mote_micro_window(const mote_micro_spectrum_t *p,
     const int32_t shift = (15 - mote_bit_length(sizes & 0x7fff)) & 15;
     if ((sizes & 0x8000) != 0 && shift > 0) {
         for (int32_t i = 0; i < p->half; i++) {
-            const int32_t first = mote_first_s16(x[i]), second = mote_second_s16(x[i]);
-            x[i] = mote_pair_s16(first == INT16_MIN ? 0 : first, second == INT16_MIN ? 0 : second);
+            x[i] = mote_pair_word(mote_pair_above_lowest(mote_pair_of(x[i])));
         }
     }
     return shift;
 }
 
-/* The sums and differences of four numbers that have been divided by four. */
-MOTE_ALWAYS_INLINE void mote_micro_four(uint32_t *x, int32_t m, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    const uint32_t apart = mote_pair_sub(a, c), first = mote_pair_add(a, c);
-    const uint32_t total = mote_pair_add(b, d), across = mote_pair_sub(b, d);
-    x[0] = mote_pair_add(first, total);
-    x[m] = mote_pair_sub_turned(apart, across);
-    x[2 * m] = mote_pair_sub(first, total);
-    x[3 * m] = mote_pair_add_turned(apart, across);
-}
-
 #define MOTE_HALF (INT16_MAX / 2)
 #define MOTE_QUARTER (INT16_MAX / 4)
+
+/* The sums and differences of four numbers that have been divided by four. */
+MOTE_ALWAYS_INLINE void mote_micro_four(uint32_t *x, int32_t m, mote_pair_t a, mote_pair_t b, mote_pair_t c,
+                                        mote_pair_t d) {
+    const mote_pair_t apart = mote_pair_sub(a, c), first = mote_pair_add(a, c);
+    const mote_pair_t total = mote_pair_add(b, d), across = mote_pair_sub(b, d);
+    x[0] = mote_pair_word(mote_pair_add(first, total));
+    x[m] = mote_pair_word(mote_pair_sub_turned(apart, across));
+    x[2 * m] = mote_pair_word(mote_pair_sub(first, total));
+    x[3 * m] = mote_pair_word(mote_pair_add_turned(apart, across));
+}
+
+MOTE_ALWAYS_INLINE mote_pair_t mote_micro_quarter(uint32_t word) {
+    return mote_pair_scaled(mote_pair_of(word), MOTE_QUARTER);
+}
 
 /* The first stage, of samples that are shifted left, and how many of its transforms lie in one of the second. */
 MOTE_HOT static inline int32_t mote_micro_first(uint32_t *x, int32_t half, int32_t shift) {
     uint32_t *const end = x + half;
     if ((half & 0x5555) == 0) {
         for (; x < end; x += 2) {
-            const uint32_t a = mote_pair_shifted_scaled(x[0], MOTE_HALF, shift);
-            const uint32_t b = mote_pair_shifted_scaled(x[1], MOTE_HALF, shift);
-            x[0] = mote_pair_add(a, b);
-            x[1] = mote_pair_sub(a, b);
+            const mote_pair_t a = mote_pair_shifted_scaled(mote_pair_of(x[0]), MOTE_HALF, shift);
+            const mote_pair_t b = mote_pair_shifted_scaled(mote_pair_of(x[1]), MOTE_HALF, shift);
+            x[0] = mote_pair_word(mote_pair_add(a, b));
+            x[1] = mote_pair_word(mote_pair_sub(a, b));
         }
         return 2;
     }
     for (; x < end; x += 4) {
-        const uint32_t a = mote_pair_shifted_scaled(x[0], MOTE_QUARTER, shift);
-        const uint32_t b = mote_pair_shifted_scaled(x[1], MOTE_QUARTER, shift);
-        const uint32_t c = mote_pair_shifted_scaled(x[2], MOTE_QUARTER, shift);
-        const uint32_t d = mote_pair_shifted_scaled(x[3], MOTE_QUARTER, shift);
+        const mote_pair_t a = mote_pair_shifted_scaled(mote_pair_of(x[0]), MOTE_QUARTER, shift);
+        const mote_pair_t b = mote_pair_shifted_scaled(mote_pair_of(x[1]), MOTE_QUARTER, shift);
+        const mote_pair_t c = mote_pair_shifted_scaled(mote_pair_of(x[2]), MOTE_QUARTER, shift);
+        const mote_pair_t d = mote_pair_shifted_scaled(mote_pair_of(x[3]), MOTE_QUARTER, shift);
         mote_micro_four(x, 1, a, b, c, d);
     }
     return 4;
@@ -117,17 +121,17 @@ MOTE_HOT static inline int32_t mote_micro_first(uint32_t *x, int32_t half, int32
 MOTE_HOT static inline const uint32_t *mote_micro_stage(uint32_t *x, int32_t half, int32_t m, const uint32_t *roots) {
     uint32_t *const end = x + half;
     for (uint32_t *y = x; y < end; y += 4 * m) {
-        const uint32_t a = mote_pair_scaled(y[0], MOTE_QUARTER), b = mote_pair_scaled(y[m], MOTE_QUARTER);
-        const uint32_t c = mote_pair_scaled(y[2 * m], MOTE_QUARTER), d = mote_pair_scaled(y[3 * m], MOTE_QUARTER);
+        const mote_pair_t a = mote_micro_quarter(y[0]), b = mote_micro_quarter(y[m]);
+        const mote_pair_t c = mote_micro_quarter(y[2 * m]), d = mote_micro_quarter(y[3 * m]);
         mote_micro_four(y, m, a, b, c, d);
     }
     for (int32_t u = 1; u < m; u++, roots += 3) {
-        const uint32_t one = roots[0], two = roots[1], three = roots[2];
+        const mote_pair_t one = mote_pair_of(roots[0]), two = mote_pair_of(roots[1]), three = mote_pair_of(roots[2]);
         for (uint32_t *y = x + u; y < end; y += 4 * m) {
-            const uint32_t a = mote_pair_scaled(y[0], MOTE_QUARTER);
-            const uint32_t b = mote_pair_product(mote_pair_scaled(y[m], MOTE_QUARTER), one);
-            const uint32_t c = mote_pair_product(mote_pair_scaled(y[2 * m], MOTE_QUARTER), two);
-            const uint32_t d = mote_pair_product(mote_pair_scaled(y[3 * m], MOTE_QUARTER), three);
+            const mote_pair_t a = mote_micro_quarter(y[0]);
+            const mote_pair_t b = mote_pair_product(mote_micro_quarter(y[m]), one);
+            const mote_pair_t c = mote_pair_product(mote_micro_quarter(y[2 * m]), two);
+            const mote_pair_t d = mote_pair_product(mote_micro_quarter(y[3 * m]), three);
             mote_micro_four(y, m, a, b, c, d);
         }
     }
@@ -139,13 +143,12 @@ MOTE_HOT static inline const uint32_t *mote_micro_stage(uint32_t *x, int32_t hal
 MOTE_HOT static inline void mote_micro_energies(uint32_t *x, int32_t half, const uint32_t *last) {
     uint32_t *y = x + half;
     for (x++, y--; x <= y; x++, y--) {
-        const uint32_t near = mote_pair_scaled(*x, MOTE_HALF), back = mote_pair_sub(0, *y);
-        const uint32_t far = mote_pair_scaled(mote_pair_joined(*y, back), MOTE_HALF);
-        const uint32_t total = mote_pair_add(near, far);
-        const uint32_t turned = mote_pair_product(mote_pair_sub(near, far), *last++);
-        const uint32_t real = mote_pair_half_apart(total, turned), imaginary = mote_pair_half_apart(turned, total);
+        const mote_pair_t near = mote_pair_scaled(mote_pair_of(*x), MOTE_HALF);
+        const mote_pair_t far = mote_pair_scaled(mote_pair_conjugate(mote_pair_of(*y)), MOTE_HALF);
+        const mote_pair_t total = mote_pair_add(near, far);
+        const mote_pair_t turned = mote_pair_product(mote_pair_sub(near, far), mote_pair_of(*last++));
         *x = mote_pair_square(mote_pair_mean(total, turned));
-        *y = mote_pair_square(mote_pair_joined(real, imaginary));
+        *y = mote_pair_square(mote_pair_mean_apart(total, turned));
     }
 }
 
