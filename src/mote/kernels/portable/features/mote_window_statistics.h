@@ -60,6 +60,9 @@ static inline void mote_window_sums(const mote_window_statistics_t *p, const int
     m->least = least;
     m->most = most;
     m->zero_crossings = crossings;
+    m->mean_crossings = 0;
+    m->second = m->fourth = 0;
+    m->third = 0;
     m->mean = sum / m->n;
     m->rest = sum % m->n;
     if (m->rest < 0) {
@@ -147,7 +150,7 @@ static inline int32_t mote_window_statistic(const mote_moments_t *m, uint8_t fea
 static inline void mote_window_statistics_row(const mote_window_statistics_t *p, const int16_t *const *rows,
                                               int16_t *out) {
     for (int32_t c = 0; c < p->channels; c++) {
-        mote_moments_t m = {0};
+        mote_moments_t m;
         mote_window_sums(p, rows, c, &m);
         if (p->twice) {
             mote_window_moments(p, rows, c, &m);
