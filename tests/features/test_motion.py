@@ -69,7 +69,7 @@ def test_the_times_of_windows() -> None:
         ("motion-features(features=)", "has no features"),
         ("motion-features(frame=0)", "windows of 0 samples"),
         ("motion-features(frame=20000,hop=5)", "20000 samples are too long"),
-        ("motion-features(frame=400)", "a window takes 400 samples"),
+        ("motion-features(frame=400)", "a frame takes 400"),
         ("motion-features(bands=1-1.1)", "each must hold a multiple of 0.78125 Hz"),
         ("motion-features(bands=1-5-4)", "each must hold a multiple"),
         ("motion-features(bands=low)", "'low' are no bands"),

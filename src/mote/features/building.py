@@ -32,6 +32,10 @@ def built(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, samples: int) -
     else:
         survey = surveyed(steps, sensor)
         samples = survey.builder.length or samples
+        if survey.kind == "features" and samples < survey.span:
+            raise survey.refuse(
+                f"it has {samples:,} samples, and a frame takes {survey.span:,}", "make it longer: length=SAMPLES"
+            )
         unit = survey.builder.unit or max(samples - samples % survey.period, survey.period)
         signal = applied(steps, sensor.signal(builder, max(samples // unit, 1), unit))
     return signal, clip_graph(signal) if builder.ops else None
@@ -46,7 +50,7 @@ def clip_graph(signal: Signal) -> Graph:
 def applied(steps: Sequence[Callable[[Any], Any]], signal: Signal) -> Signal:
     for step in steps:
         signal = step(signal)
-    return signal
+    return signal.settled()
 
 
 def evaluated(signal: Signal, graph: Graph | None, integers: Array, sample: Sample) -> Sample:

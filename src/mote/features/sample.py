@@ -90,6 +90,12 @@ class Sample:
         """The mean of the channels of a sound."""
         return self.with_values(self.sound().mean(1))
 
+    def over_peak(self) -> Sample:
+        """A sound divided by the largest of its samples."""
+        sound = self.mono().values
+        largest = sound.max(initial=0)
+        return self.with_values(sound / largest if largest > 0 else sound)
+
     def cut(self, samples: int) -> Sample:
         """A sound of so many samples: zeros behind it, or nothing behind them."""
         sound = self.sound()[:samples]

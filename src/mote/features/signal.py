@@ -14,10 +14,13 @@ from mote.features.sample import WHERE
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.tensor import Array, Quantization, Shape
 from mote.graph.types import DType
+from mote.ops.common import Axis
 from mote.ops.control.custom import DEFINITIONS, Custom
 from mote.ops.control.state import SlidingWindow
 from mote.ops.features.channels import Mono
 from mote.ops.features.scaling import AffineMap
+from mote.ops.features.spectral import DivideByPeak
+from mote.ops.windows.pool import MaxPool
 
 ROWS = 1
 """The axis along which rows follow one another in time, or from top to bottom."""
@@ -137,8 +140,8 @@ class Signal:
     span: int = 1
     period: int = 1
     """Raw samples that the first sample, or row of features, is made of, and from one to the next."""
-    peak: bool = False
-    """Its values are to be divided by the largest raw sample of the clip."""
+    peak: Tensor | None = None
+    """The samples of the clip by the largest of which values are still to be divided."""
     affine: AffineLine | None = None
     """The element-wise steps behind the integers."""
 
@@ -229,8 +232,38 @@ class Signal:
             period=hop * self.period,
         )
 
+    def over_peak(self) -> Signal:
+        """The signal, to be divided by its largest sample."""
+        self.integers("peak", "samples")
+        if self.builder.streaming:
+            raise self.refuse("peak takes a clip, and a stream has no end", "leave it out")
+        return replace(self, peak=self.tensor)
+
+    def largest(self) -> Tensor:
+        """The largest sample of those by which values are to be divided."""
+        assert self.peak is not None
+        sound = self.peak
+        if sound.shape[3] > 1:
+            sound = replace(self.builder.add(Mono, sound, dtype=sound.dtype), quant=sound.quant)
+            self.builder.tensors[sound.id] = sound
+        whole: dict[str, Any] = {"vertical": Axis(sound.shape[ROWS]), "horizontal": Axis(sound.shape[2])}
+        largest = self.builder.add(MaxPool, sound, dtype=sound.dtype, name="peak", **whole)
+        self.builder.tensors[largest.id] = replace(largest, quant=sound.quant)
+        return self.builder.tensors[largest.id]
+
+    def settled(self) -> Signal:
+        """The signal after it was divided by the largest sample, where that is still to be done."""
+        if self.peak is None:
+            return self
+        if self.kind != "samples":
+            raise self.refuse("peak comes before a step that does not keep the level", "leave it out")
+        sound = self.mono()
+        return replace(sound.then(DivideByPeak, sound.largest(), dtype=DType.INT32, fraction=15), peak=None)
+
     def mapped(self, factor: Array | float = 1.0, offset: Array | float = 0.0) -> Signal:
         """value * factor + offset, element-wise."""
+        if self.peak is not None:
+            return self.settled().mapped(factor, offset)
         a = self.affine or AffineLine.of(2.0**-self.fraction)
         factor = np.asarray(factor, np.float64)
         ends = a.low * factor + offset, a.high * factor + offset
@@ -240,6 +273,8 @@ class Signal:
 
     def clipped(self, low: float, high: float) -> Signal:
         """Nothing below or above."""
+        if self.peak is not None:
+            return self.settled().clipped(low, high)
         a = self.affine or AffineLine.of(2.0**-self.fraction)
         return replace(self, affine=replace(a, low=np.clip(a.low, low, high), high=np.clip(a.high, low, high)))
 

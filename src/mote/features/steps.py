@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mote.errors import MoteError
+from mote.features.audio import log_mel, mfcc, spectrogram
 from mote.features.filtering import (
     band_pass,
     biquad,
@@ -22,7 +23,6 @@ from mote.features.filtering import (
     remove_dc,
     running_normalize,
 )
-from mote.features.float_features import Bands, cepstrum, log_mel
 from mote.features.images import camera, crop, gray, resize
 from mote.features.micro import micro_front_end
 from mote.features.motion import motion_features
@@ -88,11 +88,9 @@ def mono(x: V) -> V:
     return x.mono()
 
 
-def peak(sample: Sample) -> Sample:
+def peak(x: V) -> V:
     """A sound divided by the largest of its samples."""
-    sound = _sound(sample)
-    largest = sound.max(initial=0)
-    return sample.with_values(sound / largest if largest > 0 else sound)
+    return x.over_peak()
 
 
 def length(x: V, samples: int) -> V:
@@ -117,48 +115,6 @@ def pre_emphasis(x: V, factor: float) -> V:
     sound = _sound(x)
     before = np.concatenate([sound[:1] * 0, sound[:-1]])
     return x.with_values(sound - factor * before)
-
-
-def log_mel_energies(
-    sample: Sample,
-    frame: int = 480,
-    hop: int = 320,
-    fft: int = 0,
-    filters: int = 40,
-    low: float = 20,
-    high: float = 4000,
-    window: str = "hann",
-    spectrum: str = "power",
-    unit: str = "db",
-    floor: float = 1e-20,
-    rate: int = 0,
-) -> Sample:
-    """[frames, filters] of a sound."""
-    bands = Bands(
-        _rate(sample, rate), frame, hop, fft or _power_of_two(frame), filters, low, high, window, spectrum, unit, floor
-    )
-    return sample.framed(log_mel(_sound(sample), bands), frame, hop)
-
-
-def mfcc(
-    sample: Sample,
-    frame: int = 480,
-    hop: int = 320,
-    fft: int = 0,
-    filters: int = 40,
-    low: float = 20,
-    high: float = 4000,
-    window: str = "hann",
-    spectrum: str = "magnitude",
-    floor: float = 1e-6,
-    count: int = 10,
-    rate: int = 0,
-) -> Sample:
-    """[frames, count] of a sound."""
-    bands = Bands(
-        _rate(sample, rate), frame, hop, fft or _power_of_two(frame), filters, low, high, window, spectrum, "ln", floor
-    )
-    return sample.framed(cepstrum(log_mel(_sound(sample), bands), count), frame, hop)
 
 
 STEPS: dict[str, Callable[..., Any]] = {
@@ -191,7 +147,8 @@ STEPS: dict[str, Callable[..., Any]] = {
     "decimate": decimate,
     "running-normalize": running_normalize,
     "normalize": normalize,
-    "log-mel": log_mel_energies,
+    "spectrogram": spectrogram,
+    "log-mel": log_mel,
     "mfcc": mfcc,
     "motion-features": motion_features,
     "micro-frontend": micro_front_end,
@@ -221,17 +178,3 @@ def _image(sample: Sample) -> Array:
 def _sound(sample: Sample) -> Array:
     """[samples], of one channel."""
     return sample.mono().values
-
-
-def _rate(sample: Sample, rate: int) -> int:
-    hertz = rate or sample.rate
-    if hertz < 1:
-        raise MoteError(
-            f"{sample.name} does not say how many samples a second it has", where=WHERE, remedy="say it: rate=16000"
-        )
-    return hertz
-
-
-def _power_of_two(frame: int) -> int:
-    """The least that is not less."""
-    return 1 << max(0, frame - 1).bit_length()

@@ -9,6 +9,7 @@ import numpy as np
 
 from mote.data.dataset import Dataset
 from mote.data.readers.pictures import FORMATS
+from mote.features.audio import log_mel, mfcc
 from mote.features.images import IMAGE_STEPS
 from mote.features.pipeline import Preprocessing, PreprocessingStep, Takes, preprocessing
 from mote.features.steps import STEPS
@@ -85,8 +86,9 @@ def _name(step: PreprocessingStep) -> str:
 
 
 def _in_page(step: PreprocessingStep) -> bool:
-    """Whether the page computes it: no function of the user's, and no operators but those of images."""
-    return bool(_name(step)) and (step.takes is not Takes.SIGNAL or step.function in IMAGE_STEPS)
+    """Whether the page computes it: no function of the user's, and no operators but those of images and, in floating
+    point, the features that keyword models take."""
+    return bool(_name(step)) and (step.takes is not Takes.SIGNAL or step.function in (*IMAGE_STEPS, log_mel, mfcc))
 
 
 def step_records(declared: Preprocessing) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.measure.run import run
-from mote.ops.features.spectral import LOGS, RemoveGain, SpectralFeatures, binary_log, square_root
+from mote.ops.features.spectral import LOGS, DivideByPeak, RemoveGain, SpectralFeatures, binary_log, square_root
 from tests.helpers.support import PUBLIC_DATA, batch, emulated, examples
 from tests.kernels.c_harness import Program
 from tests.ops.alone import Case, alone, check_alone
@@ -29,11 +29,11 @@ from tests.ops.features import ideal
 
 MFCC: dict[str, Any] = {
     "rate": 16000, "frame": 480, "hop": 320, "fft": 512, "filters": 40, "low": 20.0, "high": 4000.0, "log": "ln",
-    "floor": 1e-6, "coefficients": 10, "fraction": 7,
+    "floor": 1e-6, "coefficients": 10, "output_fraction": 7,
 }  # fmt: skip
 LOG_MEL: dict[str, Any] = {
     "rate": 16000, "frame": 1024, "hop": 512, "fft": 1024, "window": "hamming", "spectrum": "power", "filters": 40,
-    "low": 0.0, "high": 8000.0, "log": "db", "floor": 1e-20, "fraction": 7,
+    "low": 0.0, "high": 8000.0, "log": "db", "floor": 1e-20, "output_fraction": 7,
 }  # fmt: skip
 LEVELS = ("noise", "quiet", "silence", "lowest", "square", "click", "ends")
 
@@ -84,7 +84,7 @@ def cases(draw: st.DrawFn) -> Case:
     high = draw(st.floats(low + 0.05, 0.5))
     if filters:
         fields |= {"low": low * fields["rate"], "high": high * fields["rate"]}
-    fields["fraction"] = operator(**fields).widest()
+    fields["output_fraction"] = operator(**fields).widest()
     rows = taps + step * draw(st.integers(0, 3)) + draw(st.integers(0, step - 1))
     return case(unit, rows, draw(st.sampled_from(LEVELS)), draw(st.integers(0, 99)), **fields)
 
@@ -100,15 +100,16 @@ def every() -> list[Case]:
         fields: dict[str, Any] = {**common, "filters": 6 * (i % 3), "low": 100.0, "high": 3000.0}
         if log != "none" and i % 3:
             fields["coefficients"] = i % 4
-        fields["fraction"] = operator(**fields).widest()
+        fields["output_fraction"] = operator(**fields).widest()
         cases_.append(case(15 if i % 2 else 3, 3 if i % 2 else 15, LEVELS[i % len(LEVELS)], i, **fields))
-    mfcc = operator(**{**MFCC, "fraction": 6})
+    mfcc = operator(**{**MFCC, "output_fraction": 6})
     x = np.random.default_rng(1).integers(-9999, 9999, (1, 4, 10, 1)).astype(np.int16)
     x[0, 2, :, 0] = mfcc.silence
     for largest in (-5, 0, 1, 1000, 32767):
         peak = np.full((1, 1, 1, 1), largest, np.int16)
         gain = {"factors": mfcc.gains(), "silence": tuple(mfcc.silence.tolist())}
         cases_.append(Case(alone(RemoveGain, [x, peak], **gain), [x, peak]))
+        cases_.append(Case(alone(DivideByPeak, [x, peak], "int32"), [x, peak]))
     return cases_
 
 
@@ -155,7 +156,10 @@ def test_features_are_those_of_real_numbers(given_: Case) -> None:
     op = given_.op
     assert isinstance(op, SpectralFeatures)
     frames = sliding_window_view(given_.inputs[0].reshape(-1), op.frame)[:: op.hop] / 32768
-    want, have = ideal.features(op, frames), np.ldexp(given_.expected()[0, ..., 0].astype(np.float64), -op.fraction)
+    want, have = (
+        ideal.features(op, frames),
+        np.ldexp(given_.expected()[0, ..., 0].astype(np.float64), -op.output_fraction),
+    )
     allowed, energies = noise_of(op, frames), ideal.energies(op, frames) + op.floor
     if op.log != "none":
         allowed = (
@@ -163,7 +167,7 @@ def test_features_are_those_of_real_numbers(given_: Case) -> None:
         )
     if op.coefficients:
         allowed = np.sqrt(2 / op.filters) * np.sum(allowed, axis=1, keepdims=True) + 0.02
-    assert np.all(np.abs(have - want) <= allowed + 2.0**-op.fraction), (have, want, allowed)
+    assert np.all(np.abs(have - want) <= allowed + 2.0**-op.output_fraction), (have, want, allowed)
 
 
 def test_a_square_root_and_a_logarithm() -> None:
@@ -175,7 +179,7 @@ def test_a_square_root_and_a_logarithm() -> None:
 
 
 def test_a_band_without_bins_and_silence_are_the_floor() -> None:
-    fields = {**MFCC, "filters": 200, "coefficients": 0, "fraction": 8}
+    fields = {**MFCC, "filters": 200, "coefficients": 0, "output_fraction": 8}
     op = operator(**fields)
     assert op.bands is not None and op.bands.empty.sum() > 5
     features = op.features(sound("noise", 480)[None].astype(np.int64))[0]
@@ -256,7 +260,7 @@ def test_what_a_frame_takes() -> None:
         ({"fft": 256}, "256 points of 480"),
         ({"window": "kaiser"}, "window"),
         ({"spectrum": "energy"}, "spectrum"),
-        ({"log": "log3"}, "logarithm"),
+        ({"log": "log3"}, "unit"),
         ({"log": "none"}, "cepstrum"),
         ({"coefficients": 41}, "41 coefficients"),
         ({"high": 9000.0}, "bands"),

@@ -187,8 +187,10 @@ class SpectralFeatures(Op):
     """The offset added to an energy before its logarithm."""
     coefficients: int = 0
     """Coefficients of the cepstrum; 0: none is computed."""
-    fraction: int = 0
+    output_fraction: int = 0
     """Bits of the output behind the point."""
+    sample_fraction: int = 15
+    """Bits of samples behind the point."""
     kind = "SpectralFeatures"
 
     @property
@@ -241,20 +243,20 @@ class SpectralFeatures(Op):
     def log_fraction(self) -> int:
         """Bits of logarithms behind the point."""
         if not self.coefficients:
-            return self.fraction
+            return self.output_fraction
         return _fraction(self.log_limit, CEPSTRUM_BITS)
 
     @property
     def log_limit(self) -> float:
-        """No logarithm is larger or, less than zero, smaller. Magnitudes are at most the samples of a frame."""
-        most = self.frame * self._bins + self.floor
+        """No logarithm is larger or, less than zero, smaller. Magnitudes are at most the sum of a frame's samples."""
+        most = self._most + self.floor
         return max(abs(log2(most)), abs(log2(self.floor))) * LOGS[self.log]
 
     @property
-    def _bins(self) -> int:
-        """Bins of the widest band."""
+    def _most(self) -> float:
+        """The largest energy that there can be: of bins of the widest band."""
         counts = np.ones(1, np.int64) if self.bands is None else self.bands.counts[:-1] + self.bands.counts[1:]
-        return max(int(counts.max()), 1)
+        return self.frame * max(int(counts.max()), 1) * 2.0 ** ((15 - self.sample_fraction) * (2 if self.power else 1))
 
     @property
     def factor(self) -> int:
@@ -291,7 +293,7 @@ class SpectralFeatures(Op):
     @property
     def cosine_shift(self) -> int:
         """The shift that gives sums the bits of the output."""
-        return self.cosine_bits + self.log_fraction - self.fraction if self.coefficients else 0
+        return self.cosine_bits + self.log_fraction - self.output_fraction if self.coefficients else 0
 
     @property
     def _cosines(self) -> Array:
@@ -308,13 +310,13 @@ class SpectralFeatures(Op):
         """Of each column: what `RemoveGain` is to take away for an octave."""
         full = np.ones(self.columns) if self.bands is None else 1.0 - self.bands.empty
         shares = self._cosines @ full if self.coefficients else full
-        return tuple(unit_factor(self.amplitude * float(share), self.fraction) for share in shares)
+        return tuple(unit_factor(self.amplitude * float(share), self.output_fraction) for share in shares)
 
     def widest(self, gained: bool = False) -> int:
         """The most bits behind the point with which all features fit, also those of a sound that is divided by the
         least of largest samples (`gained`)."""
         if self.log == "none":
-            return 30 - ceil(log2(self.frame * self._bins))
+            return 30 - ceil(log2(self._most))
         limit = self.log_limit + (15 * self.amplitude if gained else 0)
         return _fraction(limit * (sqrt(2 * self.filters) if self.coefficients else 1), 15)
 
@@ -339,28 +341,34 @@ class SpectralFeatures(Op):
 
     def refused(self, shape: Shape) -> str | None:
         """Why attributes do not go together, or with sound of that shape."""
-        unit = shape[2] if len(shape) == 4 else 0
+        if self.problem is not None:
+            return self.problem
+        if len(shape) != 4 or shape[0] != 1 or shape[3] != 1:
+            return f"samples of shape {shape} are no rows of one channel"
+        _, rows, unit, _ = shape
+        if self.frame % unit or self.hop % unit:
+            return f"frames of {self.frame} samples every {self.hop} are no multiples of rows of {unit}"
+        return f"{rows * unit} samples are less than a frame" if rows * unit < self.frame else None
+
+    @property
+    def problem(self) -> str | None:
+        """Why attributes do not go together."""
+        heard = 0 <= self.low < self.high <= self.rate / 2
+        bands = f"bands from {self.low:g} to {self.high:g} Hz at {self.rate} Hz cannot be"
+        cepstrum = f"{self.coefficients} coefficients of {self.filters} filters cannot be"
         for wrong, why in (
-            (len(shape) != 4 or shape[0] != 1 or shape[3] != 1, f"samples of shape {shape} are no rows of one channel"),
-            (self.frame < 2 or self.hop < 1, f"frames of {self.frame} samples every {self.hop} cannot be"),
-            (bool(unit) and (self.frame % unit != 0 or self.hop % unit != 0), f"frames are no multiples of {unit}"),
-            (bool(unit) and shape[1] * unit < self.frame, f"{shape[1] * unit} samples are less than a frame"),
-            (not RealFft.fits(self.fft), f"a transform of {self.fft} points is not supported (only 2^a 3^b 5^c)"),
+            (self.frame < 2, f"frames of {self.frame} samples cannot be"),
+            (self.hop < 1, f"a hop of {self.hop} samples cannot be"),
             (self.fft < self.frame, f"a transform of {self.fft} points of {self.frame} samples cannot be"),
-            (self.window not in WINDOWS, f"the window '{self.window}' is not supported"),
-            (self.spectrum not in SPECTRA, f"the spectrum '{self.spectrum}' is not supported"),
-            (self.log not in LOGS, f"the logarithm '{self.log}' is not supported"),
-            (
-                bool(self.filters) and not 0 <= self.low < self.high <= self.rate / 2,
-                "bands are no part of the spectrum",
-            ),
+            (not RealFft.fits(self.fft), f"a transform of {self.fft} points cannot be, which are 2^a 3^b 5^c"),
+            (self.window not in WINDOWS, f"the window '{self.window}' cannot be"),
+            (self.spectrum not in SPECTRA, f"the spectrum '{self.spectrum}' cannot be"),
+            (self.log not in LOGS, f"the unit '{self.log}' cannot be"),
             (not 0 <= self.filters <= self.fft, f"{self.filters} filters cannot be"),
-            (
-                not 0 <= self.coefficients <= self.filters,
-                f"{self.coefficients} coefficients of so few filters cannot be",
-            ),
-            (bool(self.coefficients) and self.log == "none", "a cepstrum is one of logarithms"),
-            (self.log != "none" and not 1e-30 <= self.floor <= 1e30, f"a floor of {self.floor:g} is not supported"),
+            (self.filters > 0 and not heard, bands),
+            (not 0 <= self.coefficients <= self.filters, cepstrum),
+            (self.coefficients > 0 and self.log == "none", "a cepstrum without logarithms cannot be"),
+            (self.log != "none" and not 1e-30 <= self.floor <= 1e30, f"a floor of {self.floor:g} cannot be"),
         ):
             if wrong:
                 return why
@@ -376,7 +384,7 @@ class SpectralFeatures(Op):
 
     def features(self, frames: Ints) -> Array:
         """[frames, n] of [frames, samples]."""
-        powers = self.transform.powers(frames * self.taps, 30)
+        powers = self.transform.powers(frames * self.taps, 15 + self.sample_fraction)
         energy = powers.values if self.power else square_root(powers.values)
         exponent = 2 * powers.exponent - 15 if self.power else powers.exponent - 15 - MAGNITUDE_BITS
         bands = self.bands
@@ -401,7 +409,7 @@ class SpectralFeatures(Op):
         share, less = self.share
         top, power = mantissa(np.maximum(sums, 1))
         wide = (top * share) >> np.int64(31)
-        down = -(power + exponent[:, None] - less + self.fraction)
+        down = -(power + exponent[:, None] - less + self.output_fraction)
         result = np.where(down >= 1, rounded(wide, np.clip(down, 1, 40)), wide << np.clip(-down, 0, 31))
         return np.where((sums > 0) & (down <= 40), np.minimum(result, INT32_MAX), 0)
 
@@ -451,6 +459,32 @@ class RemoveGain(Op):
         changed = np.clip(rows - in_unit(level, np.array(self.factors)), -INT16_MAX - 1, INT16_MAX)
         kept = np.all(rows == np.array(self.silence), axis=1, keepdims=True)
         return [np.where(kept, rows, changed).astype(np.int16).reshape(x.shape)]
+
+
+class DivideByPeak(Op):
+    """Samples divided by the largest of them, with 15 bits behind the point, halves up. Inputs: samples, the largest
+    sample; where that is not above zero they stay as they are."""
+
+    kind = "DivideByPeak"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,) if position == 0 else (0,)
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, peak, y = self.input(g), self.input(g, 1), self.output(g)
+        if (x.dtype, peak.dtype, y.dtype) != (DType.INT16, DType.INT16, DType.INT32):
+            return f"{x.dtype} and {peak.dtype} input with {y.dtype} output is not supported (only int16 with int32)"
+        return None if peak.size == 1 else f"{peak.size} largest samples are not supported"
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, peak = values
+        assert x is not None and peak is not None
+        largest = int(peak.reshape(-1)[0])
+        wide = x.astype(np.int64)
+        return [((wide * ONE + (largest >> 1)) // largest if largest > 0 else wide).astype(np.int32)]
 
 
 def _fraction(limit: float, bits: int) -> int:

@@ -11,6 +11,7 @@
 typedef struct {
     mote_window_t rows; /* of samples under a frame */
     int32_t unit;       /* samples of a row */
+    int32_t fraction;   /* bits of samples behind the point */
     mote_real_fft_t fft;
     const uint16_t *window;          /* NULL: samples as they are */
     int32_t power;                   /* squared magnitudes, not magnitudes */
@@ -82,7 +83,7 @@ static inline mote_framed_t mote_spectrum(const mote_spectrum_t *p, const int16_
     framed.heard = bits > 0;
     if (framed.heard) {
         bits = mote_min(bits, 14);
-        framed.exponent = shift - 30 + mote_real_fft(&p->fft, data, &bits);
+        framed.exponent = shift - 15 - p->fraction + mote_real_fft(&p->fft, data, &bits);
         shift = mote_real_fft_last_shift(bits);
         mote_real_fft_powers(&p->fft, data, p->top, shift);
         framed.exponent += shift - 15;
@@ -315,6 +316,26 @@ MOTE_HOT MOTE_NOINLINE void mote_remove_gain(const mote_remove_gain_t *p, const 
         for (int32_t i = 0; i < columns; i++) {
             const int32_t less = silent ? 0 : mote_log_unit(level, mote_flash_s32(p->factors + i));
             out[i] = (int16_t)mote_saturate_s16(in[i] - less);
+        }
+    }
+}
+
+typedef struct {
+    int32_t unused;
+} mote_divide_by_peak_t;
+
+/* n samples divided by the largest of all, with 15 bits behind the point. */
+MOTE_HOT MOTE_NOINLINE void mote_divide_by_peak(const mote_divide_by_peak_t *p, const int16_t *in, const int16_t *peak,
+                                                int32_t *out, int32_t n) {
+    const int32_t largest = *peak;
+    (void)p;
+    for (; n > 0; n--) {
+        const int32_t x = *in++;
+        if (largest > 0) {
+            const int32_t wide = x * 32768 + (largest >> 1), quotient = wide / largest;
+            *out++ = quotient - (wide < 0 && quotient * largest != wide);
+        } else {
+            *out++ = x;
         }
     }
 }

@@ -7,7 +7,15 @@ import numpy as np
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
 from mote.ops.features.real_fft import RealFft
-from mote.ops.features.spectral import MelBank, RemoveGain, SpectralFeatures, log_table, octaves, root_table
+from mote.ops.features.spectral import (
+    DivideByPeak,
+    MelBank,
+    RemoveGain,
+    SpectralFeatures,
+    log_table,
+    octaves,
+    root_table,
+)
 
 BIN = 4
 """Bytes of a complex number, or of its power."""
@@ -49,6 +57,7 @@ def _spectrum(view: View) -> Params:
             "pad": 0,
         },
         "unit": unit,
+        "fraction": op.sample_fraction,
         "fft": fft_params(op.transform),
         "window": (none if op.window == "none" else op.taps).astype(np.uint16),
         "power": int(op.power),
@@ -105,7 +114,7 @@ def _in_place(bands: MelBank | None) -> bool:
 def _energies(view: View) -> Packed:
     op = view.the(SpectralFeatures)
     share, less = op.share
-    params: Params = {"spectrum": _spectrum(view), "share": share, "less": less, "fraction": op.fraction}
+    params: Params = {"spectrum": _spectrum(view), "share": share, "less": less, "fraction": op.output_fraction}
     return Packed("spectral_energies", params, _entry(view, "spectral_energies"), Needs(scratch=BIN * _room(op)))
 
 
@@ -119,6 +128,10 @@ def _remove_gain(view: View) -> Packed:
     }
     entry = Entry(Call.FLAT, units_of(view.input.shape, len(op.factors)), operands=(0, 1))
     return Packed("remove_gain", params, entry, Needs(in_place=(0,)))
+
+
+def _divide(view: View) -> Packed:
+    return Packed("divide_by_peak", {"unused": 0}, Entry(Call.FLAT, view.output.size, operands=(0, 1)))
 
 
 KERNELS = (
@@ -145,6 +158,14 @@ KERNELS = (
         (RemoveGain,),
         signature(DType.INT16, DType.INT16),
         _remove_gain,
+        header="spectral_features",
+        costs=OTHER,
+    ),
+    Kernel(
+        "divide_by_peak",
+        (DivideByPeak,),
+        signature(DType.INT16, DType.INT32),
+        _divide,
         header="spectral_features",
         costs=OTHER,
     ),
