@@ -99,6 +99,7 @@ SMALL: dict[str, Callable[[], bytes | Model]] = {
     "images": provable.images,
     "decisions": provable.decisions,
     "micro": provable.micro,
+    "filters": provable.filters,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -148,6 +149,7 @@ QUICK = (
     ("images", "layers"),
     ("decisions", "layers"),
     ("micro", "layers"),
+    ("filters", "layers"),
 )
 """The proofs of `make soak`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"

@@ -71,6 +71,7 @@ PROVEN = {
     "images": "layers",
     "decisions": "layers",
     "micro": "layers",
+    "filters": "layers",
 }
 """Models of the proofs, and in which mode they are compiled: the smallest ones with these kernels."""
 TUNED = ["0=winograd2", "2=pointwise4x2_wide_add", "19=fully_connected8_pairs"]

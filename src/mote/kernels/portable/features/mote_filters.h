@@ -135,27 +135,42 @@ static inline void mote_biquads(const mote_biquads_t *p, const int16_t *in, int3
         const int16_t *x = in + c;
         int16_t *y = out + c;
         for (int32_t i = 0; i < n; i++, x += p->channels, y += p->channels) {
-            *y = (int16_t)mote_saturate_s16((mote_biquads_sample(p, *x * (int32_t)8192, kept) + 4096) >> 13);
+            const int32_t sample = mote_biquads_sample(p, *x * (int32_t)8192, kept);
+            *y = (int16_t)mote_saturate_s16(mote_wrapping_add(sample, 4096) >> 13);
         }
     }
+}
+
+/* a - b as registers subtract. */
+static inline int32_t mote_wrapping_less(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b); }
+
+/* A mean of 16-bit samples, with 15 fraction bits, and a sample more of a 2^shift-th part. From a mean in its range on
+ * nothing wraps. */
+static inline int32_t mote_average(int32_t mean, int32_t sample, int32_t shift) {
+    const int32_t less = mote_wrapping_less(sample * 32768, mean), half = (int32_t)1 << (shift - 1);
+    return mote_wrapping_add(mean, mote_wrapping_add(less, half) >> shift);
+}
+
+/* What a caller restored as such a mean, which may be anything. */
+static inline int32_t mote_restored_mean(int32_t mean) {
+    const int32_t least = INT32_C(-32768) * 32768, most = INT32_C(32767) * 32768;
+    return mean < least ? least : mean > most ? most : mean;
 }
 
 typedef struct {
     int32_t channels, shift;
 } mote_remove_dc_t;
 
-/* n samples of each channel without the running mean, which has 15 fraction bits; whatever a caller restored, it is that
- * of 16-bit samples. */
+/* n samples of each channel without the running mean. */
 static inline void mote_remove_dc(const mote_remove_dc_t *p, const int16_t *in, int32_t *means, int16_t *out, int32_t n) {
-    const int32_t least = INT32_C(-32768) * 32768, most = INT32_C(32767) * 32768, half = (int32_t)1 << (p->shift - 1);
     for (int32_t c = 0; c < p->channels; c++) {
         const int16_t *x = in + c;
         int16_t *y = out + c;
-        int32_t mean = means[c] < least ? least : means[c] > most ? most : means[c];
+        int32_t mean = mote_restored_mean(means[c]);
         for (int32_t i = 0; i < n; i++, x += p->channels, y += p->channels) {
             const int32_t sample = *x;
-            mean += (sample * 32768 - mean + half) >> p->shift;
-            *y = (int16_t)mote_saturate_s16(sample - ((mean + 16384) >> 15));
+            mean = mote_average(mean, sample, p->shift);
+            *y = (int16_t)mote_saturate_s16(sample - (mote_wrapping_add(mean, 16384) >> 15));
         }
         means[c] = mean;
     }

@@ -2,6 +2,7 @@
 #ifndef MOTE_NORMALIZING_H
 #define MOTE_NORMALIZING_H
 
+#include "mote_filters.h"
 #include "mote_inverse_sqrt.h"
 
 /* How a deviation from the mean is scaled: 31-bit multiplier, right shift of the product. */
@@ -42,8 +43,14 @@ static inline int16_t mote_deviate(mote_deviation_t scale, int32_t deviation) {
 
 /* The square of a deviation with 15 fraction bits, with 6 of them. */
 static inline int64_t mote_deviation_square(int32_t deviation) {
-    const int32_t d = (deviation + 2048) >> 12;
+    const int32_t d = mote_wrapping_add(deviation, 2048) >> 12;
     return (int64_t)d * d;
+}
+
+/* A variance with 22 fraction bits, and a square with 6 of them more. From one in its range on nothing wraps. */
+static inline int64_t mote_running_variance(int64_t variance, int64_t square, int32_t shift) {
+    const uint64_t less = (uint64_t)square * 65536u - (uint64_t)variance, half = (uint64_t)1 << (shift - 1);
+    return (int64_t)((uint64_t)variance + (uint64_t)((int64_t)(less + half) >> shift));
 }
 
 typedef struct {
@@ -51,24 +58,22 @@ typedef struct {
     int32_t shift, fraction, floor, center;
 } mote_running_normalize_t;
 
-/* n values of each lane; whatever a caller restored, means and variances are those of 16-bit values. */
+/* n values of each lane. */
 static inline void mote_running_normalize(const mote_running_normalize_t *p, const int16_t *in, int32_t *means,
                                           int64_t *variances, int16_t *out, int32_t n) {
-    const int32_t lowest = INT32_C(-32768) * 32768, highest = INT32_C(32767) * 32768;
     const int64_t largest = (int64_t)1 << 54, least = ((int64_t)p->floor * p->floor) * ((int32_t)1 << 22);
-    const int32_t half = (int32_t)1 << (p->shift - 1);
     for (int32_t c = 0; c < p->lanes; c++) {
-        int32_t mean = means[c] < lowest ? lowest : means[c] > highest ? highest : means[c];
+        int32_t mean = mote_restored_mean(means[c]);
         int64_t variance = variances[c] < 0 ? 0 : variances[c] > largest ? largest : variances[c];
         const int16_t *x = in + c;
         int16_t *y = out + c;
         for (int32_t i = 0; i < n; i++, x += p->lanes, y += p->lanes) {
-            const int32_t sample = *x * (int32_t)32768;
+            const int32_t sample = *x;
             if (p->center) {
-                mean += (sample - mean + half) >> p->shift;
+                mean = mote_average(mean, sample, p->shift);
             }
-            const int32_t deviation = sample - (p->center ? mean : 0);
-            variance += (mote_deviation_square(deviation) * 65536 - variance + half) >> p->shift;
+            const int32_t deviation = mote_wrapping_less(sample * 32768, p->center ? mean : 0);
+            variance = mote_running_variance(variance, mote_deviation_square(deviation), p->shift);
             *y = mote_deviate(mote_deviation(variance < least ? least : variance, 11, p->fraction), deviation);
         }
         means[c] = mean;
