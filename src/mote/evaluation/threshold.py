@@ -11,7 +11,7 @@ import numpy as np
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
-from mote.compiler.settings import Settings
+from mote.compiler.settings import NO_STEPS, Settings
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation.inferences import Posed, as_taken, posed
@@ -174,7 +174,8 @@ def _scoring(compiled: Compiled, say: Say) -> Compiled:
     sizes = {source.tensors[t].size for t in (*source.inputs, *source.outputs)}
     if len(sizes) > 1 or max(sizes) <= 2 or compiled.model is None:
         return compiled
-    return compile(compiled.model, replace(compiled.settings, postprocess=ANOMALY), say=say)
+    steps = compiled.settings.preprocess or NO_STEPS
+    return compile(compiled.model, replace(compiled.settings, preprocess=steps, postprocess=ANOMALY), say=say)
 
 
 def _place(output: Tensor, event: int | None) -> int:
