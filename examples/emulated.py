@@ -1,0 +1,130 @@
+"""Firmware of the examples that listen: built with the compiler that is installed, and run on an emulated core."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from numpy.typing import NDArray
+
+import mote
+from mote import toolchain
+from mote.compiler.artifacts import artifacts
+from mote.compiler.settings import Settings
+from mote.emit.c.project import Project
+from mote.errors import MoteError
+from mote.package.adapters.sources import Recording, recording_files, source_files
+from mote.plan.plan import Plan
+from mote.toolchain.emulators import command
+from mote.toolchain.firmware.usage import Usage
+
+RATE = 16000
+SECONDS = 300
+"""How long the emulator may take."""
+Sound = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What firmware printed, and the memories that it takes."""
+
+    lines: list[str]
+    usage: Usage | None
+
+
+def run_firmware(
+    project: Project,
+    plans: Sequence[Plan],
+    settings: Settings,
+    main: Path,
+    sound: Sound,
+    block: int,
+    beside: Mapping[str, str] | None = None,
+) -> Ran:
+    """Builds a model, a recording as its microphone, a program and files beside it, and runs the program to its end."""
+    recording = recording_files(Recording(sound, block, RATE))
+    program = {**source_files(["memory"]), **recording, **(beside or {}), "main.c": main.read_text(encoding="utf-8")}
+    made = artifacts(project, plans, settings, ["elf"], program)
+    with TemporaryDirectory(prefix="mote-") as folder:
+        elf = Path(folder, "firmware.elf")
+        content = made.files[f"{project.options.name}.elf"]
+        elf.write_bytes(content if isinstance(content, bytes) else content.encode())
+        emulator = toolchain.find_emulator(settings.target, "qemu")
+        words = command(elf, settings.target, emulator, counts=False)
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    if done.returncode:
+        raise MoteError(f"the firmware ended with status {done.returncode}: {(done.stdout + done.stderr)[-500:]}")
+    return Ran((done.stdout + done.stderr).splitlines(), made.usage)
+
+
+def reference(model: str, steps: str, sounds: Sound) -> NDArray[np.int8]:
+    """The scores of clips by NumPy's features and LiteRT's reference kernels."""
+    (features,) = mote.dataset(sounds / 2.0**15, preprocess=steps, several=False).inputs.values()
+    return _scores(model, features)
+
+
+def reference_stream(
+    model: str, steps: str, sound: Sound, frame: int, hop: int, heard: NDArray[np.int64]
+) -> NDArray[np.int8]:
+    """The scores of windows of features, of frames of `frame` samples every `hop`, at times counted in samples: each is
+    of all whole hops until then. What was before the first sample is silence."""
+    given = np.concatenate([np.zeros(frame - hop, np.int16), sound]) / 2.0**15
+    (frames,) = mote.dataset(given[None], preprocess=steps, several=False).inputs.values()
+    rows = _interpreter(model).get_input_details()[0]["shape"][1]
+    return _scores(model, np.stack([frames[0, at - rows : at] for at in heard // hop]))
+
+
+def _interpreter(model: str) -> Interpreter:
+    made = Interpreter(model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    made.allocate_tensors()
+    return made
+
+
+def _scores(model: str, features: NDArray[np.float32]) -> NDArray[np.int8]:
+    interpreter = _interpreter(model)
+    (given,), (made,) = interpreter.get_input_details(), interpreter.get_output_details()
+    scale, zero = given["quantization"]
+    codes = np.clip(np.rint(features.astype(np.float64) / scale + zero), -128, 127).astype(np.int8)
+    scores = []
+    for sample in codes:
+        interpreter.set_tensor(given["index"], sample.reshape(given["shape"]))
+        interpreter.invoke()
+        scores.append(interpreter.get_tensor(made["index"]).reshape(-1))
+    return np.stack(scores)
+
+
+def tones(tracks: Sequence[Sequence[float]], samples: int, rng: np.random.Generator) -> Sound:
+    """A made-up word: a tone for each track, which passes the centres of ten mel bands, in noise.
+
+    `models/train_keywords.py` trains the bundled model on such words, made of features instead of sound."""
+    mel = np.linspace(*(1127 * np.log1p(f / 700) for f in (20, 4000)), 12)
+    time = np.linspace(-1 / 3, 4 / 3, samples)
+    inside = np.clip(np.minimum(time, 1 - time) * 8, 0, 1)
+    sound = 0.004 * rng.standard_normal(samples)
+    for track in tracks:
+        band = np.interp(time, np.linspace(0, 1, len(track)), track) + 1
+        frequency = 700 * np.expm1(np.interp(band, np.arange(12), mel) / 1127)
+        sound += 0.05 * inside * np.sin(2 * np.pi * np.cumsum(frequency) / RATE)
+    return np.rint(sound * 2**15).astype(np.int16)
+
+
+WORDS: Mapping[str, Sequence[Sequence[float]]] = {
+    "silence": [],
+    "rise": [[2.0, 7.0]],
+    "fall": [[7.0, 2.0]],
+    "peak": [[2.5, 6.5, 2.5]],
+    "dip": [[6.5, 2.5, 6.5]],
+    "level": [[4.5, 4.5]],
+    "part": [[4.5, 7.5], [4.5, 1.5]],
+    "meet": [[7.5, 4.5], [1.5, 4.5]],
+}
+"""The words of the bundled model, and the bands that their tones pass."""
+BANDS = "audio,log-mel(filters=10,unit=ln,floor=1e-9),offset=10,scale=0.3"
+"""The features of the bundled model, made of sound."""
