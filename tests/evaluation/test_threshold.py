@@ -10,6 +10,7 @@ import pytest
 from mote.compiler.line import compile
 from mote.data.dataset_type import Dataset, RecordingInfo
 from mote.errors import MoteError
+from mote.evaluation.evaluator import evaluate
 from mote.evaluation.threshold import ThresholdFit, fit_threshold
 from mote.execute.host_library import HostModel
 from mote.graph.tensor import Array
@@ -63,6 +64,23 @@ def test_recordings() -> None:
     assert fits[0].threshold > fits[1].threshold and fits[0].false_negatives >= fits[1].false_negatives
     with pytest.raises(MoteError, match="at most 0 false alarms an hour: no score exceeds"):
         fit_threshold(frames(), data, event=1, false_alarms=0)
+
+
+def test_averages_go_on_over_windows() -> None:
+    """Windows of a recording follow each other frame by frame, and averages continue from one to the next."""
+    values = np.random.default_rng(4).integers(-100, 100, (60, 1, 4)).astype(np.int8)
+    data = Dataset("recording", {"frames": values}, stream=RecordingInfo(0.2, 0.2, 12.0, np.array([[3.0, 4.0]])))
+    fit = fit_threshold(frames(), data, event=1, percentile=80, postprocess="moving-average=3")
+    plain = fit_threshold(frames(), data, event=1, percentile=80)
+    assert fit.samples == plain.samples == 60 - 5
+    assert fit.postprocess.startswith("moving-average=3,detect(1,") and fit.highest < plain.highest
+    score = evaluate(frames(), data, event=1, threshold=fit.threshold, postprocess="moving-average=3").score
+    assert score.detail["false_alarms"] == fit.false_positives
+
+
+def test_decisions_are_no_scores() -> None:
+    with pytest.raises(MoteError, match="gives decisions, and scores are wanted"):
+        fit_threshold(DIGITS, TEST, event=3, postprocess="argmax=0.5")
 
 
 @pytest.mark.parametrize(

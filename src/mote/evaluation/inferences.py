@@ -14,6 +14,7 @@ from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array, Shape
 from mote.ops.elementwise.quantize import QUANTIZED, dequantized, quantized
+from mote.ops.features.scores import ScoreOp
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,8 @@ class Posed:
 
 def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
     """Splits data into inferences of a graph. A recording becomes overlapping windows with a hop of one frame; with
-    `axis` (`Settings.stream`), or for a stateful model, chunks of new frames."""
+    `axis` (`Settings.stream`), or for a stateful model, chunks of new frames. States of post-processing alone continue
+    over windows."""
     if data.stream is None:
         return Posed(data.cases(graph), data)
     if len(graph.inputs) != 1 or len(data.inputs) != 1:
@@ -53,9 +55,10 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
     tensor = graph.tensors[graph.inputs[0]]
     frames = quantized(frames, tensor) if frames.dtype.kind == "f" and _is_quantized(tensor) else frames
     length, kept = tensor.size // frames[0].size, axis is not None or bool(graph.states)
+    chunks = axis is not None or _remembers_inputs(graph)
     pieces = windows(tensor, frames, data.where, axis)
-    pieces = pieces[::length] if kept and axis is None else pieces
-    warm, step = (max(graph.warm_up - 1, 0), length) if kept else (0, 1)
+    pieces = pieces[::length] if chunks and axis is None else pieces
+    warm, step = (max(graph.warm_up - 1, 0), length) if chunks else (0, 1)
     if len(pieces) <= warm:
         raise MoteError(
             f"has {len(frames)} frames, and the model needs {length + warm * step} until it says anything",
@@ -66,6 +69,11 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
     ends = length - 1 + step * np.arange(len(pieces))
     times = data.stream.first + data.stream.period * ends
     return Posed(whole.cases(graph), whole, data.stream, times, kept, warm)
+
+
+def _remembers_inputs(graph: Graph) -> bool:
+    """Whether a model continues from one inference to the next, and not only steps behind it."""
+    return any(not isinstance(graph.producers[s.after], ScoreOp) for s in graph.states)
 
 
 def as_taken(graph: Graph, data: Dataset) -> Dataset:

@@ -28,6 +28,7 @@ from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
 from mote.metrics import Score
 from mote.metrics.events import events
+from mote.ops.features.scores import Decision
 from mote.progress import Say, counted
 from mote.toolchain import Mode
 
@@ -51,13 +52,22 @@ class How:
 
 
 def compiled_of(model: Any, settings: Settings | None, options: Mapping[str, Any], examples: Any, say: Say) -> Compiled:
-    """A model argument compiled, unless it is."""
+    """A model argument compiled, unless it is. It gives scores: decisions cannot be rated."""
     if not isinstance(model, Compiled):
         chosen = replace(chosen_settings(settings, options), preprocess=NO_STEPS)
-        return compile(model, chosen, example_inputs=examples, say=say)
-    if settings is not None or options:
+        compiled = compile(model, chosen, example_inputs=examples, say=say)
+    elif settings is not None or options:
         raise MoteError("is compiled already", where=model.path, remedy="give options to mote.compile")
-    return model
+    else:
+        compiled = model
+    graph = compiled.plan.graph
+    if isinstance(graph.producers.get(graph.outputs[0]), Decision):
+        raise MoteError(
+            f"'{compiled.settings.postprocess}' gives decisions, and scores are wanted",
+            where="option postprocess",
+            remedy="leave out the last step",
+        )
+    return compiled
 
 
 def answers_here(compiled: Compiled, questions: Posed, say: Say) -> tuple[list[Array], float | None]:

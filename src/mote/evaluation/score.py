@@ -30,6 +30,7 @@ from mote.execute.interpreter import Interpreter
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.tolerance import computes_floats
+from mote.graph.types import DType
 from mote.lower.program import program
 from mote.metrics import Score, measure
 from mote.ops.elementwise.quantize import QUANTIZED, dequantized
@@ -127,8 +128,9 @@ def inputs_of(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Array:
 
 
 def real(tensor: Tensor, values: Array) -> Array:
-    """Dequantizes values."""
-    return dequantized(values, tensor) if tensor.dtype in QUANTIZED and tensor.quant is not None else values
+    """Dequantizes values, and sums of such that have a scale."""
+    coded = tensor.dtype in (*QUANTIZED, DType.INT32)
+    return dequantized(values, tensor) if coded and tensor.quant is not None else values
 
 
 def by_class(answers: Array, labels: Array) -> Array:

@@ -12,6 +12,8 @@ from tests.api.test_results import DIGITS
 from tests.helpers.network import Net
 from tests.helpers.support import needs_litert
 
+SAMPLES = "audio(16000),scale=1/999"
+
 
 def autoencoder() -> bytes:
     net = Net(3)
@@ -44,9 +46,14 @@ def header(compiled: Compiled) -> str:
     [
         (autoencoder(), "anomaly-score,threshold=0.4", {}),
         (detector(), "nms(0.3,-0.5,5)", {"cpp": True}),
+        (
+            autoencoder(),
+            "exponential-average=0.4,detect(1,0.1,refractory=10ms)",
+            {"preprocess": SAMPLES},
+        ),
         (frames(), "moving-average=3,argmax(0.05,refractory=1)", {"stream": 1}),
     ],
-    ids=["anomalies", "boxes", "stream"],
+    ids=["anomalies", "boxes", "samples", "stream"],
 )
 def test_models_with_steps_are_verified(model: bytes, steps: str, more: dict[str, object]) -> None:
     compiled = compile(model, postprocess=steps, **more)

@@ -85,7 +85,11 @@ def bounded(counter: int | np.integer[Any], most: int) -> int:
     return min(max(int(counter), 0), most)
 
 
-class MovingAverage(Op):
+class ScoreOp(Op):
+    """An operator on a model's scores, from one inference to the next."""
+
+
+class MovingAverage(ScoreOp):
     """The sums of scores over the last `count` inferences, which are `count` times their average; of floats the average
     itself. Inputs: scores, the ring of the last ones [count, scores], and the ring's position, behind which integers
     have their sums. Outputs: sums, and both states."""
@@ -124,7 +128,7 @@ class MovingAverage(Op):
         return self.evaluate(g, values)
 
 
-class ExponentialAverage(Op):
+class ExponentialAverage(ScoreOp):
     """A share of each new score and the rest of the average before it. Inputs: scores and the averages, in fixed point
     with `fraction` bits less their zero point; output: the averages after the inference, and again as state. Of floats
     they are floats."""
@@ -163,7 +167,7 @@ class ExponentialAverage(Op):
         return [size, size]
 
 
-class Decision(Op):
+class Decision(ScoreOp):
     """A decision on scores (input 0): rows of numbers, each with a name. The score among them has the unit of the
     scores."""
 
