@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.compiler.line import compile
 from mote.errors import MoteError
+from mote.evaluation.verify import verify
 from mote.features.images import FORMATS, IMAGE_STEPS
 from mote.features.pipeline import preprocessing
 from mote.features.sample import Sample
 from mote.features.steps import STEPS
 from mote.graph import Op
 from mote.graph.tensor import Array
+from mote.ops.features.images import PACKED
+from tests.helpers.network import Net
+from tests.helpers.support import needs_litert, soaked
 from tests.ops.features.test_images import real_weights
 
 RNG = np.random.default_rng(0)
@@ -103,9 +108,20 @@ def test_joined_operators_give_the_same_pixels(format: str) -> None:
 def test_what_is_outside_of_a_crop_is_not_unpacked() -> None:
     image = RNG.integers(0, 256, (12, 16, 3), np.uint8)
     kinds = [op.kind for op in operators("camera(16x12,rgb565),crop=8x8,gray,resize=4x4", image)]
-    assert kinds == ["SLICE", "UNPACK_PIXELS", "RESIZE_COLUMNS", "RESIZE_ROWS"]
+    assert kinds == ["RESIZE_PACKED", "RESIZE_ROWS"]
+    unpacked = [op.kind for op in operators("camera(16x12,rgb565),crop=8x8,gray", image)]
+    assert unpacked == ["SLICE", "UNPACK_PIXELS"]
     pairs = [op.kind for op in operators("camera(16x12,yuyv),crop(8x8,x=3,y=0)", image)]
     assert pairs == ["UNPACK_PIXELS", "SLICE"], "a pair of pixels shares its colour"
+
+
+@pytest.mark.parametrize("format", PACKED)
+@pytest.mark.parametrize("before", ["", ",crop(12x8,x=2,y=3)", ",gray", ",crop=8x8,gray"])
+def test_lines_are_resized_as_their_pixels_are(format: str, before: str) -> None:
+    image = RNG.integers(0, 256, (12, 16, 3), np.uint8)
+    pixels = done(f"camera(16x12,{format}){before}", image).astype(np.uint8)
+    for after in ("resize=5x7", "resize(9x12,method=bilinear),resize=4x4", "resize=5x12,crop=3x3", "resize=7x12,gray"):
+        np.testing.assert_array_equal(done(f"camera(16x12,{format}){before},{after}", image), done(after, pixels))
 
 
 def test_lines_of_a_camera_are_data() -> None:
@@ -145,3 +161,28 @@ def test_what_is_refused(steps: str, given: Array, said: str) -> None:
 
 def test_image_steps_have_names() -> None:
     assert set(IMAGE_STEPS) <= set(STEPS.values())
+
+
+@needs_litert
+@pytest.mark.parametrize("format", soaked(["rgb565", "yuyv", "rggb", "rgb888"], ["rggb"]))
+def test_lines_before_a_model(format: str) -> None:
+    """The C, under the sanitizers, against NumPy and the model's reference."""
+    steps = f"camera(16x12,{format}),crop=8x10,resize(6x4,method=area),mean(10,20,30),scale=1/64"
+    net = Net(1)
+    model = net.finish(net.conv(net.input(1, 4, 6, 3), 2))
+    assert verify(compile(model, target="host", preprocess=steps), 3, sanitize=True).passed
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("camera(16x12),channels-first", "on a device images have channels last"),
+        ("gray,resize=4x4", "'gray' takes images, and there is no camera"),
+        ("camera(16x12),resize=4x4", "its steps give image of 4x4x3"),
+    ],
+)
+def test_what_cannot_be_compiled(steps: str, said: str) -> None:
+    net = Net(1)
+    with pytest.raises(MoteError, match=said) as error:
+        compile(net.finish(net.conv(net.input(1, 4, 6, 3), 2)), target="host", preprocess=steps)
+    assert error.value.remedy

@@ -9,10 +9,12 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.features.building import applied, surveyed
+from mote.features.images import IMAGE_STEPS
 from mote.features.pipeline import Preprocessing, Takes, preprocessing
 from mote.features.sample import WHERE
 from mote.features.sensor import Sensor
 from mote.features.signal import ROWS, Signal, SignalBuilder
+from mote.features.steps import channels_first
 from mote.graph import Graph, State, Tensor
 from mote.graph.rows import row_count
 from mote.ops.control.state import SlidingWindow
@@ -59,9 +61,19 @@ def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
         )
     functions = [step for step in stated.steps if step.takes is not Takes.SENSOR]
     for step in functions:
+        if step.function is channels_first:
+            raise MoteError(
+                f"'{step.text}' is for data: on a device images have channels last", where=WHERE, remedy="leave it out"
+            )
         if step.takes is Takes.SAMPLE:
             raise MoteError(
                 f"'{step.text}' runs in Python only", where=WHERE, remedy="leave it out, or use steps that are compiled"
+            )
+        if step.function in IMAGE_STEPS and stated.sensor.kind != "image":
+            raise MoteError(
+                f"'{step.text}' takes images, and there is no camera",
+                where=WHERE,
+                remedy="begin with it: camera(320x240,rgb565)",
             )
     sensor = stated.sensor
     if sensor.kind == "samples" and not sensor.rate:

@@ -22,6 +22,7 @@ from mote.ops.features.images import (
     GrayImage,
     Packing,
     ResizeColumns,
+    ResizePacked,
     ResizeRows,
     UnpackPixels,
     resampling,
@@ -106,7 +107,10 @@ def resize(signal: Signal, size: str, method: str = "antialias") -> Signal:
     if method not in METHODS:
         raise signal.refuse(f"'{method}' is no method", f"use one of {', '.join(METHODS)}")
     _, rows, columns, _ = signal.tensor.shape
-    if columns != width:
+    last = _last(signal)
+    if columns != width and isinstance(last, UnpackPixels):
+        signal = _resized_lines(signal, last, width, method)
+    elif columns != width:
         signal = signal.then(ResizeColumns, size=width, method=method)
     return signal.then(ResizeRows, size=height, method=method) if rows != height else signal
 
@@ -134,6 +138,18 @@ def crop(signal: Signal, size: str, x: int = CENTRE, y: int = CENTRE) -> Signal:
 
 
 IMAGE_STEPS: tuple[Callable[..., Signal], ...] = (gray, resize, crop)
+
+
+def _resized_lines(signal: Signal, last: UnpackPixels, width: int, method: str) -> Signal:
+    """Lines that are unpacked, or parts of them, with another width."""
+    lines, (_, height, columns, _) = _undone(signal), signal.tensor.shape
+    top = left = 0
+    part = _last(lines)
+    if isinstance(part, Slice):
+        lines, packing = _undone(lines), PACKED[last.packing]
+        top, left = part.begin[1], part.begin[2] // packing.nbytes * packing.pixels
+    where = {"top": top, "left": left, "height": height, "width": columns}
+    return lines.then(ResizePacked, **last.attributes(), **where, size=width, method=method)
 
 
 def _sliced(signal: Signal, begin: tuple[int, int], size: tuple[int, int]) -> Signal:

@@ -91,20 +91,13 @@ def _narrow(wide: Array) -> Array:
     return np.clip(wide, 0, 255).astype(np.uint8)
 
 
-class UnpackPixels(Op):
-    """Packed lines as RGB. The five and six bits of rgb565 become eight by repeating the highest ones; YCbCr becomes
-    RGB with 14-bit weights, each sum rounded once, halves up. With one channel YCbCr gives luma alone."""
+class PackedLines(Op):
+    """An operator on packed lines."""
 
     packing: str
     channels: int = 3
     limited: bool = False
     """Of YCbCr: luma from 16 to 235 instead of 0 to 255."""
-    kind = "UNPACK_PIXELS"
-
-    def shapes(self, g: Graph) -> list[Shape]:
-        n, height, line, _ = self.input(g).shape
-        packed = PACKED[self.packing]
-        return [(n, height, line // packed.nbytes * packed.pixels, self.channels)]
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := _bytes_problem(g, self):
@@ -116,9 +109,17 @@ class UnpackPixels(Op):
             return f"{line} x {channels} bytes are no line of {self.packing}"
         return None if self.channels in (1, 3) else f"{self.channels} channels are not supported (only 1, 3)"
 
-    @property
-    def chroma(self) -> Chroma:
-        return LIMITED if self.limited else FULL
+
+class UnpackPixels(PackedLines):
+    """Packed lines as RGB. The five and six bits of rgb565 become eight by repeating the highest ones; YCbCr becomes
+    RGB with 14-bit weights, each sum rounded once, halves up. With one channel YCbCr gives luma alone."""
+
+    kind = "UNPACK_PIXELS"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        n, height, line, _ = self.input(g).shape
+        packed = PACKED[self.packing]
+        return [(n, height, line // packed.nbytes * packed.pixels, self.channels)]
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
@@ -126,28 +127,31 @@ class UnpackPixels(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        parts = x.reshape(*x.shape[:2], -1, PACKED[self.packing].nbytes).astype(np.int64)
-        if self.packing in ("yuyv", "uyvy"):
-            return [self._of_chroma(parts)]
-        if self.packing == "bgr888":
-            pixels = parts[..., ::-1]
-        else:
-            word = (
-                parts[..., 0] | parts[..., 1] << 8 if self.packing == "rgb565" else parts[..., 0] << 8 | parts[..., 1]
-            )
-            red, green, blue = word >> 11, word >> 5 & 63, word & 31
-            pixels = np.stack([red << 3 | red >> 2, green << 2 | green >> 4, blue << 3 | blue >> 2], axis=-1)
-        return [gray(pixels) if self.channels == 1 else pixels.astype(np.uint8)]
+        return [unpacked(x, self.packing, self.channels, self.limited)]
 
-    def _of_chroma(self, parts: Array) -> Array:
-        c, first = self.chroma, int(self.packing == "uyvy")
-        half = 1 << (CHROMA_BITS - 1)
-        luma = (parts[..., first::2] - c.black) * c.luma + half
-        if self.channels == 1:
-            return _narrow(luma >> CHROMA_BITS).reshape(*parts.shape[:2], -1, 1)
-        u, v = (parts[..., place : place + 1] - 128 for place in (1 - first, 3 - first))
-        colours = (luma + c.red_v * v, luma - c.green_u * u - c.green_v * v, luma + c.blue_u * u)
-        return _narrow(np.stack(colours, axis=-1) >> CHROMA_BITS).reshape(*parts.shape[:2], -1, 3)
+
+def unpacked(lines: Array, packing: str, channels: int, limited: bool) -> Array:
+    """[1, height, width, channels] of packed lines [1, height, bytes, 1]."""
+    parts = lines.reshape(*lines.shape[:2], -1, PACKED[packing].nbytes).astype(np.int64)
+    if packing in ("yuyv", "uyvy"):
+        return _of_chroma(parts, int(packing == "uyvy"), channels, LIMITED if limited else FULL)
+    if packing == "bgr888":
+        pixels = parts[..., ::-1]
+    else:
+        word = parts[..., 0] | parts[..., 1] << 8 if packing == "rgb565" else parts[..., 0] << 8 | parts[..., 1]
+        red, green, blue = word >> 11, word >> 5 & 63, word & 31
+        pixels = np.stack([red << 3 | red >> 2, green << 2 | green >> 4, blue << 3 | blue >> 2], axis=-1)
+    return gray(pixels) if channels == 1 else pixels.astype(np.uint8)
+
+
+def _of_chroma(parts: Array, first: int, channels: int, c: Chroma) -> Array:
+    """Pixels of pairs [1, height, pairs, 4], whose luma begins at byte `first`."""
+    luma = (parts[..., first::2] - c.black) * c.luma + (1 << (CHROMA_BITS - 1))
+    if channels == 1:
+        return _narrow(luma >> CHROMA_BITS).reshape(*parts.shape[:2], -1, 1)
+    u, v = (parts[..., place : place + 1] - 128 for place in (1 - first, 3 - first))
+    colours = (luma + c.red_v * v, luma - c.green_u * u - c.green_v * v, luma + c.blue_u * u)
+    return _narrow(np.stack(colours, axis=-1) >> CHROMA_BITS).reshape(*parts.shape[:2], -1, 3)
 
 
 class Demosaic(Op):
@@ -371,6 +375,51 @@ class ResizeColumns(ResizeAxis):
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         return (y,)
+
+
+class ResizePacked(PackedLines):
+    """Part of packed lines as pixels of another width: what UNPACK_PIXELS and RESIZE_COLUMNS give of it, without a line
+    of pixels between them."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+    """The part in pixels; columns are multiples of those that share bytes."""
+    size: int
+    method: str = "antialias"
+    kind = "RESIZE_PACKED"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(1, self.height, self.size, self.channels)]
+
+    def unsupported(self, g: Graph) -> str | None:
+        if problem := super().unsupported(g):
+            return problem
+        _, lines, line, _ = self.input(g).shape
+        packed = PACKED[self.packing]
+        inside = self.top + self.height <= lines and packed.line(self.left + self.width) <= line
+        if not inside or self.left % packed.pixels or self.width % packed.pixels:
+            return f"{self.width}x{self.height} pixels from {self.left},{self.top} on are no part of the lines"
+        most = max(self.size, self.width)
+        return f"{most:,} columns are more than {LARGEST:,}" if most > LARGEST else None
+
+    @property
+    def resampling(self) -> Resampling:
+        return resampling(self.width, self.size, self.method)
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y + self.top,)
+
+    def macs(self, g: Graph) -> int:
+        return self.output(g).size * self.resampling.taps
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        begin, end = (PACKED[self.packing].line(column) for column in (self.left, self.left + self.width))
+        part = x[:, self.top : self.top + self.height, begin:end]
+        return [self.resampling.apply(unpacked(part, self.packing, self.channels, self.limited), 2)]
 
 
 class ResizeRows(ResizeAxis):

@@ -1,4 +1,5 @@
-"""Images line by line: `mote_pixels.h`, `mote_demosaic.h`, `mote_resample.h`."""
+"""Images line by line: `mote_pixels.h`, `mote_demosaic.h`, `mote_resample.h`,
+`mote_packed_lines.h`."""
 
 from __future__ import annotations
 
@@ -6,16 +7,20 @@ import numpy as np
 
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER, Call, Entry, Kernel, Packed, Params, View, signature, units_of
+from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
 from mote.ops.features.images import (
     BAYER,
+    FULL,
+    LIMITED,
     LUMA,
     LUMA_BITS,
     PACKED,
     Demosaic,
     GrayImage,
+    PackedLines,
     Resampling,
     ResizeColumns,
+    ResizePacked,
     ResizeRows,
     UnpackPixels,
 )
@@ -33,14 +38,14 @@ def _unpack(view: View) -> Packed:
     return Packed(name, params, Entry(Call.FLAT, units_of(view.input.shape, PACKED[op.packing].nbytes)))
 
 
-def _unpacking(op: UnpackPixels) -> tuple[str, Params]:
+def _unpacking(op: PackedLines) -> tuple[str, Params]:
     """The kernel of a format, and its parameters."""
     if op.packing == "bgr888":
         return "unpack_bgr888", {"channels": op.channels}
     if op.packing in ("rgb565", "rgb565be"):
         high: Params = {"high": int(op.packing == "rgb565")}
         return ("gray_rgb565", {**high, "luma": _luma()}) if op.channels == 1 else ("unpack_rgb565", high)
-    c = op.chroma
+    c = LIMITED if op.limited else FULL
     weights: Params = {"red_v": c.red_v, "green_u": c.green_u, "green_v": c.green_v, "blue_u": c.blue_u}
     first: Params = {"channels": op.channels, "luma": int(op.packing == "uyvy"), "black": c.black, "scale": c.luma}
     return "unpack_yuv422", {**first, **weights}
@@ -53,6 +58,34 @@ def _luma() -> Array:
     high = (byte & 248 | byte >> 5) * LUMA[0] + ((byte & 7) << 5 | (byte & 7) >> 1) * LUMA[1]
     low = (byte >> 5 << 2) * LUMA[1] + (blue << 3 | blue >> 2) * LUMA[2] + (1 << (LUMA_BITS - 1))
     return np.concatenate([high, low]).astype(np.int32)
+
+
+def _packed(view: View) -> Packed:
+    op = view.the(ResizePacked)
+    name, pixels = _unpacking(op)
+    packing, axis = PACKED[op.packing], op.resampling
+    params: Params = {
+        "pixels": pixels,
+        "top": op.top,
+        "line": view.input.shape[2],
+        "skip": packing.line(op.left),
+        "unit": packing.nbytes,
+        "pairs": packing.pixels - 1,
+        "columns": op.size,
+        "depth": op.channels,
+        **_axis(axis),
+        "count": _counts(axis),
+    }
+    return Packed(
+        f"resize_{name}",
+        params,
+        Entry(Call.ROWS, row=f"resize_{name}_row"),
+        Needs(scratch=(axis.taps + 2 * (packing.pixels - 1)) * op.channels),
+    )
+
+
+def _counts(axis: Resampling) -> Array:
+    return np.asarray(np.count_nonzero(axis.weights, axis=1), np.int16)
 
 
 def _demosaic(view: View) -> Packed:
@@ -71,7 +104,7 @@ def _columns(view: View) -> Packed:
         "columns": view.output.shape[2],
         "channels": channels,
         **_axis(axis),
-        "count": np.count_nonzero(axis.weights, axis=1).astype(np.int16),
+        "count": _counts(axis),
     }
     return Packed("resize_columns", params, Entry(Call.FLAT, rows))
 
@@ -98,5 +131,6 @@ KERNELS = (
     Kernel("unpack_pixels", (UnpackPixels,), BYTES, _unpack, "pixels", costs=OTHER),
     Kernel("demosaic", (Demosaic,), BYTES, _demosaic, costs=OTHER),
     Kernel("resize_columns", (ResizeColumns,), BYTES, _columns, "resample", costs=OTHER),
+    Kernel("resize_packed", (ResizePacked,), BYTES, _packed, "packed_lines", costs=OTHER),
     Kernel("resize_rows", (ResizeRows,), BYTES, _rows, "resample", costs=OTHER),
 )

@@ -30,6 +30,32 @@ MOTE_ALWAYS_INLINE uint8_t mote_resampled(const uint8_t *from, int32_t step, con
     return MOTE_PIXEL(sum);
 }
 
+/* A pixel of some channels from `count` pixels, one at least. */
+MOTE_ALWAYS_INLINE uint8_t *mote_put_resampled(uint8_t *out, const uint8_t *from, int32_t channels,
+                                               const int32_t *weights, int32_t count) {
+    if (channels == 3) {
+        const int32_t *const end = weights + count;
+        int32_t a = MOTE_HALF_PIXEL, b = a, c = a;
+        do {
+            const int32_t weight = *weights++;
+            a += from[0] * weight;
+            b += from[1] * weight;
+            c += from[2] * weight;
+            from += 3;
+        } while (weights != end);
+        *out++ = MOTE_PIXEL(a);
+        *out++ = MOTE_PIXEL(b);
+        *out++ = MOTE_PIXEL(c);
+    } else if (channels == 1) {
+        *out++ = mote_resampled(from, 1, weights, count);
+    } else {
+        for (int32_t c = channels; c > 0; c--) {
+            *out++ = mote_resampled(from++, channels, weights, count);
+        }
+    }
+    return out;
+}
+
 /* n lines. */
 static inline void mote_resize_columns(const mote_resize_columns_t *p, const uint8_t *in, uint8_t *out, int32_t n) {
     const int32_t columns = p->columns, channels = p->channels, taps = p->taps;
@@ -39,13 +65,7 @@ static inline void mote_resize_columns(const mote_resize_columns_t *p, const uin
             const int32_t which = kind[x], count = counts[which];
             const uint8_t *const from = in + first[x] * channels;
             const int32_t *const weights = p->weights + which * taps;
-            if (channels == 1) {
-                *out++ = mote_resampled(from, 1, weights, count);
-                continue;
-            }
-            for (int32_t c = 0; c < channels; c++) {
-                *out++ = mote_resampled(from + c, channels, weights, count);
-            }
+            out = mote_put_resampled(out, from, channels, weights, count);
         }
     }
 }
