@@ -479,7 +479,7 @@ def images() -> Model:
 
 def micro() -> Model:
     """The micro front end."""
-    return side_by_side(test_micro.every()[1:2])
+    return side_by_side(test_micro.every()[1:])
 
 
 def filters() -> Model:

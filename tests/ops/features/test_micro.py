@@ -211,8 +211,12 @@ def test_c(graph: Graph, quieter: int) -> None:
 
 
 def every() -> list[Graph]:
-    """All kernels, with both kinds of first stages."""
-    return [front(5, pcan=None, log=None), front(3, 32, 5, frame=64, hop=32, high=6000.0), front(4)]
+    """All kernels, with both kinds of first stages, and with windows that leave -32768 as it is and that do not."""
+    return [
+        front(4),
+        front(3, 80, 5, frame=160, hop=80, high=6000.0),
+        front(3, 32, 5, frame=64, hop=32, high=6000.0, pcan=None, log=None),
+    ]
 
 
 def test_c_on_a_core() -> None:

@@ -119,15 +119,16 @@ MOTE_HOT static inline int32_t mote_micro_first(uint32_t *x, int32_t half, int32
 
 /* A stage of transforms of m numbers each. */
 MOTE_HOT static inline const uint32_t *mote_micro_stage(uint32_t *x, int32_t half, int32_t m, const uint32_t *roots) {
-    uint32_t *const end = x + half;
-    for (uint32_t *y = x; y < end; y += 4 * m) {
+    for (int32_t k = 0; k < half; k += 4 * m) {
+        uint32_t *const y = x + k;
         const mote_pair_t a = mote_micro_quarter(y[0]), b = mote_micro_quarter(y[m]);
         const mote_pair_t c = mote_micro_quarter(y[2 * m]), d = mote_micro_quarter(y[3 * m]);
         mote_micro_four(y, m, a, b, c, d);
     }
     for (int32_t u = 1; u < m; u++, roots += 3) {
         const mote_pair_t one = mote_pair_of(roots[0]), two = mote_pair_of(roots[1]), three = mote_pair_of(roots[2]);
-        for (uint32_t *y = x + u; y < end; y += 4 * m) {
+        for (int32_t k = u; k < half; k += 4 * m) {
+            uint32_t *const y = x + k;
             const mote_pair_t a = mote_micro_quarter(y[0]);
             const mote_pair_t b = mote_pair_product(mote_micro_quarter(y[m]), one);
             const mote_pair_t c = mote_pair_product(mote_micro_quarter(y[2 * m]), two);
