@@ -137,7 +137,10 @@ def compile_several(
     if running == Running.TOGETHER:
         _check_inputs(compiled)
     one_arena, together = running != Running.APART, running == Running.TOGETHER
-    options_of = [replace(c.project.options, shared_arena=one_arena, keep_outputs=together) for c in compiled]
+    options_of = [
+        replace(c.project.options, shared_arena=one_arena, keep_outputs=together or c.project.options.keep_outputs)
+        for c in compiled
+    ]
     jobs = [Job(c.plan, own, golden(c.plan.graph)) for c, own in zip(compiled, options_of, strict=True)]
     folder = ProjectOptions(
         FOLDER,
@@ -148,6 +151,7 @@ def compile_several(
         core_flags=settings.target.gcc_flags,
         fused="fma" in settings.target.features,
         single_file=settings.single_file,
+        keep_outputs=together,
     )
     project = packaged(generate_several(jobs, folder), settings.target)
     several = CompiledModels(tuple(compiled), project, settings, Running(running))

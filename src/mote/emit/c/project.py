@@ -116,12 +116,12 @@ def generate(job: Job) -> Project:
 
 
 def generate_several(jobs: Sequence[Job], folder: ProjectOptions) -> Project:
-    """The C project of several models, with the options `folder`: one file of C, in which they share kernels. Models
-    with outputs outside of the arena get functions that run all on one input."""
+    """The C project of several models, with the options `folder`: one file of C, in which they share kernels. Where
+    the folder keeps outputs outside of the arena, there are functions that run all models on one input."""
     parts = _parts(jobs)
     _check_names(parts)
     models = [(j.plan, j.options) for j in jobs]
-    joint = models if all(j.options.keep_outputs for j in jobs) else []
+    joint = models if folder.keep_outputs else []
     sizes = shared(j.plan for j in jobs if j.options.shared_arena)
     functions = together.functions(joint, folder) if joint else []
     files = _sources(parts, folder, source.models([p.unit for p in parts], folder, several.arena(sizes), functions))
