@@ -1,6 +1,7 @@
 """The other end of MLPerf Tiny's serial line: sends inputs, reads results, and scores them.
 
 python examples/mlperf_tiny/client.py PORT --data FOLDER_OR_ZIP [--mode accuracy]
+python examples/mlperf_tiny/client.py PORT --data FILE.wav --mode stream
 """
 
 from __future__ import annotations
@@ -18,13 +19,18 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from tasks import TASKS, Task
+from tasks import HOP, TASKS, THRESHOLD, Task, listening
 
 from mote.deploy.update.links import Opened, Serial
 from mote.errors import MoteError
 from mote.metrics.ranking import auc
+from mote.package.adapters.sources import read_recording
 
+MODES = ("accuracy", "performance", "stream", "listen")
 LABELS = "y_labels.csv"
+RATE = 16_000
+APART = 0.5
+"""Seconds without the wake word between two detections."""
 WINDOWS = 5
 """Inputs of performance mode."""
 SECONDS = 60.0
@@ -61,6 +67,8 @@ class Device:
         if model not in names:
             raise MoteError(f"the device runs {model}, which is no task of the benchmark", where=line.name)
         self.task = TASKS[names[model]]
+        if model == TASKS["sww"].model and (size := re.search(r"m-input-\[(\d+)\]", " ".join(self._answer("state")))):
+            self.task = listening(int(size[1]) // 2 // HOP)
 
     def _knock(self) -> str:
         """The device's name. What it said before is skipped, and a command that somebody has half sent is ended."""
@@ -79,10 +87,13 @@ class Device:
                 return match[1]
         raise MoteError(f"the answer to '{command}' has no {pattern}", where=self.line.name)
 
+    def _answer(self, command: str) -> list[str]:
+        self.line.send(f"{command}%".encode())
+        return list(self._lines(command))
+
     def ask(self, command: str) -> list[str]:
         """The lines of the answer to a command, without the last one, which is m-ready."""
-        self.line.send(f"{command}%".encode())
-        lines = list(self._lines(command))
+        lines = self._answer(command)
         if errors := [line for line in lines if line.startswith("e-")]:
             raise MoteError(f"the device answers {errors[0]}", where=f"command {command[:40]}")
         return lines
@@ -118,6 +129,26 @@ class Device:
             raise MoteError(f"the answer to infer is not understood: {lines}", where=self.line.name)
         values = tuple(float(text) for text in results[0].split(","))
         return Inference(values, (stamps[1] - stamps[0]) % (1 << 32) if stamps else None)
+
+    def stream(self, frame: bytes) -> list[int]:
+        """The scores after so many samples that were sent over the line, in int8."""
+        self.load(frame)
+        for line in self.ask("extract_uart_stream"):
+            if match := re.fullmatch(r"m-activations-\[(.*)\]", line):
+                return [int(text) for text in match[1].split(",")]
+        raise MoteError("the device gives no activations", where=self.line.name, remedy="build it with --audio")
+
+    def listen(self) -> tuple[list[int], int]:
+        """The scores of the wake word while the device listens to its recording, and the values that it had heard at
+        the first of them."""
+        self.ask("start")
+        while "m-state-[listening]" in self.ask("state"):
+            time.sleep(0.1)
+        text = " ".join(self.ask("stop"))
+        scores, first = (re.search(p, text) for p in (r"target activations:\s*\[(.*?)\]", r"m-first-\[(\d+)\]"))
+        if scores is None or first is None:
+            raise MoteError("the device gives no activations", where=self.line.name)
+        return [int(number) for number in scores[1].split(",") if number.strip()], int(first[1])
 
 
 def samples(path: str, task: Task) -> list[Sample]:
@@ -173,7 +204,9 @@ def _pixels(data: bytes, name: str, task: Task) -> bytes:
 def generated(task: Task, count: int) -> list[Sample]:
     """Inputs without meaning, where nobody has data: time does not depend on them, and accuracy says nothing."""
     rng = np.random.default_rng(31)
-    if task.element == "float32":
+    if task.element == "int16":
+        arrays = rng.integers(-9000, 9000, (count, task.elements)).astype("<i2")
+    elif task.element == "float32":
         arrays = rng.uniform(-85.0, 15.0, (count, task.elements)).astype("<f4")
     else:
         arrays = rng.integers(0, 256, (count, task.elements)).astype(np.uint8)
@@ -201,6 +234,21 @@ def score(inputs: Sequence[Sample], results: Sequence[Inference]) -> str:
     return f"top-1 {right / len(files):.1%}: {right} of {len(files)}"
 
 
+def streamed(device: Device, wav: str | None, limit: int | None) -> list[int]:
+    """The scores of the wake word of a WAV file that is sent over the line, a hop at a time."""
+    if wav is None:
+        raise MoteError("there is no sound to send", where="option data", remedy="name a WAV file")
+    recording = read_recording(wav)
+    if recording.rate != RATE:
+        raise MoteError(f"has {recording.rate:,} samples a second, and the model takes {RATE:,}", where=wav)
+    channels = device.task.elements // HOP
+    if channels not in (1, recording.channels):
+        raise MoteError(f"has {recording.channels} channels, and the device takes {channels}", where=wav)
+    sound = recording.values.reshape(-1, recording.channels)[:, :channels].astype("<i2")
+    frames = [sound[at : at + HOP] for at in range(0, len(sound) - HOP + 1, HOP)][:limit]
+    return [device.stream(frame.tobytes())[0] for frame in frames]
+
+
 def accuracy(device: Device, inputs: Sequence[Sample]) -> str:
     """Accuracy mode: each input once."""
     return score(inputs, list(answers(device, inputs)))
@@ -219,11 +267,34 @@ def performance(device: Device, inputs: Sequence[Sample], count: int, warm_up: i
     return f"median {middle / 1000:.3f} ms an inference, {1e6 / middle:.3f} inferences a second"
 
 
-def drive(port: str, mode: str, data: str | None, limit: int | None, count: int | None, baud: int = 115_200) -> str:
+def detected(scores: Sequence[int], first: int, threshold: int = THRESHOLD) -> str:
+    """The stretches of time with the wake word, from scores for each hop from the first one on."""
+    above = np.flatnonzero(np.asarray(scores) > threshold)
+    times = (above + first) * HOP / RATE
+    stretches = np.split(times, np.flatnonzero(np.diff(times) > APART) + 1) if len(times) else []
+    told = ", ".join(f"{part[0]:.2f} to {part[-1]:.2f} s" for part in stretches)
+    return f"{len(stretches)} detections in {(len(scores) + first - 1) * HOP / RATE:.1f} s: {told or 'none'}"
+
+
+def drive(
+    port: str,
+    mode: str,
+    data: str | None,
+    limit: int | None,
+    count: int | None,
+    *,
+    baud: int = 115_200,
+    threshold: int = THRESHOLD,
+) -> str:
     """Runs a mode on the device of a port; says what came out."""
     with Opened(Serial(port, baud)) as line:
         device = Device(line)
         task = device.task
+        if mode == "listen":
+            scores, values = device.listen()
+            return f"{task.model} on {device.name}: {detected(scores, values // task.elements, threshold)}"
+        if mode == "stream":
+            return f"{task.model} on {device.name}: {detected(streamed(device, data, limit), 1, threshold)}"
         inputs = samples(data, task) if data else generated(task, limit or WINDOWS)
         inputs = inputs[:limit]
         if mode == "accuracy":
@@ -238,17 +309,19 @@ def arguments_of(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", help="a folder or ZIP file of inputs; without one they are generated")
     parser.add_argument("--limit", type=int, metavar="N", help="the first N inputs only")
     parser.add_argument("--inferences", type=int, metavar="N", help="performance mode: how often an input is computed")
+    parser.add_argument("--threshold", type=int, default=THRESHOLD, help="the wake word's score, from -128 to 127")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("port", help="the serial port or pseudo-terminal")
-    parser.add_argument("--mode", choices=("accuracy", "performance"), default="accuracy")
+    parser.add_argument("--mode", choices=MODES, default="accuracy")
     parser.add_argument("--baud", type=int, default=115_200)
     arguments_of(parser)
     given = parser.parse_args()
     try:
-        print(drive(given.port, given.mode, given.data, given.limit, given.inferences, given.baud))
+        options = {"baud": given.baud, "threshold": given.threshold}
+        print(drive(given.port, given.mode, given.data, given.limit, given.inferences, **options))
     except MoteError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

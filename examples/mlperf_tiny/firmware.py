@@ -13,16 +13,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tasks import Task
+from tasks import THRESHOLD, Task
 
 import mote
 from mote import targets, toolchain
 from mote.compiler.artifacts import artifacts
 from mote.errors import MoteError
 from mote.files import fill
+from mote.package.adapters.sources import source_files
 from mote.targets import Target
 from mote.targets.firmware import SerialPort, Touch
-from mote.toolchain.builder import target_flags
+from mote.toolchain.builder import COMMON, target_flags
+from mote.toolchain.compilers import compile_or_raise
 from mote.toolchain.emulators import command
 from mote.toolchain.firmware.usage import Usage
 
@@ -56,17 +58,25 @@ def build(
     energy: bool = False,
     board: str = "",
     shrink: bool = True,
+    recording: str = "",
+    threshold: int = THRESHOLD,
 ) -> Built:
     """Compiles a model and links it with the protocol. `board` is a C file with the board's functions: by default the
-    one of an emulated machine, of this computer, or of a target in `boards`."""
+    one of an emulated machine, of this computer, or of a target in `boards`. A `recording`, which is a WAV file, stands
+    in for the microphone of a task that listens, which detects scores above the `threshold`."""
     place, file = _board(target, board)
-    compiled = mote.compile(model, target=place, name="network", shrink=shrink)
+    sound = {"preprocess": task.preprocess, "stream": 1} if task.preprocess else {}
+    compiled = mote.compile(model, target=place, name="network", shrink=shrink, **sound)
     task.check(compiled.source, model)
     folder.mkdir(parents=True, exist_ok=True)
     program = {
         f"mlperf/{path.name}": path.read_text(encoding="utf-8") for path in sorted((HERE / "firmware").iterdir())
     }
-    program |= {"mlperf/board.c": file.read_text(encoding="utf-8"), "mlperf/config.h": task.config(energy=energy)}
+    config = task.config(energy=energy, recording=bool(recording), threshold=threshold)
+    program |= {"mlperf/board.c": file.read_text(encoding="utf-8"), "mlperf/config.h": config}
+    if task.preprocess:
+        sources = source_files([recording] if recording else ["dma"])
+        program |= {f"mlperf/{name}": text for name, text in sources.items()}
     if place.is_host:
         return Built(_program(compiled.project.files | program, compiled.project.sources, place, folder), place, None)
     made = artifacts(compiled.project, [compiled.plan], compiled.settings, ["elf"], program)
@@ -102,9 +112,9 @@ def _program(files: dict[str, str], sources: tuple[str, ...], target: Target, fo
     compiler = toolchain.find_compiler(target)
     program = folder / "firmware.elf"
     names = [*sources, *(name for name in files if name.startswith("mlperf/") and name.endswith(".c"))]
-    flags = [*target_flags(target, compiler), "-std=gnu99", "-O2", "-Wall", "-Wextra", f"-I{folder}"]
+    flags = [*target_flags(target, compiler), *COMMON, "-O2", f"-I{folder}"]
     paths = [str(folder / name) for name in names]
-    subprocess.run([*compiler.command, *flags, *paths, "-lm", "-o", str(program)], check=True)
+    compile_or_raise([*compiler.command, *flags, *paths, "-lm", "-o", str(program)], folder, "the program")
     return program
 
 

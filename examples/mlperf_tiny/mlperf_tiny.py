@@ -16,10 +16,11 @@ from pathlib import Path
 
 import client
 from firmware import SHIFT, Built, build, started
-from tasks import TASKS
+from tasks import TASKS, Task, listening
 
 from mote.errors import MoteError
 from mote.files import temporary_folder
+from mote.package.adapters.sources import read_recording
 
 
 def main() -> int:
@@ -29,29 +30,40 @@ def main() -> int:
     parser.add_argument("--target", default="cortex-m4", help="host, a core, a file of boards/, or a .toml file")
     parser.add_argument("--board", default="", metavar="FILE.c", help="the functions of a board of yours")
     parser.add_argument("--energy", action="store_true", help="time stamps on a pin, for a power monitor")
+    parser.add_argument(
+        "--audio",
+        nargs="?",
+        const="",
+        metavar="FILE.wav",
+        help="task sww: the firmware takes samples of sound, of the board's microphone or of a recording",
+    )
     parser.add_argument("--no-shrink", action="store_true", help="keep weights that cannot change a result")
-    parser.add_argument("--run", choices=("accuracy", "performance"), help="drive the firmware, and end")
+    parser.add_argument("--run", choices=client.MODES, help="drive the firmware, and end")
     parser.add_argument("-o", "--output", metavar="DIR", help="keep the firmware and its sources there")
     client.arguments_of(parser)
     given = parser.parse_args()
     try:
         with ExitStack() as stack:
             folder = Path(given.output) if given.output else stack.enter_context(temporary_folder())
+            task = chosen(given.task, given.audio)
             built = build(
                 given.model,
-                TASKS[given.task],
+                task,
                 given.target,
                 folder,
                 energy=given.energy,
                 board=given.board,
                 shrink=not given.no_shrink,
+                recording=given.audio or "",
+                threshold=given.threshold,
             )
             show(built, given.output)
             if built.target.memories:
                 return 0
             port = stack.enter_context(started(built))
             if given.run:
-                print(client.drive(port, given.run, given.data, given.limit, given.inferences))
+                threshold = given.threshold
+                print(client.drive(port, given.run, given.data, given.limit, given.inferences, threshold=threshold))
             else:
                 print(f"serial line: {port}\nEnd with Ctrl-C.", flush=True)
                 wait()
@@ -59,6 +71,15 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def chosen(name: str, audio: str | None) -> Task:
+    """The task; with `audio` the one that listens, to as many channels as the recording has."""
+    if audio is None:
+        return TASKS[name]
+    if name != "sww":
+        raise MoteError("only sww listens", where="option audio", remedy="use --task sww")
+    return listening(read_recording(audio).channels if audio else 1)
 
 
 def wait() -> None:

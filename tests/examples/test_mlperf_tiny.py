@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+import wave
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +21,14 @@ from hypothesis import strategies as st
 
 import mlperf_tiny
 from mote import targets
+from mote.compiler.line import compile
+from mote.data.dataset import dataset
 from mote.deploy.update.links import Opened, Serial
 from mote.errors import MoteError
+from mote.execute import reference
+from mote.files import fill
 from mote.frontends import tflite
+from mote.package.adapters.sources import Recording, recording_files, source_files
 from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS, emulated, examples, needs, needs_litert, soaked
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mlperf_tiny"
@@ -30,7 +36,7 @@ sys.path.append(str(EXAMPLE))  # behind models/, which has a file of the example
 
 import client  # noqa: E402
 import firmware  # noqa: E402
-from tasks import TASKS  # noqa: E402
+from tasks import HOP, TASKS, Task, listening  # noqa: E402
 
 PUBLISHED = {
     "ad": "ad01_int8.tflite",
@@ -51,6 +57,8 @@ CONFIG = f"""
 #define MLPERF_FLOATS 0
 #define MLPERF_FLIP 0x80
 #define MLPERF_COMMAND {COMMAND}
+#define MLPERF_RECORDING 1
+#define MLPERF_THRESHOLD 115
 """
 TASK = """
 #include <stdio.h>
@@ -61,30 +69,52 @@ int task_begin(void) { return 1; }
 void task_load(const uint8_t *input) { given = input; runs = 0; }
 int task_infer(void) { return ++runs < 1000; }
 void task_results(void) { printf("m-results-[%lu,%d]\\n", runs, given ? given[0] ^ MLPERF_FLIP : -1); }
+#if MLPERF_AUDIO
+static size_t heard;
+int task_hear(const int16_t *values, size_t count, int8_t *score) {
+    *score = (int8_t)values[0];
+    heard += count;
+    return heard > 320;
+}
+void task_forget(void) { heard = 0; }
+void task_activations(void) { printf("m-activations-[%lu]\\n", runs); }
+#endif
 """
 CLOCK = """
 #include <stdio.h>
 #include "mlperf.h"
 static uint32_t now;
 void board_begin(void) { }
-int board_read(void) { const int c = getchar(); return c == EOF ? BOARD_CLOSED : c; }
+int board_read(int wait) {
+    if (!wait) { return BOARD_NOTHING; }
+    const int c = getchar();
+    return c == EOF ? BOARD_CLOSED : c;
+}
 uint32_t board_microseconds(void) { return now += 5u; }
-void board_pulse(void) { printf("pulse\\n"); }
+void board_set(int pin, int high) { printf("%s%d\\n", high ? "+" : "-", pin); }
 """
 
 
 @pytest.fixture(scope="module")
 def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("protocol"), energy=0)
+    return compiled(tmp_path_factory.mktemp("protocol"))
 
 
-def compiled(folder: Path, energy: int) -> Path:
+def compiled(folder: Path, *, energy: int = 0, audio: int = 0) -> Path:
     """The protocol with a model that counts, on this computer, with sanitizers."""
     needs("cc")
     for name, text in {"config.h": CONFIG, "task.c": TASK, "clock.c": CLOCK}.items():
         (folder / name).write_text(text)
-    sources = [str(EXAMPLE / "firmware" / name) for name in ("main.c", "protocol.c")]
-    options = [*STRICT, *SANITIZED, f"-DMLPERF_ENERGY={energy}", "-I.", f"-I{EXAMPLE / 'firmware'}"]
+    sources = [str(EXAMPLE / "firmware" / name) for name in ("main.c", "protocol.c", "listen.c")]
+    sources += sorted(str(path) for path in folder.glob("mote_*.c"))
+    options = [
+        *STRICT,
+        *SANITIZED,
+        f"-DMLPERF_ENERGY={energy}",
+        f"-DMLPERF_AUDIO={audio}",
+        "-I.",
+        f"-I{EXAMPLE / 'firmware'}",
+    ]
     subprocess.run(["cc", *options, *sources, "task.c", "clock.c", "-o", "protocol"], cwd=folder, check=True)
     return folder / "protocol"
 
@@ -117,11 +147,28 @@ def test_commands_and_their_answers(protocol: Path) -> None:
 
 def test_energy_mode_stamps_the_time_on_a_pin(tmp_path: Path) -> None:
     asked = f"db load {INPUT_BYTES}%db {'00' * 18}%db 0000%infer 1 0%".encode()
-    done = subprocess.run([compiled(tmp_path, energy=1)], input=asked, capture_output=True, text=False, check=True)
+    done = subprocess.run([compiled(tmp_path, energy=1)], input=asked, capture_output=True, check=True)
     lines = done.stdout.decode().splitlines()
-    assert lines[:4] == ["m-timestamp-mode-energy", "pulse", "m-init-done", "m-ready"] and lines.count("pulse") == 3
+    assert lines[:5] == ["m-timestamp-mode-energy", "-0", "+0", "m-init-done", "m-ready"] and lines.count("+0") == 3
     begin = lines.index("m-infer-start-1")
-    assert lines[begin + 1 : begin + 4] == ["pulse", "pulse", "m-infer-done"]
+    assert lines[begin + 1 : begin + 6] == ["-0", "+0", "-0", "+0", "m-infer-done"]
+
+
+def test_a_device_listens_between_commands(tmp_path: Path) -> None:
+    """Blocks of 20 ms, of which the first one is too short for a frame: pins, detections, scores."""
+    scores = [0, 5, 116, 115, -128]
+    fill(tmp_path, recording_files(Recording(np.repeat(np.array(scores, np.int16), 320), 320)))
+    fill(tmp_path, source_files(["memory"]))
+    asked = b"stop%state%start%start%state%stop%state%extract_uart_stream%"
+    lines = said(compiled(tmp_path, audio=1), asked)
+    heard = ["+1", "-2", "+2", "-1", "+1", "-2", "+2", "-1", "+1", "-1", "+1", "-1"]  # the first frame, and that of 116
+    assert lines == [
+        *("m-ready", "m-state-[idle]", "m-input-[20]", "m-ready"),
+        *("-0", "+0", "+1", "-1", "m-ready", "+1", "-1", *heard),
+        *("e-[It listens already]", "m-ready", "m-state-[ended]", "m-input-[20]", "m-ready"),
+        *("-0", "+0", "m-lost-[0]", "m-first-[640]", "target activations:", "[5, 116, 115, -128]", "m-ready"),
+        *("m-state-[idle]", "m-input-[20]", "m-ready", "e-[The input has 0 bytes, and the model takes 20]", "m-ready"),
+    ]
 
 
 REFUSED = {
@@ -198,9 +245,9 @@ def test_bytes_arrive_in_any_pieces(protocol: Path, data: bytes, piece: int) -> 
 
 
 @contextmanager
-def running(model: Path, task: str, core: str, folder: Path) -> Iterator[client.Device]:
+def running(model: Path, task: Task, core: str, folder: Path, recording: str = "") -> Iterator[client.Device]:
     """A device that was built and started."""
-    built = firmware.build(str(model), TASKS[task], core, folder)
+    built = firmware.build(str(model), task, core, folder, recording=recording)
     with firmware.started(built) as port, Opened(Serial(port, 115_200)) as line:
         yield client.Device(line)
 
@@ -242,7 +289,7 @@ def test_tasks_give_what_the_reference_gives(task: str, core: str, tmp_path: Pat
     model = tmp_path / "model.tflite"
     model.write_bytes(network(task))
     inputs = client.generated(TASKS[task], 20 if task == "kws" else 3)
-    with running(model, task, core, tmp_path / "firmware") as device:
+    with running(model, TASKS[task], core, tmp_path / "firmware") as device:
         assert (device.name, device.task) == ("mote", TASKS[task])
         results = list(client.answers(device, inputs))
         taken = client.performance(device, inputs, 2, 0)
@@ -251,6 +298,29 @@ def test_tasks_give_what_the_reference_gives(task: str, core: str, tmp_path: Pat
         assert list(inference.results) == pytest.approx(wanted, rel=1e-6 if task == "ad" else 0, abs=0)
         assert inference.microseconds is not None and inference.microseconds > 0
     assert re.fullmatch(r"median [\d.]+ ms an inference, [\d.]+ inferences a second", taken)
+
+
+def test_sound_over_the_line_is_heard_as_numpy_hears_it(tmp_path: Path) -> None:
+    """The wake word's network behind its front end, a hop at a time; then the same sound as a recording."""
+    needs("cc")
+    model, hops = tmp_path / "model.tflite", 40
+    model.write_bytes(network("sww"))
+    rng, t = np.random.default_rng(7), np.arange(hops * HOP)
+    sound = (9000 * np.sin(t * t / 4e5) * np.abs(np.sin(t / 3000)) + rng.normal(0, 300, len(t))).astype("<i2")
+    with wave.open(str(tmp_path / "sound.wav"), "wb") as file:
+        file.setparams((1, 2, 16000, 0, "NONE", ""))
+        file.writeframes(sound.tobytes())
+    with running(model, listening(), "host", tmp_path / "firmware", str(tmp_path / "sound.wav")) as device:
+        got = [device.stream(frame.tobytes()) for frame in sound.reshape(hops, HOP)]
+        recorded, first = device.listen()
+        timed = device.infer(3)
+    graph = compile(network("sww"), preprocess=listening().preprocess, stream=1).plan.graph
+    numpy, raw = reference.numpy(graph), graph.tensors[graph.inputs[0]]
+    outputs = [numpy({graph.inputs[0]: frame.reshape(raw.shape)}) for frame in sound.reshape(hops, HOP)]
+    wanted = [values[graph.outputs[0]].ravel().tolist() for values in outputs if values is not None]
+    assert got == wanted and len({tuple(scores) for scores in got}) > 5
+    assert recorded == [scores[0] for scores in wanted][first // HOP - 1 :] and 31 <= first // HOP <= 32
+    assert len(timed.results) == 3 and sum(timed.results) == pytest.approx(1, abs=0.02)
 
 
 @pytest.mark.parametrize("task", soaked(TASKS, ("ad",)))
@@ -358,7 +428,7 @@ def test_the_thousand_keywords_are_what_litert_says(core: str, tmp_path: Path) -
         emulated(core)
     inputs = client.samples(str(data), TASKS["kws"])
     assert len(inputs) == 1000
-    with running(model, "kws", core, tmp_path) as device:
+    with running(model, TASKS["kws"], core, tmp_path) as device:
         results = list(client.answers(device, inputs))
     wanted = litert(model, "kws", inputs)
     assert [list(r.results) for r in results] == wanted
@@ -375,9 +445,34 @@ def test_published_models_give_what_litert_gives(task: str, tmp_path: Path) -> N
     model, data = published(task)
     emulated("cortex-m4")
     inputs = client.samples(str(data), TASKS[task])[::400] if data.is_file() else client.generated(TASKS[task], 3)
-    with running(model, task, "cortex-m4", tmp_path) as device:
+    with running(model, TASKS[task], "cortex-m4", tmp_path) as device:
         results = list(client.answers(device, inputs))
     assert [list(r.results) for r in results] == litert(model, task, inputs)
+
+
+@pytest.mark.soak
+@needs_litert
+@pytest.mark.parametrize("core", ("host", "cortex-m4"))
+def test_the_wake_word_is_heard_three_times(core: str, tmp_path: Path) -> None:
+    """Ten seconds of stereo sound in the firmware: scores are those of LiteRT's reference kernels behind NumPy's front
+    end, from the first whole window on."""
+    model, _ = published("sww")
+    recording = PUBLIC_DATA / "wakeword_10s.wav"
+    if not recording.is_file():
+        pytest.skip("needs the benchmark's recording, which is not bundled")
+    if core != "host":
+        emulated(core)
+    with running(model, listening(2), core, tmp_path, str(recording)) as device:
+        scores, values = device.listen()
+    frames = dataset(str(recording), preprocess=listening(2).preprocess).inputs["arr_0"].reshape(-1, 40)
+    windows = np.lib.stride_tricks.sliding_window_view(frames, 30, 0).transpose(0, 2, 1).reshape(-1, 30, 40)
+    graph = tflite.parse(model.read_bytes(), "model")
+    tensor = graph.tensors[graph.inputs[0]]
+    steps = np.rint(windows / tensor.scale) + tensor.zero_point
+    inputs = [client.Sample(np.clip(w, -128, 127).astype(np.int8).tobytes(), 0, "window") for w in steps]
+    wanted = [round(256 * row[0]) - 128 for row in litert(model, "sww", inputs)]
+    assert scores == wanted[-len(scores) :] and len(scores) >= len(wanted) - 1
+    assert client.detected(scores, values // HOP // 2, 0).startswith("3 detections in 10.0 s")
 
 
 def test_the_official_runner_drives_the_firmware(tmp_path: Path) -> None:

@@ -3,18 +3,29 @@
 #include "mlperf.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
-#define TIM2_CNT 0x40000024u   /* microseconds */
-#define GPIOF_BSRR 0x48001418u /* PF13, which the board calls D7 */
-#define D7_HIGH (1u << 13)
-#define D7_LOW (1u << 29)
+#define TIM2_CNT 0x40000024u /* microseconds */
+#define PORT_B 0x48000400u
+#define PORT_E 0x48001000u
+#define PORT_F 0x48001400u
+#define BSRR 0x18u /* sets the bits 0 to 15, clears them by the bits 16 to 31 */
+
+static const struct {
+    uint32_t port, bit;
+} pins[] = {
+    [PIN_TIMESTAMP] = {PORT_F, 13}, /* D7 */
+    [PIN_PROCESSING] = {PORT_E, 9}, /* D6 */
+    [PIN_DETECTED] = {PORT_B, 8},   /* D15 */
+};
 
 void board_begin(void)
 {
-    REGISTER(GPIOF_BSRR) = D7_HIGH;
+    board_set(PIN_TIMESTAMP, 1);
+    board_set(PIN_DETECTED, 1);
 }
 
-int board_read(void)
+int board_read(int wait)
 {
+    (void)wait;
     return mote_read();
 }
 
@@ -23,11 +34,7 @@ uint32_t board_microseconds(void)
     return REGISTER(TIM2_CNT);
 }
 
-void board_pulse(void)
+void board_set(int pin, int high)
 {
-    const uint32_t begin = board_microseconds();
-    REGISTER(GPIOF_BSRR) = D7_LOW;
-    while (board_microseconds() - begin < 2u) {
-    }
-    REGISTER(GPIOF_BSRR) = D7_HIGH;
+    REGISTER(pins[pin].port + BSRR) = 1u << (pins[pin].bit + (high ? 0u : 16u));
 }

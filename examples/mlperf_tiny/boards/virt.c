@@ -9,8 +9,9 @@ void board_begin(void)
 {
 }
 
-int board_read(void)
+int board_read(int wait)
 {
+    (void)wait;
     return mote_read();
 }
 
@@ -25,6 +26,8 @@ uint32_t board_microseconds(void)
 }
 
 /* The board has no pins. */
-void board_pulse(void)
+void board_set(int pin, int high)
 {
+    (void)pin;
+    (void)high;
 }

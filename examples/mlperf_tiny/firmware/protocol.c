@@ -14,7 +14,7 @@ static size_t expected, loaded; /* bytes that `db load` has announced, and those
 static void timestamp(void)
 {
 #if MLPERF_ENERGY
-    board_pulse();
+    board_pulse(PIN_TIMESTAMP);
 #else
     printf("m-lap-us-%lu\n", (unsigned long)board_microseconds());
 #endif
@@ -154,6 +154,17 @@ static void db(char **rest)
     }
 }
 
+/* Whether all bytes of an input have come. */
+static int is_whole(void)
+{
+    if (loaded == MLPERF_INPUT_BYTES) {
+        return 1;
+    }
+    printf("e-[The input has %lu bytes, and the model takes %lu]\n", (unsigned long)loaded,
+           (unsigned long)MLPERF_INPUT_BYTES);
+    return 0;
+}
+
 static int inferences(long count)
 {
     while (count-- > 0) {
@@ -174,9 +185,7 @@ static void infer(char **rest)
                (long)MOST_INFERENCES);
         return;
     }
-    if (loaded != MLPERF_INPUT_BYTES) {
-        printf("e-[The input has %lu bytes, and the model takes %lu]\n", (unsigned long)loaded,
-               (unsigned long)MLPERF_INPUT_BYTES);
+    if (!is_whole()) {
         return;
     }
     task_load(input);
@@ -207,6 +216,36 @@ static void help(void)
            "db print [N [FROM]]   N bytes of it from an offset on\n"
            "infer N [W]           N inferences that are timed, after W that are not (10)\n"
            "results               what the last inference gave\n");
+#if MLPERF_AUDIO
+    printf("extract_uart_stream   hear the samples that were loaded\n"
+           "start                 listen\n"
+           "stop                  end that, and print the scores of the wake word\n"
+           "state                 whether it listens\n");
+#endif
+}
+
+/* Commands of a model that listens. Whether this is one of them. */
+static int audio(const char *word)
+{
+#if MLPERF_AUDIO
+    if (is(word, "extract_uart_stream")) {
+        if (is_whole() && (task_load(input), task_infer())) {
+            task_activations();
+        }
+    } else if (is(word, "start")) {
+        listen_start();
+    } else if (is(word, "stop")) {
+        listen_stop();
+    } else if (is(word, "state")) {
+        listen_state();
+    } else {
+        return 0;
+    }
+    return 1;
+#else
+    (void)word;
+    return 0;
+#endif
 }
 
 static void execute(char *text)
@@ -231,7 +270,7 @@ static void execute(char *text)
         task_results();
     } else if (is(word, "help")) {
         help();
-    } else {
+    } else if (!audio(word)) {
         printf("e-[Unknown command: %s]\n", word);
     }
 }

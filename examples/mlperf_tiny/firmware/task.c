@@ -5,13 +5,15 @@
 #include "mlperf.h"
 #include "network.h"
 
-/* NETWORK_INPUT_BYTES. A run overwrites the model's input, and N inferences of an input need it N times. */
-static const void *given;
-
 int task_begin(void)
 {
     return network_init() == MOTE_OK;
 }
+
+#if !MLPERF_AUDIO
+
+/* NETWORK_INPUT_BYTES. A run overwrites the model's input, and N inferences of an input need it N times. */
+static const void *given;
 
 int task_infer(void)
 {
@@ -22,6 +24,8 @@ int task_infer(void)
     memcpy(input, given, NETWORK_INPUT_BYTES);
     return network_run() == MOTE_OK;
 }
+
+#endif
 
 #if MLPERF_FLOATS
 
@@ -60,10 +64,56 @@ void task_results(void)
 
 #else
 
+#if MLPERF_AUDIO
+
+enum { VALUES = MLPERF_INPUT_BYTES / 2 };
+static int16_t samples[VALUES];
+
+/* Samples of 16 bits, least significant byte first. */
+void task_load(const uint8_t *input)
+{
+    for (size_t i = 0; i < VALUES; i++) {
+        const int32_t value = (int32_t)input[2 * i] | (int32_t)input[2 * i + 1] << 8;
+        samples[i] = (int16_t)(value < 32768 ? value : value - 65536);
+    }
+}
+
+int task_hear(const int16_t *values, size_t count, int8_t *score)
+{
+    const mote_status status = network_push(values, count / NETWORK_INPUT_ROW_SIZE);
+    *score = network_output()[0];
+    return status == MOTE_OK ? 1 : status == MOTE_WAITING ? 0 : -1;
+}
+
+void task_forget(void)
+{
+    (void)network_init();
+}
+
+int task_infer(void)
+{
+    int8_t score;
+    return task_hear(samples, VALUES, &score) >= 0;
+}
+
+void task_activations(void)
+{
+    const int8_t *output = network_output();
+    printf("m-activations-[");
+    for (size_t i = 0; i < NETWORK_OUTPUT_SIZE; i++) {
+        printf(i == 0 ? "%d" : ", %d", (int)output[i]);
+    }
+    printf("]\n");
+}
+
+#else
+
 void task_load(const uint8_t *input)
 {
     given = input;
 }
+
+#endif
 
 void task_results(void)
 {
