@@ -175,9 +175,10 @@ ANGLES = ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "half_exp", 
 SAMPLES = ("cubic_far", "cubic_near", "grid_sample_f32", "reflected", "sample", "sample_axis", "sample_pixel")
 CELLS = ("max_roi_pool_f32", "roi_edge", "roi_most", "roi_pixel", "roi_align_f32", "roi_axis", "roi_cell", "roi_place")
 ALONE = ("other_side", "add_even_s8", "mul_steps_s8", "forest_key_f32", "forest_key_s32", "modulo", "wrapping_power")
-COMPLEX = ("complex", "complex_constant", "complex_magnitudes", "complex_of", "complex_store", "imag_add", "real_add")
+COMPLEX = ("complex", "complex_constant", "complex_magnitudes", "complex_of", "complex_store")
+PARTS = ("imag", "imag_add", "imags_add", "real", "real_add", "reals_add")
 UNREACHED = {
-    **{f"mote_{name}": TRANSFORMS for name in COMPLEX},
+    **{f"mote_{name}": TRANSFORMS for name in (*COMPLEX, *PARTS)},
     **{f"mote_patch_{name}": FOR_DSP for name in PATCHING},
     **{f"mote_{name}f": NOT_YET for name in ANGLES},
     **{f"mote_{name}": REGIONS for name in (*SAMPLES, "sample_place", *CELLS, "roi_sample")},

@@ -26,7 +26,12 @@ static inline mote_complex_t mote_complex_of(int16_t real, int16_t imag) {
     return number;
 }
 
-/* The real and the imaginary part of a * b, added to sums. */
+/* The real and the imaginary part of a * b. */
+static inline int32_t mote_real(mote_complex_t a, mote_complex_t b) { return a.real * b.real - a.imag * b.imag; }
+
+static inline int32_t mote_imag(mote_complex_t a, mote_complex_t b) { return a.real * b.imag + a.imag * b.real; }
+
+/* The same, added to sums. */
 static inline int32_t mote_real_add(mote_complex_t a, mote_complex_t b, int32_t sum) {
     return sum + a.real * b.real - a.imag * b.imag;
 }
@@ -34,6 +39,11 @@ static inline int32_t mote_real_add(mote_complex_t a, mote_complex_t b, int32_t 
 static inline int32_t mote_imag_add(mote_complex_t a, mote_complex_t b, int32_t sum) {
     return sum + a.real * b.imag + a.imag * b.real;
 }
+
+/* The product of the real parts, and that of the imaginary ones, added to sums. */
+static inline int32_t mote_reals_add(mote_complex_t a, mote_complex_t b, int32_t sum) { return sum + a.real * b.real; }
+
+static inline int32_t mote_imags_add(mote_complex_t a, mote_complex_t b, int32_t sum) { return sum + a.imag * b.imag; }
 
 /* Stores a number whose parts have 16 bits. All that is returned, joined by |, says how many bits the largest has. */
 static inline uint32_t mote_complex_store(int16_t *z, int32_t real, int32_t imag) {

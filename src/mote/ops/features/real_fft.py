@@ -133,6 +133,16 @@ class RealFft:
         return circle(self.points, self.points)
 
     @cached_property
+    def staged_roots(self) -> Ints:
+        """[points - 1, 2]: roots of unity in the order in which stages take them."""
+        taken, size = [np.zeros((0, 2), np.int64)], 1
+        for radix in self.stages:
+            groups = self.points // (radix * size)
+            taken.append(self.roots[groups * np.outer(np.arange(size), np.arange(1, radix)).reshape(-1)])
+            size *= radix
+        return np.concatenate(taken)
+
+    @cached_property
     def last(self) -> Ints:
         """[points / 2 + 1, 2]: roots of unity that unfold the spectrum."""
         return circle(self.points // 2 + 1, self.length)

@@ -153,15 +153,15 @@ def mel_bands(rate: int, fft: int, filters: int, low: float, high: float) -> Mel
 
 @lru_cache(maxsize=16)
 def window_table(window: str, frame: int) -> Ints:
-    """[frame], with 15 bits behind the point: "hann" is periodic, "hamming" symmetric."""
+    """[frame], with 15 bits behind the point: "hann" is periodic, "hamming" symmetric; what is one is a bit less."""
     angles = 2 * np.pi * np.arange(frame)
     if window == "hann":
         real = 0.5 - 0.5 * np.cos(angles / frame)
     elif window == "hamming":
         real = 0.54 - 0.46 * np.cos(angles / max(frame - 1, 1))
     else:
-        real = np.ones(frame)
-    return np.rint(real * ONE).astype(np.int64)
+        return np.full(frame, ONE, np.int64)
+    return np.minimum(np.rint(real * ONE), INT16_MAX).astype(np.int64)
 
 
 class SpectralFeatures(Op):

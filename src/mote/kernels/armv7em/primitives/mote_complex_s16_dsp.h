@@ -20,6 +20,18 @@ static inline mote_complex_t mote_complex_of(int16_t real, int16_t imag) {
     return (uint32_t)(uint16_t)real | (uint32_t)(uint16_t)imag << 16;
 }
 
+static inline int32_t mote_real(mote_complex_t a, mote_complex_t b) {
+    int32_t r;
+    __asm__("smusd %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+
+static inline int32_t mote_imag(mote_complex_t a, mote_complex_t b) {
+    int32_t r;
+    __asm__("smuadx %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+
 static inline int32_t mote_real_add(mote_complex_t a, mote_complex_t b, int32_t sum) {
     int32_t r;
     __asm__("smlsd %0, %1, %2, %3" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
@@ -29,6 +41,18 @@ static inline int32_t mote_real_add(mote_complex_t a, mote_complex_t b, int32_t 
 static inline int32_t mote_imag_add(mote_complex_t a, mote_complex_t b, int32_t sum) {
     int32_t r;
     __asm__("smladx %0, %1, %2, %3" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
+    return r;
+}
+
+static inline int32_t mote_reals_add(mote_complex_t a, mote_complex_t b, int32_t sum) {
+    int32_t r;
+    __asm__("smlabb %0, %1, %2, %3" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
+    return r;
+}
+
+static inline int32_t mote_imags_add(mote_complex_t a, mote_complex_t b, int32_t sum) {
+    int32_t r;
+    __asm__("smlatt %0, %1, %2, %3" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
     return r;
 }
 

@@ -25,7 +25,7 @@ typedef struct {
     int32_t stages;
     const uint8_t *radix;   /* of each stage */
     const uint16_t *place;  /* of each point before the first stage */
-    const int16_t *roots;   /* of unity: as many as points */
+    const int16_t *roots;   /* of unity, in the order in which stages take them: one fewer than points */
     const int16_t *last;    /* those that unfold the spectrum, where the length is even */
 } mote_real_fft_t;
 
@@ -69,17 +69,18 @@ static inline uint32_t mote_real_fft_store(mote_bin_t *at, int32_t real, int32_t
     return mote_complex_store(at->z, real >> down, imag >> down);
 }
 
-/* One stage each: butterflies of `radix` numbers that lie `size` apart. Twice the first number less one sum is the other. */
-MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_2(mote_bin_t *data, int32_t size, int32_t groups, const int16_t *roots,
+/* One stage each: butterflies of `radix` numbers that lie `size` apart, with radix - 1 roots for each of `size` places.
+ * Twice the first number less one sum is the other. */
+MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_2(mote_bin_t *at, int32_t size, int32_t groups, const int16_t *roots,
                                                 int32_t less) {
     const int32_t down = MOTE_ROOT_BITS + less, half = (int32_t)1 << (down - 1);
     const mote_complex_t one = mote_complex_of(1 << MOTE_ROOT_BITS, 0);
     uint32_t all = 0;
-    for (int32_t k = 0; k < size; k++) {
-        const mote_complex_t w = mote_complex_constant(roots + 2 * k * groups);
-        for (int32_t g = 0; g < groups; g++) {
-            mote_bin_t *const at = data + k + 2 * size * g;
+    for (; groups > 0; groups--, at += size) {
+        const int16_t *root = roots;
+        for (int32_t k = size; k > 0; k--, at++, root += 2) {
             const mote_complex_t x0 = mote_complex(at->z), x1 = mote_complex(at[size].z);
+            const mote_complex_t w = mote_complex_constant(root);
             const int32_t r = mote_real_add(x0, one, half), i = mote_imag_add(x0, one, half);
             const int32_t r0 = mote_real_add(x1, w, r), i0 = mote_imag_add(x1, w, i);
             all |= mote_real_fft_store(at, r0, i0, down);
@@ -89,45 +90,43 @@ MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_2(mote_bin_t *data, int32_t size, 
     return all;
 }
 
-MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_4(mote_bin_t *data, int32_t size, int32_t groups, const int16_t *roots,
+MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_4(mote_bin_t *at, int32_t size, int32_t groups, const int16_t *roots,
                                                 int32_t less) {
     const int32_t down = MOTE_ROOT_BITS + less, half = (int32_t)1 << (down - 1);
     const mote_complex_t one = mote_complex_of(1 << MOTE_ROOT_BITS, 0);
     uint32_t all = 0;
-    for (int32_t k = 0; k < size; k++) {
-        const int16_t *const root = roots + 2 * k * groups;
-        const mote_complex_t w1 = mote_complex_constant(root);
-        const mote_complex_t w2 = mote_complex_constant(root + 2 * k * groups);
-        const mote_complex_t w3 = mote_complex_constant(root + 4 * k * groups);
-        for (int32_t g = 0; g < groups; g++) {
-            mote_bin_t *const at = data + k + 4 * size * g;
-            const mote_complex_t x0 = mote_complex(at->z), x2 = mote_complex(at[2 * size].z);
+    for (; groups > 0; groups--, at += 3 * size) {
+        const int16_t *root = roots;
+        for (int32_t k = size; k > 0; k--, at++, root += 6) {
+            mote_bin_t *far = at + 2 * size;
+            MOTE_MOVED(far);
+            const mote_complex_t x0 = mote_complex(at->z), x2 = mote_complex(far->z), w2 = mote_complex_constant(root + 2);
             const int32_t r = mote_real_add(x0, one, half), i = mote_imag_add(x0, one, half);
             const int32_t even_r = mote_real_add(x2, w2, r), even_i = mote_imag_add(x2, w2, i);
             const int32_t apart_r = 2 * r - even_r, apart_i = 2 * i - even_i;
-            const mote_complex_t x1 = mote_complex(at[size].z), x3 = mote_complex(at[3 * size].z);
-            const int32_t turned_r = mote_real_add(x1, w1, 0), turned_i = mote_imag_add(x1, w1, 0);
+            const mote_complex_t x1 = mote_complex(at[size].z), w1 = mote_complex_constant(root);
+            const int32_t turned_r = mote_real(x1, w1), turned_i = mote_imag(x1, w1);
+            const mote_complex_t x3 = mote_complex(far[size].z), w3 = mote_complex_constant(root + 4);
             const int32_t odd_r = mote_real_add(x3, w3, turned_r), odd_i = mote_imag_add(x3, w3, turned_i);
             const int32_t across_r = 2 * turned_r - odd_r, across_i = 2 * turned_i - odd_i;
             all |= mote_real_fft_store(at, even_r + odd_r, even_i + odd_i, down);
+            all |= mote_real_fft_store(far, even_r - odd_r, even_i - odd_i, down);
             all |= mote_real_fft_store(at + size, apart_r + across_i, apart_i - across_r, down);
-            all |= mote_real_fft_store(at + 2 * size, even_r - odd_r, even_i - odd_i, down);
-            all |= mote_real_fft_store(at + 3 * size, apart_r - across_i, apart_i + across_r, down);
+            all |= mote_real_fft_store(far + size, apart_r - across_i, apart_i + across_r, down);
         }
     }
     return all;
 }
 
-MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_3(mote_bin_t *data, int32_t size, int32_t groups, const int16_t *roots,
+MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_3(mote_bin_t *at, int32_t size, int32_t groups, const int16_t *roots,
                                                 int32_t less) {
     const int32_t down = MOTE_ROOT_BITS + less, half = (int32_t)1 << (down - 1), round = 1 << (MOTE_ROOT_BITS - 1);
     const mote_complex_t one = mote_complex_of(1 << MOTE_ROOT_BITS, 0);
     uint32_t all = 0;
-    for (int32_t k = 0; k < size; k++) {
-        const mote_complex_t w1 = mote_complex_constant(roots + 2 * k * groups);
-        const mote_complex_t w2 = mote_complex_constant(roots + 4 * k * groups);
-        for (int32_t g = 0; g < groups; g++) {
-            mote_bin_t *const at = data + k + 3 * size * g;
+    for (; groups > 0; groups--, at += 2 * size) {
+        const int16_t *root = roots;
+        for (int32_t k = size; k > 0; k--, at++, root += 4) {
+            const mote_complex_t w1 = mote_complex_constant(root), w2 = mote_complex_constant(root + 2);
             const mote_complex_t x0 = mote_complex(at->z), x1 = mote_complex(at[size].z), x2 = mote_complex(at[2 * size].z);
             const int32_t r0 = mote_real_add(x0, one, half), i0 = mote_imag_add(x0, one, half);
             const int32_t r1 = mote_real_add(x1, w1, round) >> MOTE_ROOT_BITS;
@@ -145,21 +144,20 @@ MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_3(mote_bin_t *data, int32_t size, 
 }
 
 /* Sums of five have a bit less behind the point. */
-MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_5(mote_bin_t *data, int32_t size, int32_t groups, const int16_t *roots,
+MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_5(mote_bin_t *at, int32_t size, int32_t groups, const int16_t *roots,
                                                 int32_t less) {
     enum { ONE = 8192, COSINE_1 = 2531, COSINE_2 = -6627, SINE_1 = 7791, SINE_2 = 4815 };
     const int32_t down = MOTE_ROOT_BITS - 1 + less, half = (int32_t)1 << (down - 1), round = 1 << (MOTE_ROOT_BITS - 1);
     const mote_complex_t one = mote_complex_of(ONE, 0);
     uint32_t all = 0;
-    for (int32_t k = 0; k < size; k++) {
-        for (int32_t g = 0; g < groups; g++) {
-            mote_bin_t *const at = data + k + 5 * size * g;
+    for (; groups > 0; groups--, at += 4 * size) {
+        const int16_t *root = roots;
+        for (int32_t k = size; k > 0; k--, at++) {
             const mote_complex_t x0 = mote_complex(at->z);
             const int32_t r0 = mote_real_add(x0, one, half), i0 = mote_imag_add(x0, one, half);
             int32_t r[4], i[4];
-            for (int32_t q = 0; q < 4; q++) {
-                const mote_complex_t x = mote_complex(at[(q + 1) * size].z);
-                const mote_complex_t w = mote_complex_constant(roots + 2 * (q + 1) * k * groups);
+            for (int32_t q = 0; q < 4; q++, root += 2) {
+                const mote_complex_t x = mote_complex(at[(q + 1) * size].z), w = mote_complex_constant(root);
                 r[q] = mote_real_add(x, w, round) >> MOTE_ROOT_BITS;
                 i[q] = mote_imag_add(x, w, round) >> MOTE_ROOT_BITS;
             }
@@ -186,6 +184,7 @@ MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_5(mote_bin_t *data, int32_t size, 
 /* Transforms a signal of so many bits, at most 14. Returns by how many bits the result was shifted right, and sets the
  * bits of its largest number. */
 static inline int32_t mote_real_fft(const mote_real_fft_t *p, mote_bin_t *data, int32_t *bits) {
+    const int16_t *roots = p->roots;
     int32_t shifted = 0, size = 1, groups = p->points;
     for (int32_t stage = 0; stage < p->stages; stage++) {
         const int32_t radix = mote_flash_u8(p->radix + stage), most = radix == 2 ? 13 : 12;
@@ -193,24 +192,40 @@ static inline int32_t mote_real_fft(const mote_real_fft_t *p, mote_bin_t *data, 
         uint32_t all;
         groups /= radix;
         if (radix == 4) {
-            all = mote_real_fft_4(data, size, groups, p->roots, less);
+            all = mote_real_fft_4(data, size, groups, roots, less);
         } else if (radix == 2) {
-            all = mote_real_fft_2(data, size, groups, p->roots, less);
+            all = mote_real_fft_2(data, size, groups, roots, less);
         } else if (radix == 3) {
-            all = mote_real_fft_3(data, size, groups, p->roots, less);
+            all = mote_real_fft_3(data, size, groups, roots, less);
         } else {
-            all = mote_real_fft_5(data, size, groups, p->roots, less);
+            all = mote_real_fft_5(data, size, groups, roots, less);
         }
         *bits = mote_min(mote_bit_length(mote_complex_magnitudes(all)), 15);
         shifted += less;
+        roots += 2 * size * (radix - 1);
         size *= radix;
     }
     return shifted;
 }
 
-static inline uint32_t mote_real_fft_power(int32_t real, int32_t imag, int32_t half, int32_t shift) {
-    const int32_t r = (real + half) >> shift, i = (imag + half) >> shift;
+static inline uint32_t mote_real_fft_power(int32_t real, int32_t imag, int32_t shift) {
+    const int32_t r = real >> shift, i = imag >> shift;
     return (uint32_t)(r * r) + (uint32_t)(i * i);
+}
+
+/* Unfolds bin k and, where `both` are wanted, bin points - k. */
+MOTE_ALWAYS_INLINE void mote_real_fft_unfold(const mote_real_fft_t *p, mote_bin_t *data, int32_t k, int32_t half,
+                                             int32_t shift, int32_t both) {
+    mote_bin_t *const near = data + k, *const far = data + p->points - k;
+    const int32_t a_r = near->z[0], a_i = near->z[1], b_r = far->z[0], b_i = far->z[1];
+    const int32_t w_r = mote_flash_s16(p->last + 2 * k), w_i = mote_flash_s16(p->last + 2 * k + 1);
+    const int32_t total_r = 16384 * (a_r + b_r) + half, total_i = 16384 * (a_i - b_i) + half;
+    const int32_t apart_r = a_r - b_r, apart_i = a_i + b_i;
+    const int32_t turn_r = w_r * apart_r - w_i * apart_i, turn_i = w_r * apart_i + w_i * apart_r;
+    if (both) {
+        far->power = mote_real_fft_power(total_r - turn_i, total_i + turn_r, shift);
+    }
+    near->power = mote_real_fft_power(total_r + turn_i, total_i - turn_r, shift);
 }
 
 /* The shift of mote_real_fft_powers: the result is that of the signal as it was put, by 2^(shifted + shift - 15). */
@@ -220,29 +235,25 @@ static inline int32_t mote_real_fft_last_shift(int32_t bits) { return bits < 14 
  * lies behind the signal. */
 MOTE_HOT MOTE_NOINLINE void mote_real_fft_powers(const mote_real_fft_t *p, mote_bin_t *data, int32_t top, int32_t shift) {
     const int32_t points = p->points, half = ((int32_t)1 << shift) >> 1;
+    int32_t k = 1;
     if (p->length == points) {
-        for (int32_t k = 0; k <= top; k++) {
-            data[k].power = mote_real_fft_power(data[k].z[0] * 32768, data[k].z[1] * 32768, half, shift);
+        for (k = 0; k <= top; k++) {
+            const int32_t real = data[k].z[0], imag = data[k].z[1];
+            data[k].power = mote_real_fft_power(32768 * real + half, 32768 * imag + half, shift);
         }
         return;
     }
-    for (int32_t k = 1; k <= points / 2 && k <= top; k++) {
-        const mote_bin_t a = data[k], b = data[points - k];
-        const int32_t w_r = mote_flash_s16(p->last + 2 * k), w_i = mote_flash_s16(p->last + 2 * k + 1);
-        const int32_t a_r = a.z[0], a_i = a.z[1], b_r = b.z[0], b_i = b.z[1];
-        const int32_t total_r = 16384 * (a_r + b_r), total_i = 16384 * (a_i - b_i);
-        const int32_t apart_r = a_r - b_r, apart_i = a_i + b_i;
-        const int32_t turn_r = w_r * apart_r - w_i * apart_i, turn_i = w_r * apart_i + w_i * apart_r;
-        if (points - k <= top) {
-            data[points - k].power = mote_real_fft_power(total_r - turn_i, total_i + turn_r, half, shift);
-        }
-        data[k].power = mote_real_fft_power(total_r + turn_i, total_i - turn_r, half, shift);
+    for (; k < points - top && k <= top && k <= points / 2; k++) {
+        mote_real_fft_unfold(p, data, k, half, shift, 0);
+    }
+    for (; k <= top && k <= points / 2; k++) {
+        mote_real_fft_unfold(p, data, k, half, shift, 1);
     }
     {
         const int32_t real = data[0].z[0], imag = data[0].z[1];
-        data[0].power = mote_real_fft_power(32768 * (real + imag), 0, half, shift);
+        data[0].power = mote_real_fft_power(32768 * (real + imag) + half, 0, shift);
         if (top == points) {
-            data[points].power = mote_real_fft_power(32768 * (real - imag), 0, half, shift);
+            data[points].power = mote_real_fft_power(32768 * (real - imag) + half, 0, shift);
         }
     }
 }

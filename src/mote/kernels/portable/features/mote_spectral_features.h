@@ -13,7 +13,7 @@ typedef struct {
     int32_t unit;       /* samples of a row */
     int32_t fraction;   /* bits of samples behind the point */
     mote_real_fft_t fft;
-    const uint16_t *window;          /* NULL: samples as they are */
+    const int16_t *window;           /* NULL: samples as they are */
     int32_t power;                   /* squared magnitudes, not magnitudes */
     int32_t filters, first, top;     /* of the filter bank, 0: none; the first and the last bin that is used */
     const uint16_t *counts, *rising; /* bins between neighbouring edges, and their weights in the filter that rises */
@@ -26,25 +26,30 @@ typedef struct {
     int32_t exponent;
 } mote_framed_t;
 
-/* Scaled samples in their places, and how many bits they were shifted right. */
+/* Sample x of a frame times the window there. */
+static inline int32_t mote_windowed(const mote_spectrum_t *p, int32_t x, int32_t at) {
+    return x * (p->window == NULL ? (int32_t)32768 : mote_flash_s16(p->window + at));
+}
+
+/* Scaled samples in their places, and how many bits they were shifted right. Pairs are numbers of the transform. */
 MOTE_HOT MOTE_NOINLINE int32_t mote_spectrum_load(const mote_spectrum_t *p, const int16_t *const *rows, mote_bin_t *data,
                                                   int32_t *bits) {
     const int32_t unit = p->unit, frame = p->rows.taps * unit, folded = p->fft.length != p->fft.points;
-    const uint16_t *w = p->window, *place = p->fft.place;
+    const int32_t pairs = folded && p->window != NULL && (unit & 1) == 0 ? unit : 0;
+    const int16_t *w = p->window;
+    const uint16_t *place = p->fft.place;
     uint32_t all = 0;
-    int32_t shift, half, at;
+    int32_t shift, half, at = 0;
     for (int32_t row = 0; row < p->rows.taps; row++) {
-        const int16_t *const x = rows[row];
-        if (w == NULL) {
-            for (int32_t i = 0; i < unit; i++) {
-                all |= mote_magnitude((int32_t)x[i] * 32768);
-            }
-            continue;
+        const int16_t *x = rows[row];
+        const int16_t *const end = x + pairs, *const last = x + unit;
+        for (; x != end; x += 2, w += 2) {
+            const mote_complex_t two = mote_complex(x), by = mote_complex_constant(w);
+            all |= mote_magnitude(mote_reals_add(two, by, 0)) | mote_magnitude(mote_imags_add(two, by, 0));
         }
-        for (int32_t i = 0; i < unit; i++) {
-            all |= mote_magnitude((int32_t)x[i] * mote_flash_u16(w + i));
+        for (; x != last; x++, at++) {
+            all |= mote_magnitude(mote_windowed(p, *x, at));
         }
-        w += unit;
     }
     *bits = mote_bit_length(all);
     shift = mote_real_fft_scale(*bits);
@@ -52,18 +57,15 @@ MOTE_HOT MOTE_NOINLINE int32_t mote_spectrum_load(const mote_spectrum_t *p, cons
     w = p->window;
     at = 0;
     for (int32_t row = 0; row < p->rows.taps; row++) {
-        const int16_t *const x = rows[row];
-        if (w != NULL && folded && (unit & 1) == 0) {
-            for (int32_t i = 0; i < unit; i += 2, w += 2, place++) {
-                const int32_t real = ((int32_t)x[i] * mote_flash_u16(w) + half) >> shift;
-                const int32_t imag = ((int32_t)x[i + 1] * mote_flash_u16(w + 1) + half) >> shift;
-                (void)mote_complex_store(data[mote_flash_u16(place)].z, real, imag);
-            }
-            continue;
+        const int16_t *x = rows[row];
+        const int16_t *const end = x + pairs, *const last = x + unit;
+        for (; x != end; x += 2, w += 2, place++) {
+            const mote_complex_t two = mote_complex(x), by = mote_complex_constant(w);
+            const int32_t real = mote_reals_add(two, by, half) >> shift, imag = mote_imags_add(two, by, half) >> shift;
+            (void)mote_complex_store(data[mote_flash_u16(place)].z, real, imag);
         }
-        for (int32_t i = 0; i < unit; i++, at++) {
-            const int32_t factor = w == NULL ? 32768 : (int32_t)mote_flash_u16(w + at);
-            mote_real_fft_put(&p->fft, data, at, (int16_t)((x[i] * factor + half) >> shift));
+        for (; x != last; x++, at++) {
+            mote_real_fft_put(&p->fft, data, at, (int16_t)((mote_windowed(p, *x, at) + half) >> shift));
         }
     }
     for (at = frame; at < p->fft.length; at++) {

@@ -29,7 +29,7 @@ def fft_params(fft: RealFft) -> Params:
         "stages": len(fft.stages),
         "radix": np.array(fft.stages, np.uint8),
         "place": fft.places.astype(np.uint16),
-        "roots": fft.roots.astype(np.int16).reshape(-1),
+        "roots": fft.staged_roots.astype(np.int16).reshape(-1),
         "last": fft.last.astype(np.int16).reshape(-1) if fft.folded else np.zeros(0, np.int16),
     }
     return _used(params)
@@ -59,7 +59,7 @@ def _spectrum(view: View) -> Params:
         "unit": unit,
         "fraction": op.sample_fraction,
         "fft": fft_params(op.transform),
-        "window": (none if op.window == "none" else op.taps).astype(np.uint16),
+        "window": (none if op.window == "none" else op.taps).astype(np.int16),
         "power": int(op.power),
         "filters": op.filters,
         "first": bands.first,

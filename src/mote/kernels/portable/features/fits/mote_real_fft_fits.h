@@ -15,7 +15,7 @@ static inline int mote_real_fft_fits(const mote_real_fft_t *p, const mote_room_t
         (folded && p->length != 2 * p->points) ||
         (p->stages > 0 && !mote_holds(room, p->radix, (uint32_t)p->stages, 1)) ||
         !mote_holds(room, p->place, 2 * (uint32_t)p->points, 2) ||
-        !mote_holds(room, p->roots, 4 * (uint32_t)p->points, 2) ||
+        (p->points > 1 && !mote_holds(room, p->roots, 4 * ((uint32_t)p->points - 1), 2)) ||
         (folded && !mote_holds(room, p->last, 4 * ((uint32_t)p->points / 2 + 1), 2))) {
         return 0;
     }
