@@ -484,7 +484,7 @@ def micro() -> Model:
 
 def filters() -> Model:
     """Filters of signals, and their normalization."""
-    return side_by_side([test_filters.everything(), test_filters.features()])
+    return side_by_side([test_filters.everything(), test_filters.features(), test_filters.streamed()])
 
 
 def sounds() -> Model:

@@ -104,7 +104,7 @@ def cases() -> tuple[Case, ...]:
     others = (*test_angles.every(), *test_images.every(), *test_motion.cases(), *test_spectral.every())
     for alone in (*test_places.every(), *test_whole.cases(0, "int16", "uint64"), *others):
         collection.add(alone.graph)
-    filters = test_filters.everything(), test_filters.features()
+    filters = test_filters.everything(), test_filters.features(), test_filters.streamed()
     for graph in (*test_decisions.every_step(), *test_micro.every(), *filters):
         collection.add(graph)
     for dtype in idioms.NORMS:

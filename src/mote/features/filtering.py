@@ -17,7 +17,9 @@ from mote.ops.features.filters import (
     MEAN_BITS,
     Biquads,
     Fir,
+    FirStream,
     PreEmphasis,
+    PreEmphasisStream,
     RemoveDc,
     Section,
     lanes,
@@ -40,7 +42,7 @@ def emphasized(signal: Signal, factor: float) -> Signal:
     if not 0 <= factor <= 1:
         raise signal.refuse(f"pre-emphasis={factor:g} cannot be", "give a factor from 0 to 1")
     signal = _samples(signal, "pre-emphasis")
-    return _looking_back(signal, 1, PreEmphasis, factor=round(factor * (1 << EMPHASIS_BITS)))
+    return _looking_back(signal, 1, PreEmphasis, PreEmphasisStream, factor=round(factor * (1 << EMPHASIS_BITS)))
 
 
 def fir(signal: Signal, *taps: float) -> Signal:
@@ -180,8 +182,12 @@ def _passing(signal: Signal, kind: str, low: float, high: float, order: int, tap
     return _recursive(signal, rounded_sections(butterworth(kind, low, high, order)))
 
 
-def _looking_back(signal: Signal, samples: int, kind: type[Op], **fields: Any) -> Signal:
-    """The signal after a filter that reads so many samples before each."""
+def _looking_back(signal: Signal, samples: int, kind: type[Op], streamed: type[Op] | None, **fields: Any) -> Signal:
+    """The signal after a filter that reads so many samples before each. In a stream its own operator keeps them, if it
+    has one; else a window of rows does."""
+    if signal.builder.streaming and samples and streamed:
+        signal.builder.looks_back += samples * signal.period
+        return signal.then(streamed, states=[np.zeros(samples * signal.channels, np.int16)], **fields)
     tensor, rows = signal.history(samples)
     made = signal.builder.add(kind, tensor, dtype=tensor.dtype, fraction=signal.fraction, history=rows, **fields)
     return replace(signal, tensor=made)
@@ -189,7 +195,8 @@ def _looking_back(signal: Signal, samples: int, kind: type[Op], **fields: Any) -
 
 def _convolved(signal: Signal, taps: Array, decimation: int = 1) -> Signal:
     whole, bits = rounded_taps(taps)
-    return _looking_back(signal, len(whole) - 1, Fir, taps=whole, tap_bits=bits, decimation=decimation)
+    streamed = None if signal.unit % decimation else FirStream
+    return _looking_back(signal, len(whole) - 1, Fir, streamed, taps=whole, tap_bits=bits, decimation=decimation)
 
 
 def _recursive(signal: Signal, sections: tuple[Section, ...]) -> Signal:

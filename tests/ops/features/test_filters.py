@@ -15,7 +15,7 @@ from mote.compiler.firmware import bench
 from mote.graph import Graph, State
 from mote.graph.region import region_problem
 from mote.graph.tensor import Array
-from mote.ops.features.filters import Biquads, Fir, PreEmphasis, RemoveDc
+from mote.ops.features.filters import Biquads, Fir, FirStream, PreEmphasis, PreEmphasisStream, RemoveDc
 from mote.ops.features.normalizing import NormalizeWindow, RunningNormalize
 from mote.toolchain import Mode
 from tests.helpers.chains import Link, chain, compiled, evaluated, noise
@@ -98,6 +98,27 @@ def test_filters_that_look_back_find_rows_of_history() -> None:
             chain((1, 4 + past, 4, 2), Link(kind, {**fields, "history": past})), [x[12:].reshape(1, 5, 4, 2)]
         )
         np.testing.assert_array_equal(lines(y), whole[16:])
+
+
+@given(WIDTHS, st.integers(0, 99), st.integers(2, 20), st.sampled_from([1, 2, 4]))
+@settings(max_examples=examples(30))
+def test_streams_in_pieces_are_filtered_as_a_whole(
+    shape: tuple[int, int, int], seed: int, count: int, step: int
+) -> None:
+    rows, unit, channels = shape
+    step = 1 if unit % step else step
+    x, rng = signal(seed, 3 * rows * unit, channels), np.random.default_rng(seed)
+    taps = tuple(rng.integers(-65534 // count, 65534 // count + 1, count).clip(-32768, 32767).tolist())
+    both = {"taps": taps, "tap_bits": 14, "decimation": step}
+    for whole, stream, fields, past in (
+        (Fir, FirStream, both, count - 1),
+        (PreEmphasis, PreEmphasisStream, {"factor": 60000}, 1),
+    ):
+        link = Link(stream, fields, [np.zeros(past * channels, np.int16)])
+        pieces = evaluated(chain((1, rows, unit, channels), link), list(x.reshape(3, 1, rows, unit, channels)))
+        np.testing.assert_array_equal(
+            np.concatenate([lines(y) for y in pieces]), filtered(Link(whole, fields), x, 3 * rows, unit)
+        )
 
 
 def exact(x: Array, sections: tuple[tuple[int, ...], ...]) -> Array:
@@ -210,6 +231,18 @@ def everything() -> Graph:
     )
 
 
+def streamed() -> Graph:
+    """Filters that keep samples of a stream, of two channels."""
+    rng = np.random.default_rng(8)
+    taps = tuple(rng.integers(-3000, 3000, 11).tolist())
+    return chain(
+        (1, 6, 8, 2),
+        Link(PreEmphasisStream, {"factor": 63000}, [np.array([9, -32768], np.int16)]),
+        Link(FirStream, {"taps": taps, "tap_bits": 14, "decimation": 2}, [np.arange(20, dtype=np.int16)]),
+        Link(FirStream, {"taps": (20000, -20000), "tap_bits": 15}, [np.zeros(2, np.int16)]),
+    )
+
+
 def features() -> Graph:
     """Filters of features: rows of ten values, each with statistics of its own."""
     return chain(
@@ -233,7 +266,8 @@ def restored() -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("build", "core"), [(everything, "host"), (everything, "cortex-m4"), (features, "host"), (restored, "host")]
+    ("build", "core"),
+    [(everything, "host"), (everything, "cortex-m4"), (features, "host"), (restored, "host"), (streamed, "host")],
 )
 def test_c_computes_what_numpy_does(build: Callable[[], Graph], core: str, tmp_path: Path) -> None:
     made = build()

@@ -88,17 +88,44 @@ class PreEmphasis(LookingBack):
         return [(one, rows - self.history, unit, channels)]
 
     def unsupported(self, g: Graph) -> str | None:
-        if not 0 <= self.factor <= 1 << EMPHASIS_BITS:
-            return f"a factor of {self.factor / (1 << EMPHASIS_BITS):g} is not supported (0 to 1)"
-        return samples_problem(g, self)
+        return _factor_problem(self.factor) or samples_problem(g, self)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        lines = x.reshape(-1, x.shape[-1]).astype(np.int64)
-        before = np.concatenate([np.zeros_like(lines[:1]), lines[:-1]])
-        y = saturated(lines - ((self.factor * before + (1 << EMPHASIS_BITS - 1)) >> EMPHASIS_BITS))
-        return [y.reshape(x.shape)[:, self.history :]]
+        return [_emphasized(x.reshape(-1, x.shape[-1]), self.factor).reshape(x.shape)[:, self.history :]]
+
+
+def _factor_problem(factor: int) -> str | None:
+    one = 1 << EMPHASIS_BITS
+    return None if 0 <= factor <= one else f"a factor of {factor / one:g} is not supported (0 to 1)"
+
+
+def _emphasized(samples: Array, factor: int) -> Array:
+    """Samples less a part of the one before each; zeros are before the first."""
+    lines = samples.astype(np.int64)
+    before = np.concatenate([np.zeros_like(lines[:1]), lines[:-1]])
+    return saturated(lines - ((factor * before + (1 << EMPHASIS_BITS - 1)) >> EMPHASIS_BITS))
+
+
+class PreEmphasisStream(Sequential):
+    """PreEmphasis of a stream. Inputs: the signal, and the last sample of each channel as int16."""
+
+    factor: int
+    kind = "PRE_EMPHASIS_STREAM"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape, self.input(g, 1).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        kept = self.input(g).shape[-1:]
+        return _factor_problem(self.factor) or samples_problem(g, self) or state_problem(g, self, 1, DType.INT16, kept)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, last = values
+        assert x is not None and last is not None
+        lines = np.concatenate([last[None], x.reshape(-1, x.shape[-1])])
+        return [_emphasized(lines, self.factor)[1:].reshape(x.shape), lines[-1]]
 
 
 class Fir(LookingBack):
@@ -127,11 +154,7 @@ class Fir(LookingBack):
             return f"decimation by {self.decimation} does not fit rows of {unit} samples"
         if (rows - self.history) % self.stride(g):
             return f"{rows - self.history} rows do not decimate by {self.decimation}"
-        if not self.taps or not 0 <= self.tap_bits <= 15 or not all(LEAST <= tap <= MOST for tap in self.taps):
-            return "only int16 taps with 0 to 15 fraction bits are supported"
-        if sum(map(abs, self.taps)) * -LEAST + (1 << self.tap_bits) >= 1 << 31:
-            return "sums of taps may leave 32 bits: their absolute values add up to 65535 or more"
-        return samples_problem(g, self)
+        return _taps_problem(self.taps, self.tap_bits) or samples_problem(g, self)
 
     def macs(self, g: Graph) -> int:
         return len(self.taps) * self.output(g).size
@@ -140,13 +163,62 @@ class Fir(LookingBack):
         (x,) = values
         assert x is not None
         _, rows, unit, channels = x.shape
-        lines = x.reshape(-1, channels).astype(np.int64)
-        padded = np.concatenate([np.zeros((len(self.taps) - 1, channels), np.int64), lines])
-        last = np.arange(self.history * unit, rows * unit, self.decimation) + len(self.taps) - 1
-        sums = sum(tap * padded[last - k] for k, tap in enumerate(self.taps))
-        half = 1 << self.tap_bits >> 1
+        past = len(self.taps) - 1
+        padded = np.concatenate([np.zeros((past, channels), x.dtype), x.reshape(-1, channels)])
+        last = np.arange(self.history * unit, rows * unit, self.decimation) + past
         out = max(1, unit // self.decimation)
-        return [saturated((np.asarray(sums) + half) >> self.tap_bits).reshape(1, -1, out, channels)]
+        return [_convolved(padded, self.taps, self.tap_bits, last).reshape(1, -1, out, channels)]
+
+
+class FirStream(Sequential):
+    """Fir of a stream, whose decimation divides the unit. Inputs: the signal, and of each channel the last samples as
+    int16, one fewer than there are taps."""
+
+    taps: tuple[int, ...]
+    tap_bits: int
+    decimation: int = 1
+    kind = "FIR_STREAM"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        one, rows, unit, channels = self.input(g).shape
+        return [(one, rows, unit // self.decimation, channels), self.input(g, 1).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        unit, channels = self.input(g).shape[2:]
+        if unit % self.decimation:
+            return f"decimation by {self.decimation} does not fit rows of {unit} samples"
+        if len(self.taps) < 2:
+            return "a stream is filtered with two taps at least"
+        kept = (channels * (len(self.taps) - 1),)
+        problem = _taps_problem(self.taps, self.tap_bits) or samples_problem(g, self)
+        return problem or state_problem(g, self, 1, DType.INT16, kept)
+
+    def macs(self, g: Graph) -> int:
+        return len(self.taps) * self.output(g).size
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, kept = values
+        assert x is not None and kept is not None
+        _, rows, unit, channels = x.shape
+        lines = np.concatenate([kept.reshape(channels, -1).T, x.reshape(-1, channels)])
+        last = np.arange(len(self.taps) - 1, len(lines), self.decimation)
+        y = _convolved(lines, self.taps, self.tap_bits, last).reshape(1, rows, unit // self.decimation, channels)
+        return [y, lines[1 - len(self.taps) :].T.reshape(-1)]
+
+
+def _taps_problem(taps: Sequence[int], bits: int) -> str | None:
+    if not taps or not 0 <= bits <= 15 or not all(LEAST <= tap <= MOST for tap in taps):
+        return "only int16 taps with 0 to 15 fraction bits are supported"
+    if sum(map(abs, taps)) * -LEAST + (1 << bits) >= 1 << 31:
+        return "sums of taps may leave 32 bits: their absolute values add up to 65535 or more"
+    return None
+
+
+def _convolved(samples: Array, taps: Sequence[int], bits: int, last: Array) -> Array:
+    """The sums of samples before and at the places `last`, each times its tap."""
+    lines = samples.astype(np.int64)
+    sums = np.sum([tap * lines[last - k] for k, tap in enumerate(taps)], 0)
+    return saturated((sums + (1 << bits >> 1)) >> bits)
 
 
 class Biquads(Sequential):

@@ -6,7 +6,16 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature, units_of
-from mote.ops.features.filters import Biquads, Fir, LookingBack, PreEmphasis, RemoveDc, lanes
+from mote.ops.features.filters import (
+    Biquads,
+    Fir,
+    FirStream,
+    LookingBack,
+    PreEmphasis,
+    PreEmphasisStream,
+    RemoveDc,
+    lanes,
+)
 from mote.ops.features.normalizing import NormalizeWindow, RunningNormalize
 
 SAMPLES = signature(DType.INT16, DType.INT16)
@@ -52,6 +61,30 @@ def _fir(view: View) -> Packed:
     }
     used = len(op.taps) + (units - 1) * op.decimation
     return Packed("fir", params, Entry(Call.ROWS, row="fir_row", taps=op.span(view.graph)), Needs(scratch=2 * used))
+
+
+def _pre_emphasis_stream(view: View) -> Packed:
+    channels = view.input.shape[-1]
+    return Packed(
+        "pre_emphasis_stream",
+        {"channels": channels, "factor": view.the(PreEmphasisStream).factor},
+        Entry(Call.FLAT, units_of(view.input.shape, channels), operands=(0, 1)),
+        Needs(in_place=(0,)),
+    )
+
+
+def _fir_stream(view: View) -> Packed:
+    op, (_, rows, units, channels) = view.the(FirStream), view.output.shape
+    params: Params = {
+        "block": units,
+        "channels": channels,
+        "count": len(op.taps),
+        "decimation": op.decimation,
+        "fraction": op.tap_bits,
+        "taps": np.array(op.taps[::-1], np.int16),
+    }
+    used = len(op.taps) + units * op.decimation
+    return Packed("fir_stream", params, Entry(Call.FLAT, rows * units, operands=(0, 1)), Needs(scratch=2 * used))
 
 
 def _biquads(view: View) -> Packed:
@@ -107,6 +140,8 @@ def _normalize_window(view: View) -> Packed:
 KERNELS = (
     Kernel("pre_emphasis", (PreEmphasis,), SAMPLES, _pre_emphasis, "filters", costs=OTHER),
     Kernel("fir", (Fir,), SAMPLES, _fir, "filters", costs=OTHER),
+    Kernel("pre_emphasis_stream", (PreEmphasisStream,), SAMPLES, _pre_emphasis_stream, "filters", costs=OTHER),
+    Kernel("fir_stream", (FirStream,), SAMPLES, _fir_stream, "filters", costs=OTHER),
     Kernel("biquads", (Biquads,), SAMPLES, _biquads, "filters", costs=OTHER),
     Kernel("remove_dc", (RemoveDc,), SAMPLES, _remove_dc, "filters", costs=OTHER),
     Kernel("running_normalize", (RunningNormalize,), SAMPLES, _running_normalize, "normalizing", costs=OTHER),

@@ -30,6 +30,40 @@ static inline void mote_pre_emphasis_row(const mote_pre_emphasis_t *p, const int
 MOTE_BY_ROWS(pre_emphasis, int16_t, int16_t, s16, window)
 
 typedef struct {
+    int32_t channels, factor;
+} mote_pre_emphasis_stream_t;
+
+/* n samples of each channel of a stream, whose last ones are kept. */
+static inline void mote_pre_emphasis_stream(const mote_pre_emphasis_stream_t *p, const int16_t *in, int16_t *last,
+                                            int16_t *out, int32_t n) {
+    for (int32_t c = 0; c < p->channels; c++) {
+        const int16_t *x = in + c;
+        int32_t before = last[c];
+        int16_t *y = out + c;
+        for (int32_t i = 0; i < n; i++, x += p->channels, y += p->channels) {
+            const int32_t sample = *x;
+            *y = (int16_t)mote_saturate_s16(sample - ((p->factor * before + 32768) >> 16));
+            before = sample;
+        }
+        last[c] = (int16_t)before;
+    }
+}
+
+/* Outputs of one channel, `step` elements apart, each made of `count` samples, `decimation` behind the one before. */
+static inline void mote_fir_sums(const int16_t *samples, const int16_t *taps, int32_t count, int32_t decimation,
+                                 int32_t fraction, int16_t *out, int32_t step, int32_t outputs) {
+    const int32_t half = ((int32_t)1 << fraction) >> 1;
+    for (; outputs > 0; outputs -= 2, samples += 2 * decimation, out += 2 * step) {
+        int32_t sum[2] = {half, half};
+        mote_products_2_s16(samples, outputs > 1 ? decimation : 0, taps, count, sum);
+        out[0] = (int16_t)mote_saturate_s16(sum[0] >> fraction);
+        if (outputs > 1) {
+            out[step] = (int16_t)mote_saturate_s16(sum[1] >> fraction);
+        }
+    }
+}
+
+typedef struct {
     mote_window_t window;
     int32_t unit, units, channels;       /* samples of a channel in a row of the input and of the output */
     int32_t count, decimation, fraction; /* taps */
@@ -55,16 +89,7 @@ static inline void mote_fir_channel(const mote_fir_t *p, const int16_t *const *r
             }
         }
     }
-    const int32_t half = ((int32_t)1 << p->fraction) >> 1;
-    out += c;
-    for (int32_t left = p->units; left > 0; left -= 2, kept += 2 * p->decimation, out += 2 * p->channels) {
-        int32_t sum[2] = {half, half};
-        mote_products_2_s16(kept, left > 1 ? p->decimation : 0, p->taps, p->count, sum);
-        out[0] = (int16_t)mote_saturate_s16(sum[0] >> p->fraction);
-        if (left > 1) {
-            out[p->channels] = (int16_t)mote_saturate_s16(sum[1] >> p->fraction);
-        }
-    }
+    mote_fir_sums(kept, p->taps, p->count, p->decimation, p->fraction, out + c, p->channels, p->units);
 }
 
 static inline void mote_fir_row(const mote_fir_t *p, const int16_t *const *rows, int16_t *out, mote_any_t scratch) {
@@ -79,6 +104,34 @@ static inline void mote_fir(const mote_fir_t *p, const int16_t *in, int16_t *out
     for (int32_t y = lo; y < hi; y++) {
         mote_window_s16(&p->window, in, y, rows);
         mote_fir_row(p, rows, out + y * p->window.out_stride, scratch);
+    }
+}
+
+typedef struct {
+    int32_t block, channels;             /* outputs that are computed at once, of each channel */
+    int32_t count, decimation, fraction; /* taps */
+    const int16_t *taps;                 /* from that of the oldest sample on */
+} mote_fir_stream_t;
+
+/* n outputs of each channel of a stream, whose last samples are kept, one fewer than there are taps. */
+static inline void mote_fir_stream(const mote_fir_stream_t *p, const int16_t *in, int16_t *kept, int16_t *out, int32_t n,
+                                   mote_any_t scratch) {
+    int16_t *const samples = (int16_t *)scratch;
+    const size_t past = (size_t)(p->count - 1);
+    for (int32_t done = 0; done < n; done += p->block) {
+        const int32_t outputs = mote_min(p->block, n - done), fresh = outputs * p->decimation;
+        for (int32_t c = 0; c < p->channels; c++) {
+            const int16_t *x = in + c;
+            int16_t *const own = kept + c * (p->count - 1);
+            memcpy(samples, own, past * sizeof *samples);
+            for (int32_t i = 0; i < fresh; i++, x += p->channels) {
+                samples[p->count - 1 + i] = *x;
+            }
+            memcpy(own, samples + fresh, past * sizeof *samples);
+            mote_fir_sums(samples, p->taps, p->count, p->decimation, p->fraction, out + c, p->channels, outputs);
+        }
+        in += fresh * p->channels;
+        out += outputs * p->channels;
     }
 }
 
