@@ -51,7 +51,7 @@ TOLD = (
     *("io", "numerics", "optimize", "ram", "flash", "least_ram", "least_flash", "latency", "cycles"),
     *("input", "step", "shrink"),
     *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
-    *("signature", "constants"),
+    *("signature", "constants", "labels", "postprocess"),
 )
 """Settings recorded in an image, for tools."""
 MOST_VERSION = (1 << 32) - 1

@@ -54,7 +54,7 @@ MARKS = {
 """C code of the glue that marks the end of an op, except labels."""
 PREPARING = (
     *("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs"),
-    *("signature", "constants"),
+    *("signature", "constants", "labels", "postprocess"),
 )
 """Options recorded in an image that determine the planned graph."""
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
+from mote.compiler.packer import pack
+from mote.compiler.runtime import runtime
+from mote.compiler.settings import make_settings
+from mote.emit.image.kernels import ANY
+from mote.emit.image.reader import read
 from mote.errors import MoteError
+from mote.evaluation.images import load_image, verify_image
 from mote.evaluation.verify import verify
 from tests.api.test_results import DIGITS
 from tests.helpers.network import Net
@@ -84,3 +93,21 @@ def test_averages_are_scores() -> None:
 def test_errors_name_the_model_and_the_option() -> None:
     with pytest.raises(MoteError, match=r"(?s)postprocess.*does not reconstruct its input"):
         compile(DIGITS, postprocess="anomaly-score")
+
+
+STEPS = "moving-average=3,detect(1,0.5,refractory=2)"
+
+
+def test_images_record_their_steps() -> None:
+    image = pack(DIGITS, replace(make_settings("host", postprocess=STEPS), fixed=ANY))
+    assert [op.kind for op in image.plan.graph.ops[-2:]] == ["MovingAverage", "Detect"]
+    assert read(image.data).about["options"]["postprocess"] == STEPS
+
+
+@needs_litert
+@pytest.mark.soak
+def test_a_runtime_with_the_kernels_of_steps_runs_them(tmp_path: Path) -> None:
+    runtime([DIGITS], postprocess=STEPS).write(tmp_path / "runtime")
+    pack(DIGITS, postprocess=STEPS, runtime=tmp_path / "runtime").write(tmp_path / "digits.mote")
+    loaded = load_image(tmp_path / "digits.mote", runtime=tmp_path / "runtime")
+    assert verify_image(loaded, 6, source=DIGITS).exact

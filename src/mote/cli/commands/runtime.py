@@ -35,6 +35,9 @@ def add(p: argparse.ArgumentParser) -> None:
         default="balanced",
         help="optimization of the models' plans and of the build, as for `mote pack`",
     )
+    p.add_argument(
+        "--postprocess", default="", metavar="STEPS", help="with the kernels of these steps behind the model files"
+    )
     p.add_argument("--aligned", action="store_true", help="aligned 32-bit accesses only")
     p.add_argument("--update", action="store_true", help="include the over-the-air update module")
     p.add_argument(
@@ -56,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         trust_target=arguments.trust_target,
         optimize=arguments.optimize,
         aligned=arguments.aligned,
+        postprocess=arguments.postprocess,
     )
     with progress("planning") as say:
         kernels = given[0] if given[0] in SETS and len(given) == 1 else given
