@@ -10,12 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.features.building import built
+from mote.features.pipeline import Takes, preprocessing
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
 from mote.passes.rewriting import half_precision
 from mote.passes.streaming import stream
 
+PREPROCESSING = (
+    ("audio(channels=2),mono,remove-dc", 400),
+    ("audio,pre-emphasis=31/32,micro-frontend(hop=320)", 800),
+    ("motion(rate=100),motion-features(frame=64,hop=64,features=std+kurtosis,bands=1-5-20-50,wavelet=haar)", 64),
+    ("motion(rate=100),low-pass=10", 100),
+    ("camera(64x8,rgb565),gray,resize=32x4", 0),
+)
+"""Steps, and samples of a clip."""
 BATCH = 24
 """Layers in a model."""
 
@@ -373,6 +383,19 @@ def streamed(windows: Sequence[tuple[int, int]]) -> Graph:
         x, length, channels = _weighted(w, layer, x), layer.spatial[0], outputs
     w.output(x)
     return stream.run(tflite.parse(w.finish(), "streamed"), 1, 1, causal=False)
+
+
+def preprocessing_graphs() -> list[Graph]:
+    """Preprocessing of short clips and small images."""
+    graphs = []
+    for text, samples in PREPROCESSING:
+        steps = preprocessing(text)
+        operators = [step for step in steps.steps if step.takes is not Takes.SENSOR]
+        sensor = replace(steps.sensor, rate=steps.sensor.rate or 16000)
+        graph = built(operators, sensor, samples)[1]
+        assert graph is not None
+        graphs.append(graph)
+    return graphs
 
 
 def _add(w: Writer, layer: Layer) -> None:

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mlperf_tiny
-from cost_layers import SMALL_WINDOWS, WINDOWS, Layer, graph_of, models, small, streamed
+from cost_layers import SMALL_WINDOWS, WINDOWS, Layer, graph_of, models, preprocessing_graphs, small, streamed
 from host_steps import times
 from mote import compile, cores, profile, toolchain
 from mote.compiler.compiled import Compiled
@@ -53,7 +53,7 @@ from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
-from mote.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, Call, Layout, Packed
+from mote.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, SIGNAL, Call, Layout, Packed
 from mote.measure.profiler import instructions
 from mote.measure.profiler.costs import steps
 from mote.ops.control.state import SlidingWindow
@@ -223,6 +223,8 @@ def main() -> None:
                     write(core, tables)
                 continue
             tables = fit(samples, known(core) if only else Tables({}, {}, known_levels(core)))
+            if not only or SIGNAL in only:
+                tables.cycles[SIGNAL] = signals(core)
             if not only:
                 tables.cycles[cost.SLIDE] = sliding(core)
                 keep(core, tables)
@@ -509,6 +511,16 @@ def sliding(core: Core) -> dict[str, float]:
     amounts, taken = np.array([[nbytes, 1.0] for nbytes, _ in windows]), np.array([taken for _, taken in windows])
     byte, call = non_negative(amounts / taken[:, None], np.ones(len(windows)))
     return {"byte": _rounded(byte), "call": _rounded(call)}
+
+
+def signals(core: Core) -> dict[str, float]:
+    """How many times as long as on a Cortex-M4 preprocessing takes: the median of its operators."""
+    ratios = []
+    for graph in preprocessing_graphs():
+        kernels = {ops: kernels[0] for ops, kernels in core.kernels(graph).items()}
+        each = zip(kernels.values(), core.run(graph, kernels, True), strict=True)
+        ratios += [taken.cycles / kernel.price.work for kernel, taken in each if kernel.price.work]
+    return {"work": _rounded(median(ratios))}
 
 
 def by_rows(samples: Sequence[Sample]) -> float:

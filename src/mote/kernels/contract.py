@@ -25,6 +25,8 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.targets import WORD
 
+SIGNAL = "signal"
+"""The name in the tables of costs of kernels of preprocessing and post-processing."""
 OTHER, OTHER_S16, OTHER_F32 = "other", "other_s16", "other_f32"
 """The names in the tables of costs of all kernels that nothing has to choose between and that take little of a model's
 time: for int8 and for moves of any type, for int16, and for floating point."""
@@ -262,6 +264,9 @@ class Price:
     """About what it takes, where no table says that: it is made of other kernels, or its own operator says more."""
     written: int = 0
     """Bytes of code, about, of C that was written for this operator alone."""
+    work: float = 0.0
+    """About the cycles that it takes on a Cortex-M4, of kernels in the family SIGNAL: a table says how many times as
+    many another core takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,6 +511,8 @@ class Kernel:
     """Output channels that it computes at once."""
     costs: str = ""
     """Its name in the tables of costs, where it costs like others."""
+    work: Callable[[View], float] | None = None
+    """About the cycles that it takes on a Cortex-M4, of kernels in the family SIGNAL."""
     call: Call | None = None
     """ADDS or RING, which are asked for by name; None: one of the others."""
     coded: bool = False
@@ -547,6 +554,8 @@ class Kernel:
             return packed
         family, headers = packed.family or self.name, dict.fromkeys((self.header or packed.name, *packed.headers))
         price = replace(packed.price, costs=packed.price.costs or self.costs or family, lanes=self.lanes)
+        if self.work is not None:
+            price = replace(price, work=self.work(view))
         isa = self.isa or (TUNED if self.tuned else self.isa)
         return replace(packed, family=family, price=price, headers=tuple(headers), isa=isa)
 

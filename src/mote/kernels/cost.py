@@ -217,6 +217,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     rest: what is left of them where they are taken in fours
     single: products of pixels that are left where pixels are taken in pairs
     edge: those of windows that hang over a side of the image
+    work: cycles on a Cortex-M4, of kernels that say it themselves
     symbol, expanded: codes, and weights that are expanded into memory, where weights are coded
     """
     known = _known.setdefault(kernel, {})
@@ -233,6 +234,8 @@ def _expanding(amounts: dict[str, float], coding: Coding) -> dict[str, float]:
 
 
 def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, float]:
+    if kernel.price.work:
+        return {"work": kernel.price.work}
     shape = op.output(graph).shape
     rows = row_count(shape)
     width, channels = (shape[-2], shape[-1]) if len(shape) > 2 else (1, shape[-1] if shape else 1)

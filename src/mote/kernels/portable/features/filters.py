@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature, units_of
+from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature, units_of
 from mote.ops.features.filters import (
     Biquads,
     Fir,
@@ -137,13 +139,46 @@ def _normalize_window(view: View) -> Packed:
     return Packed("normalize_window", params, needs=Needs(in_place=(0,), overlays=True))
 
 
+def _each(cycles: float) -> Callable[[View], float]:
+    """So many cycles for each sample of the output."""
+    return lambda view: cycles * view.output.size
+
+
+def _fir_work(view: View) -> float:
+    assert isinstance(view.op, Fir | FirStream)
+    return (5 + 2 * len(view.op.taps)) * view.output.size
+
+
+def _biquads_work(view: View) -> float:
+    sections = len(view.the(Biquads).sections)
+    return (33 if sections == 1 else 66 * sections) * view.output.size
+
+
 KERNELS = (
-    Kernel("pre_emphasis", (PreEmphasis,), SAMPLES, _pre_emphasis, "filters", costs=OTHER),
-    Kernel("fir", (Fir,), SAMPLES, _fir, "filters", costs=OTHER),
-    Kernel("pre_emphasis_stream", (PreEmphasisStream,), SAMPLES, _pre_emphasis_stream, "filters", costs=OTHER),
-    Kernel("fir_stream", (FirStream,), SAMPLES, _fir_stream, "filters", costs=OTHER),
-    Kernel("biquads", (Biquads,), SAMPLES, _biquads, "filters", costs=OTHER),
-    Kernel("remove_dc", (RemoveDc,), SAMPLES, _remove_dc, "filters", costs=OTHER),
-    Kernel("running_normalize", (RunningNormalize,), SAMPLES, _running_normalize, "normalizing", costs=OTHER),
-    Kernel("normalize_window", (NormalizeWindow,), SAMPLES, _normalize_window, "normalizing", costs=OTHER),
+    Kernel("pre_emphasis", (PreEmphasis,), SAMPLES, _pre_emphasis, "filters", costs=SIGNAL, work=_each(12)),
+    Kernel("fir", (Fir,), SAMPLES, _fir, "filters", costs=SIGNAL, work=_fir_work),
+    Kernel(
+        "pre_emphasis_stream",
+        (PreEmphasisStream,),
+        SAMPLES,
+        _pre_emphasis_stream,
+        "filters",
+        costs=SIGNAL,
+        work=_each(12),
+    ),
+    Kernel("fir_stream", (FirStream,), SAMPLES, _fir_stream, "filters", costs=SIGNAL, work=_fir_work),
+    Kernel("biquads", (Biquads,), SAMPLES, _biquads, "filters", costs=SIGNAL, work=_biquads_work),
+    Kernel("remove_dc", (RemoveDc,), SAMPLES, _remove_dc, "filters", costs=SIGNAL, work=_each(13)),
+    Kernel(
+        "running_normalize",
+        (RunningNormalize,),
+        SAMPLES,
+        _running_normalize,
+        "normalizing",
+        costs=SIGNAL,
+        work=_each(227),
+    ),
+    Kernel(
+        "normalize_window", (NormalizeWindow,), SAMPLES, _normalize_window, "normalizing", costs=SIGNAL, work=_each(50)
+    ),
 )

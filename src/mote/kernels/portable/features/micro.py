@@ -8,7 +8,7 @@ import numpy as np
 
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
+from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
 from mote.ops.features.micro import MicroFeatures, MicroSpectrum, window
 from mote.ops.signal.audio_stateless import PCAN_TABLE, log_table
 from mote.ops.signal.fft import digit_order, factors, fixed_twiddles
@@ -101,7 +101,8 @@ KERNELS = (
         signature(DType.INT16, DType.UINT32),
         _spectrum,
         "micro_features",
-        costs=OTHER,
+        costs=SIGNAL,
+        work=lambda view: 63 * view.the(MicroSpectrum).frame * view.output.shape[1],
     ),
     *(
         Kernel(
@@ -110,7 +111,8 @@ KERNELS = (
             signature(DType.UINT32, dtype),
             _features,
             "micro_features",
-            costs=OTHER,
+            costs=SIGNAL,
+            work=lambda view: 92 * view.output.size,
         )
         for dtype, suffix in SUFFIXES.items()
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER_S16, Call, Entry, Kernel, Needs, Packed, Params, View, signature
+from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature
 from mote.kernels.pack.params import rows_params
 from mote.kernels.portable.features.spectral import BIN, fft_params
 from mote.ops.common import Axis
@@ -68,8 +68,43 @@ def _wavelet(view: View) -> Packed:
     return Packed(name, params, _entry(view, name), Needs(scratch=4 * op.frame))
 
 
+def _samples(view: View) -> int:
+    """Samples of all windows and channels."""
+    op = view.the(WindowFeatures)
+    return view.output.shape[1] * op.frame * view.input.shape[-1]
+
+
+def _statistics_work(view: View) -> float:
+    return (14 * len(view.the(WindowStatistics).statistics) - 6) * _samples(view)
+
+
+def _spectrum_work(view: View) -> float:
+    return 102 * _samples(view)
+
+
+def _wavelet_work(view: View) -> float:
+    return (42 if view.the(WindowWavelet).wavelet is Wavelet.HAAR else 74) * _samples(view)
+
+
 KERNELS = (
-    Kernel("window_statistics", (WindowStatistics,), SAMPLES, _statistics, "window_statistics", costs=OTHER_S16),
-    Kernel("window_spectrum", (WindowSpectrum,), SAMPLES, _spectrum, "window_spectrum", tuned=True, costs=OTHER_S16),
-    Kernel("window_wavelet", (WindowWavelet,), SAMPLES, _wavelet, "window_wavelet", costs=OTHER_S16),
+    Kernel(
+        "window_statistics",
+        (WindowStatistics,),
+        SAMPLES,
+        _statistics,
+        "window_statistics",
+        costs=SIGNAL,
+        work=_statistics_work,
+    ),
+    Kernel(
+        "window_spectrum",
+        (WindowSpectrum,),
+        SAMPLES,
+        _spectrum,
+        "window_spectrum",
+        tuned=True,
+        costs=SIGNAL,
+        work=_spectrum_work,
+    ),
+    Kernel("window_wavelet", (WindowWavelet,), SAMPLES, _wavelet, "window_wavelet", costs=SIGNAL, work=_wavelet_work),
 )

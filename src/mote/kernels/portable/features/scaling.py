@@ -10,14 +10,14 @@ import numpy as np
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import (
-    OTHER,
-    OTHER_F32,
+    SIGNAL,
     Call,
     Entry,
     Instance,
     Kernel,
     Packed,
     Params,
+    Price,
     Refusal,
     Signature,
     View,
@@ -32,9 +32,15 @@ BYTES = (DType.INT8, DType.UINT8)
 LEAST_SLOPE, MOST_SHIFT = 1e-9, 45
 """The offset of a level, and the product with an integer of 32 bits, stay in 64 bits."""
 MOST_STEPS = 255
+BY_TABLE, BY_LINE, BY_SEARCH, IN_DOUBLES, A_SAMPLE, A_CHANNEL = 7, 20, 110, 150, 6, 3
+"""Cycles of an element on a Cortex-M4, about."""
 MULTIPLIERS = (0, 1, 2, 4, 8, 16)
 """Added to the rounded multiplier until there is an offset for it: one that is a little too large sends both ties at
 -0.5 and 0.5 away from zero, as quantization rounds them."""
+
+
+def _price(view: View, cycles: float) -> Price:
+    return Price(work=cycles * view.output.size)
 
 
 def _entry(view: View) -> Entry:
@@ -52,7 +58,8 @@ def _table(view: View) -> Packed:
     every = np.arange(256).astype(np.uint8).view(x.dtype.numpy)
     tables = op.of(view.graph, np.repeat(every[:, None], op.channels, 1)).T
     name, made = _named(view, "map_table", "MOTE_MAP_TABLE", x.dtype, y.dtype)
-    return Packed(name, {"channels": op.channels, "table": np.ascontiguousarray(tables)}, _entry(view), instances=made)
+    params: Params = {"channels": op.channels, "table": np.ascontiguousarray(tables)}
+    return Packed(name, params, _entry(view), price=_price(view, BY_TABLE), instances=made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +124,7 @@ def _fixed(view: View) -> Packed | Refusal:
         "hi": np.array([c.high for c in channels], np.int32),
         "offset": np.array(offset, np.int64),
     }
-    return Packed(name, params, _entry(view), instances=made)
+    return Packed(name, params, _entry(view), price=_price(view, BY_LINE), instances=made)
 
 
 def _steps(view: View, channels: list[Channel]) -> Packed | Refusal:
@@ -136,7 +143,7 @@ def _steps(view: View, channels: list[Channel]) -> Packed | Refusal:
         "least": np.array([c.low for c in channels], np.int32),
         "sign": np.array([-1 if c.falls else 1 for c in channels], np.int32),
     }
-    return Packed(name, params, _entry(view), instances=made)
+    return Packed(name, params, _entry(view), price=_price(view, BY_SEARCH), instances=made)
 
 
 def _first_reaching(results: Callable[[Array], Array], levels: Array, first: int, last: int) -> Array:
@@ -163,7 +170,7 @@ def _real(view: View) -> Packed:
         "lo": each(op.low).astype(np.float32),
         "hi": each(op.high).astype(np.float32),
     }
-    return Packed(name, params, _entry(view), instances=made)
+    return Packed(name, params, _entry(view), price=_price(view, IN_DOUBLES), instances=made)
 
 
 def _pairs(values: Array) -> Array:
@@ -173,18 +180,21 @@ def _pairs(values: Array) -> Array:
 
 
 def _mono(view: View) -> Packed:
-    return Packed("mono", {"channels": view.input.shape[-1]}, Entry(Call.FLAT, view.output.size))
+    price = Price(work=A_SAMPLE * view.output.size + A_CHANNEL * view.input.size)
+    return Packed("mono", {"channels": view.input.shape[-1]}, Entry(Call.FLAT, view.output.size), price=price)
 
 
 KERNELS = (
-    Kernel("map_table", (AffineMap,), Signature(frozenset(BYTES), frozenset(BYTES)), _table, "affine_map", costs=OTHER),
+    Kernel(
+        "map_table", (AffineMap,), Signature(frozenset(BYTES), frozenset(BYTES)), _table, "affine_map", costs=SIGNAL
+    ),
     Kernel(
         "map_fixed",
         (AffineMap,),
         Signature(frozenset(SOURCES), frozenset(QUANTIZED)),
         _fixed,
         "affine_map",
-        costs=OTHER,
+        costs=SIGNAL,
     ),
     Kernel(
         "map_real",
@@ -192,7 +202,7 @@ KERNELS = (
         Signature(frozenset(SOURCES), frozenset({DType.FLOAT32})),
         _real,
         "affine_map",
-        costs=OTHER_F32,
+        costs=SIGNAL,
     ),
-    Kernel("mono", (Mono,), typed(DType.INT16, DType.INT16), _mono, "mono", costs=OTHER),
+    Kernel("mono", (Mono,), typed(DType.INT16, DType.INT16), _mono, "mono", costs=SIGNAL),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import OTHER, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
+from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
 from mote.ops.features.real_fft import RealFft
 from mote.ops.features.spectral import (
     DivideByPeak,
@@ -134,6 +134,10 @@ def _divide(view: View) -> Packed:
     return Packed("divide_by_peak", {"unused": 0}, Entry(Call.FLAT, view.output.size, operands=(0, 1)))
 
 
+def _work(view: View) -> float:
+    return 100 * view.the(SpectralFeatures).fft * view.output.shape[1]
+
+
 KERNELS = (
     Kernel(
         "spectral_logs",
@@ -142,7 +146,8 @@ KERNELS = (
         _logs,
         header="spectral_features",
         tuned=True,
-        costs=OTHER,
+        costs=SIGNAL,
+        work=_work,
     ),
     Kernel(
         "spectral_energies",
@@ -151,7 +156,8 @@ KERNELS = (
         _energies,
         header="spectral_features",
         tuned=True,
-        costs=OTHER,
+        costs=SIGNAL,
+        work=_work,
     ),
     Kernel(
         "remove_gain",
@@ -159,7 +165,8 @@ KERNELS = (
         signature(DType.INT16, DType.INT16),
         _remove_gain,
         header="spectral_features",
-        costs=OTHER,
+        costs=SIGNAL,
+        work=lambda view: 20 * view.output.size,
     ),
     Kernel(
         "divide_by_peak",
@@ -167,6 +174,7 @@ KERNELS = (
         signature(DType.INT16, DType.INT32),
         _divide,
         header="spectral_features",
-        costs=OTHER,
+        costs=SIGNAL,
+        work=lambda view: 20 * view.output.size,
     ),
 )
