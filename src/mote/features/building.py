@@ -41,6 +41,15 @@ def built(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, samples: int) -
     return signal, clip_graph(signal) if builder.ops else None
 
 
+def row_by_row(steps: Sequence[Callable[[Any], Any]], sensor: Sensor) -> tuple[Signal, Graph]:
+    """The signal after the steps of a stream, one row of features at a time, and the graph that computes it."""
+    survey = surveyed(steps, sensor, streaming=True)
+    unit = survey.builder.unit or survey.period
+    builder = SignalBuilder(streaming=True)
+    signal = applied(steps, sensor.signal(builder, survey.period // unit, unit))
+    return signal, clip_graph(signal)
+
+
 def clip_graph(signal: Signal) -> Graph:
     """The graph from the raw input to a signal."""
     first = signal.builder.tensors[signal.builder.first]

@@ -9,7 +9,6 @@ import numpy as np
 
 from mote.data.dataset import Dataset
 from mote.data.readers.pictures import FORMATS
-from mote.features.audio import log_mel, mfcc
 from mote.features.images import IMAGE_STEPS
 from mote.features.pipeline import Preprocessing, PreprocessingStep, Takes, preprocessing
 from mote.features.steps import STEPS
@@ -41,12 +40,14 @@ def preparation(graph: Graph, tensor: Tensor, data: Dataset | None) -> dict[str,
         "unknown": "",
         "picture": None,
     }
-    if unknown := next((step.text for step in declared.steps if not _in_page(step)), ""):
+    sounds = bool(names & SOUND_STEPS) or (
+        data is not None and (data.stream is not None or _are_files(data, (".wav",)))
+    )
+    compiled = sounds and declared.compiled
+    if unknown := next((step.text for step in declared.steps if not compiled and not _in_page(step)), ""):
         return {**given, "unknown": unknown}
-    if names & SOUND_STEPS or (data is not None and (data.stream is not None or _are_files(data, (".wav",)))):
-        steps = step_records(declared)
-        rate = next((step["rate"] for step in steps if step.get("rate")), RATE)
-        return {**given, "kind": "sound", "steps": steps, "rate": rate}
+    if sounds:
+        return {**given, "kind": "sound", "steps": step_records(declared), "rate": sound_rate(declared)}
     files = data is not None and _are_files(data, tuple(FORMATS))
     picture = _picture(tensor, bool(names & PICTURE_STEPS) or files)
     if picture is None:
@@ -59,6 +60,12 @@ def preparation(graph: Graph, tensor: Tensor, data: Dataset | None) -> dict[str,
         "draw": picture[2] == 1,
         "paper": "light" if light else "dark",
     }
+
+
+def sound_rate(declared: Preprocessing) -> int:
+    """Samples a second of sounds, by the steps."""
+    rates = (step.get("rate") for step in step_records(declared))
+    return declared.sensor.rate or next((int(rate) for rate in rates if rate), RATE)
 
 
 def value_range(graph: Graph, tensor: Tensor) -> tuple[float, float]:
@@ -86,9 +93,9 @@ def _name(step: PreprocessingStep) -> str:
 
 
 def _in_page(step: PreprocessingStep) -> bool:
-    """Whether the page computes it: no function of the user's, and no operators but those of images and, in floating
-    point, the features that keyword models take."""
-    return bool(_name(step)) and (step.takes is not Takes.SIGNAL or step.function in (*IMAGE_STEPS, log_mel, mfcc))
+    """Whether the page computes it: no function of the user's, and no operators but those of images. Those of sounds
+    are compiled."""
+    return bool(_name(step)) and (step.takes is not Takes.SIGNAL or step.function in IMAGE_STEPS)
 
 
 def step_records(declared: Preprocessing) -> list[dict[str, Any]]:

@@ -167,8 +167,8 @@ tryIt.build = (whole, page) => {
   /* Inputs. */
   const one = (values) => [[webModel.taken(port, { values })]];
   const picture = (name, pixels) => run(name, one(tryIt.arranged(port, prepare.apply(pixels, how.steps).values)));
-  const sound = (name, heard) => {
-    const made = prepare.apply(heard, how.steps);
+  const sound = async (name, heard) => {
+    const made = whole.front ? await webModel.features(whole.front, heard) : prepare.apply(heard, how.steps);
     return run(name, tryIt.windows(port, made, whole.stateful).map((values) => [webModel.taken(port, { values: tryIt.arranged(port, values) })]));
   };
   function numbers(name, { values, real }) {

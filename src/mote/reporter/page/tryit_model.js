@@ -133,5 +133,35 @@ const webModel = (() => {
     return best;
   }
 
-  return { load, check, random, taken, real, array };
+  /* Features of a sound by the C of the device: {values, shape: [rows, columns]}. Sounds are integers there, of one
+     channel: the mean of all, halves up. */
+  async function features(front, { values, shape, rate }) {
+    if (rate !== front.rate) throw new Error(`has ${rate} samples a second, and the model takes ${front.rate}`);
+    const channels = shape[1] || 1, size = front.inputs[0].size;
+    const sample = (i) => Math.min(32767, Math.max(-32768, Math.round(values[i] * 32768)));
+    const mono = (at) => {
+      let sum = channels;
+      for (let c = 0; c < channels; c++) sum += 2 * sample(at * channels + c);
+      return Math.floor(sum / (2 * channels));
+    };
+    const { before } = front; // Zeros, so that the first whole frame begins with the sound.
+    const heard = Int16Array.from({ length: before + (front.clip || shape[0]) },
+      (_, at) => (at >= before && at - before < shape[0] ? mono(at - before) : 0));
+    const model = await load(front);
+    const rows = [];
+    for (let at = 0; at + size <= heard.length || !at; at += size) {
+      if (heard.length < size && !front.clip) throw new Error("is too short for a frame");
+      const [made] = model.run([Int16Array.from({ length: size }, (_, i) => heard[at + i] || 0)]);
+      rows.push(...(at / size < front.missing ? [] : made));
+    }
+    const of = (name, column, missing) => front.line[name][column % front.line[name].length] ?? missing;
+    const made = Float32Array.from(rows, (x, i) => {
+      const column = i % front.columns;
+      const real = x * of("factor", column) + of("offset", column);
+      return Math.fround(Math.min(of("high", column, Infinity), Math.max(of("low", column, -Infinity), real)));
+    });
+    return { values: made, shape: [made.length / front.columns, front.columns] };
+  }
+
+  return { load, check, random, taken, real, array, features };
 })();

@@ -141,98 +141,6 @@ const prepare = (() => {
     return { ...sample, shape };
   }
 
-  /* Magnitudes of the first n / 2 + 1 points of the discrete Fourier transform of real values. */
-  function magnitudes(values) {
-    const n = values.length;
-    const re = Float64Array.from(values), im = new Float64Array(n);
-    if (n & (n - 1)) return slowMagnitudes(values);
-    for (let i = 1, j = 0; i < n; i++) {
-      let bit = n >> 1;
-      for (; j & bit; bit >>= 1) j ^= bit;
-      j ^= bit;
-      if (i < j) [re[i], re[j]] = [re[j], re[i]];
-    }
-    for (let half = 1; half < n; half *= 2)
-      for (let k = 0; k < half; k++) {
-        const c = Math.cos((Math.PI * k) / half), s = -Math.sin((Math.PI * k) / half);
-        for (let a = k; a < n; a += 2 * half) {
-          const b = a + half;
-          const x = re[b] * c - im[b] * s, y = re[b] * s + im[b] * c;
-          re[b] = re[a] - x, im[b] = im[a] - y;
-          re[a] += x, im[a] += y;
-        }
-      }
-    return Float64Array.from({ length: (n >> 1) + 1 }, (_, i) => Math.hypot(re[i], im[i]));
-  }
-
-  function slowMagnitudes(values) {
-    const n = values.length;
-    const cos = Float64Array.from({ length: n }, (_, i) => Math.cos((2 * Math.PI * i) / n));
-    const sin = Float64Array.from({ length: n }, (_, i) => Math.sin((2 * Math.PI * i) / n));
-    return Float64Array.from({ length: (n >> 1) + 1 }, (_, k) => {
-      let re = 0, im = 0;
-      for (let i = 0; i < n; i++) re += values[i] * cos[(i * k) % n], im -= values[i] * sin[(i * k) % n];
-      return Math.hypot(re, im);
-    });
-  }
-
-  const mel = (hertz) => 1127 * Math.log1p(hertz / 700);
-
-  /* Triangles on the mel scale, one list of weights of the points for each band; the point at 0 Hz is in none. */
-  function filters({ filters, low, high, fft }, rate) {
-    const first = mel(low), step = (mel(high) - mel(low)) / (filters + 1);
-    const points = (fft >> 1) + 1;
-    return Array.from({ length: filters }, (_, band) => {
-      const [from, middle, to] = [0, 1, 2].map((i) => first + (band + i) * step);
-      return Float64Array.from({ length: points }, (_, i) => {
-        const at = mel(((rate / 2) * i) / (points - 1));
-        return i ? Math.max(0, Math.min((at - from) / (middle - from), (to - at) / (to - middle))) : 0;
-      });
-    });
-  }
-
-  function logMel(sample, step) {
-    const values = sound(sample), rate = step.rate || sample.rate;
-    if (!rate) throw new Error("the sound does not say how many samples a second it has");
-    const { frame, hop } = step;
-    const fft = step.fft || 2 ** Math.ceil(Math.log2(frame));
-    if (values.length < frame) throw new Error(`the sound has ${values.length} samples, and a frame takes ${frame}`);
-    if (step.high > rate / 2) throw new Error(`${rate} samples a second have no frequencies up to ${step.high} Hz`);
-    const window = Float64Array.from({ length: frame }, (_, i) =>
-      step.window === "hann" ? 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / frame)
-        : 0.54 - 0.46 * Math.cos((2 * Math.PI * i) / (frame - 1)));
-    const bands = filters({ ...step, fft }, rate);
-    const count = Math.floor((values.length - frame) / hop) + 1;
-    const made = new Float64Array(count * step.filters);
-    const padded = new Float64Array(fft);
-    for (let row = 0; row < count; row++) {
-      for (let i = 0; i < frame; i++) padded[i] = values[row * hop + i] * window[i];
-      let spectrum = magnitudes(padded);
-      if (step.spectrum === "power") spectrum = spectrum.map((x) => (x * x) / frame);
-      bands.forEach((weights, band) => {
-        let energy = 0;
-        for (let i = 0; i < weights.length; i++) energy += spectrum[i] * weights[i];
-        energy += step.floor;
-        made[row * step.filters + band] = step.unit === "db" ? 10 * Math.log10(energy) : Math.log(energy);
-      });
-    }
-    return { ...sample, values: made, shape: [count, step.filters] };
-  }
-
-  /* The first coefficients of the cosine transform (DCT-II) of each frame's logarithms. */
-  function mfcc(sample, step) {
-    const energies = logMel(sample, { ...step, unit: "ln" });
-    const [count, n] = energies.shape;
-    const made = new Float64Array(count * step.count);
-    for (let row = 0; row < count; row++)
-      for (let k = 0; k < step.count; k++) {
-        let sum = 0;
-        for (let i = 0; i < n; i++) sum += energies.values[row * n + i] * (Math.cos((Math.PI / n) * (i + 0.5) * k) * Math.sqrt(2 / n));
-        made[row * step.count + k] = sum;
-      }
-    return { ...energies, values: made, shape: [count, step.count] };
-  }
-
   const STEPS = {
     "float": (sample) => sample,
     "scale": by((x, { factor }) => x * factor),
@@ -253,8 +161,6 @@ const prepare = (() => {
       const values = sound(sample);
       return heard(sample, values.map((x, i) => (i ? x - factor * values[i - 1] : x)));
     },
-    "log-mel": logMel,
-    "mfcc": mfcc,
   };
 
   /* A sample after all steps. */

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile_graph
+from mote.compiler.settings import make_settings
 from mote.data.dataset import Dataset
 from mote.emit.c.programs.golden import EXTREME, FULL, GENTLE, Pattern, real_codes, runs
 from mote.errors import MoteError
@@ -18,6 +20,8 @@ from mote.evaluation.inferences import posed
 from mote.evaluation.verify import Judged, judged, oracle
 from mote.execute import reference
 from mote.execute.web_module import web_module
+from mote.features.building import built, row_by_row, surveyed
+from mote.features.pipeline import Takes
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array
@@ -26,7 +30,7 @@ from mote.graph.types import DType
 from mote.metrics.arrays import class_labels
 from mote.ops.control.control_flow import unbounded
 from mote.ops.indexing.index_bounds import input_bounds
-from mote.reporter.preparation import preparation, value_range
+from mote.reporter.preparation import preparation, sound_rate, value_range
 from mote.reporter.section import Section
 from mote.reporter.subject import Subjects
 from mote.toolchain.wasm import find_wasm_compiler
@@ -61,9 +65,43 @@ def tryit(subjects: Subjects) -> dict[str, Any]:
         "inputs": [_input(graph, t, data.columns if data else ()) for t in inputs],
         "outputs": [_port(graph.tensors[t], data.classes if data else ()) for t in graph.outputs],
         "prepare": preparation(graph, inputs[0], data) if len(inputs) == 1 else None,
+        "front": None if data is None or len(inputs) > 1 else _front(data),
         "reference": vectors.name,
         "checks": vectors.patterned(),
         "samples": [] if data is None else _samples(vectors, data),
+    }
+
+
+def _front(data: Dataset) -> dict[str, Any] | None:
+    """Preprocessing of sounds as a module of its own, which computes the integers of the device: a clip at once, or one
+    row of features after another; None where steps run in Python only, or make no features of sounds."""
+    stated = data.preprocessing
+    functions = [step for step in stated.steps if step.takes is not Takes.SENSOR]
+    if not stated.compiled or stated.sensor.kind != "samples":
+        return None
+    sensor = replace(stated.sensor, rate=stated.sensor.rate or sound_rate(stated), channels=1)
+    survey = surveyed(functions, sensor)
+    if survey.kind != "features":
+        return None
+    clip = survey.builder.length
+    signal, graph = built(functions, sensor, clip) if clip else row_by_row(functions, sensor)
+    if graph is None:
+        return None
+    compiled = compile_graph(graph, make_settings("host"))
+    raw, line = graph.tensors[graph.inputs[0]], signal.line
+    return {
+        "module": b64encode(web_module(compiled)).decode(),
+        "inputs": [_port(raw)],
+        "outputs": [_port(graph.tensors[graph.outputs[0]])],
+        "rate": sensor.rate,
+        "clip": clip,
+        "columns": signal.channels,
+        "before": 0 if clip else -signal.span % signal.period,
+        "missing": 0 if clip else -(-signal.span // signal.period) - 1,
+        "line": {
+            name: [float(x) if np.isfinite(x) else None for x in getattr(line, name)]
+            for name in ("factor", "offset", "low", "high")
+        },
     }
 
 
