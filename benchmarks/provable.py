@@ -22,7 +22,7 @@ from tests.ops.classical import test_distances_svm as test_vectors
 from tests.ops.control import test_control_flow as test_control
 from tests.ops.elementwise import test_quantize
 from tests.ops.elementwise import test_unary_math as test_functions
-from tests.ops.features import test_filters, test_images, test_micro, test_spectral
+from tests.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
 from tests.ops.matrix import test_batch_matmul, test_blockwise
 from tests.ops.matrix import test_fully_connected_dynamic as test_projection
 from tests.ops.recurrent import test_lstm, test_svdf
@@ -485,6 +485,16 @@ def micro() -> Model:
 def filters() -> Model:
     """Filters of signals, and their normalization."""
     return side_by_side([test_filters.everything(), test_filters.features(), test_filters.streamed()])
+
+
+def motion() -> Model:
+    """Statistics and wavelets of motion."""
+    return side_by_side(case.graph for case in test_motion.small())
+
+
+def moments() -> Model:
+    """Moments and spectra of motion."""
+    return side_by_side(case.graph for case in test_motion.unbounded())
 
 
 def sounds() -> Model:

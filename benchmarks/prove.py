@@ -100,6 +100,7 @@ SMALL: dict[str, Callable[[], bytes | Model]] = {
     "decisions": provable.decisions,
     "micro": provable.micro,
     "filters": provable.filters,
+    "motion": provable.motion,
 }
 QUICK = (
     ("layers", "pushed"),
@@ -150,6 +151,7 @@ QUICK = (
     ("decisions", "layers"),
     ("micro", "layers"),
     ("filters", "layers"),
+    ("motion", "layers"),
 )
 """The proofs of `make soak`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"

@@ -72,6 +72,7 @@ PROVEN = {
     "decisions": "layers",
     "micro": "layers",
     "filters": "layers",
+    "motion": "layers",
 }
 """Models of the proofs, and in which mode they are compiled: the smallest ones with these kernels."""
 TUNED = ["0=winograd2", "2=pointwise4x2_wide_add", "19=fully_connected8_pairs"]
@@ -208,6 +209,7 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "blockwise": (test_blockwise.every_kernel(), {}),
         "vectors": (provable.vectors(), {}),
         "sounds": (provable.sounds(), {}),
+        "moments": (provable.moments(), {}),
         "sequences": (prove.SMALL["built"](), {}),
         "even": (provable.even(), {"shrink": False}),
         "affine": (qonnx_models.network(0, 4, 4), {}),

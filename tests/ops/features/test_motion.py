@@ -259,6 +259,27 @@ def cases() -> list[Case]:
     return found
 
 
+def small() -> list[Case]:
+    """A layer of each kernel whose sums intervals alone bound: no moments, and no spectra."""
+    x = samples("noise", 32, 2, 1)
+    plain = (*ALL[:6], Statistic.ZERO_CROSSINGS)
+    return [
+        case(WindowStatistics, x, 8, 2, 1, statistics=plain),
+        *(case(WindowWavelet, x, 4, 4, 2, wavelet=wavelet, levels=2) for wavelet in Wavelet),
+    ]
+
+
+def unbounded() -> list[Case]:
+    """Layers whose sums intervals do not bound: moments, a spectrum of an even and one of an odd length."""
+    x = samples("noise", 45, 2, 1)
+    spectra = {"edges": (0, 2, 7), "dominant": True}
+    return [
+        case(WindowStatistics, x, 9, 4, 1, statistics=ALL),
+        case(WindowSpectrum, x, 9, 4, 1, hann=True, **spectra),
+        case(WindowSpectrum, x, 5, 3, 1, hann=False, **spectra),
+    ]
+
+
 def test_c() -> None:
     check_alone(cases())
 

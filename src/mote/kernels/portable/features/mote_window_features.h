@@ -40,8 +40,11 @@ static inline int32_t mote_integer_log2(uint64_t x) {
         log2++;
     }
     mantissa = x == 0 ? 1 : (uint32_t)x;
-    for (; mantissa >> 31 == 0; mantissa <<= 1) {
-        log2--;
+    for (int32_t step = 16; step > 0; step >>= 1) {
+        if (mantissa >> (32 - step) == 0) {
+            mantissa <<= step;
+            log2 -= step;
+        }
     }
     for (int32_t bit = 0; bit < 8; bit++) {
         const uint64_t square = ((uint64_t)mantissa * mantissa) >> 31;

@@ -111,13 +111,13 @@ static inline uint64_t mote_window_variance(const mote_moments_t *m) {
 static inline int32_t mote_window_skew(const mote_moments_t *m) {
     const uint64_t variance = mote_window_variance(m), below = variance * mote_integer_root(variance << 10);
     const uint64_t third = (uint64_t)(m->third < 0 ? -m->third : m->third) / (uint32_t)m->n;
-    const int32_t skew = (int32_t)(((third << 16) + below / 2) / below);
+    const int32_t skew = below == 0 ? 0 : (int32_t)(((third << 16) + below / 2) / below);
     return m->third < 0 ? -skew : skew;
 }
 
 static inline int32_t mote_window_kurtosis(const mote_moments_t *m) {
     const uint64_t variance = mote_window_variance(m), below = variance * variance;
-    return (int32_t)((((m->fourth / (uint32_t)m->n) << 12) + below / 2) / below) - (3 << 8);
+    return below == 0 ? 0 : (int32_t)((((m->fourth / (uint32_t)m->n) << 12) + below / 2) / below) - (3 << 8);
 }
 
 static inline int32_t mote_window_statistic(const mote_moments_t *m, uint8_t feature) {
@@ -137,9 +137,9 @@ static inline int32_t mote_window_statistic(const mote_moments_t *m, uint8_t fea
     case MOTE_STATISTIC_PEAK_TO_PEAK:
         return (m->most - m->least) >> 1;
     case MOTE_STATISTIC_SKEW:
-        return m->second == 0 ? 0 : mote_window_skew(m);
+        return mote_window_skew(m);
     case MOTE_STATISTIC_KURTOSIS:
-        return m->second == 0 ? 0 : mote_window_kurtosis(m);
+        return mote_window_kurtosis(m);
     case MOTE_STATISTIC_ZERO_CROSSINGS:
         return m->zero_crossings;
     default:
