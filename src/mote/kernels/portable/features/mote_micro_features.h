@@ -10,7 +10,7 @@
 #include "mote_pairs_s16.h"
 
 /* Bits of a number. */
-static inline int32_t mote_bit_length(uint32_t x) {
+static inline int32_t mote_micro_bits(uint32_t x) {
 #ifdef mote_leading_zeros
     return x == 0 ? 0 : 32 - mote_leading_zeros(x);
 #else
@@ -68,7 +68,7 @@ MOTE_HOT static inline int32_t mote_micro_window(const mote_micro_spectrum_t *p,
         x[*place++] = 0;
     }
     sizes |= sizes >> 16;
-    const int32_t shift = (15 - mote_bit_length(sizes & 0x7fff)) & 15;
+    const int32_t shift = (15 - mote_micro_bits(sizes & 0x7fff)) & 15;
     if ((sizes & 0x8000) != 0 && shift > 0) {
         for (int32_t i = 0; i < p->half; i++) {
             x[i] = mote_pair_word(mote_pair_above_lowest(mote_pair_of(x[i])));
@@ -177,7 +177,7 @@ static inline uint32_t mote_micro_nearest_root(const uint8_t *table, uint64_t n)
     uint32_t root;
     int32_t places;
     if (high != 0) {
-        places = (32 - mote_bit_length(high)) & 30;
+        places = (32 - mote_micro_bits(high)) & 30;
         const uint64_t up = n << places;
         uint32_t rest = (uint32_t)(up >> 32);
         const uint32_t behind = (uint32_t)up;
@@ -192,7 +192,7 @@ static inline uint32_t mote_micro_nearest_root(const uint8_t *table, uint64_t n)
         if (low == 0) {
             return 0;
         }
-        places = (32 - mote_bit_length(low)) & 30;
+        places = (32 - mote_micro_bits(low)) & 30;
         uint32_t rest = low << places;
         root = mote_micro_root(table, &rest);
         if (places == 0) {
@@ -257,7 +257,7 @@ static inline uint32_t mote_micro_gain(const int16_t *table, uint32_t x) {
     if (x <= 2) {
         return (uint32_t)(int32_t)table[x];
     }
-    const int32_t bits = mote_bit_length(x);
+    const int32_t bits = mote_micro_bits(x);
     const int16_t *const curve = table + 2 + 4 * ((bits - 2) & 31);
     const int32_t at = (int32_t)((x << ((32 - bits) & 31)) >> 21 & 0x3ff);
     const uint32_t slope = (uint32_t)((curve[2] * at) >> 5) + ((uint32_t)(int32_t)curve[1] << 5);
@@ -266,7 +266,7 @@ static inline uint32_t mote_micro_gain(const int16_t *table, uint32_t x) {
 
 /* The natural logarithm of x, which is above one, in 16 fraction bits and shifted left, by way of that to the base two. */
 static inline uint32_t mote_micro_log(const int16_t *bends, uint32_t x, int32_t up) {
-    const int32_t whole = mote_bit_length(x) - 1;
+    const int32_t whole = mote_micro_bits(x) - 1;
     const uint32_t rest = ((x << ((31 - whole) & 31)) & 0x7fffffff) >> 15;
     const int16_t *const bend = bends + (rest >> 9);
     const int32_t more = (((int32_t)bend[1] - bend[0]) * (int32_t)(rest & 511)) >> 16;

@@ -30,7 +30,7 @@ typedef struct {
 } mote_real_fft_t;
 
 /* How many bits a number has. */
-static inline int32_t mote_bit_length(uint32_t x) {
+static inline int32_t mote_real_bits(uint32_t x) {
 #ifdef mote_leading_zeros
     return x == 0 ? 0 : 32 - mote_leading_zeros(x);
 #else
@@ -200,7 +200,7 @@ static inline int32_t mote_real_fft(const mote_real_fft_t *p, mote_bin_t *data, 
         } else {
             all = mote_real_fft_5(data, size, groups, roots, less);
         }
-        *bits = mote_min(mote_bit_length(mote_complex_magnitudes(all)), 15);
+        *bits = mote_min(mote_real_bits(mote_complex_magnitudes(all)), 15);
         shifted += less;
         roots += 2 * size * (radix - 1);
         size *= radix;

@@ -51,7 +51,7 @@ MOTE_HOT MOTE_NOINLINE int32_t mote_spectrum_load(const mote_spectrum_t *p, cons
             all |= mote_magnitude(mote_windowed(p, *x, at));
         }
     }
-    *bits = mote_bit_length(all);
+    *bits = mote_real_bits(all);
     shift = mote_real_fft_scale(*bits);
     half = ((int32_t)1 << shift) >> 1;
     w = p->window;
@@ -95,7 +95,7 @@ static inline mote_framed_t mote_spectrum(const mote_spectrum_t *p, const int16_
 
 /* A square root with 8 bits behind the point. */
 static inline uint32_t mote_magnitude_root(const uint16_t *table, uint32_t x) {
-    const int32_t even = (32 - mote_bit_length(x)) & ~(int32_t)1;
+    const int32_t even = (32 - mote_real_bits(x)) & ~(int32_t)1;
     uint32_t step, lower;
     if (x == 0) {
         return 0;
@@ -135,12 +135,12 @@ MOTE_ALWAYS_INLINE mote_band_sum_t mote_band_sum(const mote_spectrum_t *p, const
 /* x as a number from 2^31 to 2^32, and the power of two that it is to be multiplied by. */
 static inline uint32_t mote_mantissa(uint64_t x, int32_t *power) {
     const uint32_t high = (uint32_t)(x >> 32);
-    int32_t bits = mote_bit_length(high);
+    int32_t bits = mote_real_bits(high);
     if (high != 0) {
         *power = bits;
         return (uint32_t)(x >> bits);
     }
-    bits = (32 - mote_bit_length((uint32_t)x)) & 31;
+    bits = (32 - mote_real_bits((uint32_t)x)) & 31;
     *power = -bits;
     return (uint32_t)x << bits;
 }

@@ -56,7 +56,7 @@ MOTE_ALWAYS_INLINE uint32_t mote_window_put(const mote_window_spectrum_t *p, con
 static inline int32_t mote_window_powers(const mote_window_spectrum_t *p, const int16_t *const *rows, int32_t channel,
                                          mote_bin_t *data, int32_t *exponent) {
     const int32_t mean = mote_window_mean(p, rows, channel);
-    int32_t bits = mote_bit_length(mote_window_put(p, rows, channel, mean, 0, NULL));
+    int32_t bits = mote_real_bits(mote_window_put(p, rows, channel, mean, 0, NULL));
     int32_t shift = mote_real_fft_scale(bits);
     if (bits == 0) {
         return 0;

@@ -41,7 +41,7 @@ static inline int mote_channels_padding_fits(const mote_depthwise_channels_t *p,
            room->scratch >= mote_much_plus(mote_bytes_of(taps * s->taps, p->channels, 1), (uint32_t)p->padding);
 }
 
-MOTE_NOINLINE int mote_channels_fit(const mote_depthwise_channels_t *p, const mote_room_t *room,
+MOTE_NOINLINE int mote_depthwise_channels_fit(const mote_depthwise_channels_t *p, const mote_room_t *room,
                                     const mote_channels_built_t *b) {
     const mote_span_t *const s = &p->cols;
     const uint32_t row = mote_bytes_of(s->in_size, b->channels, 1);
@@ -57,7 +57,7 @@ MOTE_NOINLINE int mote_channels_fit(const mote_depthwise_channels_t *p, const mo
 #define MOTE_CHANNELS_FITS(id) \
     MOTE_UNUSED static inline int mote_depthwise_##id##_fits(const mote_depthwise_channels_t *p, \
                                                              const mote_room_t *room) { \
-        return mote_channels_fit(p, room, &mote_##id##_built); \
+        return mote_depthwise_channels_fit(p, room, &mote_##id##_built); \
     }
 
 #endif
