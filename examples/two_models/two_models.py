@@ -71,11 +71,13 @@ def spoken(wake: str, sound: str, words: str, clips: str, labels: str) -> Scene:
     heard = np.arange(RATE // word.hop, len(recorded) // word.hop + 1) * word.hop
     scores = reference_stream(wake, word.preprocess, recorded, word.frame, word.hop, heard)[:, word.place]
     until = recorded[: heard[np.argmax(scores > 0)]]
-    chosen = keywords.recorded(clips, labels, SPOKEN)
+    said = keywords.recorded(clips, labels)
+    known = [at for at, label in enumerate(said.labels) if said.names[label] != "unknown"]
+    chosen = [known[at] for at in np.linspace(0, len(known) - 1, SPOKEN).astype(int)]
     pause = np.zeros(-RATE % word.hop, np.int16)
-    parts = [part for clip in chosen.sounds for part in (until, clip, pause)]
-    answers = [chosen.names[label] for label in chosen.labels]
-    return Scene(word, words, keywords.MFCC, np.concatenate(parts), word.hop, answers, chosen.names)
+    sounds = np.concatenate([part for at in chosen for part in (until, said.sounds[at], pause)])
+    answers = [said.names[said.labels[at]] for at in chosen]
+    return Scene(word, words, keywords.MFCC, sounds, word.hop, answers, said.names)
 
 
 def power(wake: mote.Compiled, words: mote.Compiled, period: float, wakes: float) -> list[str]:
