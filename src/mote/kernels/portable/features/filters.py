@@ -9,6 +9,7 @@ import numpy as np
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature, units_of
 from mote.ops.features.filters import (
+    EMPHASIS_BITS,
     Biquads,
     Fir,
     FirStream,
@@ -38,13 +39,19 @@ def _window(view: View) -> Params:
     }
 
 
+def _factor(factor: int) -> Params:
+    """The factor with as few fraction bits as it needs: products with small numbers take fewer instructions."""
+    spare = min((factor & -factor).bit_length() - 1, EMPHASIS_BITS - 1) if factor else EMPHASIS_BITS - 1
+    return {"factor": factor >> spare, "fraction": EMPHASIS_BITS - spare}
+
+
 def _pre_emphasis(view: View) -> Packed:
     _, _, unit, channels = view.input.shape
     params: Params = {
         "window": _window(view),
         "unit": unit,
         "channels": channels,
-        "factor": view.the(PreEmphasis).factor,
+        **_factor(view.the(PreEmphasis).factor),
     }
     return Packed("pre_emphasis", params, Entry(Call.ROWS, row="pre_emphasis_row", taps=2))
 
@@ -69,7 +76,7 @@ def _pre_emphasis_stream(view: View) -> Packed:
     channels = view.input.shape[-1]
     return Packed(
         "pre_emphasis_stream",
-        {"channels": channels, "factor": view.the(PreEmphasisStream).factor},
+        {"channels": channels, **_factor(view.the(PreEmphasisStream).factor)},
         Entry(Call.FLAT, units_of(view.input.shape, channels), operands=(0, 1)),
         Needs(in_place=(0,)),
     )

@@ -4,9 +4,30 @@
 
 #include "mote_dot_s16.h"
 
+/* n samples x[i] - factor * x[i - 1], `step` elements apart, where the product is rounded; gives the last x. Four are
+ * read before the first is written, so that it may be in place. */
+static inline int32_t mote_emphasized(const int16_t *x, int32_t before, int32_t factor, int32_t fraction, int16_t *y,
+                                      int32_t step, int32_t n) {
+    const int32_t half = (int32_t)1 << (fraction - 1);
+    for (; n > 3; n -= 4, x += 4 * step, y += 4 * step) {
+        const int32_t a = x[0], b = x[step], c = x[2 * step], d = x[3 * step];
+        y[0] = (int16_t)mote_saturate_s16(a - ((factor * before + half) >> fraction));
+        y[step] = (int16_t)mote_saturate_s16(b - ((factor * a + half) >> fraction));
+        y[2 * step] = (int16_t)mote_saturate_s16(c - ((factor * b + half) >> fraction));
+        y[3 * step] = (int16_t)mote_saturate_s16(d - ((factor * c + half) >> fraction));
+        before = d;
+    }
+    for (; n > 0; n--, x += step, y += step) {
+        const int32_t sample = *x;
+        *y = (int16_t)mote_saturate_s16(sample - ((factor * before + half) >> fraction));
+        before = sample;
+    }
+    return before;
+}
+
 typedef struct {
     mote_window_t window; /* the row before, and the row itself */
-    int32_t unit, channels, factor;
+    int32_t unit, channels, factor, fraction;
 } mote_pre_emphasis_t;
 
 /* x[n] - factor * x[n - 1] of one row; zeros are before the first. */
@@ -16,36 +37,26 @@ static inline void mote_pre_emphasis_row(const mote_pre_emphasis_t *p, const int
         return;
     }
     for (int32_t c = 0; c < p->channels; c++) {
-        const int16_t *x = rows[1] + c;
-        int32_t before = rows[0] == NULL ? 0 : rows[0][(p->unit - 1) * p->channels + c];
-        int16_t *y = out + c;
-        for (int32_t i = 0; i < p->unit; i++, x += p->channels, y += p->channels) {
-            const int32_t sample = *x;
-            *y = (int16_t)mote_saturate_s16(sample - ((p->factor * before + 32768) >> 16));
-            before = sample;
-        }
+        const int32_t before = rows[0] == NULL ? 0 : rows[0][(p->unit - 1) * p->channels + c];
+        (void)mote_emphasized(rows[1] + c, before, p->factor, p->fraction, out + c, p->channels, p->unit);
     }
 }
 
 MOTE_BY_ROWS(pre_emphasis, int16_t, int16_t, s16, window)
 
 typedef struct {
-    int32_t channels, factor;
+    int32_t channels, factor, fraction;
 } mote_pre_emphasis_stream_t;
 
 /* n samples of each channel of a stream, whose last ones are kept. */
 static inline void mote_pre_emphasis_stream(const mote_pre_emphasis_stream_t *p, const int16_t *in, int16_t *last,
                                             int16_t *out, int32_t n) {
+    if (p->channels == 1) { /* known to the loop */
+        last[0] = (int16_t)mote_emphasized(in, last[0], p->factor, p->fraction, out, 1, n);
+        return;
+    }
     for (int32_t c = 0; c < p->channels; c++) {
-        const int16_t *x = in + c;
-        int32_t before = last[c];
-        int16_t *y = out + c;
-        for (int32_t i = 0; i < n; i++, x += p->channels, y += p->channels) {
-            const int32_t sample = *x;
-            *y = (int16_t)mote_saturate_s16(sample - ((p->factor * before + 32768) >> 16));
-            before = sample;
-        }
-        last[c] = (int16_t)before;
+        last[c] = (int16_t)mote_emphasized(in + c, last[c], p->factor, p->fraction, out + c, p->channels, n);
     }
 }
 
