@@ -65,6 +65,7 @@ class WakeWord:
             postprocess=self.postprocess,
             stream=self.stream,
             name="wake",
+            optimize="speed",
             caller_arena=shared,
             single_file=shared,
         )

@@ -75,7 +75,7 @@ def test_a_spoken_wake_word_is_heard() -> None:
     costs = re.search(r"([\d,]+) instructions a frame at most, ([\d,]+) bytes of RAM", said)
     assert costs
     instructions, ram = (int(number.replace(",", "")) for number in costs.groups())
-    assert instructions <= 140_000 and ram <= 10_700
+    assert instructions <= 120_000 and ram <= 8_600
 
 
 @pytest.mark.soak
