@@ -14,7 +14,8 @@ from mote.compiler.several import compile_several
 from mote.execute import reference
 from mote.lower.program import program
 from mote.toolchain import Mode
-from tests.emit.c.test_project import FLAGS, KEYWORDS, compiler_or_skip, run
+from tests.emit.c.test_project import FLAGS, compiler_or_skip, run
+from tests.helpers.network import Net
 
 HOP, HOPS = 160, 40
 BANDS = "audio,log-mel(filters=10,unit=ln,floor=1e-9),offset=10,scale=0.3"
@@ -55,8 +56,11 @@ def test_a_model_whose_steps_all_have_one_turn(tmp_path: Path) -> None:
 
 
 def test_models_with_preprocessing_share_an_arena(tmp_path: Path) -> None:
-    other = shutil.copy(KEYWORDS, tmp_path / "other.tflite")
-    made = compile_several([KEYWORDS, other], running="turns", preprocess=BANDS)
+    net = Net()
+    model = tmp_path / "keywords.tflite"
+    model.write_bytes(net.finish(net.mean(net.conv(net.input(1, 5, 10, 1), 4))))
+    other = shutil.copy(model, tmp_path / "other.tflite")
+    made = compile_several([model, other], running="turns", preprocess=BANDS)
     made.write(tmp_path / "both")
     (tmp_path / "both" / "main.c").write_text(SHARED)
     run([compiler_or_skip("gcc"), *FLAGS, "main.c", *made.project.sources, "-o", "program", "-lm"], tmp_path / "both")
