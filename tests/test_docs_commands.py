@@ -105,6 +105,9 @@ def write_own_files(folder: Path) -> None:
             archive.writestr(f"{word}/0.wav", sound(rng.normal(size=16000) / 8))
     (folder / "weights.key").write_bytes(bytes(range(32)))
     (folder / "labels.txt").write_text("silence\nrise\nfall\npeak\ndip\nlevel\npart\nmeet\n")
+    (folder / "yes.wav").write_bytes(sound(rng.normal(size=16000) / 8))
+    (folder / "camera.raw").write_bytes(rng.bytes(192 * 96))
+    (folder / "person.tflite").write_bytes(mlperf_tiny.build("vww"))
     (folder / "ten_seconds.wav").write_bytes(sound(rng.normal(size=32000) / 8))
     (folder / "ten_seconds.json").write_text(json.dumps([[0.5, 1.0]]))
     (folder / "mine.py").write_text(

@@ -17,6 +17,7 @@ from mote.compiler.compiled import kernel_label
 from mote.compiler.line import compile, forget
 from mote.errors import MoteError, UnsupportedError
 from mote.evaluation.verify import verify
+from mote.features.steps import STEPS
 from mote.frontends.tflite.writer import Writer
 from mote.kernels import catalogue, library
 from mote.kernels.contract import Price
@@ -32,8 +33,10 @@ OPERATOR, KERNEL = (str(EXAMPLES / name / "plugin.py") for name in ("custom_oper
 @pytest.fixture(autouse=True)
 def alone() -> Iterator[None]:
     """What a test registers is forgotten after it."""
-    kernels = catalogue.KERNELS.copy()
+    kernels, steps = catalogue.KERNELS.copy(), dict(STEPS)
     yield
+    STEPS.clear()
+    STEPS.update(steps)
     DEFINITIONS.clear()
     catalogue.KERNELS[:] = kernels
     library._added.clear()
