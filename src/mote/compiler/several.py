@@ -138,7 +138,12 @@ def compile_several(
         _check_inputs(compiled)
     one_arena, together = running != Running.APART, running == Running.TOGETHER
     options_of = [
-        replace(c.project.options, shared_arena=one_arena, keep_outputs=together or c.project.options.keep_outputs)
+        replace(
+            c.project.options,
+            shared_arena=one_arena,
+            keep_outputs=together or c.project.options.keep_outputs,
+            keep_status=together,
+        )
         for c in compiled
     ]
     jobs = [Job(c.plan, own, golden(c.plan.graph)) for c, own in zip(compiled, options_of, strict=True)]

@@ -278,10 +278,10 @@ class Plan:
 
     @property
     def outputs_kept(self) -> int:
-        """Bytes of outputs outside of the arena, of the status and of the counter of samples that go with them."""
+        """Bytes of outputs outside of the arena, and of the counter of samples that goes with them."""
         if not self.goal.outputs_kept:
             return 0
-        return 8 + sum(aligned(self.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in self.graph.outputs)
+        return 2 + sum(aligned(self.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in self.graph.outputs)
 
     @cached_property
     def state_bytes(self) -> int:

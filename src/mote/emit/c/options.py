@@ -79,6 +79,8 @@ class ProjectOptions:
     """The arena is that of mote_models.c, which other models use as well."""
     keep_outputs: bool = False
     """Outputs are copied out of the arena, where they outlive runs of other models."""
+    keep_status: bool = False
+    """The status of the last run is kept, too: one call runs several models."""
     samples: int = 0
     """Samples of a sensor that an inference takes, where the caller pushes any number of them; 0: it pushes rows."""
     flashes: tuple[Memory, ...] = ()

@@ -103,7 +103,7 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
         *(d for port in writes for d in accessor(port, "Read the output")),
         *(_pushing(reads[0], options) if plan.pushed else _running(options)),
         *(_on_two_cores(options) if plan.goal.cores == 2 else []),
-        *(_result(options) if options.keep_outputs else []),
+        *(_result(options) if options.keep_status else []),
         *(_keeping(plan, options) if plan.graph.states else []),
         *_checking(options),
         *(_decrypting(plan, options) if options.cipher else []),

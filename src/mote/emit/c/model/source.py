@@ -32,10 +32,9 @@ from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, element_of
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.emit.c.model.ports import CPort, inputs, outputs, parameters
 from mote.emit.c.model.requirements import requirements
-from mote.emit.c.model.variables import noted, result_offsets, static_variables
+from mote.emit.c.model.variables import filled_type, noted, result_offsets, row_elements, static_variables
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.values import ALIGN, ConstantPool
-from mote.graph.rows import row_count
 from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import ALIGNMENT, Packed
 from mote.kernels.structs import Field, kernel_fields
@@ -339,7 +338,7 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
         body.append(f"{name}_forget({handed(options)})")
     begins = dict.fromkeys(artifact.init for artifact in made.artifacts if artifact.init)
     body += [when(f"{begin}() != 0", "return MOTE_NOT_READY") for begin in begins]
-    if options.keep_outputs:
+    if options.keep_status:
         body.append(assign(f"{variable(options, 'results')}.status", "MOTE_NOT_READY"))
     if options.samples:
         body.append(assign(f"{variable(options, 'state')}.filled", 0))
@@ -364,13 +363,10 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
 def _result(options: ProjectOptions, copies: Sequence[Statement]) -> list[Definition]:
     """The functions that end a run with copies of the outputs, and that tell how it ended."""
     status = f"{variable(options, 'results')}.status"
-    return [
-        CFunction(
-            f"static mote_status {options.name}_ended({taken(options, 'mote_status status')})",
-            [*copies, assign(status, "status"), "return status"],
-        ),
-        Accessor(f"mote_status {options.name}_status({taken(options, const=True)})", f"return {status}"),
-    ]
+    kept = [assign(status, "status")] if options.keep_status else []
+    ended = f"static mote_status {options.name}_ended({taken(options, 'mote_status status')})"
+    told = Accessor(f"mote_status {options.name}_status({taken(options, const=True)})", f"return {status}")
+    return [CFunction(ended, [*copies, *kept, "return status"]), *([told] if options.keep_status else [])]
 
 
 def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition], list[str]]:
@@ -558,10 +554,10 @@ def _push_samples(
 ) -> list[Definition]:
     """The functions that take samples, which fill rows where these lie: nothing else happens until a row is full."""
     name, filled = options.name, f"{variable(options, 'state')}.filled"
-    row = port.tensor.size // row_count(port.tensor.shape)
+    row, counter = row_elements(port.tensor), filled_type(port.tensor)
     taken_in: list[Statement] = [
         f"memcpy({name}_arriving({handed(options)}) + {filled} * sizeof *samples, samples, count * sizeof *samples)",
-        f"{filled} += (uint32_t)count",
+        f"{filled} = ({counter})({filled} + count)",
         when(f"{filled} < {row}", "return MOTE_WAITING"),
         assign(filled, 0),
         f"return {advance('NULL')}",

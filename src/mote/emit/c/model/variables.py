@@ -7,6 +7,8 @@ from mote.emit.c.model import states
 from mote.emit.c.model.arenas import arenas, definition
 from mote.emit.c.model.handle import declared, instance_type, static
 from mote.emit.c.options import ProjectOptions
+from mote.graph import Tensor
+from mote.graph.rows import row_count
 from mote.kernels.contract import aligned
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
 
@@ -25,7 +27,8 @@ def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
         counters = f"uint{8 * plan.counter_bytes}_t next[{plan.counters}]"
         fields.append(Noted(counters, "of each operator that runs by rows"))
     if options.samples:
-        fields.append(Noted("uint32_t filled", "elements of the next row that have come"))
+        counter = filled_type(plan.graph.tensors[plan.graph.inputs[0]])
+        fields.append(Noted(f"{counter} filled", "elements of the next row that have come"))
     if plan.zone:
         fields.append(Noted("uint8_t broken", "a red zone was written to"))
     if options.cipher:
@@ -42,11 +45,23 @@ def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
 def _results(plan: Plan, options: ProjectOptions) -> list[Statement]:
     """Outputs outside of the arena, and how the run ended that gave them."""
     outputs: list[Statement] = ["uint64_t alignment", f"uint8_t bytes[{max(result_bytes(plan), 1)}]"]
-    fields: list[Statement] = [Compound("union", outputs, " outputs;"), "mote_status status"]
+    fields: list[Statement] = [Compound("union", outputs, " outputs;")]
+    if options.keep_status:
+        fields.append("mote_status status")
     return [
         Comment("What the last run gave, outside of the arena."),
         Compound(static(options, "struct"), fields, f" {declared(options, 'results')};"),
     ]
+
+
+def row_elements(tensor: Tensor) -> int:
+    """Elements of a row of an input."""
+    return tensor.size // row_count(tensor.shape)
+
+
+def filled_type(tensor: Tensor) -> str:
+    """The type that counts the elements of a row."""
+    return "uint16_t" if row_elements(tensor) < 1 << 16 else "uint32_t"
 
 
 def result_bytes(plan: Plan) -> int:
