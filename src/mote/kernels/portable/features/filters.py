@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature, units_of
+from mote.kernels.portable.features.work import each
 from mote.ops.features.filters import (
     EMPHASIS_BITS,
     Biquads,
@@ -146,11 +145,6 @@ def _normalize_window(view: View) -> Packed:
     return Packed("normalize_window", params, needs=Needs(in_place=(0,), overlays=True))
 
 
-def _each(cycles: float) -> Callable[[View], float]:
-    """So many cycles for each sample of the output."""
-    return lambda view: cycles * view.output.size
-
-
 def _fir_work(view: View) -> float:
     assert isinstance(view.op, Fir | FirStream)
     return (5 + 2 * len(view.op.taps)) * view.output.size
@@ -162,7 +156,7 @@ def _biquads_work(view: View) -> float:
 
 
 KERNELS = (
-    Kernel("pre_emphasis", (PreEmphasis,), SAMPLES, _pre_emphasis, "filters", costs=SIGNAL, work=_each(12)),
+    Kernel("pre_emphasis", (PreEmphasis,), SAMPLES, _pre_emphasis, "filters", costs=SIGNAL, work=each(12)),
     Kernel("fir", (Fir,), SAMPLES, _fir, "filters", costs=SIGNAL, work=_fir_work),
     Kernel(
         "pre_emphasis_stream",
@@ -171,11 +165,11 @@ KERNELS = (
         _pre_emphasis_stream,
         "filters",
         costs=SIGNAL,
-        work=_each(12),
+        work=each(12),
     ),
     Kernel("fir_stream", (FirStream,), SAMPLES, _fir_stream, "filters", costs=SIGNAL, work=_fir_work),
     Kernel("biquads", (Biquads,), SAMPLES, _biquads, "filters", costs=SIGNAL, work=_biquads_work),
-    Kernel("remove_dc", (RemoveDc,), SAMPLES, _remove_dc, "filters", costs=SIGNAL, work=_each(13)),
+    Kernel("remove_dc", (RemoveDc,), SAMPLES, _remove_dc, "filters", costs=SIGNAL, work=each(13)),
     Kernel(
         "running_normalize",
         (RunningNormalize,),
@@ -183,9 +177,9 @@ KERNELS = (
         _running_normalize,
         "normalizing",
         costs=SIGNAL,
-        work=_each(227),
+        work=each(227),
     ),
     Kernel(
-        "normalize_window", (NormalizeWindow,), SAMPLES, _normalize_window, "normalizing", costs=SIGNAL, work=_each(50)
+        "normalize_window", (NormalizeWindow,), SAMPLES, _normalize_window, "normalizing", costs=SIGNAL, work=each(50)
     ),
 )

@@ -10,6 +10,7 @@ import numpy as np
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
+from mote.kernels.portable.features.work import each
 from mote.ops.features.images import (
     BAYER,
     FULL,
@@ -128,20 +129,15 @@ def _axis(axis: Resampling) -> Params:
     }
 
 
-def _each(cycles: float) -> Callable[[View], float]:
-    """So many cycles for each value of the output."""
-    return lambda view: cycles * view.output.size
-
-
 def _taps(value: float, tap: float) -> Callable[[View], float]:
     """Cycles of each value of the output, and of each pixel that it is made from."""
     return lambda view: value * view.output.size + tap * view.op.macs(view.graph)
 
 
 KERNELS = (
-    Kernel("gray_image", (GrayImage,), BYTES, _gray, "pixels", costs=SIGNAL, work=_each(10)),
-    Kernel("unpack_pixels", (UnpackPixels,), BYTES, _unpack, "pixels", costs=SIGNAL, work=_each(14)),
-    Kernel("demosaic", (Demosaic,), BYTES, _demosaic, costs=SIGNAL, work=_each(17)),
+    Kernel("gray_image", (GrayImage,), BYTES, _gray, "pixels", costs=SIGNAL, work=each(10)),
+    Kernel("unpack_pixels", (UnpackPixels,), BYTES, _unpack, "pixels", costs=SIGNAL, work=each(14)),
+    Kernel("demosaic", (Demosaic,), BYTES, _demosaic, costs=SIGNAL, work=each(17)),
     Kernel("resize_columns", (ResizeColumns,), BYTES, _columns, "resample", costs=SIGNAL, work=_taps(8, 5)),
     Kernel("resize_packed", (ResizePacked,), BYTES, _packed, "packed_lines", costs=SIGNAL, work=_taps(0, 28)),
     Kernel("resize_rows", (ResizeRows,), BYTES, _rows, "resample", costs=SIGNAL, work=_taps(0, 7)),

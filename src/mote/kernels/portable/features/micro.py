@@ -9,6 +9,7 @@ import numpy as np
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
+from mote.kernels.portable.features.work import each
 from mote.ops.features.micro import MicroFeatures, MicroSpectrum, window
 from mote.ops.signal.audio_stateless import PCAN_TABLE, log_table
 from mote.ops.signal.fft import digit_order, factors, fixed_twiddles
@@ -112,7 +113,7 @@ KERNELS = (
             _features,
             "micro_features",
             costs=SIGNAL,
-            work=lambda view: 92 * view.output.size,
+            work=each(92),
         )
         for dtype, suffix in SUFFIXES.items()
     ),

@@ -6,6 +6,7 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
+from mote.kernels.portable.features.work import each
 from mote.ops.features.real_fft import RealFft
 from mote.ops.features.spectral import (
     DivideByPeak,
@@ -166,7 +167,7 @@ KERNELS = (
         _remove_gain,
         header="spectral_features",
         costs=SIGNAL,
-        work=lambda view: 20 * view.output.size,
+        work=each(20),
     ),
     Kernel(
         "divide_by_peak",
@@ -175,6 +176,6 @@ KERNELS = (
         _divide,
         header="spectral_features",
         costs=SIGNAL,
-        work=lambda view: 20 * view.output.size,
+        work=each(20),
     ),
 )
