@@ -10,7 +10,7 @@ import numpy as np
 from mote.errors import MoteError
 from mote.features.building import applied, surveyed
 from mote.features.images import IMAGE_STEPS
-from mote.features.pipeline import Preprocessing, Takes, preprocessing
+from mote.features.pipeline import Preprocessing, PreprocessingStep, Takes, preprocessing
 from mote.features.sample import WHERE
 from mote.features.sensor import Sensor
 from mote.features.signal import ROWS, Signal, SignalBuilder
@@ -53,14 +53,50 @@ def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
     if len(model.inputs) != 1:
         raise MoteError(f"the model has {len(model.inputs)} inputs, and preprocessing makes one", where=WHERE)
     target = model.tensors[model.inputs[0]]
+    functions = _compiled(stated)
+    sensor = stated.sensor
+    if sensor.kind == "samples" and not sensor.rate:
+        sensor = replace(sensor, rate=RATE)
+    goes_on = target.newest is not None or bool(model.states)
+    slide = surveyed(functions, sensor, streaming=goes_on).builder.slide
+    streaming = goes_on or bool(slide)
+    survey = surveyed(functions, sensor, streaming=streaming)
+    rows = _rows(survey, target)
+    fresh = slide or rows
+    samples = _samples(survey, fresh, streaming)
+    unit = _unit(survey, samples)
+    builder = SignalBuilder(model.fresh_id(), streaming=streaming)
+    signal = applied(functions, sensor.signal(builder, samples // unit, unit))
+    if signal.kind == "features" and signal.rows != fresh:
+        raise MoteError(
+            f"length={survey.builder.length} gives {signal.rows} rows of features, and the model takes {fresh}",
+            where=WHERE,
+            remedy=f"{_samples(replace(survey, builder=SignalBuilder()), fresh, streaming)} samples give as many",
+        )
+    waits = -(-builder.looks_back // samples) + -(-(rows - fresh) // fresh)
+    _finish(builder, signal, target, fresh, rows)
+    raw = builder.tensors[builder.first]
+    front = Graph("preprocessing", builder.tensors, tuple(builder.ops), (raw.id,), (target.id,), tuple(builder.states))
+    whole = replace(
+        model,
+        tensors={**builder.tensors, **model.tensors},
+        ops=(*builder.ops, *model.ops),
+        inputs=(raw.id,),
+        states=(*builder.states, *model.states),
+        warm_up=max(model.warm_up, 1) + waits if waits or model.warm_up else 0,
+    )
+    return FrontEnd(front.verify(), whole.verify(), sensor, samples)
+
+
+def _compiled(stated: Preprocessing) -> list[PreprocessingStep]:
+    """The steps that add operators; refuses those that no device can run, or for another sensor."""
     if not any(step.takes in (Takes.SENSOR, Takes.SIGNAL) for step in stated.steps):
         raise MoteError(
             f"'{stated}' does not say what is measured",
             where=WHERE,
             remedy="begin with the sensor: audio(16000), motion(100) or camera(320x240)",
         )
-    functions = [step for step in stated.steps if step.takes is not Takes.SENSOR]
-    for step in functions:
+    for step in stated.steps:
         if step.function is channels_first:
             raise MoteError(
                 f"'{step.text}' is for data: on a device images have channels last", where=WHERE, remedy="leave it out"
@@ -75,41 +111,7 @@ def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
                 where=WHERE,
                 remedy="begin with it: camera(320x240,rgb565)",
             )
-    sensor = stated.sensor
-    if sensor.kind == "samples" and not sensor.rate:
-        sensor = replace(sensor, rate=RATE)
-    streaming = target.newest is not None or bool(model.states)
-    survey = surveyed(functions, sensor, streaming=streaming)
-    slide = survey.builder.slide
-    if slide:
-        survey = surveyed(functions, sensor, streaming=True)
-    rows = _rows(survey, target)
-    fresh = slide or rows
-    samples = _samples(survey, fresh, streaming or bool(slide))
-    unit = _unit(survey, samples)
-    builder = SignalBuilder(model.fresh_id(), streaming=streaming or bool(slide))
-    signal = applied(functions, sensor.signal(builder, samples // unit, unit))
-    if signal.kind == "features" and signal.rows != fresh:
-        raise MoteError(
-            f"length={survey.builder.length} gives {signal.rows} rows of features, and the model takes {fresh}",
-            where=WHERE,
-            remedy=f"{_samples(replace(survey, builder=SignalBuilder()), fresh, streaming)} samples give as many",
-        )
-    waits = -(-builder.looks_back // samples)
-    _finish(builder, signal, target, fresh, rows)
-    if fresh < rows:
-        waits += -(-(rows - fresh) // fresh)
-    raw = builder.tensors[builder.first]
-    front = Graph("preprocessing", builder.tensors, tuple(builder.ops), (raw.id,), (target.id,), tuple(builder.states))
-    whole = replace(
-        model,
-        tensors={**builder.tensors, **model.tensors},
-        ops=(*builder.ops, *model.ops),
-        inputs=(raw.id,),
-        states=(*builder.states, *model.states),
-        warm_up=max(model.warm_up, 1) + waits if waits or model.warm_up else 0,
-    )
-    return FrontEnd(front.verify(), whole.verify(), sensor, samples)
+    return [step for step in stated.steps if step.takes is not Takes.SENSOR]
 
 
 def _rows(signal: Signal, target: Tensor) -> int:
