@@ -84,6 +84,8 @@ class Compiled:
             "target": settings.target.name,
             "name": self.name,
             "renamed": self.renamed or None,
+            "preprocess": settings.preprocess or None,
+            "postprocess": settings.postprocess or None,
             "warnings": list(self.warnings),
             "files": sorted(self.project.files),
             "steps": len(plan.steps),

@@ -240,6 +240,9 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
         show(f"  {s.name}: {s.detail}{note}")
     if compiled.renamed:
         show(f"  name: {compiled.name}, since {compiled.renamed}")
+    if compiled.settings.preprocess:
+        count = compiled.project.options.samples
+        show(f"  preprocessing: {f'{count:,} raw samples' if count else 'lines of a camera'} for each inference")
     show(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     for name in compiled.unbounded:
         show(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
