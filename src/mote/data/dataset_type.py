@@ -85,6 +85,11 @@ class Dataset:
             "recording": self.stream is not None,
         }
 
+    @property
+    def steps(self) -> str:
+        """The preprocessing steps that the samples were made by, where a device can run them before a model."""
+        return str(self.preprocessing) if self.preprocessing.compiled else ""
+
     def __len__(self) -> int:
         return len(next(iter(self.inputs.values())))
 

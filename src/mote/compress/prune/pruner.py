@@ -220,7 +220,8 @@ def prune(
     source = given_model(model, settings, example_inputs)
     given, held = dataset(data), None if test is None else dataset(test, labelled=True)
     with naming(source.where):
-        as_read = read(source).graph()
+        model_read = read(source)
+        as_read = model_read.graph()
         graph = normal(as_read)
         _check_float(graph)
         cases, others = split(given.cases(graph), samples)
@@ -234,7 +235,7 @@ def prune(
             job = replace(job, teacher=_taught(job))
         candidates = _search(job, limit, seen, source.where, front, say)
         points = _points(job, candidates, scheduler, workers, say)
-        exported = export(points[-1][1], source.where)
+        exported = export(points[-1][1], source.where, preprocess=given.steps or model_read.preprocess)
     before, after = points[0][0], points[-1][0]
     return Pruned(
         model=source.where,

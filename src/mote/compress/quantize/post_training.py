@@ -198,9 +198,7 @@ def post_training(
             given = None if data is None else dataset(data, inputs=inputs)
             cases = [] if given is None else given.cases(graph)
             odd = () if given is None else scale_warnings(model_read.graph(), given)
-        steps = (
-            "" if random_calibration or given is None or not given.preprocessing.compiled else str(given.preprocessing)
-        )
+        steps = "" if random_calibration or given is None else given.steps
         available = len(cases)
         result = _result(graph, _calibrated(graph, cases, samples), scheme, methods, io, say)
         made = written(
@@ -209,7 +207,7 @@ def post_training(
             scheme,
             (*model_read.warnings, *differences(graph), *odd),
             random=random_calibration,
-            preprocess=steps,
+            preprocess=steps or model_read.preprocess,
         )
         return replace(made, available=0 if random_calibration else available)
 
