@@ -19,7 +19,8 @@ ROOMS = (
     *("graph", "ops", "cores", "targets", "kernels", "frontends", "passes", "features", "data"),
     "metrics",
     *("offload", "plan", "lower", "emit", "deploy", "package", "pictures"),
-    *("toolchain", "compiler", "execute", "measure", "search", "evaluation", "train", "compress", "reporter"),
+    *("toolchain", "boards", "compiler", "execute", "measure", "search", "tune", "evaluation", "train", "compress"),
+    "reporter",
     *("api", "project", "cli"),
 )
 """Every room may import those before it in this list, and no others."""
