@@ -159,10 +159,10 @@ def _finish(builder: SignalBuilder, signal: Signal, target: Tensor, fresh: int, 
             remedy="slide by fewer rows than the window has",
         )
     shape = tuple(fresh if axis == ROWS else n for axis, n in enumerate(target.shape))
-    new = builder.tensor("new rows", shape, target.dtype)
-    signal.into(replace(new, quant=target.quant))
-    before = replace(builder.tensor("window", target.shape, target.dtype), quant=target.quant)
-    builder.tensors |= {before.id: before, target.id: target}
+    new = builder.tensor("new rows", shape, target.dtype, target.quant)
+    signal.into(new)
+    before = builder.tensor("window", target.shape, target.dtype, target.quant)
+    builder.tensors[target.id] = target
     silence = np.full(target.shape, target.zero_point, target.dtype.numpy)
     builder.states.append(State(before.id, target.id, silence))
     builder.ops.append(SlidingWindow(inputs=(before.id, new.id), outputs=(target.id,), name="window", axis=ROWS))

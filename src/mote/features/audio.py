@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mote.features.signal import Signal
+from mote.features.signal import Signal, fixed_point
 from mote.ops.features.spectral import RemoveGain, SpectralFeatures
 
 
@@ -83,7 +83,7 @@ def _features(step: str, signal: Signal, *, frame: int, hop: int, **fields: Any)
     op = op.with_(output_fraction=op.widest(gained=sound.peak is not None))
     if sound.peak is not None and op.log == "none":
         raise sound.refuse("peak comes before a spectrogram without logarithms", "take them: unit=ln or unit=db")
-    add = partial(sound.builder.add, dtype=op.dtype, fraction=op.output_fraction)
+    add = partial(sound.builder.add, dtype=op.dtype, quant=fixed_point(op.output_fraction))
     made = add(SpectralFeatures, samples, name=step, **op.attributes())
     if sound.peak is not None:
         gain: dict[str, Any] = {"factors": op.gains(), "silence": tuple(map(int, op.silence))}

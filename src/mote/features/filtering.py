@@ -189,7 +189,7 @@ def _looking_back(signal: Signal, samples: int, kind: type[Op], streamed: type[O
         signal.builder.looks_back += samples * signal.period
         return signal.then(streamed, states=[np.zeros(samples * signal.channels, np.int16)], **fields)
     tensor, rows = signal.history(samples)
-    made = signal.builder.add(kind, tensor, dtype=tensor.dtype, fraction=signal.fraction, history=rows, **fields)
+    made = signal.builder.add(kind, tensor, dtype=tensor.dtype, quant=tensor.quant, history=rows, **fields)
     return replace(signal, tensor=made)
 
 

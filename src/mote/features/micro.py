@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.features.sample import WHERE
-from mote.features.signal import Signal
+from mote.features.signal import Signal, fixed_point
 from mote.graph.types import DType
 from mote.ops.features.micro import MicroFeatures, MicroSpectrum
 
@@ -67,7 +67,9 @@ def micro_front_end(
     waiting = -(-max(frame - hop, 0) // hop) if signal.builder.streaming else 0
     states = [np.zeros(channels, np.uint32), np.array([waiting], np.int32)]
     magnitudes = signal.builder.add(MicroSpectrum, samples, dtype=DType.UINT32, **spectrum)
-    made = signal.builder.add(MicroFeatures, magnitudes, dtype=second.result, fraction=0, states=states, **features)
+    made = signal.builder.add(
+        MicroFeatures, magnitudes, dtype=second.result, quant=fixed_point(0), states=states, **features
+    )
     return mono.features(made, frame, hop, 0)
 
 

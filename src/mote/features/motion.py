@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mote.errors import MoteError
 from mote.features.sample import WHERE
-from mote.features.signal import Signal
+from mote.features.signal import Signal, fixed_point
 from mote.graph.tensor import Tensor
 from mote.graph.types import DType
 from mote.ops.features.motion import (
@@ -64,13 +64,13 @@ def motion_features(
         raise signal.refuse(f"a window takes {frame:,} samples, and there are fewer", "make it longer: length=SAMPLES")
 
     def add(kind: type[WindowFeatures], attributes: dict[str, Any]) -> Tensor:
-        given = {"dtype": DType.INT16, "fraction": FRACTION, "frame": frame, "hop": hop, **attributes}
+        given = {"dtype": DType.INT16, "quant": fixed_point(FRACTION), "frame": frame, "hop": hop, **attributes}
         return signal.builder.add(kind, samples, **given)
 
     made = [add(*part) for part in parts]
     joined = made[0]
     if len(made) > 1:
-        joined = signal.builder.add(Concatenation, *made, dtype=DType.INT16, fraction=FRACTION, axis=COLUMNS)
+        joined = signal.builder.add(Concatenation, *made, dtype=DType.INT16, quant=fixed_point(FRACTION), axis=COLUMNS)
     return signal.features(joined, frame, hop, FRACTION)
 
 

@@ -41,11 +41,6 @@ class Sample:
         """Other values for the same rows."""
         return replace(self, values=values)
 
-    def framed(self, values: Array, frame: int, hop: int) -> Sample:
-        """Rows that are each made from `frame` of these, `hop` rows apart."""
-        first = self.first + (frame - 1) * self.period
-        return replace(self, values=values, first=first, period=hop * self.period)
-
     def as_long(self, values: Array) -> Sample:
         """Rows that nobody says the times of: as evenly as they can be over the time that these take."""
         if not self.period or not values.ndim or len(values) == len(self.values):
@@ -68,12 +63,17 @@ class Sample:
             raise MoteError(f"{self.name} is {there}, no sound", where=WHERE, remedy="give samples x channels")
         return self.real.reshape(len(self.values), -1)
 
-    def pixels(self) -> Array:
-        """[height, width, channels] of uint8."""
+    def image(self) -> Array:
+        """[height, width, channels]."""
         values = self.values[..., None] if self.values.ndim == 2 else self.values
         if values.ndim != 3 or not values.size:
             there = "x".join(map(str, self.values.shape)) or "one number"
             raise MoteError(f"{self.name} is {there}, no image", where=WHERE, remedy="give height x width x channels")
+        return values
+
+    def pixels(self) -> Array:
+        """[height, width, channels] of uint8."""
+        values = self.image()
         if values.dtype == np.uint8:
             return values
         rounded = np.rint(values.astype(np.float64))

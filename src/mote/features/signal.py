@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import gcd
 from typing import Any
 
@@ -18,7 +18,7 @@ from mote.ops.common import Axis
 from mote.ops.control.custom import DEFINITIONS, Custom
 from mote.ops.control.state import SlidingWindow
 from mote.ops.features.channels import Mono
-from mote.ops.features.scaling import AffineMap
+from mote.ops.features.scaling import AffineLine, AffineMap
 from mote.ops.features.spectral import DivideByPeak
 from mote.ops.windows.pool import MaxPool
 
@@ -51,11 +51,8 @@ class SignalBuilder:
     looks_back: int = 0
     """Raw samples before the new ones that an inference depends on."""
 
-    def tensor(self, name: str, shape: Shape, dtype: DType, fraction: int | None = None) -> Tensor:
-        """A new tensor, of fixed-point numbers where it has a fraction."""
-        quant = None
-        if fraction is not None:
-            quant = Quantization(np.array([2.0**-fraction], np.float32), np.zeros(1, np.int64))
+    def tensor(self, name: str, shape: Shape, dtype: DType, quant: Quantization | None = None) -> Tensor:
+        """A new tensor."""
         made = Tensor(self.first + len(self.tensors), name, shape, dtype, quant)
         self.tensors[made.id] = made
         return made
@@ -65,7 +62,7 @@ class SignalBuilder:
         kind: type[Op],
         *inputs: Tensor,
         dtype: DType,
-        fraction: int | None = None,
+        quant: Quantization | None = None,
         states: Sequence[Array] = (),
         name: str = "",
         **attributes: Any,
@@ -74,7 +71,7 @@ class SignalBuilder:
         result and the states after it."""
         name = name or kind.kind
         before = [self.tensor(f"{name} state", x.shape, DType(x.dtype.name)) for x in states]
-        after = [replace(self.tensor(x.name, x.shape, x.dtype)) for x in before]
+        after = [self.tensor(x.name, x.shape, x.dtype) for x in before]
         number = self.first + len(self.tensors)
         op = kind(
             inputs=tuple(t.id for t in (*inputs, *before)),
@@ -84,7 +81,7 @@ class SignalBuilder:
         )
         unknown = Tensor(number, name, (), dtype)
         shape = op.shapes(Graph("", {**self.tensors, number: unknown}, (), (), ()))[0]
-        made = self.tensor(name, shape, dtype, fraction)
+        made = self.tensor(name, shape, dtype, quant)
         assert made.id == number
         self.states += [State(b.id, a.id, x) for b, a, x in zip(before, after, states, strict=True)]
         self.ops.append(op)
@@ -93,8 +90,7 @@ class SignalBuilder:
     def window(self, new: Tensor, rows: int) -> Tensor:
         """The last `rows` rows of a stream of new ones; zeros before it begins."""
         shape = (*new.shape[:ROWS], rows, *new.shape[ROWS + 1 :])
-        before, after = (replace(self.tensor(f"{new.name} window", shape, new.dtype), quant=new.quant) for _ in "ab")
-        self.tensors |= {t.id: t for t in (before, after)}
+        before, after = (self.tensor(f"{new.name} window", shape, new.dtype, new.quant) for _ in "ab")
         self.states.append(State(before.id, after.id, np.zeros(shape, new.dtype.numpy)))
         self.ops.append(SlidingWindow(inputs=(before.id, new.id), outputs=(after.id,), name=after.name, axis=ROWS))
         return after
@@ -105,23 +101,9 @@ class SignalBuilder:
         return Graph(name, dict(self.tensors), tuple(self.ops), (given.id,), (made.id,), states).verify()
 
 
-@dataclass(frozen=True)
-class AffineLine:
-    """clip(value * factor + offset, low, high) in float64; each one number, or one for each channel."""
-
-    factor: Array
-    offset: Array
-    low: Array
-    high: Array
-
-    @classmethod
-    def of(cls, factor: float) -> AffineLine:
-        return cls(*(np.array([x], np.float64) for x in (factor, 0.0, -np.inf, np.inf)))
-
-    def __call__(self, values: Array) -> Array:
-        """The real values of integers, rounded to float32 once."""
-        real = values.astype(np.float64) * self.factor + self.offset
-        return np.clip(real, self.low, self.high).astype(np.float32)
+def fixed_point(fraction: int) -> Quantization:
+    """Integers with so many bits behind the binary point."""
+    return Quantization(np.array([2.0**-fraction], np.float32), np.zeros(1, np.int64))
 
 
 @dataclass(frozen=True)
@@ -186,7 +168,9 @@ class Signal:
         """The signal after one more operator, with the same type, fraction and rows unless `dtype`, `fraction` or the
         operator say otherwise; see `SignalBuilder.add`."""
         given: dict[str, Any] = {"dtype": self.tensor.dtype, "fraction": self.fraction, **attributes}
-        return replace(self, tensor=self.builder.add(kind, self.tensor, *others, **given), fraction=given["fraction"])
+        fraction = given.pop("fraction")
+        made = self.builder.add(kind, self.tensor, *others, quant=fixed_point(fraction), **given)
+        return replace(self, tensor=made, fraction=fraction)
 
     def custom(self, code: str, dtype: str = "int16", fraction: int = 0, *, frame: int = 0, **options: Any) -> Signal:
         """The signal after an operator that the user has defined (`mote.register`), with these options. Where it makes
@@ -202,7 +186,7 @@ class Signal:
                 f"{code} takes rows of {frame} samples, and other steps or the clip's length cut rows of {self.unit}",
                 f"let windows, hops and length be multiples of {frame}",
             )
-        made = self.builder.add(Custom, samples, dtype=DType(dtype), fraction=fraction, **given)
+        made = self.builder.add(Custom, samples, dtype=DType(dtype), quant=fixed_point(fraction), **given)
         return self.features(made, frame, frame, fraction)
 
     def history(self, samples: int) -> tuple[Tensor, int]:
@@ -244,12 +228,9 @@ class Signal:
         assert self.peak is not None
         sound = self.peak
         if sound.shape[3] > 1:
-            sound = replace(self.builder.add(Mono, sound, dtype=sound.dtype), quant=sound.quant)
-            self.builder.tensors[sound.id] = sound
+            sound = self.builder.add(Mono, sound, dtype=sound.dtype, quant=sound.quant)
         whole: dict[str, Any] = {"vertical": Axis(sound.shape[ROWS]), "horizontal": Axis(sound.shape[2])}
-        largest = self.builder.add(MaxPool, sound, dtype=sound.dtype, name="peak", **whole)
-        self.builder.tensors[largest.id] = replace(largest, quant=sound.quant)
-        return self.builder.tensors[largest.id]
+        return self.builder.add(MaxPool, sound, dtype=sound.dtype, quant=sound.quant, name="peak", **whole)
 
     def settled(self) -> Signal:
         """The signal after it was divided by the largest sample, where that is still to be done."""
@@ -297,9 +278,7 @@ class Signal:
     def into(self, target: Tensor) -> Tensor:
         """The model's input: element-wise steps and quantization are one operator."""
         a = self.line
-        values: dict[str, Any] = {
-            name: tuple(map(float, getattr(a, name))) for name in ("factor", "offset", "low", "high")
-        }
+        values: dict[str, Any] = {field.name: tuple(map(float, getattr(a, field.name))) for field in fields(a)}
         op = AffineMap(inputs=(self.tensor.id,), outputs=(target.id,), name="input", shape=target.shape, **values)
         self.builder.tensors[target.id] = target
         self.builder.ops.append(op)
@@ -316,4 +295,4 @@ def _rounded(values: Array, bits: int) -> Array:
 def raw(builder: SignalBuilder, kind: str, shape: Shape, *, rate: float = 0.0, fraction: int = 0) -> Signal:
     """The signal before the first step: int16 samples, or uint8 pixels of an image."""
     dtype = DType.UINT8 if kind == "image" else DType.INT16
-    return Signal(builder, builder.tensor(kind, shape, dtype, fraction), kind, fraction, rate)
+    return Signal(builder, builder.tensor(kind, shape, dtype, fixed_point(fraction)), kind, fraction, rate)

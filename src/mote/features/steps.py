@@ -80,7 +80,7 @@ def shape(sample: Sample, *sizes: int) -> Sample:
 
 def channels_first(sample: Sample) -> Sample:
     """An image as [channels, height, width]."""
-    return sample.with_values(np.ascontiguousarray(_image(sample).transpose(2, 0, 1)))
+    return sample.with_values(np.ascontiguousarray(sample.image().transpose(2, 0, 1)))
 
 
 def mono(x: V) -> V:
@@ -164,15 +164,6 @@ def _channels(name: str, x: Sample | Signal, numbers: tuple[float, ...]) -> Arra
             remedy="give one number, or one for each channel, before channels-first",
         )
     return np.array(numbers, np.float64)
-
-
-def _image(sample: Sample) -> Array:
-    """[height, width, channels]."""
-    values = sample.values[..., None] if sample.values.ndim == 2 else sample.values
-    if values.ndim != 3 or not values.size:
-        there = "x".join(map(str, sample.values.shape)) or "one number"
-        raise MoteError(f"{sample.name} is {there}, no image", where=WHERE, remedy="give height x width x channels")
-    return values
 
 
 def _sound(sample: Sample) -> Array:

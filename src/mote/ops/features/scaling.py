@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +14,25 @@ from mote.graph.types import DType
 from mote.ops.elementwise.quantize import QUANTIZED, quantization_problem, quantized
 
 SOURCES = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
+
+
+@dataclass(frozen=True)
+class AffineLine:
+    """clip(value * factor + offset, low, high) in float64; each one number, or one for each channel."""
+
+    factor: Array
+    offset: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, factor: float) -> AffineLine:
+        return cls(*(np.array([x], np.float64) for x in (factor, 0.0, -np.inf, np.inf)))
+
+    def __call__(self, values: Array) -> Array:
+        """The real values of integers, rounded to float32 once."""
+        real = values.astype(np.float64) * self.factor + self.offset
+        return np.clip(real, self.low, self.high).astype(np.float32)
 
 
 class AffineMap(Op):
@@ -50,7 +70,7 @@ class AffineMap(Op):
 
     def of(self, g: Graph, integers: Array) -> Array:
         """The outputs of integers [..., channels]."""
-        factor, offset, low, high = (np.array(p, np.float64) for p in (self.factor, self.offset, self.low, self.high))
-        real = np.clip(integers.astype(np.float64) * factor + offset, low, high).astype(np.float32)
+        line = AffineLine(*(np.array(p, np.float64) for p in (self.factor, self.offset, self.low, self.high)))
+        real = line(integers)
         y = self.output(g)
         return real if y.dtype == DType.FLOAT32 else quantized(real, y)
