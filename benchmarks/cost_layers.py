@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.features.building import built
-from mote.features.pipeline import Takes, preprocessing
+from mote.features.pipeline import preprocessing
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
@@ -390,9 +390,7 @@ def preprocessing_graphs() -> list[Graph]:
     graphs = []
     for text, samples in PREPROCESSING:
         steps = preprocessing(text)
-        operators = [step for step in steps.steps if step.takes is not Takes.SENSOR]
-        sensor = replace(steps.sensor, rate=steps.sensor.rate or 16000)
-        graph = built(operators, sensor, samples)[1]
+        graph = built(steps.operators, replace(steps.sensor, rate=steps.rate), samples)[1]
         assert graph is not None
         graphs.append(graph)
     return graphs

@@ -14,7 +14,7 @@ from mote.compiler.firmware import bench
 from mote.compiler.line import compile_graph
 from mote.compiler.settings import Settings
 from mote.features.building import built
-from mote.features.pipeline import Takes, preprocessing
+from mote.features.pipeline import preprocessing
 from mote.features.sensor import Sensor
 from mote.files import temporary_folder
 from mote.graph import Graph
@@ -40,13 +40,12 @@ STEPS = (
 
 def filtered(text: str) -> Graph:
     """The operators of a step on 16 kHz sound in rows of 20 ms."""
-    steps = [step for step in preprocessing(text).steps if step.takes is not Takes.SENSOR]
 
     def in_rows(signal):  # type: ignore[no-untyped-def]
         signal.builder.unit = UNIT
         return signal
 
-    graph = built([in_rows, *steps], Sensor(rate=16000), SAMPLES)[1]
+    graph = built([in_rows, *preprocessing(text).operators], Sensor(rate=16000), SAMPLES)[1]
     assert graph is not None
     return graph
 

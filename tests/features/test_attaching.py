@@ -20,6 +20,8 @@ from mote.data.dataset import dataset
 from mote.errors import MoteError
 from mote.evaluation.verify import verify
 from mote.execute.host_library import HostModel
+from mote.features.attaching import attached
+from mote.features.pipeline import preprocessing
 from mote.features.steps import STEPS
 from mote.frontends.tflite.writer import Writer
 from mote.graph.tensor import Array
@@ -143,6 +145,22 @@ def test_the_length_of_a_clip() -> None:
     assert compiled.project.options.samples == 384
     samples = sound(384 * 3)
     np.testing.assert_array_equal(pushed(compiled, samples, [100]), expected(compiled, samples))
+
+
+@pytest.mark.parametrize(
+    ("steps", "rate"),
+    [
+        ("audio(8000),mfcc(frame=128,hop=64,filters=8,count=2)", 8000),
+        ("mfcc(frame=128,hop=64,filters=8,count=2,rate=8000)", 8000),
+        ("decimate(2,taps=1),mfcc(frame=128,hop=64,filters=8,count=2,rate=8000)", 16000),
+        ("frame-level(64)", 16000),
+    ],
+)
+def test_samples_a_second(steps: str, rate: int) -> None:
+    """The sensor's rate, else the one that a step states of the samples that it gets."""
+    front = attached(compile(windowed(), target="host").source, steps)
+    assert (preprocessing(steps).rate, front.sensor.rate) == (rate, rate)
+    assert front.period == front.samples / rate
 
 
 @pytest.mark.parametrize(

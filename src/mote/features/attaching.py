@@ -19,8 +19,6 @@ from mote.graph import Graph, State, Tensor
 from mote.graph.rows import row_count
 from mote.ops.control.state import SlidingWindow
 
-RATE = 16000
-"""Samples a second of a microphone, where no step says it."""
 LONGEST_ROW = 512
 """Samples of a row where no step has windows."""
 
@@ -55,8 +53,8 @@ def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
     target = model.tensors[model.inputs[0]]
     functions = _compiled(stated)
     sensor = stated.sensor
-    if sensor.kind == "samples" and not sensor.rate:
-        sensor = replace(sensor, rate=RATE)
+    if sensor.kind == "samples":
+        sensor = replace(sensor, rate=stated.rate)
     goes_on = target.newest is not None or bool(model.states)
     slide = surveyed(functions, sensor, streaming=goes_on).builder.slide
     streaming = goes_on or bool(slide)
@@ -88,7 +86,7 @@ def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
     return FrontEnd(front.verify(), whole.verify(), sensor, samples)
 
 
-def _compiled(stated: Preprocessing) -> list[PreprocessingStep]:
+def _compiled(stated: Preprocessing) -> tuple[PreprocessingStep, ...]:
     """The steps that add operators; refuses those that no device can run, or for another sensor."""
     if not any(step.takes in (Takes.SENSOR, Takes.SIGNAL) for step in stated.steps):
         raise MoteError(
@@ -111,7 +109,7 @@ def _compiled(stated: Preprocessing) -> list[PreprocessingStep]:
                 where=WHERE,
                 remedy="begin with it: camera(320x240,rgb565)",
             )
-    return [step for step in stated.steps if step.takes is not Takes.SENSOR]
+    return stated.operators
 
 
 def _rows(signal: Signal, target: Tensor) -> int:

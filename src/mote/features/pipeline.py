@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from inspect import signature
+from inspect import Parameter, signature
 from itertools import takewhile
 from pathlib import Path
 from runpy import run_path
@@ -20,6 +20,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.features.building import built, evaluated
+from mote.features.filtering import decimate
 from mote.features.images import IMAGE_STEPS
 from mote.features.sample import WHERE, Sample
 from mote.features.sensor import Sensor
@@ -32,6 +33,8 @@ Function = Callable[[Any], Any]
 T = TypeVar("T")
 _CODE = re.compile(r"(?P<file>.+\.py):(?P<function>[A-Za-z_]\w*)")
 EXAMPLE = "resize=32x32,scale=1/255"
+RATE = 16000
+"""Samples a second of a microphone, where no step says it."""
 
 
 class Takes(Enum):
@@ -57,6 +60,15 @@ class PreprocessingStep:
     def __call__(self, given: T) -> T:
         made: T = self.function(given, *self.values, **self.options)
         return made
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters by name, those that nobody stated with their defaults."""
+        whole = signature(self.function)
+        bound = whole.bind(None, *self.values, **self.options)
+        bound.apply_defaults()
+        _, *given = bound.arguments.items()
+        return {n: list(v) if whole.parameters[n].kind is Parameter.VAR_POSITIONAL else v for n, v in given}
 
 
 @dataclass(frozen=True)
@@ -91,12 +103,31 @@ class Preprocessing:
             sensor = step(sensor) if step.takes is Takes.SENSOR else sensor
         return sensor
 
+    @property
+    def operators(self) -> tuple[PreprocessingStep, ...]:
+        """The steps behind the sensor, which become operators or run in Python."""
+        return tuple(step for step in self.steps if step.takes is not Takes.SENSOR)
+
+    @property
+    def rate(self) -> int:
+        """Raw samples a second: those of the sensor, else as a step states for the samples that decimation before it
+        leaves, else 16 kHz."""
+        if self.sensor.rate:
+            return self.sensor.rate
+        decimation = 1
+        for step in self.operators:
+            given = step.parameters
+            if given.get("rate"):
+                return decimation * int(given["rate"])
+            decimation *= given["factor"] if step.function is decimate else 1
+        return RATE
+
     def __call__(self, sample: Sample) -> Sample:
-        steps = [step for step in self.steps if step.takes is not Takes.SENSOR]
+        steps = self.operators
         named = len(steps) < len(self.steps)
         integers = named or sample.is_image or bool(sample.rate)
         while steps or named:
-            run = list(takewhile(lambda step: step.takes in (Takes.BOTH, Takes.SIGNAL), steps))
+            run = tuple(takewhile(lambda step: step.takes in (Takes.BOTH, Takes.SIGNAL), steps))
             if named or any(step.takes is Takes.SIGNAL for step in run) or (run == steps and integers):
                 sample = self._computed(run, sample)
             else:
@@ -106,7 +137,7 @@ class Preprocessing:
             steps = steps[len(run) :]
         return sample.with_values(sample.values.astype(np.float32)) if sample.values.dtype == np.float64 else sample
 
-    def _computed(self, steps: list[PreprocessingStep], sample: Sample) -> Sample:
+    def _computed(self, steps: tuple[PreprocessingStep, ...], sample: Sample) -> Sample:
         """The sample after steps that are operators: these are evaluated in NumPy."""
         if any(step.function in IMAGE_STEPS for step in steps):
             sample = replace(sample, is_image=True)

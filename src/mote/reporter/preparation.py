@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,6 @@ LEAST_SIDE, LONGEST_SIDES = 8, 2
 """An input without known preprocessing is a picture where it is at least so high and wide, and neither side is more
 than so many times the other: features of a sound are longer."""
 COLOURS = (1, 3)
-RATE = 16000
-"""Samples a second to record with, where no step says it."""
 
 
 def preparation(graph: Graph, tensor: Tensor, data: Dataset | None) -> dict[str, Any]:
@@ -47,7 +44,7 @@ def preparation(graph: Graph, tensor: Tensor, data: Dataset | None) -> dict[str,
     if unknown := next((step.text for step in declared.steps if not compiled and not _in_page(step)), ""):
         return {**given, "unknown": unknown}
     if sounds:
-        return {**given, "kind": "sound", "steps": step_records(declared), "rate": sound_rate(declared)}
+        return {**given, "kind": "sound", "steps": step_records(declared), "rate": declared.rate}
     files = data is not None and _are_files(data, tuple(FORMATS))
     picture = _picture(tensor, bool(names & PICTURE_STEPS) or files)
     if picture is None:
@@ -60,12 +57,6 @@ def preparation(graph: Graph, tensor: Tensor, data: Dataset | None) -> dict[str,
         "draw": picture[2] == 1,
         "paper": "light" if light else "dark",
     }
-
-
-def sound_rate(declared: Preprocessing) -> int:
-    """Samples a second of sounds, by the steps."""
-    rates = (step.get("rate") for step in step_records(declared))
-    return declared.sensor.rate or next((int(rate) for rate in rates if rate), RATE)
 
 
 def value_range(graph: Graph, tensor: Tensor) -> tuple[float, float]:
@@ -100,15 +91,7 @@ def _in_page(step: PreprocessingStep) -> bool:
 
 def step_records(declared: Preprocessing) -> list[dict[str, Any]]:
     """Steps with all of their parameters by name."""
-    return [{"name": _name(step), **_parameters(step)} for step in declared.steps]
-
-
-def _parameters(step: PreprocessingStep) -> dict[str, Any]:
-    whole = signature(step.function)
-    bound = whole.bind(None, *step.values, **(step.options or {}))
-    bound.apply_defaults()
-    _, *given = bound.arguments.items()
-    return {n: list(v) if whole.parameters[n].kind is Parameter.VAR_POSITIONAL else v for n, v in given}
+    return [{"name": _name(step), **step.parameters} for step in declared.steps]
 
 
 def _picture(tensor: Tensor, known: bool) -> tuple[int, int, int] | None:

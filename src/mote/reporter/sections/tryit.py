@@ -21,7 +21,6 @@ from mote.evaluation.verify import Judged, judged, oracle
 from mote.execute import reference
 from mote.execute.web_module import web_module
 from mote.features.building import built, row_by_row, surveyed
-from mote.features.pipeline import Takes
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array
@@ -30,7 +29,7 @@ from mote.graph.types import DType
 from mote.metrics.arrays import class_labels
 from mote.ops.control.control_flow import unbounded
 from mote.ops.indexing.index_bounds import input_bounds
-from mote.reporter.preparation import preparation, sound_rate, value_range
+from mote.reporter.preparation import preparation, value_range
 from mote.reporter.section import Section
 from mote.reporter.subject import Subjects
 from mote.toolchain.wasm import find_wasm_compiler
@@ -76,10 +75,10 @@ def _front(data: Dataset) -> dict[str, Any] | None:
     """Preprocessing of sounds as a module of its own, which computes the integers of the device: a clip at once, or one
     row of features after another; None where steps run in Python only, or make no features of sounds."""
     stated = data.preprocessing
-    functions = [step for step in stated.steps if step.takes is not Takes.SENSOR]
+    functions = stated.operators
     if not stated.compiled or stated.sensor.kind != "samples":
         return None
-    sensor = replace(stated.sensor, rate=stated.sensor.rate or sound_rate(stated), channels=1)
+    sensor = replace(stated.sensor, rate=stated.rate, channels=1)
     survey = surveyed(functions, sensor)
     if survey.kind != "features":
         return None
