@@ -6,7 +6,9 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature, units_of
+from mote.kernels.pack.params import rows_params
 from mote.kernels.portable.features.work import each
+from mote.ops.common import Axis
 from mote.ops.features.filters import (
     EMPHASIS_BITS,
     Biquads,
@@ -25,17 +27,9 @@ SAMPLES = signature(DType.INT16, DType.INT16)
 
 def _window(view: View) -> Params:
     """`mote_window_t` over the rows that a filter reads."""
-    op, g, x, y = view.the(LookingBack), view.graph, view.input.shape, view.output.shape
-    return {
-        "in_rows": x[1],
-        "out_rows": y[1],
-        "in_stride": x[2] * x[3],
-        "out_stride": y[2] * y[3],
-        "taps": op.span(g),
-        "step": op.stride(g),
-        "spread": 1,
-        "pad": op.span(g) - 1 - op.history,
-    }
+    op, span = view.the(LookingBack), view.the(LookingBack).span(view.graph)
+    axis = Axis(span, op.stride(view.graph), before=span - 1 - op.history)
+    return rows_params(axis, view.input.shape, view.output.shape)
 
 
 def _factor(factor: int) -> Params:

@@ -9,7 +9,9 @@ import numpy as np
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
+from mote.kernels.pack.params import rows_params
 from mote.kernels.portable.features.work import each
+from mote.ops.common import Axis
 from mote.ops.features.micro import MicroFeatures, MicroSpectrum, window
 from mote.ops.signal.audio_stateless import PCAN_TABLE, log_table
 from mote.ops.signal.fft import digit_order, factors, fixed_twiddles
@@ -38,21 +40,12 @@ def _turns(half: int, roots: Ints) -> Ints:
 
 def _spectrum(view: View) -> Packed:
     op = view.the(MicroSpectrum)
-    _, rows, unit, _ = view.input.shape
+    unit = view.input.shape[2]
     half, taps, bank = op.length // 2, op.frame // unit, op.bank()
     roots, last = fixed_twiddles(op.length, False, 16)
     shape = window(op.frame)
     params: Params = {
-        "rows": {
-            "in_rows": rows,
-            "out_rows": view.output.shape[1],
-            "in_stride": unit,
-            "out_stride": op.channels,
-            "taps": taps,
-            "step": op.hop // unit,
-            "spread": 1,
-            "pad": 0,
-        },
+        "rows": rows_params(Axis(taps, op.hop // unit), view.input.shape, view.output.shape),
         "pairs": unit // 2,
         "half": half,
         "channels": op.channels,

@@ -6,7 +6,9 @@ import numpy as np
 
 from mote.graph.types import DType
 from mote.kernels.contract import SIGNAL, Call, Entry, Kernel, Needs, Packed, Params, View, signature, units_of
+from mote.kernels.pack.params import rows_params
 from mote.kernels.portable.features.work import each
+from mote.ops.common import Axis
 from mote.ops.features.real_fft import RealFft
 from mote.ops.features.spectral import (
     DivideByPeak,
@@ -43,20 +45,11 @@ def _used(params: Params) -> Params:
 
 def _spectrum(view: View) -> Params:
     op = view.the(SpectralFeatures)
-    _, rows, unit, _ = view.input.shape
+    unit = view.input.shape[2]
     none = np.zeros(0, np.int64)
     bands = op.bands or MelBank(0, none, none)
     params: Params = {
-        "rows": {
-            "in_rows": rows,
-            "out_rows": view.output.shape[1],
-            "in_stride": unit,
-            "out_stride": op.columns,
-            "taps": op.frame // unit,
-            "step": op.hop // unit,
-            "spread": 1,
-            "pad": 0,
-        },
+        "rows": rows_params(Axis(op.frame // unit, op.hop // unit), view.input.shape, view.output.shape),
         "unit": unit,
         "fraction": op.sample_fraction,
         "fft": fft_params(op.transform),
