@@ -19,6 +19,7 @@ from mote.compiler.line import model_steps
 from mote.compiler.settings import BARRIER, INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
 from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import Dataset, are_files, dataset
+from mote.features.pipeline import Preprocessing
 from mote.files import write_file
 from mote.frontends import EDGES, FEATURES, SUFFIXES
 from mote.package.packagers import PACKAGERS
@@ -375,19 +376,25 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose:
 
 
 def data_of(
-    arguments: argparse.Namespace, data: str | None = None, *, labelled: bool = False, several: bool = True
+    arguments: argparse.Namespace,
+    data: str | None = None,
+    *,
+    steps: Preprocessing | None = None,
+    labelled: bool = False,
+    several: bool = True,
 ) -> Dataset:
-    """The samples that the options name, or other ones (`data`) that are read in the same way; `labelled` and `several`
-    refuse as `dataset` does. Without preprocessing steps those in the metadata of the model's file are applied to
-    sounds and images."""
+    """The samples that the options name, or other ones (`data`) that are read in the same way, behind other
+    preprocessing where `steps` are given; `labelled` and `several` refuse as `dataset` does. Without preprocessing
+    steps those in the metadata of the model's file are applied to sounds and images."""
     path = arguments.data if data is None else data
-    if arguments.data_steps is None and are_files(path):
-        arguments.data_steps = model_steps(arguments.model) or None
+    stated = arguments.data_steps if steps is None else steps
+    if stated is None and are_files(path):
+        stated = model_steps(arguments.model) or None
     return dataset(
         path,
         inputs=arguments.input_names,
         labels=arguments.label_name,
-        preprocess=arguments.data_steps,
+        preprocess=stated,
         labelled=labelled,
         several=several,
     )

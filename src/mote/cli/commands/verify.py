@@ -57,14 +57,14 @@ def count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     steps = preprocessing(arguments.data_steps)
-    if steps.compiled:
-        arguments.data_steps = str(steps.clip)
     with progress("building and running") as say:
         result = verify(
             arguments.model,
             arguments.inputs,
             settings=settings(arguments, preprocess=str(steps) if steps.compiled else ""),
-            data=data_of(arguments, several=False) if arguments.data else None,
+            data=data_of(arguments, steps=steps.clip if steps.compiled else None, several=False)
+            if arguments.data
+            else None,
             source=arguments.source,
             seed=arguments.seed,
             compiler=arguments.compiler,
