@@ -190,7 +190,7 @@ def add_compile_options(
             default=[],
             metavar="LAYER=NAME",
             help="pin the kernel (or kernel family) of a layer, given by the name or number that `mote plan`"
-            " prints; repeatable",
+            " prints, with values of its knobs: 3=gemm4[columns=2], 3=gemm4[constants=ram]; repeatable",
         )
         parser.add_argument(
             "--offload",

@@ -18,6 +18,7 @@ from mote.errors import MoteError
 from mote.files import read_file
 from mote.frontends.labels import read_labels
 from mote.kernels.contract import Fixed
+from mote.plan.selection.pins import Pin
 from mote.targets import Target, parse_size
 from mote.text import did_you_mean
 
@@ -124,18 +125,22 @@ def _seconds(value: Any) -> float:
 def _pins(kernels: Any) -> dict[str, str]:
     """Layers and their kernels, from a mapping or strings."""
     if isinstance(kernels, Mapping):
-        return {str(layer): str(kernel).partition("/")[0] for layer, kernel in kernels.items()}
+        return {str(layer): str(Pin.parse(str(kernel))) for layer, kernel in kernels.items()}
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
         raise _wrong("kernels", kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
     return dict(map(_pin, kernels))
 
 
 def _pin(text: Any) -> tuple[str, str]:
-    """A layer and its kernel; a layer's name may contain an equals sign, a kernel's does not."""
-    layer, _, kernel = str(text).rpartition("=")
-    if not layer or not kernel:
-        raise MoteError(f"'{text}' is not LAYER=NAME", where="option kernel", remedy="`mote plan` lists both")
-    return layer, kernel.partition("/")[0]
+    """A layer and its kernel; a layer's name may contain an equals sign, a kernel has some only in brackets."""
+    match = re.fullmatch(r"(.+)=([^=\[\]]+(?:\[[^\[\]]*\])?(?:/[^=\[\]]*)?)", str(text))
+    if match is None:
+        raise MoteError(
+            f"'{text}' is not LAYER=NAME or LAYER=NAME[knob=value,...]",
+            where="option kernel",
+            remedy="`mote plan` lists both",
+        )
+    return match[1], str(Pin.parse(match[2]))
 
 
 def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:

@@ -6,13 +6,14 @@ kernel comes before those that it may beat.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
 
 from mote.kernels.armv6m import KERNELS as ARMV6M
 from mote.kernels.armv7em import KERNELS as ARMV7EM
 from mote.kernels.armv7m import KERNELS as ARMV7M
 from mote.kernels.avre import KERNELS as AVRE
-from mote.kernels.contract import Call, Fixed, Kernel, Layout, Packed, Refusal, View
+from mote.kernels.contract import Call, Fixed, Kernel, Knob, Knobs, Layout, Packed, Refusal, Variant, View
 from mote.kernels.files import SETS
 from mote.kernels.helium import KERNELS as HELIUM
 from mote.kernels.portable import KERNELS as PORTABLE
@@ -55,11 +56,12 @@ def register(kernel: Kernel) -> None:
 
 
 def label(kernel: Packed, features: frozenset[str]) -> str:
-    """The kernel's name, and behind a slash the instruction set that it uses on a core with these features."""
+    """The kernel's name with its knobs, and behind a slash the instruction set that it uses on a core with these
+    features."""
     if not kernel.isa or not kernel.isa <= features:
-        return kernel.name
+        return kernel.variant
     folder = next((FOLDERS[feature] for feature in FOLDERS if feature in kernel.isa), "+".join(sorted(kernel.isa)))
-    return f"{kernel.name}/{folder}"
+    return f"{kernel.variant}/{folder}"
 
 
 def candidates(
@@ -86,6 +88,42 @@ def asked(
         (kernel, _allowed(view.once(kernel.bind), fixed))
         for kernel in _available(view, features, general=fixed is not None)
     )
+
+
+def variants(
+    view: View, features: frozenset[str], *, coded: bool = False, fixed: Fixed | None = None
+) -> Iterator[Packed]:
+    """Every kernel of the core for the operator with every combination of values of its knobs, the defaults first."""
+    for kernel in _available(view, features, coded=coded, general=fixed is not None):
+        choices = kernel.choices(view)
+        for values in product(*choices.values()):
+            packed = _bound(view, kernel, tuple(zip(choices, values, strict=True)), fixed)
+            if isinstance(packed, Packed):
+                yield packed
+
+
+def turned(
+    view: View, features: frozenset[str], knobs: Knobs, *, coded: bool = False, fixed: Fixed | None = None
+) -> Iterator[tuple[Kernel, Packed | Refusal]]:
+    """Every kernel of the core that has knobs, bound to the operator with some values for them, or the reason why
+    not."""
+    for kernel in _available(view, features, coded=coded, general=fixed is not None):
+        if kernel.choices(view):
+            yield kernel, _bound(view, kernel, knobs, fixed)
+
+
+def knobs(view: View, features: frozenset[str], *, coded: bool = False) -> dict[str, Mapping[str, tuple[Knob, ...]]]:
+    """The knobs of the core's kernels for the operator and their values, by the name of the kernel; only of those that
+    have some."""
+    offered = {kernel.name: kernel.choices(view) for kernel in _available(view, features, coded=coded)}
+    return {name: choices for name, choices in offered.items() if choices}
+
+
+def _bound(view: View, kernel: Kernel, knobs: Knobs, fixed: Fixed | None) -> Packed | Refusal:
+    """A kernel with some knobs, bound to the operator once: where all have their defaults it is the usual one."""
+    choices = kernel.choices(view)
+    changed = tuple((name, value) for name, value in knobs if value not in choices.get(name, ())[:1])
+    return _allowed(view.once(Variant(kernel, changed) if changed else kernel.bind), fixed)
 
 
 def _allowed(packed: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:

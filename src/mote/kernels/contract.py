@@ -34,6 +34,11 @@ time: for int8 and for moves of any type, for int16, and for floating point."""
 TUNED = frozenset({"dsp"})
 """The features whose instructions loops in portable C use."""
 
+Knob = int | str
+"""A value of a parameter of a kernel's generator."""
+Knobs = tuple[tuple[str, Knob], ...]
+"""Values of some of these parameters, by name."""
+
 T = TypeVar("T")
 O = TypeVar("O", bound=Op)  # noqa: E741
 
@@ -331,6 +336,13 @@ class Packed:
     """Kernels that are worse in every way for this operator, and so are not offered beside it."""
     sealed: Sealed | None = None
     """Its constants where they are decrypted or copied before it is called; `params` has none then."""
+    knobs: Knobs = ()
+    """The parameters of its generator that differ from their defaults."""
+
+    @property
+    def variant(self) -> str:
+        """Its name, with the knobs that differ from their defaults: `gemm4[columns=2]`."""
+        return f"{self.name}{written(self.knobs)}"
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -370,6 +382,11 @@ class Packed:
     def own_flash(self) -> int:
         """Bytes of flash that only this operator takes: constants, and code that was written for it."""
         return self.constants + self.price.written
+
+
+def written(knobs: Knobs) -> str:
+    """Knobs as they stand behind the name of a kernel; empty where there are none."""
+    return f"[{','.join(f'{name}={value}' for name, value in knobs)}]" if knobs else ""
 
 
 def _arrays(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, Array | Structs]]:
@@ -498,7 +515,8 @@ class Kernel:
     computes: tuple[type[Op], ...]
     """The operator that it computes, or those that it computes together, each the only reader of the one before."""
     types: Signature
-    pack: Callable[[View], Packed | Refusal]
+    pack: Callable[..., Packed | Refusal]
+    """Takes the view, and by keyword the knobs that differ from their defaults."""
     header: str = ""
     """The C file `mote_<header>.h`; the name and the type where it is not given."""
     isa: frozenset[str] = frozenset()
@@ -523,6 +541,9 @@ class Kernel:
     """The layout other than NHWC in which it reads its input, if it does; None where there is none for the shape."""
     writes: tuple[type[Layout], ...] = ()
     """The kinds of layouts other than NHWC that it can write."""
+    knobs: Callable[[View], Mapping[str, tuple[Knob, ...]]] | None = None
+    """The parameters of its generator, and the values to choose from for an operator, of which the first is the
+    default; None where it has no parameters. `pack` refuses combinations that do not fit."""
 
     def on(self, features: frozenset[str]) -> bool:
         """Whether it is for cores with these features."""
@@ -546,10 +567,20 @@ class Kernel:
             return self.reads is None and view.reads == NHWC
         return view.once(self.reads) == view.reads
 
-    def bind(self, view: View) -> Packed | Refusal:
-        """`pack`, with what is known of this kernel."""
+    def choices(self, view: View) -> Mapping[str, tuple[Knob, ...]]:
+        """The knobs that it has for an operator, and their values, the default first."""
+        return {} if self.knobs is None else view.once(self.knobs)
+
+    def bind(self, view: View, knobs: Knobs = ()) -> Packed | Refusal:
+        """`pack` with some knobs, and with what is known of this kernel."""
+        choices = self.choices(view) if knobs else {}
+        for name, value in knobs:
+            if value not in choices.get(name, ()):
+                return Refusal(_no_such(name, value, choices))
+        given = dict(knobs)
+        changed = {name: given[name] for name, values in choices.items() if given.get(name, values[0]) != values[0]}
         with working_on(view.op):
-            packed = self.pack(view)
+            packed = self.pack(view, **changed)
         if isinstance(packed, Refusal):
             return packed
         family, headers = packed.family or self.name, dict.fromkeys((self.header or packed.name, *packed.headers))
@@ -557,7 +588,26 @@ class Kernel:
         if self.work is not None:
             price = replace(price, work=self.work(view))
         isa = self.isa or (TUNED if self.tuned else self.isa)
-        return replace(packed, family=family, price=price, headers=tuple(headers), isa=isa)
+        turned = tuple(changed.items())
+        return replace(packed, family=family, price=price, headers=tuple(headers), isa=isa, knobs=turned)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kernel with values for its knobs, which can be bound to operators."""
+
+    kernel: Kernel
+    knobs: Knobs
+
+    def __call__(self, view: View) -> Packed | Refusal:
+        return self.kernel.bind(view, self.knobs)
+
+
+def _no_such(name: str, value: Knob, choices: Mapping[str, tuple[Knob, ...]]) -> str:
+    """Why a kernel cannot have a value for a knob."""
+    if name in choices:
+        return f"its {name} is one of {', '.join(map(str, choices[name]))}, not {value}"
+    return f"it has no knob '{name}'" + (f", but {', '.join(choices)}" if choices else "")
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:

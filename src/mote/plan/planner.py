@@ -78,7 +78,7 @@ def plan(
     the kernels of external generators."""
     wanted = goal or Goal()
     known = with_external(offers(ordered(graph)), offload)
-    known = pinned(with_bodies(known, wanted, plan), wanted.pins, how)
+    known = pinned(with_bodies(known, wanted, plan), wanted.pins, how, wanted.cores)
 
     def make(goal: Goal) -> Draft:
         return draft(known, how, goal, say)

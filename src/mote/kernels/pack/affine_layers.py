@@ -8,7 +8,7 @@ from dataclasses import replace
 from mote.graph import Graph, Op
 from mote.graph.ranges import Range
 from mote.graph.types import DType, Rounding
-from mote.kernels.contract import Kernel, Packed, Refusal, View
+from mote.kernels.contract import Kernel, Knob, Packed, Refusal, View
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.matrix.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected, AffineLayer
 from mote.ops.matrix.fully_connected import FullyConnected
@@ -61,17 +61,17 @@ def affine(kernel: Kernel) -> Kernel:
         made = stands_in.like(view.op, layer=view.op, rounding=Rounding.EVEN)
         return View(view.graph, (made,), view.reads, view.writes, view.small)
 
-    def pack(view: View) -> Packed | Refusal:
+    def pack(view: View, **knobs: Knob) -> Packed | Refusal:
         op = view.op
         assert isinstance(op, AffineLayer)
         if op.limits != DType.INT8.limits:
             return NARROWER
         if isinstance(op, AffineConv2D) and op.groups(view.graph) != 1:
             return GROUPS
-        packed = kernel.bind(view.once(plain))
+        packed = kernel.bind(view.once(plain), tuple(knobs.items()))
         return packed if isinstance(packed, Refusal) else replace(packed, family="", beats=())
 
-    reads = kernel.reads
+    reads, knobs = kernel.reads, kernel.knobs
     return replace(
         kernel,
         name=f"{kernel.name}_affine",
@@ -80,6 +80,7 @@ def affine(kernel: Kernel) -> Kernel:
         costs=kernel.costs or kernel.name,
         header=kernel.header,
         reads=None if reads is None else lambda view: reads(plain(view)),
+        knobs=None if knobs is None else lambda view: knobs(view.once(plain)),
     )
 
 

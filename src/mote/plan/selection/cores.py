@@ -106,7 +106,11 @@ def _channels(t: Tensor, lo: int, hi: int) -> Tensor:
 
 def _like(kernel: Packed, view: View, how: Lowering) -> Packed | None:
     """The kernel of the same family for a part of a layer."""
-    offered = catalogue.candidates(view, how.features, fixed=how.fixed)
+    if kernel.knobs:
+        bound = [packed for _, packed in catalogue.turned(view, how.features, kernel.knobs, fixed=how.fixed)]
+        offered = [packed for packed in bound if isinstance(packed, Packed)]
+    else:
+        offered = catalogue.candidates(view, how.features, fixed=how.fixed)
     return next((packed for packed in offered if packed.family == kernel.family), None)
 
 

@@ -18,7 +18,7 @@ from mote.graph.region import Numbers, can_fuse, in_order
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels import catalogue
-from mote.kernels.contract import NHWC, Call, Layout, Packed, Refusal, View, aligned
+from mote.kernels.contract import NHWC, Call, Knob, Knobs, Layout, Packed, Refusal, View, aligned, written
 from mote.kernels.cost import Costs
 from mote.offload.contract import Offloaded
 from mote.plan.goal import Goal
@@ -59,6 +59,7 @@ class Offers:
         self.graph = graph
         self._views: dict[tuple[Numbers, Layout, Layout, Policy], View] = {}
         self._kernels: dict[tuple[Numbers, Lowering], list[Packed]] = {}
+        self._turned: dict[tuple[Numbers, Lowering, Knobs], list[Packed]] = {}
         self._planners: list[Any] = []
 
     def op(self, ops: Numbers) -> Op:
@@ -78,6 +79,10 @@ class Offers:
     def pinned(self, ops: Numbers) -> set[str]:
         """Names of the kernels that the user has pinned for operators; empty without pins."""
         return set()
+
+    def may_load(self, ops: Numbers) -> bool:
+        """Whether the constants of operators may be copied to RAM before they run, where that is faster."""
+        return True
 
     def regions(self, how: Lowering) -> list[Numbers]:
         """Candidate regions for fusion: operators that one kernel could compute together."""
@@ -109,6 +114,18 @@ class Offers:
             kernels = catalogue.candidates(view, how.features, coded=how.coded, fixed=how.fixed)
             self._kernels[ops, how] = self._reached(ops, kernels, how)
         return self._kernels[ops, how]
+
+    def turned(self, ops: Numbers, how: Lowering, knobs: Knobs) -> list[Packed]:
+        """The kernels of operators that have these values for some of their knobs."""
+        if (ops, how, knobs) not in self._turned:
+            bound = catalogue.turned(self._view(ops, how), how.features, knobs, coded=how.coded, fixed=how.fixed)
+            kernels = [packed for _, packed in bound if isinstance(packed, Packed)]
+            self._turned[ops, how, knobs] = self._reached(ops, kernels, how)
+        return self._turned[ops, how, knobs]
+
+    def knobs(self, ops: Numbers, how: Lowering) -> dict[str, Mapping[str, tuple[Knob, ...]]]:
+        """The knobs of the kernels of operators, and their values, by the name of the kernel."""
+        return catalogue.knobs(self._view(ops, how), how.features, coded=how.coded)
 
     def _reached(self, ops: Numbers, kernels: list[Packed], how: Lowering) -> list[Packed]:
         """The kernels with constants that they reach: decrypted, or copied where they cannot load them from flash."""
@@ -417,10 +434,9 @@ class Selection:
 
     def _loaded(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Packed]:
         """The kernels that take less time with their constants in RAM, the copying included."""
-        if not self.goal.loads:
+        if not self.goal.loads or not self.offers.may_load(ops):
             return []
-        able = [k for k in kernels if type(k) is Packed and k.constants and k.price.cost is None]
-        copies = [(k, self.offers.loaded(ops, k)) for k in able if not k.price.written]
+        copies = [(k, self.offers.loaded(ops, k)) for k in kernels if loadable(k)]
         return [copy for k, copy in copies if self.cost(ops, copy, True) < self.cost(ops, k, True)]
 
     def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Halved]:
@@ -631,6 +647,12 @@ class Selection:
         return [k for k in kernels if isinstance(k, Halved) or k.loaded or k.name not in better]
 
 
+def loadable(kernel: Packed) -> bool:
+    """Whether a kernel's constants can be copied to RAM before it is called, and are not yet."""
+    data = type(kernel) is Packed and kernel.sealed is None and kernel.constants > 0
+    return data and kernel.price.cost is None and not kernel.price.written
+
+
 def _one_row(graph: Graph, op: Op, kernel: Packed) -> bool:
     """Whether a kernel can compute a single output row from scattered input rows."""
     return kernel.price.tile[0] == 1 and not kernel.entry.together and takes_rows(graph, op, kernel)
@@ -662,7 +684,7 @@ def options(
     chosen = step.kernel
     layouts = chosen.needs.reads, chosen.needs.writes
     twins = {k.name for k in kernels if k.family == chosen.family and (k.needs.reads, k.needs.writes) != layouts}
-    others = [k for k in kernels if k.name not in {chosen.name, *twins}]
+    others = [k for k in kernels if k.name not in twins and k.variant != chosen.variant]
 
     def take(k: Packed) -> int:
         return round(costs.of(graph, op, k, step.whole))
@@ -685,7 +707,9 @@ def options(
         return f"no room for {k.needs.scratch or 0:,} bytes"
 
     def option(k: Packed, text: str) -> Option:
-        return Option(k.name, k.family, take(k), k.own_flash, k.needs.scratch or 0, k is chosen, text)
+        return Option(
+            k.variant, f"{k.family}{written(k.knobs)}", take(k), k.own_flash, k.needs.scratch or 0, k is chosen, text
+        )
 
     reason = "pinned" if pinned else "only one" if not others else _reason(chosen, others, take)
     reason += f", {1 - chosen.price.density:.0%} of its blocks are zero" if chosen.price.density < 1 else ""

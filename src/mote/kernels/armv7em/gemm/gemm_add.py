@@ -112,7 +112,7 @@ def _four(plain: Packed, position: int, constants: Constants) -> Packed:
 
 KERNELS = (
     *(
-        _added(kernel, partial(kernel.pack, added=True), _four, "gemm4x2_add_s8")  # type: ignore[call-arg]
+        _added(kernel, partial(kernel.pack, added=True), _four, "gemm4x2_add_s8")
         for kernel in (*gemm4x2.FPU_KERNELS, *gemm4x2.KERNELS, *gemm4x2.SHORT_KERNELS)
         if not kernel.name.endswith(gemm4x2.COMPACT)
     ),

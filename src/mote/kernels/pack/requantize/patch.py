@@ -10,7 +10,7 @@ import numpy as np
 
 from mote.graph import Op
 from mote.graph.numeric.fixedpoint import Ints, wrap32
-from mote.kernels.contract import NHWC, Call, Instance, Kernel, Packed, Params, Refusal, Structs, View
+from mote.kernels.contract import NHWC, Call, Instance, Kernel, Knob, Packed, Params, Refusal, Structs, View
 from mote.kernels.pack.params import output_params, window_params
 from mote.kernels.pack.requantize.even import NOT_TO_EVEN, rounds_to_even, single_scale
 from mote.kernels.pack.requantize.loose import LooseConv2D, LooseDepthwiseConv2D, LooseFullyConnected, loosened
@@ -38,13 +38,14 @@ LAYERS = Conv2D | DepthwiseConv2D | FullyConnected
 def patched(kernel: Kernel) -> Kernel:
     """The kernel for layers some of whose channels it has no constants for."""
 
-    def pack(view: View) -> Packed | Refusal:
+    def pack(view: View, **knobs: Knob) -> Packed | Refusal:
         if not rounds_to_even(view) or type(view.op) not in LOOSE:
             return NOT_TO_EVEN
         loose = view.once(loose_channels)
         if not loose:
             return Refusal("all channels have constants")
-        base = kernel.bind(View(view.graph, (_loose(view, loose),), view.reads, view.writes, view.small))
+        those = View(view.graph, (_loose(view, loose),), view.reads, view.writes, view.small)
+        base = kernel.bind(those, tuple(knobs.items()))
         return base if isinstance(base, Refusal) else _wrapped(view, base, loose)
 
     return replace(kernel, name=f"{kernel.name}_patched", pack=pack, costs=kernel.costs or kernel.name)
