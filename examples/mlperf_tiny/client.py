@@ -21,7 +21,7 @@ from statistics import median
 import numpy as np
 from tasks import HOP, TASKS, THRESHOLD, Task, listening
 
-from mote.deploy.update.links import Opened, Serial
+from mote.deploy.wire.links import Opened, Serial
 from mote.errors import MoteError
 from mote.metrics.ranking import auc
 from mote.package.adapters.sources import read_recording

@@ -23,7 +23,7 @@ import mlperf_tiny
 from mote import targets
 from mote.compiler.line import compile
 from mote.data.dataset import dataset
-from mote.deploy.update.links import Opened, Serial
+from mote.deploy.wire.links import Opened, Serial
 from mote.errors import MoteError
 from mote.execute import reference
 from mote.files import fill

@@ -16,8 +16,8 @@ from mote.deploy.keys import Verdict
 from mote.deploy.signature import key_id, split
 from mote.deploy.update import delta as deltas
 from mote.deploy.update.header import load_image
-from mote.deploy.update.links import Connecting, ConnectionLostError, Line, Listening, Opened, Serial
 from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, UpdatePlan, update
+from mote.deploy.wire.links import Connecting, ConnectionLostError, Line, Listening, Opened, Serial
 from mote.emit.image import format
 from mote.errors import MoteError, explaining
 from mote.files import check_new, read_file, write_file, write_secret

@@ -39,7 +39,7 @@ static mote_verdict_t stand_in(void *context, const uint8_t *signature, const ui
                                  const mote_message_t *message) {
     (void)context;
     (void)public_key;
-    const uint32_t crc = mote_update_crc(0x12345678, message->data, message->bytes);
+    const uint32_t crc = mote_frame_crc(0x12345678, message->data, message->bytes);
     return memcmp(&crc, signature, sizeof crc) == 0 ? MOTE_SIGNATURE_VALID : MOTE_SIGNATURE_WRONG;
 }
 
@@ -96,7 +96,10 @@ int main(int count, char **arguments) {
     signal(SIGPIPE, SIG_IGN);
     boot(NULL);
     if (strcmp(arguments[2], "stdio") != 0) open_line(arguments[2], arguments[3]);
-    mote_ota_t ota = {&update, send_bytes, boot, NULL, frame, sizeof frame, !confirms, 0, 0, 0, 0, 0, 0};
+    mote_ota_t ota = {
+        .update = &update, .send = send_bytes, .restart = boot, .frame = frame, .frame_bytes = sizeof frame,
+        .may_confirm = !confirms,
+    };
     do {
         uint8_t data[256];
         if (listener >= 0) in = out = accept(listener, NULL, NULL);

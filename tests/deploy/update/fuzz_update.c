@@ -56,7 +56,7 @@ static void install(void) {
     word_to(image + 8, sizeof image);
     word_to(image + 16, 3);
     word_to(image + 20, 0);
-    word_to(image + 12, mote_update_crc(0, image + 16, sizeof image - 16));
+    word_to(image + 12, mote_frame_crc(0, image + 16, sizeof image - 16));
     memcpy(nor, image, sizeof image);
     CHECK(mote_update_boot(&update, &settings) == MOTE_UPDATE_OK);
 }
@@ -72,7 +72,7 @@ static void check_installed(void) {
 static void fuzz_stream(const uint8_t *data, uint32_t bytes, int is_delta, uint32_t piece) {
     uint32_t position;
     install();
-    if (mote_update_begin(&update, is_delta, bytes, mote_update_crc(0, data, bytes), &position) == MOTE_UPDATE_OK) {
+    if (mote_update_begin(&update, is_delta, bytes, mote_frame_crc(0, data, bytes), &position) == MOTE_UPDATE_OK) {
         while (position < bytes && update.record.state == MOTE_UPDATE_RECEIVING) {
             const uint32_t some = piece < bytes - position ? piece : bytes - position;
             (void)mote_update_write(&update, data + position, some);
@@ -92,7 +92,7 @@ static void fuzz_flash(const uint8_t *data, uint32_t bytes, uint32_t kind) {
         nor[at + 4] = 1;
         nor[at + 5] &= 3;
         if (kind & 4) nor[at + 6] &= 1;
-        word_to(nor + at + RECORD - 4, mote_update_crc(0, nor + at, RECORD - 4));
+        word_to(nor + at + RECORD - 4, mote_frame_crc(0, nor + at, RECORD - 4));
     }
     const uint32_t rest = bytes > 2 * SECTOR ? bytes - 2 * SECTOR : 0;
     memcpy(nor + ((kind & 8) ? SLOT : 0), data + bytes - rest, rest < SLOT ? rest : SLOT);
@@ -100,7 +100,7 @@ static void fuzz_flash(const uint8_t *data, uint32_t bytes, uint32_t kind) {
     (void)mote_update_write(&update, data, bytes < 700 ? bytes : 700);
     (void)mote_update_finish(&update);
     (void)mote_update_confirm(&update);
-    const uint32_t crc = mote_update_crc(0, image, sizeof image);
+    const uint32_t crc = mote_frame_crc(0, image, sizeof image);
     uint32_t position;
     if (mote_update_begin(&update, (kind & 16) != 0, sizeof image, crc, &position) == MOTE_UPDATE_OK) {
         (void)mote_update_write(&update, image + position, (uint32_t)sizeof image - position);
@@ -114,14 +114,17 @@ static void restart(void *context) { (void)mote_update_boot(context, &settings);
 /* Frames: raw, or each with a sum that is right. The first byte of each says how long it is. */
 static void fuzz_frames(const uint8_t *data, uint32_t bytes, int is_raw) {
     install();
-    mote_ota_t ota = {&update, send, restart, &update, frame, sizeof frame, 1, 0, 0, 0, 0, 0, 0};
+    mote_ota_t ota = {
+        .update = &update, .send = send, .restart = restart, .context = &update, .frame = frame,
+        .frame_bytes = sizeof frame, .may_confirm = 1,
+    };
     mote_ota_reset(&ota);
     if (is_raw) mote_ota_receive(&ota, data, bytes);
     while (!is_raw && bytes > 1) {
         uint8_t message[64];
         const uint32_t some = data[0] % 60u < bytes - 1 ? data[0] % 60u : bytes - 1;
         memcpy(message, data + 1, some);
-        word_to(message + some, mote_update_crc(0, message, some));
+        word_to(message + some, mote_frame_crc(0, message, some));
         mote_ota_receive(&ota, (const uint8_t *)"\x7e", 1);
         for (uint32_t i = 0; i < some + 4; i++) {
             const int stuffed = message[i] == 0x7e || message[i] == 0x7d;

@@ -62,7 +62,7 @@ static mote_verdict_t stand_in(void *context, const uint8_t *signature, const ui
                                  const mote_message_t *message) {
     (void)context;
     if (public_key[0] != 1) return MOTE_SIGNATURE_WRONG; /* the second key it is */
-    const uint32_t crc = mote_update_crc(0x12345678, message->data, message->bytes);
+    const uint32_t crc = mote_frame_crc(0x12345678, message->data, message->bytes);
     return memcmp(&crc, signature, sizeof crc) == 0 ? MOTE_SIGNATURE_VALID : MOTE_SIGNATURE_WRONG;
 }
 
@@ -99,7 +99,7 @@ static void set_up(const geometry_t *g) {
     highest = 0;
 }
 
-static uint32_t crc_of(const blob_t *blob) { return mote_update_crc(0, blob->data, blob->bytes); }
+static uint32_t crc_of(const blob_t *blob) { return mote_frame_crc(0, blob->data, blob->bytes); }
 
 /* A reset: nothing in RAM is left. */
 static mote_update_status boot(void) {

@@ -22,8 +22,8 @@ from mote.compiler.runtime import runtime
 from mote.deploy import keys
 from mote.deploy.signature import split
 from mote.deploy.update.header import load_image
-from mote.deploy.update.links import ConnectionLostError, Opened, Serial
 from mote.deploy.update.session import Patience, Session, UpdatePlan, update
+from mote.deploy.wire.links import ConnectionLostError, Opened, Serial
 from mote.emit.image.format import CHECKED_FROM, HEADER
 from mote.files import fill
 from mote.frontends import tflite

@@ -23,11 +23,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.cli import main
-from mote.deploy.update import links
-from mote.deploy.update.frames import ANSWER, FrameReader, Message, Type
 from mote.deploy.update.header import read_header
-from mote.deploy.update.links import Connecting, ConnectionLostError, Listening, Opened
+from mote.deploy.update.messages import Type
 from mote.deploy.update.session import Patience, Session, UpdatePlan, update
+from mote.deploy.wire import links
+from mote.deploy.wire.frames import ANSWER, FrameReader, Message
+from mote.deploy.wire.links import Connecting, ConnectionLostError, Listening, Opened
 from mote.errors import MoteError
 from tests.deploy.update.update_bench import HERE, MODULE, built, image, pair, sources, stand_in_signed
 from tests.helpers.support import examples

@@ -14,8 +14,9 @@ from mote import targets, toolchain
 
 HERE = Path(__file__).parent
 UPDATE = HERE.parents[2] / "src" / "mote" / "deploy" / "update"
+WIRE = UPDATE.parent / "wire"
 KERNELS = UPDATE.parents[1] / "kernels"
-FOLDERS = (UPDATE, KERNELS / "portable" / "common", KERNELS / "primitives", KERNELS / "avre" / "primitives")
+FOLDERS = (UPDATE, WIRE, KERNELS / "portable" / "common", KERNELS / "primitives", KERNELS / "avre" / "primitives")
 INCLUDE = tuple(f"-I{folder}" for folder in FOLDERS)
 MODULE = ("update", "journal", "delta", "ota", "update_text")
 """The update module without the verifier."""
@@ -24,7 +25,8 @@ SANITIZED = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recove
 
 
 def sources(*names: str) -> list[Path]:
-    return [UPDATE / f"mote_{name}.c" for name in names]
+    """C files of the update module, and of the framing that it is built on."""
+    return [*(UPDATE / f"mote_{name}.c" for name in names), WIRE / "mote_frame.c"]
 
 
 def built(folder: Path, files: Sequence[Path], *flags: str, compiler: str | None = None) -> Path:

@@ -11,8 +11,8 @@ from mote.api.deploying import BAUD, Address, ota, update_plan
 from mote.api.deploying import address as parsed
 from mote.cli import output
 from mote.cli.common import add_json, bold, green, print_json, progress, show
-from mote.deploy.update.links import Listening
 from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, update
+from mote.deploy.wire.links import Listening
 from mote.errors import MoteError
 
 

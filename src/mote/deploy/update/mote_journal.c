@@ -4,14 +4,11 @@
  * erased and gets the next record; the newest is in the other one until that is complete. A record that was torn has
  * a wrong CRC-32 and is passed over. Remains of a sector that was erased by half are older than the newest record.
  */
-#include "mote_crc.h"
 #include "mote_update_parts.h"
 
 #define FORMAT 1u
 #define RECORD ((uint32_t)sizeof(mote_update_record_t))
 #define SUMMED ((uint32_t)offsetof(mote_update_record_t, crc))
-
-uint32_t mote_update_crc(uint32_t crc, const void *data, size_t bytes) { return mote_crc(crc, data, bytes, 1); }
 
 static int read_flash(const mote_flash_t *flash, uint32_t at, void *data, uint32_t bytes) {
     if (flash->read != NULL) return flash->read(flash->context, at, data, bytes);
@@ -35,7 +32,7 @@ static uint32_t place(const mote_update_settings_t *s, uint32_t sector, uint32_t
 }
 
 static int is_valid(const mote_update_settings_t *s, const mote_update_record_t *r) {
-    if (r->crc != mote_update_crc(0, r, SUMMED) || r->format != FORMAT || r->state > MOTE_UPDATE_TRIAL) return 0;
+    if (r->crc != mote_frame_crc(0, r, SUMMED) || r->format != FORMAT || r->state > MOTE_UPDATE_TRIAL) return 0;
     if (r->active > 1 && (r->active != MOTE_UPDATE_NO_SLOT || r->state == MOTE_UPDATE_TRIAL)) return 0;
     return r->length[0] <= s->slot[0].bytes && r->length[1] <= s->slot[1].bytes;
 }
@@ -68,7 +65,7 @@ mote_update_status mote_journal_append(mote_update_t *update, const mote_update_
     mote_update_record_t record = *next;
     record.format = FORMAT;
     record.sequence = ++update->record.sequence; /* no two records have the same, even where one fails */
-    record.crc = mote_update_crc(0, &record, SUMMED);
+    record.crc = mote_frame_crc(0, &record, SUMMED);
     while (index < records && !mote_flash_blank(flash, place(s, sector, index), bytes)) index++;
     if (index == records) {
         sector = (sector + 1) % (s->journal.bytes / s->journal.sector);

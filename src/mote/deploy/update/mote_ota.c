@@ -3,36 +3,7 @@
 
 #include "mote_update_parts.h"
 
-#define FLAG 0x7eu
-#define ESCAPE 0x7du
-#define HEAD 2u /* type and sequence number */
-#define CHECK 4u
 #define POSITION 4u
-
-static uint8_t *put(uint8_t *to, uint32_t value) {
-    memcpy(to, &value, sizeof value);
-    return to + sizeof value;
-}
-
-/* Sends the message in `frame`, which ends at `end`. */
-static void answer(mote_ota_t *ota, uint8_t *end) {
-    uint8_t out[32];
-    uint32_t fill = 0;
-    ota->frame[0] |= MOTE_OTA_ANSWER;
-    end = put(end, mote_update_crc(0, ota->frame, (size_t)(end - ota->frame)));
-    out[fill++] = FLAG;
-    for (const uint8_t *at = ota->frame; at < end; at++) {
-        const int stuffed = *at == FLAG || *at == ESCAPE;
-        if (stuffed) out[fill++] = ESCAPE;
-        out[fill++] = stuffed ? *at ^ 0x20u : *at;
-        if (fill >= sizeof out - 2) {
-            ota->send(ota->context, out, fill);
-            fill = 0;
-        }
-    }
-    out[fill++] = FLAG;
-    ota->send(ota->context, out, fill);
-}
 
 static uint8_t *hello(const mote_ota_t *ota, uint8_t *to) {
     mote_update_info_t info;
@@ -41,18 +12,18 @@ static uint8_t *hello(const mote_ota_t *ota, uint8_t *to) {
     *to++ = info.state;
     *to++ = info.tries;
     *to++ = info.active;
-    to = put(to, ota->frame_bytes - HEAD - POSITION - CHECK);
-    to = put(to, info.slot_bytes);
-    to = put(to, info.version);
-    to = put(to, info.bytes);
-    to = put(to, info.crc);
-    to = put(to, info.counter);
-    to = put(to, info.product);
-    to = put(to, info.rejected);
-    to = put(to, info.stream_bytes);
-    to = put(to, info.stream_crc);
-    to = put(to, info.position);
-    return put(to, info.position_crc);
+    to = mote_put_word(to, ota->frame_bytes - MOTE_FRAME_HEAD - POSITION - MOTE_FRAME_CHECK);
+    to = mote_put_word(to, info.slot_bytes);
+    to = mote_put_word(to, info.version);
+    to = mote_put_word(to, info.bytes);
+    to = mote_put_word(to, info.crc);
+    to = mote_put_word(to, info.counter);
+    to = mote_put_word(to, info.product);
+    to = mote_put_word(to, info.rejected);
+    to = mote_put_word(to, info.stream_bytes);
+    to = mote_put_word(to, info.stream_crc);
+    to = mote_put_word(to, info.position);
+    return mote_put_word(to, info.position_crc);
 }
 
 static uint32_t begin(mote_ota_t *ota, const uint8_t *data) {
@@ -94,52 +65,38 @@ static uint32_t follow(mote_ota_t *ota, uint32_t type, const uint8_t *data, uint
     }
 }
 
-/* A whole frame is there. */
-static void handle(mote_ota_t *ota) {
-    uint8_t *frame = ota->frame;
-    const uint32_t bytes = ota->fill - CHECK;
-    if (ota->fill < HEAD + CHECK || mote_update_crc(0, frame, (size_t)bytes) != mote_word(frame, bytes)) return;
-    const uint8_t type = frame[0], sequence = frame[1];
+void mote_ota_answer(mote_ota_t *ota, uint32_t bytes) {
+    uint8_t *const message = ota->frame;
+    const uint8_t type = message[0], sequence = message[1];
     if (type != ota->last_type || sequence != ota->last_sequence) {
-        ota->last_status = follow(ota, type, frame + HEAD, bytes - HEAD);
+        ota->last_status = follow(ota, type, message + MOTE_FRAME_HEAD, bytes - MOTE_FRAME_HEAD);
         ota->last_type = type;
         ota->last_sequence = sequence;
     }
-    uint8_t *to = put(frame + HEAD, ota->last_status);
+    uint8_t *to = mote_put_word(message + MOTE_FRAME_HEAD, ota->last_status);
     if (type == MOTE_OTA_HELLO) {
         to = hello(ota, to);
     } else if (type == MOTE_OTA_BEGIN || type == MOTE_OTA_DATA) {
         mote_update_info_t info;
         mote_update_info(ota->update, &info);
-        to = put(to, info.position);
-        to = put(to, info.position_crc);
+        to = mote_put_word(to, info.position);
+        to = mote_put_word(to, info.position_crc);
     }
-    answer(ota, to);
+    message[0] |= MOTE_OTA_ANSWER;
+    mote_frame_send(message, (uint32_t)(to - message), ota->send, ota->context);
     if (type == MOTE_OTA_RESTART && ota->restart != NULL && waits_for_boot(ota)) ota->restart(ota->context);
 }
 
 void mote_ota_reset(mote_ota_t *ota) {
-    ota->fill = 0;
-    ota->escaped = 0;
-    ota->skips = 1;
+    ota->line.data = ota->frame;
+    ota->line.bytes = ota->frame_bytes;
+    mote_frame_reset(&ota->line);
     ota->last_type = 0;
 }
 
 void mote_ota_receive(mote_ota_t *ota, const uint8_t *data, uint32_t bytes) {
     for (; bytes != 0; bytes--) {
-        uint8_t byte = *data++;
-        if (byte == FLAG) {
-            if (ota->skips == 0 && ota->fill != 0) handle(ota);
-            ota->fill = 0;
-            ota->escaped = 0;
-            ota->skips = 0;
-        } else if (byte == ESCAPE) {
-            ota->escaped = 0x20;
-        } else if (ota->skips == 0) {
-            byte ^= ota->escaped;
-            ota->escaped = 0;
-            ota->skips = ota->fill == ota->frame_bytes;
-            if (ota->skips == 0) ota->frame[ota->fill++] = byte;
-        }
+        const uint32_t whole = mote_frame_take(&ota->line, *data++);
+        if (whole != 0) mote_ota_answer(ota, whole);
     }
 }

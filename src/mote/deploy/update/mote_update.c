@@ -25,7 +25,7 @@ static int is_intact(const mote_update_t *u, uint32_t slot, uint32_t length) {
     if (slot > 1 || length > u->settings->slot[slot].bytes || !is_image(image_in(u, slot), length)) return 0;
     const uint8_t *image = image_in(u, slot);
     const size_t bytes = (size_t)mote_word(image, AT_BYTES) - AT_VERSION;
-    return mote_update_crc(0, image + AT_VERSION, bytes) == mote_word(image, AT_CRC);
+    return mote_frame_crc(0, image + AT_VERSION, bytes) == mote_word(image, AT_CRC);
 }
 
 /* Whether it may run as well: its version is not below the floor. */
@@ -269,7 +269,7 @@ mote_update_status mote_update_flush(mote_update_t *u) {
 
 void mote_update_took(mote_update_t *u, const uint8_t *data, uint32_t bytes) {
     u->record.position += bytes;
-    u->record.position_crc = mote_update_crc(u->record.position_crc, data, (size_t)bytes);
+    u->record.position_crc = mote_frame_crc(u->record.position_crc, data, (size_t)bytes);
 }
 
 /* The next bytes of an image. */

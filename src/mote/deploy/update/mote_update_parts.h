@@ -2,24 +2,12 @@
 #ifndef MOTE_UPDATE_PARTS_H
 #define MOTE_UPDATE_PARTS_H
 
+#include "mote_frame.h"
 #include "mote_update.h"
-
-#include <stddef.h>
-#include <string.h>
 
 #define MOTE_UPDATE_COPIES 0x80000000u /* in `left`: a delta's instruction that copies */
 
 enum { MOTE_PHASE_HEADER, MOTE_PHASE_LENGTH, MOTE_PHASE_OFFSET, MOTE_PHASE_RUN };
-
-/* The word at an offset of an image or a delta, whatever its alignment. */
-static inline uint32_t mote_word(const uint8_t *data, uint32_t offset) {
-    uint32_t word;
-    memcpy(&word, data + offset, sizeof word);
-    return word;
-}
-
-/* The CRC-32 of zip and Ethernet of what `crc` is the CRC of (0: of nothing) with these bytes behind it. */
-uint32_t mote_update_crc(uint32_t crc, const void *data, size_t bytes);
 
 /* The slot that is filled. */
 static inline uint32_t mote_update_target(const mote_update_t *update) { return update->record.active == 0; }

@@ -16,9 +16,10 @@ from typing import Any
 from zlib import crc32
 
 from mote.deploy.update import delta
-from mote.deploy.update.frames import ANSWER, PROTOCOL, BeginFlag, FrameReader, Message, Type
 from mote.deploy.update.header import ImageHeader
-from mote.deploy.update.links import ConnectionLostError, Line
+from mote.deploy.update.messages import PROTOCOL, BeginFlag, Type
+from mote.deploy.wire.frames import ANSWER, FrameReader, Message
+from mote.deploy.wire.links import ConnectionLostError, Line
 from mote.errors import MoteError
 from mote.notebook import card, sizes
 

@@ -1,40 +1,16 @@
-"""Framing of the update protocol: messages in a byte stream, delimited by flags and checked by CRC-32.
-
-`mote_ota.c` is the other side; `docs/deploy/updates.md` describes every message.
-"""
+"""Messages in a byte stream, delimited by flags and checked by CRC-32. `mote_frame.c` is the device's side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum, IntFlag
 from zlib import crc32
 
-PROTOCOL = 1
 FLAG, ESCAPE, CHANGED = 0x7E, 0x7D, 0x20
 ANSWER = 0x80
 """The bit of a message type that marks responses."""
 LONGEST = 4096
 """Most bytes of a frame; longer ones are noise."""
-
-
-class Type(IntEnum):
-    """Requests of the host."""
-
-    HELLO = 1
-    BEGIN = 2
-    DATA = 3
-    FINISH = 4
-    RESTART = 5
-    CONFIRM = 6
-    ABORT = 7
-
-
-class BeginFlag(IntFlag):
-    """Options of an update."""
-
-    DELTA = 1
-    ANEW = 2
 
 
 @dataclass(frozen=True)
