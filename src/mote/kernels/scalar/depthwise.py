@@ -44,7 +44,8 @@ class Bytes:
     hi: int
 
 
-def _long(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
+def long_bytes(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
+    """For cores with products of 64 bits."""
     words = high_words(sums, limits)
     if isinstance(words, Refusal):
         return words
@@ -52,7 +53,7 @@ def _long(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Re
     return Bytes(form, words.structs(bias).rows, words.lo, words.hi)
 
 
-def _short(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
+def short_bytes(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
     """For cores with products of 32 bits."""
     if limits != FULL:
         return Refusal("the activation has bounds inside of int8")
@@ -99,7 +100,7 @@ def bytes_of(view: View, *, short: bool) -> Bytes | Refusal:
     folded = x.zero_point * view.constant(1)[0].astype(np.int64).sum(axis=(0, 1))
     bias: Ints = wrap32(bias_values(op.tensor(view.graph, 2), channels) - folded)
     sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
-    return (_short if short else _long)(sums, bias, int8_range(op.activation, view.output))
+    return (short_bytes if short else long_bytes)(sums, bias, int8_range(op.activation, view.output))
 
 
 def refused(view: View) -> Refusal | None:

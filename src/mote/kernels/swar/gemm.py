@@ -35,6 +35,7 @@ from mote.kernels.pack.requantize.scalar import ScalarConstants, long_product, s
 from mote.kernels.pack.weights.swar import GROUP, Spill, swar
 from mote.kernels.pack.weights.swar import PIXELS as PIXEL_WORDS
 from mote.kernels.portable.windows.conv import patch_params, sums_of
+from mote.kernels.scalar import winograd
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
@@ -112,7 +113,9 @@ def left_over(spills: list[Spill]) -> Ints:
     return np.array([len(spills), *(number for spill in spills for number in spill)], np.int64)
 
 
-def _pack(view: View, products: CoreProducts, *, pointwise: bool) -> Packed | Refusal:
+def _pack(view: View, products: CoreProducts, *, pointwise: bool, tile: int = winograd.DIRECT) -> Packed | Refusal:
+    if tile == winograd.TILE:
+        return winograd.pack(view, tiles=2, lanes=2, short=True)
     return pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
 
 
@@ -202,6 +205,7 @@ def kernels(
     products: CoreProducts, isa: str, ending: str = "", pack: Packer = _pack, header: str = "swar_s8"
 ) -> tuple[Kernel, ...]:
     """The kernels of an instruction set, whose names end so."""
+    knobs = {"conv": winograd.knobs} if products is SHORT_PRODUCT and pack is _pack else {}
     return tuple(
         Kernel(
             f"{kind}_{ending or f'swar{products.suffix}'}",
@@ -210,6 +214,7 @@ def kernels(
             partial(pack, products=products, pointwise=kind == "pointwise"),
             header=header,
             isa=frozenset({isa}),
+            knobs=knobs.get(kind),
         )
         for kind in ("pointwise", "conv")
     )

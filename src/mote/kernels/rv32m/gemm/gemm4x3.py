@@ -28,6 +28,7 @@ from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.requantize.high import high_words
 from mote.kernels.pack.weights.lanes import spilled
 from mote.kernels.portable.windows.conv import patch_params, sums_of
+from mote.kernels.scalar import winograd
 from mote.ops.common import bias_values, int8_range
 from mote.ops.windows.conv import Conv2D
 
@@ -102,7 +103,10 @@ def gemm_of(view: View) -> Gemm | Refusal:
     return Gemm(params, parts.weights.shape[1], words.form, float(np.mean(parts.taken != 0)))
 
 
-def pack(view: View, *, pointwise: bool) -> Packed | Refusal:
+def pack(view: View, *, pointwise: bool, tile: int = winograd.DIRECT) -> Packed | Refusal:
+    """`tile`: windows of 3x3 in tiles of so many outputs in each direction."""
+    if tile == winograd.TILE:
+        return winograd.pack(view, tiles=4, lanes=2 if view.output.shape[3] % 4 else 4, short=False)
     op = view.the(Conv2D)
     if rounds_to_even(view):
         return TO_EVEN
@@ -133,6 +137,14 @@ def pack(view: View, *, pointwise: bool) -> Packed | Refusal:
 
 
 KERNELS = tuple(
-    Kernel(name, (Conv2D,), INT8, partial(pack, pointwise=name.startswith("p")), header="gemm4x3_s8", isa=RV32M)
-    for name in ("pointwise4x3", "conv4x3")
+    Kernel(
+        name,
+        (Conv2D,),
+        INT8,
+        partial(pack, pointwise=name.startswith("p")),
+        header="gemm4x3_s8",
+        isa=RV32M,
+        knobs=knobs,
+    )
+    for name, knobs in (("pointwise4x3", None), ("conv4x3", winograd.knobs))
 )

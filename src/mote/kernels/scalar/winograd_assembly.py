@@ -1,0 +1,72 @@
+"""The assembly of `mote_winograd_words.h`: products of transformed inputs and weights of two tiles and two channels, in
+16-bit instructions.
+
+Registers: r0 inputs, r1 weights, r8-r11 the sums of both tiles for the first channel and for the second, r12 where sums
+go, lr where the inputs of a position end; r2 and r3 weights of both channels in a word, of two inputs. On the stack:
+the bytes of a position's inputs, and where all of them end.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+POSITIONS = 36
+SAVE = ("push {r4-r7, lr}", "mov r4, r8", "mov r5, r9", "mov r6, r10", "mov r7, r11", "push {r4-r7}")
+RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r7", "pop {r4-r7, pc}")
+
+
+@lru_cache(maxsize=64)
+def products(depth: int, unroll: int) -> tuple[str, ...]:
+    """The function for so many input channels, an even number of them in each turn of the loop."""
+    assert depth % unroll == 0 and unroll % 2 == 0
+    return (
+        ".syntax unified",
+        *SAVE,
+        "sub sp, sp, #8",
+        "mov r12, r2",
+        "lsls r3, r3, #3",
+        "str r3, [sp]",
+        f"movs r4, #{POSITIONS}",
+        "muls r4, r3, r4",
+        "adds r4, r4, r0",
+        "str r4, [sp, #4]",
+        "mov lr, r0",
+        "1:",
+        "ldr r3, [sp]",
+        "add lr, r3",
+        "movs r4, #0",
+        *(f"mov r{i}, r4" for i in range(8, 12)),
+        "2:",
+        *(line for _ in range(unroll // 2) for line in ("ldmia r1!, {r2, r3}", *_input("r2"), *_input("r3"))),
+        *(("cmp r0, lr", "beq 3f", "b 2b", "3:") if unroll < depth else ()),
+        *(f"mov r{i}, r{i + 4}" for i in range(4, 8)),
+        "mov r2, r12",
+        "stmia r2!, {r4-r7}",
+        "mov r12, r2",
+        "ldr r3, [sp, #4]",
+        "cmp r0, r3",
+        "beq 4f",
+        "b 1b",
+        "4:",
+        "movs r0, r1",
+        "add sp, sp, #8",
+        *RESTORE,
+    )
+
+
+def _input(weights: str) -> tuple[str, ...]:
+    """Four products, in 14 cycles."""
+    return (
+        "ldmia r0!, {r4, r5}",
+        f"sxth r6, {weights}",
+        f"asrs {weights}, {weights}, #16",
+        "movs r7, r4",
+        "muls r7, r6, r7",
+        f"muls r4, {weights}, r4",
+        "muls r6, r5, r6",
+        f"muls {weights}, r5, {weights}",
+        "add r8, r7",
+        "add r9, r6",
+        "add r10, r4",
+        f"add r11, {weights}",
+    )

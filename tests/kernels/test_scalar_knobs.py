@@ -1,0 +1,58 @@
+"""Variants of kernels for cores without SIMD: every value of every knob computes what the reference does, on the host
+and on the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote.frontends import tflite
+from mote.kernels import catalogue
+from mote.kernels.contract import View
+from tests.helpers.support import examples
+from tests.kernels import test_variants
+from tests.kernels.c_harness import Case, Program, check_cases
+from tests.kernels.test_four_pixels import layer
+from tests.ops.windows import test_conv
+
+FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
+FEATURES = {"cortex-m0plus": frozenset({"armv6m", "mul32"}), "rv32imc": frozenset({"rv32m", "mul32"})}
+PLACES = [(place, core) for core in FEATURES for place in ("host", core)]
+
+
+def variants(configs: Sequence[test_conv.Config], core: str) -> list[Case]:
+    """Every variant of the core's kernels for each layer that is none of defaults alone."""
+    graphs = [tflite.parse(test_conv.model([c]), "model") for c in configs]
+    return [
+        Case(g, g.ops[0], kernel, i)
+        for i, g in enumerate(graphs)
+        for kernel in catalogue.variants(View(g, (g.ops[0],)), FEATURES[core])
+        if kernel.knobs
+    ]
+
+
+TILES = [
+    layer((8, 8), 8, 4, kernel=(3, 3)), layer((5, 7), 16, 4, kernel=(3, 3), activation="NONE"),
+    layer((9, 13), 4, 2, kernel=(3, 3), padding="VALID"), layer((2, 2), 12, 6, kernel=(3, 3), batch=2),
+    layer((6, 6), 32, 4, kernel=(3, 3), weights="ends"),
+]  # fmt: skip
+SHAPES = [*TILES]
+
+
+@pytest.mark.parametrize(("place", "core"), PLACES)
+def test_shapes(place: str, core: str) -> None:
+    cases = variants(SHAPES, core)
+    tiled = [case.kernel for case in cases if ("tile", 4) in case.kernel.knobs]
+    assert len(tiled) == len(TILES)
+    check_cases(cases, Program(place))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("place", "core"), PLACES)
+@given(st.lists(test_variants.layers(), min_size=6, max_size=6))
+@FEW
+def test_any_layer(place: str, core: str, configs: list[test_conv.Config]) -> None:
+    check_cases(variants(configs, core), Program(place))
