@@ -31,6 +31,8 @@ class Board:
     counter_high: int
     counter_hz: int
     icount_shift: int
+    uart: tuple[str, int] | None = None
+    """The kind and the address of its first serial port."""
     slow_ram: tuple[int, int] | None = None
     """A second RAM, which stands for the external one of parts that have one."""
     mailbox: int = 0

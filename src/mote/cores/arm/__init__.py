@@ -13,9 +13,9 @@ _SMALL = frozenset({"cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23"})
 """Cores with 16-bit instructions."""
 
 
-def _mps2(rom: int, ram: int, timer: int, hz: int, slow: int) -> Board:
+def _mps2(rom: int, ram: int, timer: int, uart: int, hz: int, slow: int) -> Board:
     memories = (rom + 0x400, 4 * _MEGA - 0x400), (ram, 4 * _MEGA)
-    return Board(rom, *memories, "cmsdk", timer + 4, timer + 0xC, hz, 7, slow_ram=(slow, 16 * _MEGA))
+    return Board(rom, *memories, "cmsdk", timer + 4, timer + 0xC, hz, 7, ("cmsdk", uart), (slow, 16 * _MEGA))
 
 
 _PSRAM = {"mps2-an385": 0x21000000, "mps2-an386": 0x21000000, "mps2-an500": 0x60000000}
@@ -38,9 +38,12 @@ ARM = Architecture(
     qemu="qemu-system-arm",
     qemu_packages="qemu-system-arm",
     boards={
-        **{name: _mps2(0x00000000, 0x20000000, 0x40000000, 25_000_000, slow) for name, slow in _PSRAM.items()},
+        **{
+            name: _mps2(0x00000000, 0x20000000, 0x40000000, 0x40004000, 25_000_000, slow)
+            for name, slow in _PSRAM.items()
+        },
         # The secure side of the memory map: the core starts there.
-        "mps2-an505": _mps2(0x10000000, 0x38000000, 0x50000000, 20_000_000, 0x80000000),
+        "mps2-an505": _mps2(0x10000000, 0x38000000, 0x50000000, 0x50200000, 20_000_000, 0x80000000),
         "mps3-an547": Board(
             vectors=0x10000000,
             rom=(0x11000000, 2 * _MEGA),
@@ -50,6 +53,7 @@ ARM = Architecture(
             counter_high=0x58000004,
             counter_hz=32_000_000,
             icount_shift=6,
+            uart=("cmsdk", 0x59303000),
         ),
     },
     exceptions={2: "NMI", 3: "HardFault", 4: "MemManage fault", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"},

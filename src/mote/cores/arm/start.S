@@ -9,9 +9,15 @@
 mote_vectors:
     .word mote_stack_top
     .word mote_start
-    .rept 62
+    .rept 13
     .word mote_trap
     .endr
+    .word mote_systick
+    .rept 48
+    .word mote_trap
+    .endr
+    .weak mote_systick
+    .thumb_set mote_systick, mote_trap
 
     .macro function name
     .section .text.\name, "ax", %progbits

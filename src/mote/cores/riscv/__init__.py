@@ -41,6 +41,7 @@ RISCV = Architecture(
             counter_high=0x0200BFFC,
             counter_hz=10_000_000,
             icount_shift=8,
+            uart=("ns16550", 0x10000000),
             slow_ram=(0x82000000, 64 * _MEGA),
             known=(1, 2, 3),
         ),

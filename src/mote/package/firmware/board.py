@@ -17,6 +17,12 @@ void mote_write(const char *text)
     (void)mote_semihost(SYS_WRITE0, text);
 }
 
+void mote_put(char character)
+{
+    const char text[2] = {character, '\0'};
+    mote_write(text);
+}
+
 int mote_read(void)
 {
     return mote_semihost(SYS_READC, 0);
@@ -98,7 +104,7 @@ def _serial(serial: SerialPort, uart: Uart) -> str:
     given, full = (f"{access}({serial.base + at:#010x}u)" for at in (offset, event))
     clear = f"    {full} = 0u;\n" if uart.event else ""
     return f"""\
-static void put(char character)
+void mote_put(char character)
 {{
 {steps}}}
 
@@ -106,9 +112,9 @@ void mote_write(const char *text)
 {{
     for (; *text != '\\0'; text++) {{
         if (*text == '\\n') {{
-            put('\\r');
+            mote_put('\\r');
         }}
-        put(*text);
+        mote_put(*text);
     }}
 }}
 

@@ -2,6 +2,9 @@
 #include "firmware.h"
 
 int main(void);
+#ifdef MOTE_AGENT
+void mote_port_restart(void);
+#endif
 
 /* In the linker script. */
 extern const uintptr_t mote_copies[], mote_copies_end[], mote_zeros[], mote_zeros_end[];
@@ -40,6 +43,9 @@ void mote_boot(void)
 void mote_fault(uint32_t cause, uint32_t pc)
 {
     printf("fault %lu at 0x%lx\n", (unsigned long)cause, (unsigned long)pc);
+#ifdef MOTE_AGENT
+    mote_port_restart(); /* the host is told that its session is over, and goes on */
+#endif
     mote_exit(2);
 }
 

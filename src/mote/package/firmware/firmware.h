@@ -10,6 +10,7 @@
 void mote_set_up_memories(void);
 void mote_set_up_console(void);
 void mote_write(const char *text);
+void mote_put(char character); /* as it is */
 /* A character that was received: -1 where there is none. By semihosting it is waited for. */
 int mote_read(void);
 void mote_exit(int status);

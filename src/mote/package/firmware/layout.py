@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mote.errors import MoteError
 from mote.targets import Memory, Target
@@ -35,11 +35,13 @@ class Placed:
     section: str
     region: MemoryRegion
     is_ram: bool
+    label: str = ""
+    """The name of the memory that the region stands in for, if it does."""
 
     @property
     def output(self) -> str:
         """The output section."""
-        return f".memory_{self.region.symbol.lower()}"
+        return f".memory_{self.label or self.region.symbol.lower()}"
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,21 @@ def layout(target: Target, arenas: Mapping[str, int], *, uf2: bool = False) -> F
     if target.boot.refused:
         raise MoteError(target.boot.refused, where=f"target {target.name}", remedy=target.boot.remedy or LIBRARY)
     return _part(target, arenas, uf2) if target.memories else _board(target)
+
+
+def emulated_layout(target: Target) -> FirmwareMap:
+    """The memories of the emulated board of a target, for firmware that runs there even if the target is a part: what
+    belongs into memories of the part lies in those of the board."""
+    board = target.core.boards.get(target.qemu_machine or "")
+    places = _board(target)
+    assert board is not None
+    rom, ram = places.code, places.data
+    slow = MemoryRegion("slow ram", *board.slow_ram) if board.slow_ram else None
+    placed = [Placed(m.section, rom, False, m.symbol.lower()) for m in target.choice("flash")]
+    for memory in target.choice("ram"):
+        region = slow if slow and memory.data_reads.waits else ram
+        placed.append(Placed(memory.section, region, True, memory.symbol.lower()))
+    return replace(places, regions=(*places.regions, *([slow] if slow else [])), placed=tuple(placed))
 
 
 def _board(target: Target) -> FirmwareMap:

@@ -51,6 +51,7 @@ SECTIONS
     .ram_code : ALIGN(8) {{ *(.mote_ramfunc) . = ALIGN(8); }} > {layout.ram_code.symbol} AT > {code}
 {"".join(_ram(place) for place in rams)}    /* Thread-local variables: they lie over the first bytes of .bss. */
     .tbss (NOLOAD) : ALIGN({ALIGNMENT}) {{ *(.tbss .tbss.*) }} > {data}
+    .kept (NOLOAD) : ALIGN({ALIGNMENT}) {{ *(.mote_kept) }} > {data}
     .bss (NOLOAD) : ALIGN({ALIGNMENT})
     {{
         mote_tls = .;

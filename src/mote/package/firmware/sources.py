@@ -36,11 +36,16 @@ class FirmwareSources:
 
 
 def firmware_sources(
-    target: Target, arenas: Mapping[str, int], *, uf2: bool = False, program: Sequence[str] = (EXAMPLE,)
+    target: Target,
+    arenas: Mapping[str, int],
+    *,
+    uf2: bool = False,
+    program: Sequence[str] = (EXAMPLE,),
+    places: FirmwareMap | None = None,
 ) -> FirmwareSources:
     """Start-up code, console and linker script for a target. `program` are the C files with `main`: by default the
-    example's."""
-    places = layout(target, arenas, uf2=uf2)
+    example's. `places` are memories other than the target's own."""
+    places = places or layout(target, arenas, uf2=uf2)
     assert target.core.start is not None
     files = {f"{FOLDER}/{name}": (_HERE / name).read_text(encoding="utf-8") for name in (*_HEADERS, *_SOURCES)}
     files[f"{FOLDER}/start.S"] = target.core.start.read_text(encoding="utf-8")

@@ -38,16 +38,30 @@ class Build:
 
     def objects(self, sources: Sequence[str], extra: Sequence[str], kind: str) -> list[str]:
         """The objects of files of the project."""
-        self.workdir.mkdir(exist_ok=True)
+        flags = self._flags(extra)
+        return [
+            self._compilation.object(flags, self.project.resolve() / source, f"{kind}_{i}_{Path(source).stem}.o")
+            for i, source in enumerate(sources)
+        ]
+
+    def secret(self, text: str) -> list[str]:
+        """The object of C with a key, which no cache keeps; none for an empty text."""
+        if not text:
+            return []
+        path = self.project / "secret.c"
+        path.write_text(text, encoding="utf-8")
+        return [self._compilation.compiled(self._flags(()), path, "secret.o")]
+
+    def _flags(self, extra: Sequence[str]) -> list[str]:
         project = self.project.resolve()
         how = optimization(self.optimize, self.target.cpu)
         tuning = how.gcc if self.compiler.kind == "gcc" else ()
-        flags = [*self._base, how.level, *tuning, *extra, f"-I{project}", f"-ffile-prefix-map={project}=."]
-        compilation = Compilation(self.compiler.version, project, self.workdir.resolve())
-        return [
-            compilation.object(flags, project / source, f"{kind}_{i}_{Path(source).stem}.o")
-            for i, source in enumerate(sources)
-        ]
+        return [*self._base, how.level, *tuning, *extra, f"-I{project}", f"-ffile-prefix-map={project}=."]
+
+    @property
+    def _compilation(self) -> Compilation:
+        self.workdir.mkdir(exist_ok=True)
+        return Compilation(self.compiler.version, self.project.resolve(), self.workdir.resolve())
 
     @property
     def _base(self) -> list[str]:
@@ -64,15 +78,16 @@ class Build:
         compile_or_raise(command, self.workdir, archive.name)
         return archive.read_bytes()
 
-    def elf(self, firmware: FirmwareSources) -> Path:
-        """The linked firmware."""
+    def elf(self, firmware: FirmwareSources, flags: Sequence[str] = (), more: Sequence[str] = ()) -> Path:
+        """The linked firmware; `flags` are options for the files of its program, `more` are further objects."""
         include = f"-I{(self.project / FOLDER).resolve()}"
         small = [name for name in firmware.sources if name.startswith(f"{FOLDER}/")]
         others = [name for name in firmware.sources if name not in small]
         objects = [
-            *self.objects(small, (*_SMALL, include), "firmware"),
-            *self.objects(others, (include,), "main"),
+            *self.objects(small, (*_SMALL, include, *flags), "firmware"),
+            *self.objects(others, (include, *flags), "main"),
             *self.model(),
+            *more,
         ]
         if firmware.stage:
             objects += self._stage(firmware.stage)

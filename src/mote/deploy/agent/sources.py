@@ -1,0 +1,44 @@
+"""The agent as C files for firmware, and the identity of models that it reports."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from mote.deploy.wire.sources import wire_files
+from mote.kernels import library
+from mote.kernels.structs import closure
+
+FOLDER = Path(__file__).parent
+ID_BYTES = 16
+RUNTIME = "mote_agent_runtime.c"
+TRACE = "mote_agent_trace.h"
+"""The header that fills the hook between the steps of a compiled model: `-include` it in front of the model's C."""
+_ASIDE = ("example/", "selftest/")
+
+
+def agent_files(*, runtime: bool = False) -> dict[str, str]:
+    """C files of the agent and of its framing, with the headers of the kernels that they include. With `runtime`, the
+    functions by which it loads and runs images are among them."""
+    own = {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("mote_*.[ch]"))}
+    if not runtime:
+        own.pop(RUNTIME, None)
+    headers = {name: library.header(name) for name in sorted(closure(["mote_crc.h"]))}
+    return own | wire_files() | headers
+
+
+def model_id(files: Mapping[str, str]) -> bytes:
+    """The identity of a compiled model: the first bytes of a SHA-256 over the C files of its project, without example
+    and self-test."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        if name.endswith((".c", ".h")) and not name.startswith(_ASIDE):
+            text = files[name].encode()
+            digest.update(f"{name}\0{len(text)}\0".encode() + text)
+    return digest.digest()[:ID_BYTES]
+
+
+def image_id(image: bytes) -> bytes:
+    """The identity of an image: the bytes of its header with its length, CRC-32 and version."""
+    return image[8 : 8 + ID_BYTES]

@@ -1,0 +1,62 @@
+"""Firmware with the agent around a model, for a board or for QEMU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mote.deploy.agent.sources import TRACE, model_id
+from mote.files import fill
+from mote.package.firmware.agent import AgentOptions, agent_sources
+from mote.targets import Target
+from mote.toolchain.builder import HARNESS
+from mote.toolchain.compilers import Compiler
+from mote.toolchain.firmware.build import Build
+
+ADAPTER = "agent_model.c"
+_GLUE = "harness_glue.c"
+
+
+@dataclass(frozen=True)
+class AgentModel:
+    """A model to link with the agent: the files of its C project, those to compile, and its glue to the harness
+    (`mote.emit.c.programs.glue`), whose functions the agent calls."""
+
+    files: Mapping[str, str]
+    sources: Sequence[str]
+    glue: str
+    flags: Sequence[str] = ()
+    """Options for the model's files."""
+    secret: str = field(default="", repr=False)
+    """C with a key, which no cache keeps."""
+
+    @property
+    def id(self) -> bytes:
+        """The identity that an agent with this model reports."""
+        return model_id(self.files)
+
+
+def agent_elf(
+    model: AgentModel,
+    target: Target,
+    compiler: Compiler,
+    folder: Path,
+    *,
+    optimize: str,
+    options: AgentOptions | None = None,
+    emulated: bool = False,
+) -> Path:
+    """Links a model with the agent as bare-metal firmware for a part or, `emulated`, for its board in QEMU. The
+    files lie in `folder`."""
+    options = options or AgentOptions()
+    adapter = {name: (HARNESS / name).read_text(encoding="utf-8") for name in (ADAPTER, "harness.h")}
+    glue = {**adapter, _GLUE: model.glue}
+    firmware = agent_sources(target, glue, emulated=emulated)
+    project = folder / "project"
+    fill(project, {**firmware.files, **model.files})
+    trace = ("-include", str((project / TRACE).resolve()))
+    build = Build(project, model.sources, target, compiler, optimize, (*trace, *model.flags))
+    identity = ",".join(map(str, model.id))
+    flags = ("-Os", *options.macros, f"-DMOTE_MODEL_ID={identity}")
+    return build.elf(firmware, flags, build.secret(model.secret))
