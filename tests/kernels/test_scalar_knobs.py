@@ -4,14 +4,17 @@ and on the cores."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote.frontends import tflite
+from mote.graph import Graph
 from mote.kernels import catalogue
-from mote.kernels.contract import View
+from mote.kernels.contract import Refusal, View
 from tests.helpers.support import examples
 from tests.kernels import test_variants
 from tests.kernels.c_harness import Case, Program, check_cases
@@ -25,7 +28,10 @@ PLACES = [(place, core) for core in FEATURES for place in ("host", core)]
 
 def variants(configs: Sequence[test_conv.Config], core: str) -> list[Case]:
     """Every variant of the core's kernels for each layer that is none of defaults alone."""
-    graphs = [tflite.parse(test_conv.model([c]), "model") for c in configs]
+    return variants_of([tflite.parse(test_conv.model([c]), "model") for c in configs], core)
+
+
+def variants_of(graphs: Sequence[Graph], core: str) -> list[Case]:
     return [
         Case(g, g.ops[0], kernel, i)
         for i, g in enumerate(graphs)
@@ -39,14 +45,35 @@ TILES = [
     layer((9, 13), 4, 2, kernel=(3, 3), padding="VALID"), layer((2, 2), 12, 6, kernel=(3, 3), batch=2),
     layer((6, 6), 32, 4, kernel=(3, 3), weights="ends"),
 ]  # fmt: skip
-SHAPES = [*TILES]
+VECTORS = [
+    layer((1, 1), 30, 9, kind="FULLY_CONNECTED", per_channel=False, activation="NONE"),
+    layer((3, 1), 64, 12, kind="FULLY_CONNECTED", per_channel=False),
+    layer((1, 1), 129, 5, kind="FULLY_CONNECTED", per_channel=False, gain=0.0005),
+    layer((2, 1), 16, 3, kind="FULLY_CONNECTED", per_channel=True, weights="ends"),
+]
+SHAPES = [*TILES, *VECTORS]
 
 
 @pytest.mark.parametrize(("place", "core"), PLACES)
 def test_shapes(place: str, core: str) -> None:
     cases = variants(SHAPES, core)
-    tiled = [case.kernel for case in cases if ("tile", 4) in case.kernel.knobs]
+    tiled = {case.seed for case in cases if ("tile", 4) in case.kernel.knobs}
     assert len(tiled) == len(TILES)
+    check_cases(cases, Program(place))
+
+
+@pytest.mark.parametrize("place", ["host", "rv32imc"])
+def test_constant_channels_with_large_biases(place: str) -> None:
+    """Nothing else than their biases keeps a layer from being computed two pixels in a word."""
+    g = tflite.parse(test_conv.model([layer((3, 5), 8, 5)]), "model")
+    bias = g.tensors[g.ops[0].inputs[2]]
+    assert bias.data is not None
+    data = np.where(np.arange(5) % 2, -(1 << 30), bias.data).astype(np.int32)
+    g = replace(g, tensors={**g.tensors, bias.id: replace(bias, data=data)})
+    refused = [r.why for k, r in catalogue.asked(View(g, (g.ops[0],)), FEATURES["rv32imc"]) if isinstance(r, Refusal)]
+    assert "sums are too large for a high word of four times as much" in refused
+    cases = variants_of([g], "rv32imc")
+    assert [case.kernel.variant for case in cases] == ["pointwise4x3_plain[biases=used]"]
     check_cases(cases, Program(place))
 
 

@@ -43,8 +43,9 @@ class HighWords:
         return Structs("mote_lanes_channel_t", np.stack([bias, self.mult, self.add, self.shift], axis=1))
 
 
-def high_words(sums: Accumulators, limits: tuple[int, int]) -> HighWords | Refusal:
-    """Constants for all sums that can occur, with the activation's limits; a constant channel has a factor of 0."""
+def high_words(sums: Accumulators, limits: tuple[int, int], *, idle: bool = False) -> HighWords | Refusal:
+    """Constants for all sums that can occur, with the activation's limits; a constant channel has a factor of 0.
+    `idle`: the kernel leaves the biases of such channels away, so that it does not matter how large they are."""
     lo, hi = limits
     halves = not sums.once and lo < sums.zero and bool(np.any(sums.low < 0))
     constant, right = sums.constant | (sums.mult == 0), -sums.shift
@@ -55,7 +56,7 @@ def high_words(sums: Accumulators, limits: tuple[int, int]) -> HighWords | Refus
     nudge = 0 if halves or sums.once else (right > 0).astype(np.int64)
     add = np.where(constant, 2 * values, nudge + (2 * sums.zero + 1 << np.maximum(shift - 1, 0)))
     mult = np.where(constant, 0, sums.mult)
-    largest = np.maximum(np.abs(sums.low), np.abs(sums.high))
+    largest = np.where(constant & idle, 0, np.maximum(np.abs(sums.low), np.abs(sums.high)))
     if np.any(~sums.fits) or np.any(largest >= LARGEST) or np.any(2 * largest + np.abs(add) > INT32_MAX):
         return TOO_LARGE
     return HighWords(mult, add, shift, lo, hi, halves)

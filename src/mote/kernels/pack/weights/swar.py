@@ -32,7 +32,11 @@ class Places(NamedTuple):
     group: int
     """From a group's words to those of the next one."""
     word: int
-    """Between its two words."""
+    """Between its words."""
+    words: int = 2
+    """Words of a group."""
+    second: int = 0
+    """Added to the places of every second word, which the kernel keeps in another form."""
 
 
 PIXELS = Places(32, 8)
@@ -70,8 +74,8 @@ class SwarWeights:
 
     @property
     def bytes(self) -> Ints:
-        """[channels, groups]: all four weights of a group in a word, each as a byte that is 128 more."""
-        (first, third), (second, fourth) = (self.pairs + 128).transpose(2, 3, 0, 1)
+        """[channels, words / 2]: each four weights in a word, as bytes that are 128 more."""
+        (first, third), (second, fourth) = (self.pairs.reshape(len(self.pairs), -1, 2, 2) + 128).transpose(2, 3, 0, 1)
         words: Ints = third + (fourth << 8) + (first << 16) + (second << 24)
         return words
 
@@ -88,21 +92,22 @@ def words_of(first: Ints, second: Ints) -> Ints:
 
 def swar(matrix: Ints, places: Places = PIXELS, inputs: Range = ANY) -> SwarWeights:
     """[channels, depth] weights, of inputs that lie so and have these ranges, one for all or one for each."""
-    pairs = _pairs(matrix)
-    low, high = (_pairs(np.broadcast_to(end, matrix.shape[1:])[None])[0] for end in (inputs.low, inputs.high))
+    pairs = _pairs(matrix, places.words)
+    ends = (np.broadcast_to(end, matrix.shape[1:])[None] for end in (inputs.low, inputs.high))
+    low, high = (_pairs(end, places.words)[0] for end in ends)
     kept = pairs.copy()
     spills: list[list[Spill]] = [[] for _ in pairs]
     for channel, group in np.argwhere(~fits(pairs, low, high)).tolist():
         at = group * places.group
-        spills[channel] += _spilled(kept[channel, group], low[group], high[group], at, places.word)
+        spills[channel] += _spilled(kept[channel, group], low[group], high[group], at, places)
     assert fits(kept, low, high).all()
     return SwarWeights(kept, spills)
 
 
-def _pairs(values: Ints) -> Ints:
+def _pairs(values: Ints, words: int) -> Ints:
     """[.., groups, words, 2] of [.., depth] values, with zeros behind them."""
-    padded: Ints = pad_to(values, 1, GROUP).astype(np.int64)
-    return padded.reshape(len(padded), -1, 2, 2).transpose(0, 1, 3, 2)
+    padded: Ints = pad_to(values, 1, words * GROUP // 2).astype(np.int64)
+    return padded.reshape(len(padded), -1, 2, 2).transpose(0, 1, 3, 2).reshape(len(padded), -1, words, 2)
 
 
 def fits(pairs: Ints, low: Ints, high: Ints) -> NDArray[np.bool_]:
@@ -117,10 +122,10 @@ def _within(weights: Ints, low: Ints, high: Ints) -> NDArray[np.bool_]:
     return inside
 
 
-def _spilled(group: Ints, low: Ints, high: Ints, offset: int, each: int) -> list[Spill]:
-    """Takes weights [2, 2] out of a group until it fits."""
+def _spilled(group: Ints, low: Ints, high: Ints, offset: int, places: Places) -> list[Spill]:
+    """Takes weights [words, 2] out of a group until it fits."""
     spills = []
-    for word in (1, 0):
+    for word in reversed(range(len(group))):
         if fits(group, low, high):
             break
         taken = [group[word].copy()]
@@ -129,5 +134,6 @@ def _spilled(group: Ints, low: Ints, high: Ints, offset: int, each: int) -> list
             taken = [taken[0] * np.array(one) for one in ((1, 0), (0, 1))]
         if word == 0:  # one of the two may stay
             group[word] = taken.pop(0)
-        spills += [Spill(offset + word * each, int(words_of(t[0], t[1]))) for t in taken]
+        at = offset + word * places.word + word % 2 * places.second
+        spills += [Spill(at, int(words_of(t[0], t[1]))) for t in taken]
     return spills

@@ -15,6 +15,7 @@ from mote.kernels.contract import (
     Entry,
     Instance,
     Kernel,
+    Knob,
     Needs,
     Packed,
     Params,
@@ -74,7 +75,21 @@ class Gemm:
         return Instance("MOTE_GEMM4X3", (self.form, f"mote_lanes_byte_{self.form}"))
 
 
+ALL, USED = "all", "used"
+"""Values of the knob `biases`: those of channels whose output is constant are zero, or as in the model."""
+
+
 def gemm_of(view: View) -> Gemm | Refusal:
+    """Sums with all biases."""
+    return _gemm_of(view, ALL)
+
+
+def gemm_of_used(view: View) -> Gemm | Refusal:
+    """Sums without the biases of constant channels."""
+    return _gemm_of(view, USED)
+
+
+def _gemm_of(view: View, biases: str) -> Gemm | Refusal:
     """The input's zero point is folded into the bias."""
     op, w, x = view.the(Conv2D), view.constant(1), view.input
     matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
@@ -83,11 +98,12 @@ def gemm_of(view: View) -> Gemm | Refusal:
         return Refusal("there is one output channel")
     if depth > MOST_DEPTH:
         return Refusal("sums are too long")
-    words = high_words(sums_of(view), int8_range(op.activation, view.output))
+    words = high_words(sums_of(view), int8_range(op.activation, view.output), idle=biases == USED)
     if isinstance(words, Refusal):
         return words
     parts = spilled(matrix, view.graph.ranges[op.inputs[0]], x.zero_point, GROUP)
     bias = bias_values(op.tensor(view.graph, 2), channels) - x.zero_point * matrix.sum(axis=1)
+    bias = np.where(words.mult == 0, 0, bias) if biases == USED else bias
     params: Params = {
         "depth": parts.weights.shape[1],
         "channels": channels,
@@ -103,16 +119,26 @@ def gemm_of(view: View) -> Gemm | Refusal:
     return Gemm(params, parts.weights.shape[1], words.form, float(np.mean(parts.taken != 0)))
 
 
-def pack(view: View, *, pointwise: bool, tile: int = winograd.DIRECT) -> Packed | Refusal:
+def knobs(view: View, *, pointwise: bool) -> dict[str, tuple[Knob, ...]]:
+    """Tiles where the shape is one for them, and which biases are added where an output is constant."""
+    if view.the(Conv2D).pointwise != pointwise:
+        return {}
+    constant = {"biases": (ALL, USED)} if bool(np.any(sums_of(view).constant)) else {}
+    return winograd.knobs(view) | constant
+
+
+def pack(view: View, *, pointwise: bool, tile: int = winograd.DIRECT, biases: str = ALL) -> Packed | Refusal:
     """`tile`: windows of 3x3 in tiles of so many outputs in each direction."""
-    if tile == winograd.TILE:
-        return winograd.pack(view, tiles=4, lanes=2 if view.output.shape[3] % 4 else 4, short=False)
     op = view.the(Conv2D)
     if rounds_to_even(view):
         return TO_EVEN
     if op.pointwise != pointwise:
         return Refusal("it is for windows of one pixel" if pointwise else "pointwise4x3 is for windows of one pixel")
-    gemm = view.once(gemm_of)
+    if tile == winograd.TILE and biases == USED:
+        return Refusal("tiles have all biases")
+    if tile == winograd.TILE:
+        return winograd.pack(view, tiles=4, lanes=2 if view.output.shape[3] % 4 else 4, short=False)
+    gemm = view.once(gemm_of if biases == ALL else gemm_of_used)
     if isinstance(gemm, Refusal):
         return gemm
     y, scratch = view.output.shape, WORDS * gemm.depth + TAIL
@@ -144,7 +170,7 @@ KERNELS = tuple(
         partial(pack, pointwise=name.startswith("p")),
         header="gemm4x3_s8",
         isa=RV32M,
-        knobs=knobs,
+        knobs=partial(knobs, pointwise=name.startswith("p")),
     )
-    for name, knobs in (("pointwise4x3", None), ("conv4x3", winograd.knobs))
+    for name in ("pointwise4x3", "conv4x3")
 )
