@@ -37,7 +37,6 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import mlperf_tiny
 from cost_layers import SMALL_WINDOWS, WINDOWS, Layer, graph_of, models, preprocessing_graphs, small, streamed
@@ -54,6 +53,7 @@ from mote.graph.region import Numbers
 from mote.kernels import cost
 from mote.kernels.catalogue import KERNELS
 from mote.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, SIGNAL, Call, Layout, Packed
+from mote.measure.least_squares import non_negative
 from mote.measure.profiler import instructions
 from mote.measure.profiler.costs import steps
 from mote.ops.control.state import SlidingWindow
@@ -75,8 +75,6 @@ NANOSECONDS = ", cycles of 1 GHz"
 """On this computer time is measured: the table `native` has nanoseconds."""
 SMALL = 3000
 """Cycles: errors of layers that take few more do not count as much."""
-TINY = 1e-9
-"""Nothing, in coefficients that are found step by step."""
 ROUGH = ("product", "output", "input")
 """The features of kernels that nothing has to choose between."""
 FEW, FINE = 10, ("row", "call", "rest", "edge")
@@ -478,28 +476,6 @@ def _costs(table: Table, samples: Sequence[Sample], names: Sequence[str], amount
     amounts = np.array([[s.features.get(name, 0.0) for name in names] for s in samples])
     costs = non_negative(amounts * weight[:, None], (taken - [predicted(table, s) for s in samples]) * weight)
     return {name: _rounded(c) for name, c in zip(names, costs, strict=True) if _rounded(c) > 0}
-
-
-def non_negative(amounts: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coefficients, none below zero, with the least squares of errors: one after another is let in where that helps,
-    and those that would turn negative are put back to zero (Lawson and Hanson)."""
-    size = np.linalg.norm(amounts, axis=0)
-    a = amounts / np.where(size > 0, size, 1)
-    x, free = np.zeros(a.shape[1]), np.zeros(a.shape[1], bool)
-    while True:
-        gain = np.where(free, 0, a.T @ (wanted - a @ x))
-        if gain.max() < TINY:
-            return x / np.where(size > 0, size, 1)
-        free[gain.argmax()] = True
-        while True:
-            best = np.zeros_like(x)
-            best[free] = np.linalg.lstsq(a[:, free], wanted, rcond=None)[0]
-            below = free & (best <= 0)
-            if not below.any():
-                break
-            x += (x[below] / (x[below] - best[below])).min() * (best - x)
-            free &= x > TINY
-        x = best
 
 
 def sliding(core: Core) -> dict[str, float]:

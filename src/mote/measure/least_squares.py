@@ -1,0 +1,33 @@
+"""Least squares with coefficients that cannot be negative."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+
+TINY = 1e-9
+"""Nothing, in coefficients that are found step by step."""
+
+
+def non_negative(amounts: Reals, wanted: Reals) -> Reals:
+    """Coefficients, none below zero, with the least squares of errors: one after another is let in where that helps,
+    and those that would turn negative are put back to zero (Lawson and Hanson)."""
+    size = np.linalg.norm(amounts, axis=0)
+    a = amounts / np.where(size > 0, size, 1)
+    x, free = np.zeros(a.shape[1]), np.zeros(a.shape[1], bool)
+    while True:
+        gain = np.where(free, 0, a.T @ (wanted - a @ x))
+        if gain.max(initial=0.0) < TINY:
+            return np.asarray(x / np.where(size > 0, size, 1))
+        free[gain.argmax()] = True
+        while True:
+            best = np.zeros_like(x)
+            best[free] = np.linalg.lstsq(a[:, free], wanted, rcond=None)[0]
+            below = free & (best <= 0)
+            if not below.any():
+                break
+            x += (x[below] / (x[below] - best[below])).min() * (best - x)
+            free &= x > TINY
+        x = best
