@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from mote.evaluation.verify import VerifyResult
     from mote.execute.interpreter import Interpreter
     from mote.frontends import load
+    from mote.measure.energy.fit import EnergyFit, fit_energy
+    from mote.measure.energy.meters import read_capture
     from mote.measure.profiler import Profile, profile_elf
     from mote.measure.run import RunResult
     from mote.project.builder import BuildResult, build
@@ -69,6 +71,7 @@ __all__ = [
     "Delta",
     "Device",
     "Diagnosis",
+    "EnergyFit",
     "Evaluation",
     "Finding",
     "FlashResult",
@@ -110,6 +113,7 @@ __all__ = [
     "dump",
     "evaluate",
     "explore",
+    "fit_energy",
     "fit_threshold",
     "flash",
     "inspect",
@@ -123,6 +127,7 @@ __all__ = [
     "profile_elf",
     "prune",
     "quantize",
+    "read_capture",
     "register",
     "register_generator",
     "register_kernel",
@@ -149,6 +154,7 @@ _HOMES = {
     "Delta": "api.deploying",
     "Device": "deploy.update.session",
     "Diagnosis": "toolchain.doctor",
+    "EnergyFit": "measure.energy.fit",
     "Evaluation": "evaluation.evaluator",
     "Finding": "toolchain.doctor",
     "FlashResult": "api.deploying",
@@ -189,6 +195,7 @@ _HOMES = {
     "dump": "api.image_dump",
     "evaluate": "evaluation.evaluator",
     "explore": "search.explorer",
+    "fit_energy": "measure.energy.fit",
     "fit_threshold": "evaluation.threshold",
     "flash": "api.deploying",
     "inspect": "api.inspection",
@@ -199,6 +206,7 @@ _HOMES = {
     "profile": "api.measuring",
     "profile_elf": "measure.profiler",
     "prune": "compress.prune.pruner",
+    "read_capture": "measure.energy.meters",
     "register": "api.register",
     "register_generator": "api.register",
     "register_kernel": "api.register",

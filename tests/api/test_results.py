@@ -21,8 +21,10 @@ from mote import notebook
 from mote.deploy.update.session import Device, UpdateOutcome
 from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.measure.run import Flash, LayerCost, Ram
+from mote.targets.energy import EnergyModel
 from tests.helpers.notebooks import assert_readable, parsed
 from tests.helpers.support import emulated
+from tests.measure.energy.test_fit import profile as energy_profile
 
 ROOT = Path(__file__).parents[2]
 DIGITS = ROOT / "models" / "digits.tflite"
@@ -77,6 +79,10 @@ def _project(folder: Path) -> Path:
     return path
 
 
+def _energy() -> mote.EnergyFit:
+    return mote.fit_energy([energy_profile(EnergyModel(other_pj=200.0), 0, count=3)])
+
+
 DEVICE = Device(1, "trial", 1, 0, 256, 65536, 3, 6736, 0xCAFE, 3, 7, 0, 6736, 0xCAFE, 0, 0)
 
 
@@ -90,6 +96,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "Delta": _delta,
     "Diagnosis": lambda _: mote.doctor("host", "flash"),
     "Device": lambda _: DEVICE,
+    "EnergyFit": lambda _: _energy(),
     "Evaluation": lambda _: mote.evaluate(DIGITS, TEST, worst=2),
     "FlashResult": _flash,
     "Front": lambda _: front(),

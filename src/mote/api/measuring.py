@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,6 +19,9 @@ from mote.evaluation.images import LoadedImage, is_image, load_image
 from mote.evaluation.verify import VerifyResult
 from mote.measure import profiler
 from mote.measure import run as runner
+from mote.measure.energy.capture import Capture
+from mote.measure.energy.meters import read_capture
+from mote.measure.energy.profiled import energy_of
 from mote.measure.profiler import Profile
 from mote.measure.run import RunResult
 from mote.progress import Say, silent
@@ -113,20 +116,40 @@ def profile(
     layers: bool = True,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
+    capture: Capture | str | Path | None = None,
+    meter: str | None = None,
+    volts: float | None = None,
+    sample_rate: float | None = None,
+    mark: str | None = None,
+    subtract_idle: bool = False,
+    inferences: int | None = None,
     **options: Unpack[CompileOptions],
 ) -> Profile:
     """Count the cycles of an inference by the core's timing: of each layer and of each C function, with wait states,
     time and energy.
 
     `model`, `data` and the other arguments are those of `mote.run`; of several inputs the first is taken. Cores that
-    come as RTL are simulated, unless `emulator` says otherwise."""
+    come as RTL are simulated, unless `emulator` says otherwise.
+
+    `capture` is a file of a meter (docs/measure/energy.md), whose marks give the measured energy of each layer: of a
+    `meter` that is named where its content does not tell, at so many `volts` and samples a second (`sample_rate`) where
+    the file does not say. `mark` is the digital input with the marks, `subtract_idle` takes off the power between
+    inferences, and `inferences` is their number in a capture without marks, which holds nothing else."""
     given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
     inputs = _inputs(given, data)
     target = given.target if isinstance(given, LoadedImage) else given.settings.target
     tool = emulator or (RTL if target.rtl else None)
     if isinstance(given, LoadedImage):
+        if capture is not None:
+            raise MoteError("needs a plan", where="option capture", remedy="give the model file instead of the image")
         return images.profile_image(given, inputs, compiler=compiler, emulator=tool, layers=layers)
-    return profiler.profile(given, inputs, compiler=compiler, emulator=tool, layers=layers)
+    if isinstance(capture, str | Path):
+        capture = read_capture(capture, meter, volts=volts or target.volts, sample_rate=sample_rate)
+    result = profiler.profile(given, inputs, compiler=compiler, emulator=tool, layers=layers or capture is not None)
+    if capture is None:
+        return result
+    energy = energy_of(result, given.plan, capture, mark=mark, subtract_idle=subtract_idle, inferences=inferences)
+    return replace(result, measured=energy)
 
 
 @explaining()

@@ -12,7 +12,7 @@ COMMAND_GROUPS = {
     "start": ("inspect", "ops", "targets", "doctor", "completion"),
     "compile": ("compile", "plan", "explore", "convert"),
     "improve": ("quantize", "prune", "shrink", "fit-threshold"),
-    "measure": ("run", "profile", "verify", "evaluate", "report"),
+    "measure": ("run", "profile", "fit-energy", "verify", "evaluate", "report"),
     "project": ("build", "check"),
     "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "flash", "cmake"),
 }
@@ -26,6 +26,7 @@ OPTION_GROUPS = {
     "project": ("names", "project", "junit"),
     "target": ("target", "trust_target", "cores", "barrier", "firmware"),
     "data": (
+        *("profiles", "capture", "volts"),
         *("data", "data_steps", "input_names", "label_name", "samples", "test", "validate", "inputs", "seed"),
         *("sample", "worst", "metric", "event", "threshold", "random_calibration"),
         *("percentile", "false_positives", "false_alarms", "margin"),
@@ -115,6 +116,9 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "profile": (
         (f"{DIGITS} -t cortex-m4", "cycles of each layer"),
         (f"{DIGITS} -t stm32l4r5 --functions", "with wait states, time, energy and functions"),
+    ),
+    "fit-energy": (
+        ("build/digits.json build/keywords.json -o build/part.toml", "of profiles with captures, all of one target"),
     ),
     "verify": (
         (DIGITS, "every tensor on this computer against LiteRT"),

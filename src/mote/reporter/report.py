@@ -19,10 +19,11 @@ from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining
 from mote.evaluation.evaluator import evaluate
 from mote.files import read_file, write_file
+from mote.measure.energy.capture import Capture
 from mote.progress import Say, silent
 from mote.reporter.html import page, report_data, target_data
 from mote.reporter.sections import overview
-from mote.reporter.subject import Subject, Subjects, measured
+from mote.reporter.subject import Subject, Subjects, measured, metered
 from mote.search.explorer import POINTS, explore_around
 
 MOST_BYTES = 1 << 26
@@ -72,12 +73,15 @@ def report(
     targets: Sequence[Any] = (),
     data: Any = None,
     against: Any = None,
+    capture: Capture | str | Path | None = None,
+    volts: float | None = None,
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> Report:
     """The report of a model: options are the fields of Settings, as for `mote.compile`; `targets` are further ones to
     show beside the first. `data`: labelled samples for the accuracy; `against`: a model to compare with, or an earlier
-    report (an object or a file); `say`: a callback for progress."""
+    report (an object or a file); `capture`: a meter's capture of the model on the first target, at so many `volts`
+    where the meter measures none; `say`: a callback for progress."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     chosen = [_settings(settings, options, target) for target in (None, *targets)]
     earlier = against.data if isinstance(against, Report) else read_report(against) if _is_page(against) else None
@@ -85,6 +89,8 @@ def report(
     compared = None if against is None else _earlier(earlier, chosen[0]) if earlier else _other(other, chosen[0], say)
     given = None if data is None else dataset(data, labelled=True)
     subjects = [_subject(model, each, example_inputs, say) for each in chosen]
+    if capture is not None:
+        subjects[0] = metered(subjects[0], capture, volts)
     if given is None:
         return Report(report_data(Subjects(tuple(subjects), against=compared)))
     evaluation = evaluate(subjects[0].compiled, given, samples=0, against=other, worst=WORST, say=say)

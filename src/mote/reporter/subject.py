@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from mote.compiler.compiled import Compiled, kernel_label
@@ -14,6 +15,9 @@ from mote.evaluation.result import Evaluation
 from mote.graph import Op
 from mote.graph.io_order import model_shape
 from mote.graph.region import Region
+from mote.measure.energy.capture import Capture
+from mote.measure.energy.meters import read_capture
+from mote.measure.energy.profiled import energy_of
 from mote.measure.profiler import Profile, profile
 from mote.measure.profiler.costs import check_cycles
 from mote.measure.run import RunResult, run
@@ -138,6 +142,15 @@ def measured(compiled: Compiled) -> Subject:
         return Subject(compiled, profile=profile(compiled), ran=ran)
     except BoardError as error:  # the profiled firmware is larger
         return Subject(compiled, ran=ran, reason=_said(error))
+
+
+def metered(subject: Subject, capture: Capture | str | Path, volts: float | None) -> Subject:
+    """The subject with the energy of a meter's capture."""
+    if subject.profile is None:
+        raise MoteError(f"needs a profile: {subject.reason}", where="option capture", remedy="omit it")
+    plan, target = subject.compiled.plan, subject.compiled.settings.target
+    given = capture if isinstance(capture, Capture) else read_capture(capture, volts=volts or target.volts)
+    return replace(subject, profile=replace(subject.profile, measured=energy_of(subject.profile, plan, given)))
 
 
 def _said(error: MoteError) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from mote.cores import ARCHITECTURES, HOST, Architecture
 from mote.errors import MoteError
 from mote.targets.allowed import not_allowed
+from mote.targets.energy import EnergyModel, read_energy
 from mote.targets.firmware import Boot, Flashing, SerialPort, read_boot, read_flashing, read_serial
 from mote.targets.memory import KEPT, WORD, Memory, Reads, read_memory, read_reads
 from mote.targets.values import bad, cut, is_whole, parse_size
@@ -27,6 +28,7 @@ __all__ = [
     "NATIVE",
     "VECTORS",
     "WORD",
+    "EnergyModel",
     "Memory",
     "Reads",
     "Target",
@@ -82,7 +84,8 @@ _MOST_TEXT = 1 << 16
 """Bytes of a target's file: the bundled ones have a fiftieth of that."""
 _UNALIGNED = "unaligned"
 """Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
-_KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, "reads", "memory", "firmware", "serial", "flash")
+_TABLES = ("reads", "memory", "energy", "firmware", "serial", "flash")
+_KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, *_TABLES)
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,9 @@ class Target:
     """Current while running, by `energy_source` at `volts`."""
     volts: float | None = None
     energy_source: str = ""
+    """The document that states the current; or which were looked at, where none does."""
+    energy: EnergyModel | None = None
+    """Energy by the kind of work, fitted to captures of a meter: it goes before `ua_per_mhz`."""
     cores: int = 1
     """Equal cores that see all RAM alike, for models that two cores compute."""
     boot: Boot = field(default_factory=Boot)
@@ -374,6 +380,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         **{key: keys[key] for key in ("peak_macs", "load_bytes", "cores", *_REAL, *_PLACES) if key in keys},
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
+        energy=read_energy(path, keys.get("energy")),
         boot=read_boot(path, keys.get("firmware", {})),
         serial=read_serial(path, keys.get("serial")),
         flashing=read_flashing(path, keys.get("flash", {})),

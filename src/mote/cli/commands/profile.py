@@ -21,6 +21,7 @@ from mote.cli.common import (
 from mote.cli.images import add_runtime
 from mote.cli.table import alias, drop, shorten
 from mote.errors import MoteError
+from mote.measure.energy.meters import METERS
 from mote.measure.profiler import Profile, profile_elf
 from mote.pictures.text import bar
 from mote.text import short_names
@@ -52,8 +53,27 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     add_picture(p, "the cycles of each layer")
     p.add_argument("--functions", action="store_true", help="also print the table of functions")
+    add_capture(p)
     p.add_argument("--elf", metavar="FILE", help="profile this bare-metal program instead of a model")
     p.add_argument("--entry", metavar="SYMBOL", help="the function of the program whose calls are profiled")
+
+
+def add_capture(p: argparse.ArgumentParser) -> None:
+    """Add the options about a capture of a meter."""
+    group = p.add_argument_group("measured energy")
+    group.add_argument(
+        "--capture", metavar="FILE", help="capture of a meter: time, current, mark (docs/measure/energy.md)"
+    )
+    group.add_argument("--meter", choices=METERS, help="kind of meter (default: by the content of the file)")
+    group.add_argument(
+        "--volts", type=float, metavar="V", help="supply voltage, where the meter measures none (default: the target's)"
+    )
+    group.add_argument("--sample-rate", type=float, metavar="HZ", help="samples a second, where the file does not say")
+    group.add_argument("--mark", metavar="PIN", help="digital input with the marks (default: the one that changes)")
+    group.add_argument("--subtract-idle", action="store_true", help="take off the mean power between inferences")
+    group.add_argument(
+        "--inferences", type=int, metavar="N", help="the capture has no marks: it holds N inferences and nothing else"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,6 +96,8 @@ def _program(arguments: argparse.Namespace) -> Profile:
         )
     if arguments.data:
         raise MoteError("--data is for models", where="mote profile", remedy="build the inputs into the program")
+    if arguments.capture:
+        raise MoteError("--capture is for models", where="mote profile", remedy="give a model instead of --elf")
     with progress("running"):
         target = targets.load(arguments.target, trusted=arguments.trust_target)
         return profile_elf(arguments.elf, arguments.entry, target, emulator=arguments.emulator)
@@ -96,6 +118,13 @@ def _model(arguments: argparse.Namespace) -> Profile:
             compiler=arguments.compiler,
             emulator=arguments.emulator,
             runtime=arguments.runtime,
+            capture=arguments.capture,
+            meter=arguments.meter,
+            volts=arguments.volts,
+            sample_rate=arguments.sample_rate,
+            mark=arguments.mark,
+            subtract_idle=arguments.subtract_idle,
+            inferences=arguments.inferences,
         )
 
 
@@ -119,19 +148,48 @@ def print_text(result: Profile, functions: bool) -> None:
         show(f"code in RAM:  {result.ram_code:,} bytes, {_saved(result.saved, result.cycles + result.saved)}")
     if result.seconds is not None and result.clock_hz:
         show(f"time:         {about}{_time(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
-    if result.energy:
-        e = result.energy
-        microjoules = f"{float(f'{e.microjoules:.3g}'):,g}"
-        show(f"energy:       about {microjoules} µJ, an estimate: {e.ua_per_mhz:g} µA/MHz at {e.volts:g} V")
-        show(f"              ({e.source})")
-    else:
-        show(f"energy:       not known: {result.reason}")
+    _print_energy(result)
     label = ", an estimate" if result.estimate else ""
     show(f"timing:       {result.core}{label} ({result.timing})")
     if result.modelled is not None:
         error = 100 * (result.modelled / result.cycles - 1)
         show(f"cycle model:  {result.modelled:,} cycles for the same instructions ({error:+.2f}%)")
     show(f"memory:       {result.memory}")
+
+
+def _print_energy(result: Profile) -> None:
+    """Lines about the estimated energy and what it is based on, and about the measured one."""
+    estimate, measured = result.energy, result.measured
+    if estimate is None:
+        show(f"energy:       not known: {result.reason}")
+    elif estimate.error is None:
+        how = f"an estimate: {estimate.ua_per_mhz:g} µA/MHz at {estimate.volts:g} V"
+        show(f"energy:       about {_microjoules(estimate.microjoules)} µJ, {how}")
+    else:
+        how = f"by the target's energy model, whose error is {estimate.error:.1%}"
+        show(f"energy:       about {_microjoules(estimate.microjoules)} µJ, {how}")
+    if estimate is not None:
+        show(f"              ({estimate.source})")
+    if measured is None:
+        return
+    off = "" if estimate is None else f"; the estimate is {estimate.microjoules / measured.microjoules - 1:+.0%} off"
+    sure = "" if measured.interval is None else f" ± {_microjoules(measured.interval)}"
+    show(f"measured:     {_microjoules(measured.microjoules)}{sure} µJ in {_time(measured.seconds)}{off}")
+    many = "1 inference" if measured.inferences == 1 else f"the mean of {measured.inferences:,} inferences"
+    ranged = "" if measured.interval is None else " ± its 95% confidence interval"
+    show(f"              ({many}{ranged}; {measured.capture}, {measured.meter}, {measured.sample_hz / 1e3:.4g} kHz)")
+    if measured.left_out:
+        show(f"              {measured.left_out} more left out: marks or samples of theirs are missing")
+    if measured.idle_milliwatts is not None:
+        what = "subtracted" if measured.idle_subtracted else "not subtracted"
+        show(f"              between inferences {measured.idle_milliwatts:.3g} mW, which is {what}")
+    if measured.together:
+        together = ", ".join("+".join(each.layers) for each in measured.together)
+        show(f"              too short to be told apart at that rate: layers {together}")
+
+
+def _microjoules(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,g}"
 
 
 def _saved(saved: int, whole: int) -> str:
@@ -164,6 +222,8 @@ def _print_waits(result: Profile) -> None:
 def _layers(result: Profile) -> str:
     slow = _waits(result)
     waits = ("code waits", "constant waits") if slow else ()
+    joules = _joules(result)
+    energies = ("estimated µJ", "measured µJ") if joules else ()
     head = ("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share")
     widest = max((x.share for x in result.layers), default=0.0)
     rows = [
@@ -180,11 +240,26 @@ def _layers(result: Profile) -> str:
             f"{100 * x.peak:.0f}%" if x.peak else "",
             f"{100 * x.share:.1f}%",
             *((x.waits.code, x.waits.constants) if slow else ()),
+            *joules.get(x.number, ("", "") if joules else ()),
             bar(x.share, widest),
         )
         for x in result.layers
     ]
-    return table((*head, *waits, ""), rows, left=4, fit=FIT)
+    return table((*head, *waits, *energies, ""), rows, left=4, fit=FIT)
+
+
+def _joules(result: Profile) -> dict[str, tuple[str, str]]:
+    """The estimated and the measured energy of each layer by its number, where some was measured. Layers that were
+    measured together have theirs in the row of the first."""
+    if result.measured is None:
+        return {}
+    cells: dict[str, tuple[str, str]] = {}
+    for each in result.measured.layers:
+        parts = [layer.microjoules for layer in result.layers if layer.number in each.layers]
+        estimate = "" if None in parts else _microjoules(sum(part or 0.0 for part in parts))
+        cells |= dict.fromkeys(each.layers, ("", f"with {each.layers[0]}"))
+        cells[each.layers[0]] = (estimate, _microjoules(each.microjoules))
+    return cells
 
 
 def _functions(result: Profile) -> str:

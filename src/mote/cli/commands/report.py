@@ -12,6 +12,8 @@ def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, targets=True, preprocess=False)
     add_data(p)
     p.add_argument("--against", metavar="MODEL", help="another model to compare with, or another version of this one")
+    p.add_argument("--capture", metavar="FILE", help="capture of a meter, for measured energy on the first target")
+    p.add_argument("--volts", type=float, metavar="V", help="supply voltage, where the meter measures none")
     p.add_argument("--output", "-o", required=True, metavar="FILE.html", help="file for the report")
 
 
@@ -25,6 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
             targets=targets[1:],
             data=data_of(arguments, labelled=True) if arguments.data else None,
             against=arguments.against,
+            capture=arguments.capture,
+            volts=arguments.volts,
             say=say,
         )
     made.write(arguments.output)

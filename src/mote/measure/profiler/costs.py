@@ -25,6 +25,7 @@ from mote.data.inputs import Inputs
 from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.graph import Graph
+from mote.measure.energy.layers import MeasuredEnergy
 from mote.measure.profiler.instructions import check_disassembler, cycle_model, disassemble
 from mote.measure.profiler.outputs import check_outputs
 from mote.measure.profiler.trace import Trace, calls, cut, trace
@@ -118,6 +119,8 @@ class LayerProfile:
     """Cycles by the kind of instruction; None where those are not told apart."""
     functions: tuple[str, ...] = ()
     """Functions that it executed, in order of their names."""
+    microjoules: float | None = None
+    """Estimated energy; None where the current is not known."""
 
 
 @dataclass(frozen=True)
@@ -140,16 +143,20 @@ class FunctionCost:
 
 @dataclass(frozen=True)
 class Energy:
-    """An estimate: `microjoules` = volts x µA/MHz x cycles / 10^6, for the current that `source` states."""
+    """An estimate. By a data sheet: `microjoules` = volts x µA/MHz x cycles / 10^6, for the current that `source`
+    states. By the target's energy model: static power x time and the energy of each kind of work, with the `error` that
+    the model had on layers that it was not fitted to."""
 
     microjoules: float
     """Microjoules of an inference."""
-    volts: float
-    """The supply voltage."""
-    ua_per_mhz: float
-    """The current while running, in microamperes per megahertz."""
+    volts: float | None
+    """The supply voltage; None by an energy model."""
+    ua_per_mhz: float | None
+    """The current while running, in microamperes per megahertz; None by an energy model."""
     source: str
-    """The document that states the current."""
+    """The document that states the current, or the captures that the model was fitted to."""
+    error: float | None = None
+    """Mean relative error of the energy model; None by a data sheet."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +217,8 @@ class Profile:
     """Additional cycles of the same plan with all code in flash, where it is in RAM."""
     modelled: int | None = None
     """Cycles by the core's model, wait states included, where `cycles` are those of its RTL."""
+    measured: MeasuredEnergy | None = None
+    """Energy by a capture of a meter, where one was given."""
 
     def __repr__(self) -> str:
         return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
@@ -226,6 +235,7 @@ class Profile:
             "waits": (self.waits.code + self.waits.constants) or None,
             "time": None if self.seconds is None else f"{1e3 * self.seconds:.4g} ms",
             "energy": None if self.energy is None else f"{self.energy.microjoules:.3g} µJ",
+            "measured energy": None if self.measured is None else f"{self.measured.microjoules:.3g} µJ",
             "of the peak": None if not self.peak else f"{100 * self.peak:.0f}%",
         }
         rows = [
@@ -349,7 +359,7 @@ def profiled(
         share, peak = _share(cost.cycles, total.cycles), _peak(known.macs, cost.cycles, target)
         told = (known.number, known.name, known.op, known.kernel, known.macs)
         costs = (cost.instructions, cost.cycles, share, peak, cost.waits)
-        profiles.append(LayerProfile(*told, *costs, known.short, cost.mix, cost.functions))
+        profiles.append(LayerProfile(*told, *costs, known.short, cost.mix, cost.functions, _joules(target, cost)))
     macs = sum(known.macs for known in subject.layers)
     return _result(subject.path, on.tools[1], on.emulator, plain, total, macs, profiles)
 
@@ -420,6 +430,14 @@ class Cost:
     waits: Slow = Slow()
     mix: Mix | None = None
     functions: tuple[str, ...] = ()
+
+    @property
+    def work(self) -> dict[str, float]:
+        """Cycles and bytes by the kind of work, as an energy model takes them; cycles that are not told apart are
+        others."""
+        waited = self.waits.code + self.waits.constants
+        mix = self.mix or Mix(other=self.cycles - waited)
+        return {**asdict(mix), "wait": waited, "flash_byte": self.waits.fetched}
 
 
 @dataclass(frozen=True)
@@ -675,10 +693,7 @@ def _result(
 ) -> Profile:
     target, core = region.target, region.core
     in_rtl = region.measured is not None
-    energy = None
-    if target.ua_per_mhz and target.volts:
-        microjoules = target.volts * target.ua_per_mhz * cost.cycles / 1e6
-        energy = Energy(microjoules, target.volts, target.ua_per_mhz, target.energy_source)
+    energy = _energy(target, cost)
     return Profile(
         model=model,
         target=target.name,
@@ -697,7 +712,7 @@ def _result(
         clock_hz=target.clock_hz,
         seconds=cost.cycles / target.clock_hz if target.clock_hz else None,
         energy=energy,
-        reason="" if energy else f"target {target.name} states no current: ua_per_mhz and volts",
+        reason="" if energy else _no_energy(target),
         memory=_in_words(target),
         waits=cost.waits,
         loads_known=region.loads_known,
@@ -705,6 +720,31 @@ def _result(
         functions=region.functions(),
         modelled=region.modelled() + cost.waits.code + cost.waits.constants if in_rtl else None,
     )
+
+
+def _energy(target: Target, cost: Cost) -> Energy | None:
+    """The energy of work by the target's model, or else by the current that its data sheet states."""
+    model = target.energy
+    if model is not None and (target.clock_hz or not model.static_mw):
+        seconds = cost.cycles / target.clock_hz if target.clock_hz else 0.0
+        return Energy(model.microjoules(cost.work, seconds), None, None, model.source, model.error)
+    if target.ua_per_mhz and target.volts:
+        microjoules = target.volts * target.ua_per_mhz * cost.cycles / 1e6
+        return Energy(microjoules, target.volts, target.ua_per_mhz, target.energy_source)
+    return None
+
+
+def _joules(target: Target, cost: Cost) -> float | None:
+    """Microjoules of work, where they are known."""
+    energy = _energy(target, cost)
+    return None if energy is None else energy.microjoules
+
+
+def _no_energy(target: Target) -> str:
+    if target.energy is not None:
+        return f"target {target.name} has static power in [energy], and no clock_hz"
+    looked_at = f" ({target.energy_source})" if target.energy_source else ": ua_per_mhz and volts"
+    return f"target {target.name} states no current{looked_at}"
 
 
 def _in_words(target: Target) -> str:

@@ -11,7 +11,8 @@ report.section("overview", (root, { each }, page) => {
       fact("Flash", format.bytes(each.constants + (each.code || 0)), each.code === null ? "constants only" : `code ${format.bytes(each.code)}`),
       cycles,
       each.seconds === null ? null : fact("Time", format.seconds(each.seconds), page.target.clock_hz ? `at ${page.target.clock_hz / 1e6} MHz` : ""),
-      each.microjoules === null ? null : fact("Energy", `${format.digits(each.microjoules)} µJ`, "estimate"),
+      each.metered !== null ? fact("Energy", `${format.digits(each.metered)} µJ`, "measured")
+        : each.microjoules === null ? null : fact("Energy", `${format.digits(each.microjoules)} µJ`, "estimate"),
       fact("MACs", format.count(each.macs), `${each.layers} layers`)),
     el("p", { class: "quiet" }, each.tools.length ? `Measured with ${each.tools.join(" and ")}; Mote ${page.data.mote}.` : `Not measured: ${each.reason}`),
     ...each.warnings.map((warning) => el("p", {}, `Warning: ${warning}`)));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mote.measure.energy.layers import MeasuredEnergy
 from mote.measure.profiler import Profile
 from mote.measure.profiler.costs import LayerProfile
 from mote.plan.selection.estimate import layer_costs
@@ -26,9 +27,10 @@ def cost(subject: Subject) -> dict[str, Any]:
 
 
 def _profiled(profile: Profile) -> dict[str, Any]:
-    energy = profile.energy
+    energy, measured = profile.energy, profile.measured
     return {
         "layers": [[layer.number, layer.name, *_numbers(layer)] for layer in profile.layers],
+        "joules": [layer.microjoules for layer in profile.layers] if energy else None,
         "cycles": profile.cycles,
         "clock_hz": profile.clock_hz,
         "waits": [profile.waits.code, profile.waits.constants],
@@ -37,8 +39,19 @@ def _profiled(profile: Profile) -> dict[str, Any]:
         "timing": profile.timing,
         "rtl": profile.modelled is not None,
         "memory": profile.memory,
-        "nanojoules": 1000 * energy.microjoules / profile.cycles if energy and profile.cycles else None,
+        "microjoules": energy.microjoules if energy else None,
         "energy": energy.source if energy else profile.reason,
+        "metered": None if measured is None else _metered(measured),
+    }
+
+
+def _metered(measured: MeasuredEnergy) -> dict[str, Any]:
+    """Energy by a meter: of an inference, and of layers by their numbers, several where they were not told apart."""
+    return {
+        "microjoules": measured.microjoules,
+        "interval": measured.interval,
+        "about": f"{measured.inferences:,} inference(s), {measured.meter} at {measured.sample_hz / 1e3:.4g} kHz",
+        "layers": [[list(each.layers), each.microjoules] for each in measured.layers],
     }
 
 

@@ -25,6 +25,7 @@ def overview(subject: Subject) -> dict[str, Any]:
         "estimate": compiled.cost,
         "seconds": profile.seconds if profile else None,
         "microjoules": profile.energy.microjoules if profile and profile.energy else None,
+        "metered": profile.measured.microjoules if profile and profile.measured else None,
         "reason": subject.reason,
         "tools": [tool for tool in (ran.compiler, ran.emulator) if tool] if ran else [],
         "warnings": list(compiled.warnings),
