@@ -101,6 +101,8 @@ def _part(target: Target, board: Board | None) -> str:
             defined["MOTE_PART_TIME"] = f"{board.counter:#x}u"
             if board.timer == "sse":
                 defined["MOTE_PART_SSE"] = "1"
+        kind, base = board.uart or ("", 0)
+        defined[f"MOTE_PART_SLEEPS_{'CMSDK' if kind == 'cmsdk' else 'PLIC'}"] = f"{base:#x}u"
         memories = [board.rom, board.ram, *([board.slow_ram] if board.slow_ram else [])]
     else:
         counter = "MOTE_COUNTER_MCYCLE" if target.arch == "riscv" else "MOTE_COUNTER_DWT"

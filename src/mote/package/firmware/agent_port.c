@@ -71,7 +71,46 @@ uint32_t mote_port_cycles(void) {
 #endif
 }
 
-int mote_port_read(void) { return mote_read(); }
+/* An emulated core that waits for the host takes nothing of the computer that it runs on: it sleeps until a byte comes.
+ * Interrupts are masked, they only wake it. */
+#if defined(MOTE_PART_SLEEPS_CMSDK)
+#define UART MOTE_PART_SLEEPS_CMSDK
+static void prepare_sleep(void) {
+    __asm__ volatile("cpsid i" : : : "memory");
+    REGISTER(UART + 0x8u) |= 8u; /* an interrupt for each byte */
+    for (uint32_t i = 0; i < 4; i++) REGISTER(0xE000E100u + 4 * i) = 0xFFFFFFFFu;
+}
+
+static void nap(void) {
+    REGISTER(UART + 0xCu) = 2;
+    for (uint32_t i = 0; i < 4; i++) REGISTER(0xE000E280u + 4 * i) = 0xFFFFFFFFu;
+    if ((REGISTER(UART + 0x4u) & 2u) == 0) __asm__ volatile("dsb\nwfi" : : : "memory");
+}
+#elif defined(MOTE_PART_SLEEPS_PLIC)
+#define PLIC 0x0C000000u
+#define UART_INTERRUPT 10u
+static void prepare_sleep(void) {
+    *(volatile uint8_t *)(MOTE_PART_SLEEPS_PLIC + 1u) = 1; /* an interrupt for each byte */
+    REGISTER(PLIC + 4 * UART_INTERRUPT) = 1;
+    REGISTER(PLIC + 0x2000u) = 1u << UART_INTERRUPT;
+    __asm__ volatile(".option push\n.option arch, +zicsr\ncsrs mie, %0\n.option pop" : : "r"(1u << 11));
+}
+
+static void nap(void) {
+    const uint32_t claimed = REGISTER(PLIC + 0x200004u);
+    if (claimed != 0) REGISTER(PLIC + 0x200004u) = claimed;
+    if ((*(volatile uint8_t *)(MOTE_PART_SLEEPS_PLIC + 5u) & 1u) == 0) __asm__ volatile("wfi" : : : "memory");
+}
+#else
+#define prepare_sleep() ((void)0)
+#define nap() ((void)0)
+#endif
+
+int mote_port_read(void) {
+    const int byte = mote_read();
+    if (byte < 0) nap();
+    return byte;
+}
 
 void mote_port_write(const uint8_t *data, uint32_t bytes) {
     while (bytes-- != 0) mote_put((char)*data++);
@@ -158,6 +197,7 @@ uint8_t *mote_port_stack(void) { return mote_stack_bottom; }
 int main(void) {
     boots++;
     start_counter();
+    prepare_sleep();
     mote_agent_reset();
     for (;;) mote_agent_poll();
 }
