@@ -145,11 +145,11 @@ static const void *region(const uint8_t *data, uint32_t *bytes) {
 #if MOTE_AGENT_RUNS
     case MOTE_AGENT_INPUT: return model->input(index, bytes);
     case MOTE_AGENT_OUTPUT: return model->output(index, bytes);
-    case MOTE_AGENT_TENSOR: *bytes = index == 0 && HAS_STOPPED ? tensor_bytes : 0; return tensor;
+    case MOTE_AGENT_TENSOR: *bytes = tensor_bytes; return index == 0 && HAS_STOPPED ? tensor : NULL;
     case MOTE_AGENT_CYCLES: {
         const uint32_t steps = model->steps();
-        *bytes = index != 0 ? 0 : 8u * (steps < MOTE_AGENT_STEPS ? steps : MOTE_AGENT_STEPS);
-        return cycles;
+        *bytes = 8u * (steps < MOTE_AGENT_STEPS ? steps : MOTE_AGENT_STEPS);
+        return index == 0 ? cycles : NULL;
     }
 #endif
 #if MOTE_AGENT_LOADS
@@ -446,7 +446,6 @@ static void identify(uint8_t number, uint32_t wanted, uint32_t bytes) {
     if (wanted != session && HAS_STOPPED) { /* the model runs out first: mote_agent_step returns to it */
         next_session = wanted;
         next_sequence = number;
-        session = NOBODY;
         stop = MOTE_AGENT_NO_STOP;
         state = RUNNING;
         return;
