@@ -19,6 +19,7 @@ from tests.helpers.support import examples
 from tests.kernels import test_variants
 from tests.kernels.c_harness import Case, Program, check_cases
 from tests.kernels.test_four_pixels import layer
+from tests.kernels.test_lanes import WINDOWS
 from tests.ops.windows import test_conv
 
 FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
@@ -51,7 +52,7 @@ VECTORS = [
     layer((1, 1), 129, 5, kind="FULLY_CONNECTED", per_channel=False, gain=0.0005),
     layer((2, 1), 16, 3, kind="FULLY_CONNECTED", per_channel=True, weights="ends"),
 ]
-SHAPES = [*TILES, *VECTORS]
+SHAPES = [*TILES, *VECTORS, *WINDOWS]
 
 
 @pytest.mark.parametrize(("place", "core"), PLACES)

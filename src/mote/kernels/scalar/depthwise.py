@@ -9,12 +9,13 @@ import numpy as np
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.graph.ranges import Range
-from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Price, Refusal, View
+from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Knob, Needs, Packed, Params, Price, Refusal, View
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.requantize.high import high_words
 from mote.kernels.pack.requantize.scalar import short_product
 from mote.kernels.pack.weights.lanes import Spilled, spilled
+from mote.kernels.scalar.depthwise_assembly import Windows, windows
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -31,6 +32,8 @@ BEHIND = 2
 """Words that the last group may read behind the last window."""
 FULL = -128, 127
 """All of int8."""
+HALVES = "short_halves"
+"""The form of bytes on cores with products of 32 bits where negative outputs can be seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,7 @@ def short_bytes(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Byte
     if short.slow.any():
         return Refusal("no products of 32 bits give the reference's results")
     constants = np.concatenate([(bias + short.offset)[:, None], short.rows], axis=1)
-    return Bytes("short_halves" if sums.linear else "short", constants, *limits)
+    return Bytes(HALVES if sums.linear else "short", constants, *limits)
 
 
 def _weights(view: View) -> Ints:
@@ -126,7 +129,18 @@ def _price(view: View, parts: Spilled, family: str) -> Price:
     return Price(family + shape, density=density)
 
 
-def pack(view: View, *, short: bool) -> Packed | Refusal:
+CODE = "depthwise_planes_code_s8"
+"""The header of kernels with assembly for a layer."""
+SHARED, LAYER = "shared", "layer"
+"""Values of the knob `code`: loops that all layers share, or assembly that is made for the layer."""
+
+
+def knobs(view: View) -> dict[str, tuple[Knob, ...]]:
+    """Of kernels for cores without products of 64 bits."""
+    return {"code": (SHARED, LAYER)}
+
+
+def pack(view: View, *, short: bool, code: str = SHARED) -> Packed | Refusal:
     """`short`: for cores without products of 64 bits."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     if (why := refused(view)) is not None:
@@ -154,13 +168,37 @@ def pack(view: View, *, short: bool) -> Packed | Refusal:
     }
     under = (y.shape[2] - 1) * op.horizontal.stride + op.horizontal.kernel
     words = height * max(under, op.horizontal.before + x.shape[2]) + BEHIND
+    name, made = how.form, Instance("MOTE_DEPTHWISE_PLANES", (how.form,))
+    if code == LAYER:
+        shape = _windows(view, height)
+        if shape.left < 2:
+            return Refusal("two windows below each other are computed at once")
+        name = f"{how.form}_{shape.name}"
+        made = Instance("MOTE_DEPTHWISE_PLANES_CODE", (how.form, name), windows(shape, halves=how.form == HALVES))
     return Packed(
-        f"depthwise_planes_{how.form}",
+        f"depthwise_planes_{name}",
         params,
         Entry(Call.WHOLE),
         Needs(WORD * (words + parts.weights.shape[1])),
         _price(view, parts, "depthwise_planes_short" if short else "depthwise_planes"),
-        (Instance("MOTE_DEPTHWISE_PLANES", (how.form,)),),
+        (made,),
+        (CODE,) if code == LAYER else (),
+    )
+
+
+def _windows(view: View, height: int) -> Windows:
+    op, y = view.the(DepthwiseConv2D), view.output.shape
+    half = y[1] // 2
+    return Windows(
+        op.vertical.kernel,
+        op.horizontal.kernel,
+        op.vertical.stride,
+        op.horizontal.stride,
+        y[1] - half,
+        y[2],
+        height,
+        y[3],
+        half,
     )
 
 
@@ -173,6 +211,7 @@ def _kernel(name: str, *, short: bool) -> Kernel:
         header="depthwise_planes_s8",
         isa=MUL32 | SHORT if short else MUL32,
         unless=frozenset() if short else SHORT,
+        knobs=knobs if short else None,
     )
 
 

@@ -1,0 +1,251 @@
+"""The assembly of `mote_depthwise_planes_s8.h` for a layer: all windows of a channel, in 16-bit instructions.
+
+Two windows below each other are computed at once, each of them in both halves of the image, so that weights and the
+constants of requantization are loaded once for four outputs. Where the number of windows is odd the last two overlap.
+
+Registers: r0 words, r1 weights, r2-r4 words of a group, r5-r7 its weights; r8 and r9 T and H of the first window, r10
+and r11 those of the second (see `mote_lanes_s8.h`), r12 half of 2^16, lr the first window's words. Bytes are made with
+r2-r6 most, coarse, fine, add and drop. Everything else is on the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+GROUP = 3
+"""Words that are multiplied and added up before the high sum is taken out."""
+NAMES = (
+    *("start", "bias", "most", "coarse", "fine", "add", "drop", "turn", "fix", "weights", "spilled", "list", "end"),
+    *("out", "column", "outputs", "left", "span", "across", "pixel", "twice", "lower", "both", "channels"),
+)
+SLOTS = {name: 4 * place for place, name in enumerate(NAMES)}
+"""Places on the stack."""
+FRAME = 4 * len(SLOTS)
+SAVE = ("push {r4-r7, lr}", "mov r4, r8", "mov r5, r9", "mov r6, r10", "mov r7, r11", "push {r4-r7}")
+RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r7", "pop {r4-r7, pc}")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a channel."""
+
+    rows: int
+    columns: int
+    """Of a window."""
+    down: int
+    across: int
+    """Strides."""
+    left: int
+    """Windows below each other in half of an image, two at least."""
+    width: int
+    """Columns of outputs."""
+    height: int
+    """Words of a column."""
+    channels: int
+    half: int
+    """Rows of outputs from one half of the image to the other."""
+
+    @property
+    def name(self) -> str:
+        kind = f"{self.rows}x{self.columns}_{self.down}x{self.across}"
+        return f"{kind}_{self.half}x{self.left}x{self.width}x{self.channels}_{self.height}"
+
+
+@lru_cache(maxsize=64)
+def windows(shape: Windows, *, halves: bool) -> tuple[str, ...]:
+    """The function for a layer; `halves`: negative outputs that can be seen round in another way."""
+    step, pixel = 4 * shape.down, shape.width * shape.channels
+    known = {
+        "left": shape.width,
+        "span": (shape.left // 2 * 2) * step,
+        "across": 4 * shape.across * shape.height,
+        "pixel": pixel,
+        "twice": 2 * pixel,
+        "lower": shape.half * pixel,
+        "both": (shape.half + 1) * pixel,
+        "channels": shape.channels,
+    }
+    return (
+        ".syntax unified",
+        *SAVE,
+        f"sub sp, sp, #{FRAME}",
+        *_begin(halves=halves),
+        *(line for name, value in known.items() for line in (*_number("r1", value), _store("r1", name))),
+        "1:",
+        *_column(),
+        "2:",
+        *_sums(shape, step),
+        _load("r3", "spilled"),
+        "cmp r3, #0",
+        "beq 4f",
+        *_spilled(step),
+        "4:",
+        f"add r7, sp, #{SLOTS['start']}",
+        "ldmia r7!, {r5, r6}",
+        *_joined("r8", "r9"),
+        *_joined("r10", "r11"),
+        "ldmia r7!, {r2-r6}",
+        *(
+            line
+            for place, register in (("", "r8"), ("lower", "r9"), ("pixel", "r10"), ("both", "r11"))
+            for line in (*_byte(register, halves=halves), *_stored(place, known, halves=halves))
+        ),
+        *_next(shape, step, known),
+        f"add sp, sp, #{FRAME}",
+        *RESTORE,
+    )
+
+
+def _load(register: str, name: str) -> str:
+    return f"ldr {register}, [sp, #{SLOTS[name]}]"
+
+
+def _store(register: str, name: str) -> str:
+    return f"str {register}, [sp, #{SLOTS[name]}]"
+
+
+def _number(register: str, value: int) -> Iterator[str]:
+    """Any number of 32 bits."""
+    digits = value.to_bytes(4, "big").lstrip(b"\0") or b"\0"
+    yield f"movs {register}, #{digits[0]}"
+    for digit in digits[1:]:
+        yield f"lsls {register}, {register}, #8"
+        if digit:
+            yield f"adds {register}, {register}, #{digit}"
+
+
+def _moved(register: str, by: int) -> Iterator[str]:
+    """A register so much larger, or smaller."""
+    op = "adds" if by > 0 else "subs"
+    for part in (255,) * (abs(by) // 255) + (abs(by) % 255,):
+        if part:
+            yield f"{op} {register}, {register}, #{part}"
+
+
+def _begin(*, halves: bool) -> Iterator[str]:
+    """Places `mote_lanes_windows_t` at r0 on the stack."""
+    for at, name in ((0, "column"), (4, "weights"), (8, "outputs"), (36, "bias")):
+        yield from (f"ldr r1, [r0, #{at}]", _store("r1", name))
+    yield from ("ldr r2, [r0, #32]", "lsls r1, r1, #16", "subs r2, r2, r1", _store("r2", "start"))
+    yield from ("ldr r1, [r0, #44]", "movs r2, #0", "ldrsh r3, [r1, r2]", _store("r3", "spilled"))
+    yield from ("adds r1, r1, #2", _store("r1", "list"), "ldr r1, [r0, #40]", "ldmia r1!, {r2-r6}")
+    yield from (f"add r7, sp, #{SLOTS['most']}", "stmia r7!, {r2-r6}")
+    if halves:
+        yield from ("ldmia r1!, {r2, r3}", "stmia r7!, {r2, r3}")
+    yield from ("movs r1, #128", "lsls r1, r1, #8", "mov r12, r1")
+
+
+def _column() -> tuple[str, ...]:
+    """The next column of outputs."""
+    return (
+        _load("r0", "column"),
+        "mov lr, r0",
+        _load("r1", "span"),
+        "adds r1, r1, r0",
+        _store("r1", "end"),
+        _load("r1", "across"),
+        "adds r0, r0, r1",
+        _store("r0", "column"),
+        _load("r0", "outputs"),
+        _store("r0", "out"),
+        _load("r1", "channels"),
+        "adds r0, r0, r1",
+        _store("r0", "outputs"),
+    )
+
+
+def _sums(shape: Windows, step: int) -> Iterator[str]:
+    """T and H of two windows."""
+    groups = -(-shape.rows // GROUP)
+    yield from ("mov r0, lr", _load("r1", "weights"))
+    for column in range(shape.columns):
+        for group in range(groups):
+            first = column + group == 0
+            yield "ldmia r1!, {r5-r7}"
+            yield from _group("r8", "r9", first=first)
+            yield from _moved("r0", step - 4 * GROUP)
+            yield from _group("r10", "r11", first=first)
+            if group < groups - 1:
+                yield from _moved("r0", -step)
+            elif column < shape.columns - 1:
+                yield from _moved("r0", 4 * shape.height - 4 * GROUP * groups - step)
+
+
+def _group(low: str, high: str, *, first: bool) -> tuple[str, ...]:
+    """Three words times weights, in 13 cycles."""
+    take = "mov" if first else "add"
+    return (
+        "ldmia r0!, {r2-r4}",
+        "muls r2, r5, r2",
+        "muls r3, r6, r3",
+        "muls r4, r7, r4",
+        "adds r2, r2, r3",
+        "adds r2, r2, r4",
+        "add r2, r12",
+        f"{take} {low}, r2",
+        "asrs r2, r2, #16",
+        f"{take} {high}, r2",
+    )
+
+
+def _spilled(step: int) -> Iterator[str]:
+    """Weights that do not fit groups: r3 of them."""
+    yield from (_load("r1", "list"), "movs r4, #0", "3:")
+    yield from ("ldrsh r0, [r1, r4]", "adds r1, r1, #2", "ldrsh r6, [r1, r4]", "adds r1, r1, #2", "add r0, lr")
+    for at, low, high in ((0, "r8", "r9"), (step, "r10", "r11")):
+        yield from (f"ldr r2, [r0, #{at}]", "muls r2, r6, r2", f"add {low}, r2", "add r2, r12", "asrs r2, r2, #16")
+        yield f"add {high}, r2"
+    yield from ("subs r3, r3, #1", "bne 3b")
+
+
+def _joined(low: str, high: str) -> tuple[str, ...]:
+    """T and H as the sums of the upper and of the lower window; r5 and r6: where they begin."""
+    return (
+        f"mov r1, {high}",
+        "lsls r2, r1, #16",
+        f"mov r0, {low}",
+        "subs r0, r0, r2",
+        "adds r0, r0, r5",
+        "adds r1, r1, r6",
+        f"mov {low}, r0",
+        f"mov {high}, r1",
+    )
+
+
+def _byte(register: str, *, halves: bool) -> Iterator[str]:
+    """A sum as a byte in r0."""
+    yield from (
+        f"mov r0, {register}",
+        "cmp r0, r2",
+        "bls 5f",
+        "asrs r1, r0, #31",
+        "mov r0, r2",
+        "bics r0, r0, r1",
+        "5:",
+    )
+    yield from ("movs r1, r0", "muls r1, r4, r1", "lsrs r1, r1, r6")
+    if halves:
+        yield from (_load("r7", "turn"), "cmp r0, r7", "blo 6f", _load("r7", "fix"), "adds r1, r1, r7", "6:")
+    yield from ("muls r0, r3, r0", "adds r0, r0, r1", "adds r0, r0, r5", "lsrs r0, r0, #24")
+
+
+def _stored(place: str, known: dict[str, int], *, halves: bool) -> Iterator[str]:
+    """The byte to where its output is: so far behind the first one."""
+    if halves or not place:
+        yield _load("r7", "out")
+    if place:
+        yield f"movs r1, #{known[place]}" if known[place] < 256 else _load("r1", place)
+    yield "strb r0, [r7, r1]" if place else "strb r0, [r7]"
+
+
+def _next(shape: Windows, step: int, known: dict[str, int]) -> Iterator[str]:
+    """The next two windows, or the next column."""
+    yield from (_load("r1", "twice"), "adds r7, r7, r1", _store("r7", "out"))
+    yield from (f"movs r1, #{2 * step}", "add lr, r1", "mov r0, lr", _load("r1", "end"), "cmp r0, r1", "bhs 7f", "b 2b")
+    yield "7:"
+    if shape.left % 2:
+        yield from ("bne 8f", f"subs r0, r0, #{step}", "mov lr, r0", _load("r1", "pixel"), "subs r7, r7, r1")
+        yield from (_store("r7", "out"), "b 2b", "8:")
+    yield from (_load("r1", "left"), "subs r1, r1, #1", _store("r1", "left"), "beq 9f", "b 1b", "9:")

@@ -1,0 +1,64 @@
+/* mote_depthwise_planes_code_s8.h: mote_depthwise_planes_s8.h with assembly that was made for a layer
+ * (scalar/depthwise_assembly.py), all windows of a channel in one call. */
+#ifndef MOTE_DEPTHWISE_PLANES_CODE_S8_H
+#define MOTE_DEPTHWISE_PLANES_CODE_S8_H
+
+#include "mote_depthwise_planes_s8.h"
+
+/* mote_lanes_code_ID: all windows of the channel whose first one `t` has. */
+#if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
+#define MOTE_LANES_CODE(form, id, text) \
+    __attribute__((naked, noinline, unused, aligned(4))) static void mote_lanes_code_##id( \
+        mote_lanes_windows_t *t __attribute__((unused)), \
+        const mote_depthwise_planes_t *p __attribute__((unused))) { \
+        __asm__ volatile(text); \
+    }
+#else
+#define MOTE_LANES_CODE(form, id, text) \
+    MOTE_NOINLINE void mote_lanes_code_##id(mote_lanes_windows_t *t, const mote_depthwise_planes_t *p) { \
+        const int32_t half = p->rows.out_rows / 2, height = mote_lanes_height(p); \
+        const uint32_t *from = t->x; \
+        int8_t *to = t->upper; \
+        for (int32_t x = p->cols.out_size; x > 0; x--, from += p->cols.step * height, to += p->channels) { \
+            t->x = from; \
+            t->upper = to; \
+            t->lower = to + half * p->rows.out_stride; \
+            t->left = p->rows.out_rows - half; \
+            MOTE_LANES_RUN(form, t); \
+        } \
+    }
+#endif
+
+#define MOTE_DEPTHWISE_PLANES_CODE(form, id, text) \
+    MOTE_LANES_CODE(form, id, text) \
+    typedef mote_depthwise_planes_t mote_depthwise_planes_##id##_t; \
+    MOTE_NOINLINE MOTE_HOT void mote_depthwise_planes_##id(const mote_depthwise_planes_t *p, const int8_t *in, \
+                                                           int8_t *out, mote_any_t scratch) { \
+        const int32_t half = p->rows.out_rows / 2, height = mote_lanes_height(p), below = half * p->rows.step; \
+        uint32_t *const w = (uint32_t *)scratch, *const words = w + p->taps; \
+        for (int32_t image = p->images; image > 0; image--) { \
+            mote_lanes_windows_t t = mote_lanes_begin(p, height, w); \
+            const int32_t *q = p->channel; \
+            t.step = 4 * p->rows.step; \
+            t.pixel = p->rows.out_stride; \
+            for (int32_t n = 0, input = 0, copy = 0; n < p->channels; n++, q += MOTE_LANES_CONSTANTS_##form) { \
+                mote_lanes_next(p, &t, q, p->weights + n * p->taps, w); \
+                if (copy == 0) { \
+                    mote_lanes_plane(p, in + input, height, below, words + p->cols.pad * height); \
+                } \
+                t.x = words; \
+                t.upper = out + n; \
+                mote_lanes_code_##id(&t, p); \
+                t.spill += 1 + 2 * *t.spill; \
+                copy++; \
+                if (copy == p->multiplier) { \
+                    copy = 0; \
+                    input++; \
+                } \
+            } \
+            in += p->rows.in_rows * p->rows.in_stride; \
+            out += p->rows.out_rows * p->rows.out_stride; \
+        } \
+    }
+
+#endif
