@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mote.version import __version__
 
 if TYPE_CHECKING:
+    from mote.api.agents import AgentProject, agent
     from mote.api.deploying import Delta, FlashResult, ImageVerdict, Signing, delta, flash, ota, sign, verify_image
     from mote.api.doors import QuantizeModule, TargetsModule
     from mote.api.image_dump import ImageDump, dump
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     targets = TargetsModule()
 
 __all__ = [
+    "AgentProject",
     "BuildResult",
     "CMakeFiles",
     "CheckResult",
@@ -100,6 +102,7 @@ __all__ = [
     "UpdateOutcome",
     "VerifyResult",
     "__version__",
+    "agent",
     "build",
     "check",
     "cmake",
@@ -144,6 +147,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AgentProject": "api.agents",
     "BuildResult": "project.builder",
     "CheckResult": "project.result",
     "CMakeFiles": "api.listings",
@@ -182,6 +186,7 @@ _HOMES = {
     "ThresholdFit": "evaluation.threshold",
     "UpdateOutcome": "deploy.update.session",
     "VerifyResult": "evaluation.verify",
+    "agent": "api.agents",
     "build": "project.builder",
     "check": "project.checker",
     "cmake": "api.listings",

@@ -14,7 +14,7 @@ COMMAND_GROUPS = {
     "improve": ("quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "fit-energy", "verify", "evaluate", "report"),
     "project": ("build", "check"),
-    "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "flash", "cmake"),
+    "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "agent", "flash", "cmake"),
 }
 """The groups of `mote --help`."""
 OPTION_GROUPS = {
@@ -49,7 +49,7 @@ OPTION_GROUPS = {
     ),
     "device": (
         *("connect", "listen", "serial", "baud", "forever", "no_restart", "confirm", "wait", "timeout", "connections"),
-        *("port", "probe", "dry_run", "yes"),
+        *("port", "probe", "dry_run", "yes", "production", "frame", "scratch", "image_ram"),
     ),
     "key": ("key", "new_key"),
     "tools": ("compiler", "emulator", "tool"),
@@ -157,6 +157,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ota": (
         ("build/digits.mote --serial /dev/ttyACM0", "update a device on a serial port"),
         ("build/digits.mote --connect 192.168.1.20:8266 --confirm", "by TCP, and keep it if it runs"),
+    ),
+    "agent": (
+        (f"{DIGITS} -t stm32l4r5 --package zephyr -o build/agent", "an application of Zephyr"),
+        (f"{DIGITS} --package cmake -o build/agent", "a program for this computer"),
     ),
     "flash": (
         ("build/digits --dry-run", "only the command that would run"),

@@ -43,17 +43,12 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 def files(package: Package) -> Files:
     """The pack as a folder: the description, the library in `src`, and an example."""
-    if package.target.cpu not in CORES and not package.target.is_host:
-        raise MoteError(
-            f"a CMSIS pack is for Arm's Cortex-M cores, and {package.target.name} has none",
-            where="option package",
-            remedy="choose a target with such a core, or host for portable C",
-        )
+    check_core(package)
     example = EXAMPLE.format(name=package.name)
     return {
-        f"{vendor(package)}.{package.name}.pdsc": _description(package),
+        f"{vendor(package)}.{package.name}.pdsc": description(package),
         **{f"src/{path}": text for path, text in package.files.items()},
-        f"{example}/{package.name}.csolution.yml": _solution(package),
+        f"{example}/{package.name}.csolution.yml": solution(package),
         f"{example}/{package.name}.cproject.yml": _project(package),
         f"{example}/main.c": package.example.program(HOSTED),
         **{f"{example}/{path}": text for path, text in package.example_files.items()},
@@ -61,6 +56,16 @@ def files(package: Package) -> Files:
         f"```\n{chr(10).join(package.example.lines)}\n```\n",
         "README.md": readme(package, _use(package)),
     }
+
+
+def check_core(package: Package) -> None:
+    """Refuses a library for cores that no device of a CMSIS pack has."""
+    if package.target.cpu not in CORES and not package.target.is_host:
+        raise MoteError(
+            f"a CMSIS pack is for Arm's Cortex-M cores, and {package.target.name} has none",
+            where="option package",
+            remedy="choose a target with such a core, or host for portable C",
+        )
 
 
 def vendor(package: Package) -> str:
@@ -75,7 +80,8 @@ def pack_name(package: Package) -> str:
     return f"{vendor(package)}.{package.name}.{package.metadata.version}.pack"
 
 
-def _description(package: Package) -> str:
+def description(package: Package, example: str = "Prints classes over semihosting") -> str:
+    """The package description (PDSC); `example` is one line on its example."""
     about, name = package.metadata, package.name
     condition = "" if package.target.is_host else ' condition="core"'
     contact = f"\n  <supportContact>{escape(about.email)}</supportContact>" if about.email else ""
@@ -122,7 +128,7 @@ def _description(package: Package) -> str:
 
   <examples>
     <example name="{name}" folder="{EXAMPLE.format(name=name)}" doc="README.md" version="{about.version}">
-      <description>Prints classes over semihosting</description>
+      <description>{escape(example)}</description>
       <project>
         <environment name="csolution" load="{name}.csolution.yml"/>
       </project>
@@ -152,7 +158,8 @@ def _conditions(package: Package) -> str:
 """
 
 
-def _solution(package: Package) -> str:
+def solution(package: Package) -> str:
+    """The csolution file of the example."""
     device = CORES.get(package.target.cpu, CORES[PORTABLE])[1]
     return f"""\
 # {SPDX}

@@ -1,0 +1,47 @@
+"""The packagers of agents by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mote.errors import MoteError
+from mote.package.agent import arduino, cmake, cmsis_pack, esp_idf, zephyr
+from mote.package.agent.description import AgentPackage
+from mote.package.description import LICENCE_FILE, Files, licence
+from mote.text import did_you_mean
+
+
+@dataclass(frozen=True)
+class AgentPackager:
+    """How an ecosystem wants an agent."""
+
+    files: Callable[[AgentPackage], Files]
+    edited: tuple[str, ...] = ()
+    """Files for users to edit."""
+
+
+AGENT_PACKAGERS: Mapping[str, AgentPackager] = {
+    "zephyr": AgentPackager(zephyr.files, ("prj.conf", "mark.overlay")),
+    "esp-idf": AgentPackager(esp_idf.files, ("sdkconfig.defaults",)),
+    "arduino": AgentPackager(arduino.files, (arduino.SKETCH,)),
+    "platformio": AgentPackager(arduino.platformio_files, (arduino.PROGRAM, arduino.PROJECT)),
+    "cmake": AgentPackager(cmake.files, (cmake.TEMPLATE,)),
+    "cmsis-pack": AgentPackager(cmsis_pack.files, (cmsis_pack.TEMPLATE,)),
+}
+
+
+def check_agent_package(name: str) -> None:
+    """Refuses a package that there is none of."""
+    if name not in AGENT_PACKAGERS:
+        raise MoteError(
+            f"there is no packager '{name}' of agents",
+            where="option package",
+            remedy=f"{did_you_mean(name, AGENT_PACKAGERS)}use one of: {', '.join(AGENT_PACKAGERS)}",
+        )
+
+
+def agent_project(name: str, package: AgentPackage) -> tuple[Files, frozenset[str]]:
+    """The files of an agent's project, and which of them are for users to edit."""
+    packager = AGENT_PACKAGERS[name]
+    return {LICENCE_FILE: licence(), **packager.files(package)}, frozenset(packager.edited)

@@ -1,0 +1,10 @@
+#include <Arduino.h>
+
+SerialPort Serial;
+
+int main(void) {
+    setup();
+    for (;;) {
+        loop();
+    }
+}

@@ -1,0 +1,9 @@
+/* Options of the agent in ESP-IDF, as its Kconfig gives them by default. */
+#define CONFIG_MOTE_AGENT_UART_NUMBER 0
+#define CONFIG_MOTE_AGENT_BAUD 115200
+#define CONFIG_MOTE_AGENT_TX_GPIO -1
+#define CONFIG_MOTE_AGENT_RX_GPIO -1
+#ifndef CONFIG_MOTE_AGENT_MARK_GPIO
+#define CONFIG_MOTE_AGENT_MARK_GPIO -1
+#endif
+#define CONFIG_MOTE_AGENT_STACK_SIZE 8192
