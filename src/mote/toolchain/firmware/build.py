@@ -92,15 +92,28 @@ class Build:
         if firmware.stage:
             objects += self._stage(firmware.stage)
         elf = self.workdir.resolve() / "firmware.elf"
-        # zig has no start files for a part, and with -Os keeps the names of functions only where it is asked to debug.
-        own = ("-nostartfiles", *self.target.gcc_link_flags) if self.compiler.kind == "gcc" else ("-g",)
         script = (self.project / SCRIPT).resolve()
-        link = [*self._base, *own, "-static", f"-T{script}", "-Wl,--gc-sections", *objects, "-o", str(elf)]
         try:
-            compile_or_raise([*link, *libraries(self.compiler)], self.workdir, f"linking for {self.target.name}")
+            self.link([*objects, *libraries(self.compiler)], script, elf)
         except MoteError as error:
             raise _too_large(str(error), firmware.layout, self.target) or error from None
         return elf
+
+    def link(self, objects: Sequence[str], script: Path, elf: Path) -> None:
+        """Links objects, and options of the linker among them, by a script."""
+        # zig has no start files for a part, and with -Os keeps the names of functions only where it is asked to debug.
+        own = ("-nostartfiles", *self.target.gcc_link_flags) if self.compiler.kind == "gcc" else ("-g",)
+        link = [
+            *self._base,
+            *own,
+            "-static",
+            f"-T{script.resolve()}",
+            "-Wl,--gc-sections",
+            *objects,
+            "-o",
+            str(elf.resolve()),
+        ]
+        compile_or_raise(link, self.workdir, f"linking for {self.target.name}")
 
     def _stage(self, source: str) -> list[str]:
         """The object of a boot stage with its checksum."""
