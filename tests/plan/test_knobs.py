@@ -139,3 +139,10 @@ def test_constants_in_ram_change_no_result() -> None:
 def test_constants_that_cannot_be_copied() -> None:
     with pytest.raises(MoteError, match="two cores would wait for the copy"):
         compile(DIGITS, target="cortex-m0plus", cores=2, kernels={POINTWISE: "pointwise[constants=ram]"})
+
+
+def test_a_pin_for_a_kernel_of_two_layers_that_reads_another_layout() -> None:
+    pins = {"1": "depthwise_gemm_wide_dual[order=m7]", "2": "depthwise_gemm_wide_dual[order=m7]"}
+    compiled = compile(DIGITS, target="cortex-m7", optimize="speed", kernels=pins)
+    steps = {compiled.plan.number(step): step.kernel for _, (step, *_) in compiled.plan.works}
+    assert (steps["1+2"].family, steps["1+2"].knobs) == ("depthwise_gemm_wide_dual", (("order", "m7"),))

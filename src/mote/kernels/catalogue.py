@@ -103,13 +103,21 @@ def variants(
 
 
 def turned(
-    view: View, features: frozenset[str], knobs: Knobs, *, coded: bool = False, fixed: Fixed | None = None
+    view: View,
+    features: frozenset[str],
+    knobs: Knobs,
+    *,
+    named: str = "",
+    coded: bool = False,
+    fixed: Fixed | None = None,
 ) -> Iterator[tuple[Kernel, Packed | Refusal]]:
-    """Every kernel of the core that has knobs, bound to the operator with some values for them, or the reason why
-    not."""
-    for kernel in _available(view, features, coded=coded, general=fixed is not None):
-        if kernel.choices(view):
-            yield kernel, _bound(view, kernel, knobs, fixed)
+    """Every kernel of the core that has knobs, bound to the operator with some values for them, or the reason why not;
+    `named`: only that of this name, if there is one."""
+    kernels = [
+        kernel for kernel in _available(view, features, coded=coded, general=fixed is not None) if kernel.choices(view)
+    ]
+    for kernel in [kernel for kernel in kernels if kernel.name == named] or kernels:
+        yield kernel, _bound(view, kernel, knobs, fixed)
 
 
 def knobs(view: View, features: frozenset[str], *, coded: bool = False) -> dict[str, Mapping[str, tuple[Knob, ...]]]:

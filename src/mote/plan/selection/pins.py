@@ -152,10 +152,11 @@ class Pinned(Offers):
 
     def _with_knobs(self, ops: Numbers, how: Lowering, wanted: set[Pin]) -> list[Packed]:
         """The kernels of operators with the knobs of their pins; none where the pins of a region differ in them."""
-        (first, *others) = {pin.knobs for pin in wanted}
+        (first, *others) = {(pin.kernel, pin.knobs) for pin in wanted}
         if others:
             return []
-        return self.known.turned(ops, replace(how, coded=True), first) if first else self.everything(ops, how)
+        name, knobs = first
+        return self.known.turned(ops, replace(how, coded=True), knobs, name) if knobs else self.everything(ops, how)
 
     def _copied(self, ops: Numbers, kernel: Packed) -> Packed:
         if kernel not in self._copies:

@@ -59,7 +59,7 @@ class Offers:
         self.graph = graph
         self._views: dict[tuple[Numbers, Layout, Layout, Policy], View] = {}
         self._kernels: dict[tuple[Numbers, Lowering], list[Packed]] = {}
-        self._turned: dict[tuple[Numbers, Lowering, Knobs], list[Packed]] = {}
+        self._turned: dict[tuple[Numbers, Lowering, Knobs, str], list[Packed]] = {}
         self._planners: list[Any] = []
 
     def op(self, ops: Numbers) -> Op:
@@ -115,13 +115,16 @@ class Offers:
             self._kernels[ops, how] = self._reached(ops, kernels, how)
         return self._kernels[ops, how]
 
-    def turned(self, ops: Numbers, how: Lowering, knobs: Knobs) -> list[Packed]:
-        """The kernels of operators that have these values for some of their knobs."""
-        if (ops, how, knobs) not in self._turned:
-            bound = catalogue.turned(self._view(ops, how), how.features, knobs, coded=how.coded, fixed=how.fixed)
+    def turned(self, ops: Numbers, how: Lowering, knobs: Knobs, named: str) -> list[Packed]:
+        """The kernels of operators that have these values for some of their knobs; only that of this name, if there is
+        one."""
+        key = ops, how, knobs, named
+        if key not in self._turned:
+            view = self._view(ops, how)
+            bound = catalogue.turned(view, how.features, knobs, named=named, coded=how.coded, fixed=how.fixed)
             kernels = [packed for _, packed in bound if isinstance(packed, Packed)]
-            self._turned[ops, how, knobs] = self._reached(ops, kernels, how)
-        return self._turned[ops, how, knobs]
+            self._turned[key] = self._reached(ops, kernels, how)
+        return self._turned[key]
 
     def knobs(self, ops: Numbers, how: Lowering) -> dict[str, Mapping[str, tuple[Knob, ...]]]:
         """The knobs of the kernels of operators, and their values, by the name of the kernel."""
@@ -309,11 +312,11 @@ class Selection:
     def _gain(self, region: Numbers) -> float:
         """Cycles that fusing a region saves, constants included; -inf where no kernel qualifies. In lean selections the
         fused kernel must also run by rows without more scratch than the separate ones, unless an external generator
-        offers it."""
+        offers it or it is pinned."""
         together, op = self._somehow(region), self.offers.op(region)
         parts = [(n,) for n in region if not is_alias(self.graph, self.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
-        if not self.way.layouts:
+        if not self.way.layouts and not self.offers.pinned(region):
             room = max(min((k.needs.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
             lean = [k for k in together if (k.needs.scratch or 0) <= room and _one_row(self.graph, op, k)]
             together = lean + [k for k in together if isinstance(k, Offloaded)]
@@ -322,8 +325,10 @@ class Selection:
         return sum(self._cheapest(*part) for part in apart.items()) - self._cheapest(region, together)
 
     def _somehow(self, ops: Numbers) -> list[Packed]:
-        """Candidate kernels of operators in any layout of their first input."""
-        layouts = self.offers.readable(ops, self.how) if self.way.layouts else [self.how.reads]
+        """Candidate kernels of operators in any layout of their first input; in lean selections only pinned ones may
+        read another one than NHWC."""
+        any_layout = self.way.layouts or bool(self.offers.pinned(ops))
+        layouts = self.offers.readable(ops, self.how) if any_layout else [self.how.reads]
         ways = [replace(self.how, reads=r, writes=w) for r in layouts for w in self.offers.writable(ops, self.how)]
         return [kernel for how in ways for kernel in self.offers.kernels(ops, how)]
 
