@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from mote.cores.cycles import Block, CycleModel, CycleTable, is_quick
 from mote.cores.instructions import Task, Timed
@@ -34,7 +35,7 @@ _M3 = CycleTable(
     taken_else=2,
     pairs=_m4_pairs,
 )
-_M4 = CycleTable({**_V7M, **_FPU, Task.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
+M4 = CycleTable({**_V7M, **_FPU, Task.BARRIER: 3}, words=1, taken=_V7M_TAKEN, taken_else=2, pairs=_m4_pairs)
 _M0PLUS = CycleTable(
     {Task.LOAD: 2, Task.STORE: 2, Task.SYSTEM: 3, Task.BARRIER: 3, Task.FENCE: 3},
     words=1,
@@ -108,7 +109,8 @@ def _m7_occupies(i: Timed) -> int:
     return {Task.DIV: 7, Task.TABLE: 2, Task.SYSTEM: 3, Task.BARRIER: 3, Task.FENCE: 3}.get(i.task, 1)
 
 
-def _m7_latency(i: Timed) -> int:
+def m7_latency(i: Timed) -> int:
+    """Cycles of a Cortex-M7 from its start until others can read what it writes."""
     slow = i.task == Task.LOAD and i.name not in ("ldr", "vldr")
     return 2 if slow else _M7_LATENCY.get(i.task, 1)
 
@@ -123,30 +125,44 @@ def _m7_needed(i: Timed, ready: Mapping[str, int], accumulators: Mapping[str, in
     return max(times, default=0)
 
 
-def _m7_block(block: Block) -> int:
-    """In order, at most two a cycle, one for each unit; what follows from LLVM's scheduling model of the core."""
-    now = 0
-    used: list[str] = []
-    ready: dict[str, int] = {}
-    accumulators: dict[str, int] = {}
-    for i in block:
+@dataclass
+class DualIssue:
+    """A Cortex-M7 in the middle of a block: in order, at most two instructions a cycle, one for each unit; what follows
+    from LLVM's scheduling model of the core."""
+
+    now: int = 0
+    used: list[str] = field(default_factory=list)
+    """The units of what started in this cycle."""
+    ready: dict[str, int] = field(default_factory=dict)
+    """The cycle from which each register can be read, and from which it can be added to."""
+    accumulators: dict[str, int] = field(default_factory=dict)
+
+    def start(self, i: Timed) -> int:
+        """The cycle in which an instruction would start."""
         unit, count = _M7_UNITS.get(i.task, ("alu", 2))
-        at = max(now, _m7_needed(i, ready, accumulators))
-        full = len(used) > 1 or used.count(unit) >= count or (used and (i.task in (*_M7_ALONE, Task.DSP)))
-        if at == now and full:
-            at += 1
-        if at > now:
-            used = []
-        used.append(unit)
-        now = at
+        at = max(self.now, _m7_needed(i, self.ready, self.accumulators))
+        full = len(self.used) > 1 or self.used.count(unit) >= count or (self.used and i.task in (*_M7_ALONE, Task.DSP))
+        return at + 1 if at == self.now and full else at
+
+    def issue(self, i: Timed) -> None:
+        """Start it."""
+        at, unit = self.start(i), _M7_UNITS.get(i.task, ("alu", 2))[0]
+        self.used = [*self.used, unit] if at == self.now else [unit]
+        self.now = at
         if i.task in _M7_ALONE:
-            now += _m7_occupies(i) - 1
-            used += [unit, unit]
-        done = now + _m7_latency(i)
-        ready.update(dict.fromkeys(i.writes, done))
+            self.now += _m7_occupies(i) - 1
+            self.used += [unit, unit]
+        done = self.now + m7_latency(i)
+        self.ready.update(dict.fromkeys(i.writes, done))
         chained = {Task.FMAC: 3, Task.MLA: 1, Task.MLAL: 1, Task.MAC: 1}.get(i.task, 0)
-        accumulators.update(dict.fromkeys(i.writes, done - chained))
-    return now + 1
+        self.accumulators.update(dict.fromkeys(i.writes, done - chained))
+
+
+def _m7_block(block: Block) -> int:
+    core = DualIssue()
+    for i in block:
+        core.issue(i)
+    return core.now + 1
 
 
 def _m7_join(before: Timed, after: Timed, jumped: bool) -> int:
@@ -161,8 +177,8 @@ CYCLES = {
     "cortex-m0plus": _M0PLUS.model("Cortex-M0+", "Arm DDI 0484C, table 3-1; single-cycle multiplier"),
     "cortex-m23": _M0PLUS.model("Cortex-M23", "Arm publishes no timing: the Cortex-M0+'s is assumed", estimate=True),
     "cortex-m3": _M3.model("Cortex-M3", "Arm DDI 0337I, 3.3"),
-    "cortex-m4": _M4.model("Cortex-M4", "Arm 100166 (DDI 0439), 3.3 and 7.2"),
-    "cortex-m33": _M4.model("Cortex-M33", "Arm publishes no timing: the Cortex-M4's is assumed", estimate=True),
+    "cortex-m4": M4.model("Cortex-M4", "Arm 100166 (DDI 0439), 3.3 and 7.2"),
+    "cortex-m33": M4.model("Cortex-M33", "Arm publishes no timing: the Cortex-M4's is assumed", estimate=True),
     "cortex-m7": CycleModel(
         "Cortex-M7",
         "Arm publishes no timing: LLVM's scheduling model, every jump foreseen",

@@ -73,7 +73,7 @@ def _registers(text: str) -> list[str]:
 
 def _thumb(instruction: Any, flow: Decoded) -> Timed:
     name, operands = instruction.insn_name(), instruction.op_str
-    task = task_of(flow, _thumb_task(name, operands))
+    task = task_of(flow, thumb_task(name, operands))
     writes = _names(instruction, instruction.regs_access()[1])
     inside = re.search(r"\[(.*?)\]", operands)
     address = _registers(inside[1]) if inside else []
@@ -115,7 +115,8 @@ _DSP = re.compile(r"(s|u|q|sh|uh|uq)(add|sub|asx|sax)(8|16)?$|[su]sat|[su]xta?[b
 _MACS = re.compile(r"sm(la|ls|m|u)|umaal|usada8")
 
 
-def _thumb_task(name: str, operands: str) -> Task:
+def thumb_task(name: str, operands: str) -> Task:
+    """The task of an instruction that is no jump, by its mnemonic and operands."""
     if name in _THUMB_TASKS:
         return _THUMB_TASKS[name]
     if name.startswith(("ldr", "vldr")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise.depthwise_column_assembly import code
 from mote.kernels.armv7em.depthwise.records import channels_of, stream
+from mote.kernels.armv7em.ordering.knob import SINGLE, with_order
 from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Packed, Params, Refusal, View
 from mote.kernels.pack.params import channel_structs, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
@@ -100,12 +102,14 @@ def _taps(values: Ints) -> tuple[Ints, Ints]:
     return values[:, 0:even:2] & 0xFFFF | values[:, 1:even:2] << 16, values[:, even:]
 
 
-KERNELS = tuple(
-    Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_column_s8", isa=isa, unless=unless)
-    for name, pack, isa, unless in (
-        (f"{UNROLLED}{FPU}", partial(_wide, unrolled=True, fpu=True), DSP | {"fpu"}, frozenset({"dual", "mve"})),
-        (UNROLLED, partial(_wide, unrolled=True), DSP, frozenset()),
-        ("depthwise_column", _narrow, DSP, frozenset()),
-        ("depthwise_column_wide", _wide, DSP, frozenset()),
-    )
+def _kernel(name: str, pack: Callable[..., Packed | Refusal], isa: frozenset[str] = DSP) -> Kernel:
+    unless = frozenset({"dual", "mve"}) if "fpu" in isa else frozenset[str]()
+    return Kernel(name, (DepthwiseConv2D,), INT8, pack, header="depthwise_column_s8", isa=isa, unless=unless)
+
+
+KERNELS = (
+    with_order(_kernel(f"{UNROLLED}{FPU}", partial(_wide, unrolled=True, fpu=True), DSP | {"fpu"}), SINGLE),
+    with_order(_kernel(UNROLLED, partial(_wide, unrolled=True))),
+    _kernel("depthwise_column", _narrow),
+    _kernel("depthwise_column_wide", _wide),
 )

@@ -21,6 +21,7 @@ from mote.kernels.armv7em.gemm.gemm3 import Weights as Matrix
 from mote.kernels.armv7em.gemm.gemm4x2 import DUAL, FPU, SHARED
 from mote.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
 from mote.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
+from mote.kernels.armv7em.ordering import knob
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -117,7 +118,7 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
             view, way, depthwise, replace(pointwise, price=replace(pointwise.price, paid=("input",))), channels, stream
         )
 
-    return Kernel(
+    kernel = Kernel(
         way.name,
         (DepthwiseConv2D, Conv2D),
         INT8,
@@ -130,6 +131,7 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         reads=_layout,
         writes=(Planar,),
     )
+    return kernel if way.shared else knob.with_order(kernel, gemm4x2.ORDERS.get(way.way, knob.BOTH))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from mote.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_ro
 from mote.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of
+from mote.kernels.armv7em.ordering.knob import with_order
 from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Price, Refusal, View
 from mote.kernels.pack.params import window_params
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -174,7 +175,7 @@ PACKERS: dict[str, Callable[..., Packed | Refusal]] = {
 
 
 def _kernel(name: str, weights: Weights) -> Kernel:
-    return Kernel(
+    kernel = Kernel(
         name + ("_compact" if weights == "w8" else ""),
         (DepthwiseConv2D,),
         INT8,
@@ -183,6 +184,7 @@ def _kernel(name: str, weights: Weights) -> Kernel:
         isa=DSP,
         reads=planar_layout,
     )
+    return with_order(kernel) if name == "depthwise_two" else kernel
 
 
 KERNELS = (

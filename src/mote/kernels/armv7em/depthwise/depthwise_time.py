@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add, scale
 from mote.kernels.armv7em.depthwise.records import channels_of, stream
+from mote.kernels.armv7em.ordering.knob import with_order
 from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -173,4 +174,4 @@ def _forget(left: list[Product], pairs: dict[int, str], words: dict[int, str], f
             free.append(held.pop(key))
 
 
-KERNELS = (Kernel("depthwise_time", (DepthwiseConv2D,), INT8, pack, header="depthwise_time_s8", isa=DSP),)
+KERNELS = (with_order(Kernel("depthwise_time", (DepthwiseConv2D,), INT8, pack, header="depthwise_time_s8", isa=DSP)),)

@@ -39,6 +39,8 @@ from mote.kernels.armv7em.gemm.gemm_assembly import (
 )
 from mote.kernels.armv7em.gemm.gemm_shared_assembly import loop_cycles as shared_loop_cycles
 from mote.kernels.armv7em.gemm.gemm_shared_assembly import shared_code, widening_code
+from mote.kernels.armv7em.ordering import knob
+from mote.kernels.armv7em.ordering.schedule import Order
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -313,13 +315,15 @@ WAYS: dict[str, tuple[frozenset[str], frozenset[str], dict[str, Any]]] = {
     SHARED: (DSP, frozenset({"mve"}), {"shared": True}),
 }
 """By the end of a kernel's name: features that a core must have, those that it must not have, arguments of `pack`."""
+ORDERS: dict[str, tuple[Order, ...]] = {DUAL: knob.DUAL, FPU: knob.SINGLE}
+"""Orders of code, of kernels that are for some cores only."""
 
 
 def _kernel(weights: Weights, *, pointwise: bool, way: str = "") -> Kernel:
     """`way`: the end of its name."""
     name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
     isa, unless, arguments = WAYS[way]
-    return Kernel(
+    kernel = Kernel(
         name + way,
         (Conv2D,),
         INT8,
@@ -331,6 +335,7 @@ def _kernel(weights: Weights, *, pointwise: bool, way: str = "") -> Kernel:
         costs=name + (SHARED if way == SHARED else ""),
         writes=(Planar,),
     )
+    return kernel if way == SHARED else knob.with_order(kernel, ORDERS.get(way, knob.BOTH))
 
 
 FPU_KERNELS = tuple(_kernel("wide", pointwise=pointwise, way=FPU) for pointwise in (True, False))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mote.graph.region import Region, joined
 from mote.kernels.armv7em.gemm import gemm3, gemm4x2
-from mote.kernels.contract import Instance, Kernel, Packed, Refusal, View
+from mote.kernels.contract import Instance, Kernel, Knob, Packed, Refusal, View
 from mote.kernels.pack.arithmetic import affine_params
 from mote.kernels.pack.requantize.add import ONE_STEP
 from mote.ops.elementwise.arithmetic import Add
@@ -27,7 +27,7 @@ Adds = Callable[[Packed, int, Constants], Packed]
 def _added(base: Kernel, bind: Callable[[View], Packed | Refusal], packed: Adds, header: str) -> Kernel:
     """The kernel that adds something else to what `base` computes, made by `packed` from what `bind` gives."""
 
-    def pack(view: View) -> Packed | Refusal:
+    def pack(view: View, **knobs: Knob) -> Packed | Refusal:
         if view.output.shape[-1] % 2:
             return Refusal("channels are added two at a time")
         position = view.once(_position)
@@ -36,7 +36,8 @@ def _added(base: Kernel, bind: Callable[[View], Packed | Refusal], packed: Adds,
         constants = view.once(_constants)
         if isinstance(constants, Refusal):
             return constants
-        plain = view.once(_convolution).once(bind)
+        convolution = view.once(_convolution)
+        plain = bind(convolution, **knobs) if knobs else convolution.once(bind)
         return plain if isinstance(plain, Refusal) else packed(plain, position, constants)
 
     return replace(
@@ -47,6 +48,7 @@ def _added(base: Kernel, bind: Callable[[View], Packed | Refusal], packed: Adds,
         pack=pack,
         header=header,
         writes=(),
+        knobs=None if base.knobs is None else lambda view: base.choices(view.once(_convolution)),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import NO_CONSTANTS
+from mote.kernels.armv7em.ordering.knob import SINGLE
 from mote.kernels.armv7em.vector.vector4 import ROOMY, Matrix, pairs_fit
 from mote.kernels.armv7em.vector.vector6_assembly import LONG, ONCE, code
 from mote.kernels.armv7em.vector.vector8 import COMPACT, DEPTH, MOST_STEPS, SCALE, Finish, kernels
@@ -104,7 +105,7 @@ def _stream(matrix: Matrix, finish: Finish) -> Ints:
 KERNELS = (
     *(
         replace(kernel, isa=kernel.isa | {"fpu"}, unless=frozenset({"dual", "mve"}))
-        for kernel in kernels(NAME, OUTPUTS, partial(_packed, roomy=True, fpu=True), ROOMY + FPU)
+        for kernel in kernels(NAME, OUTPUTS, partial(_packed, roomy=True, fpu=True), ROOMY + FPU, SINGLE)
         if not kernel.name.endswith(COMPACT)
     ),
     *kernels(NAME, OUTPUTS, partial(_packed, roomy=True), ROOMY),

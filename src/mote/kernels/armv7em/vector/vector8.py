@@ -10,6 +10,8 @@ import numpy as np
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP, NO_CONSTANTS
+from mote.kernels.armv7em.ordering.knob import BOTH, with_order
+from mote.kernels.armv7em.ordering.schedule import Order
 from mote.kernels.armv7em.vector.vector4 import MOST_PIXELS, Matrix, layer_of, pairs_fit, window_of
 from mote.kernels.armv7em.vector.vector_assembly import ONCE, code
 from mote.kernels.contract import (
@@ -154,19 +156,24 @@ def _eights(matrix: Ints, start: Ints, offset: Ints) -> Ints:
     return np.concatenate([starts, words.transpose(0, 2, 1).reshape(len(starts), -1)], axis=1)
 
 
-def kernels(stem: str, outputs: int, packed: Packer, form: str = "") -> tuple[Kernel, ...]:
+def kernels(
+    stem: str, outputs: int, packed: Packer, form: str = "", orders: tuple[Order, ...] = BOTH
+) -> tuple[Kernel, ...]:
     """The kernels that compute so many outputs at a time, for layers whose outputs are scaled alike and for others;
-    `form` is a part of their names."""
+    `form` is a part of their names, `orders` are those that their code can have."""
     return tuple(
-        Kernel(
-            name + form + end,
-            (kind,),
-            INT8,
-            partial(pack, packed=packed, compact=end == COMPACT),
-            header=f"{stem}_s8",
-            isa=DSP,
-            lanes=outputs,
-            costs=name + form,
+        with_order(
+            Kernel(
+                name + form + end,
+                (kind,),
+                INT8,
+                partial(pack, packed=packed, compact=end == COMPACT),
+                header=f"{stem}_s8",
+                isa=DSP,
+                lanes=outputs,
+                costs=name + form,
+            ),
+            orders,
         )
         for kind, name, pack in (
             (FullyConnected, stem, partial(_fully_connected, channels=False)),

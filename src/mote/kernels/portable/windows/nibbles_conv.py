@@ -35,7 +35,12 @@ def _kernel(base: Kernel, at_once: int) -> Kernel:
         return plain if isinstance(plain, Refusal) else _packed(plain, view, at_once)
 
     return replace(
-        base, name=f"{base.name}_nibbles{at_once}", pack=pack, header="nibbles_s8", costs=base.costs or base.name
+        base,
+        name=f"{base.name}_nibbles{at_once}",
+        pack=pack,
+        header="nibbles_s8",
+        costs=base.costs or base.name,
+        knobs=None,
     )
 
 
