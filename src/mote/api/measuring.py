@@ -37,10 +37,11 @@ def subject(
     *,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
+    board: str | None = None,
     **options: Unpack[CompileOptions],
 ) -> Compiled | LoadedImage:
     """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
-    options."""
+    options, for the target of the board where nothing else is said."""
     if isinstance(model, Compiled | LoadedImage):
         check_names(options, Settings)
         unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
@@ -51,7 +52,7 @@ def subject(
                 remedy="give it to `mote.compile` or `mote.load_image`, or give the file",
             )
         return model
-    chosen = chosen_settings(settings, options)
+    chosen = chosen_settings(settings, options, board)
     if isinstance(model, str | Path) and is_image(model):
         _check_planned(chosen)
         return load_image(model, chosen, runtime=runtime)
@@ -87,6 +88,7 @@ def run(
     settings: Settings | None = None,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     layers: bool = True,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
@@ -97,12 +99,14 @@ def run(
     `model` is what `mote.compile` or `mote.load_image` gave, or a model file, which is compiled with the options of
     `mote.compile`. `data` are arrays, or a .npy or .npz file, for one inference or for several; without it the
     self-test's pattern. `layers=False` counts no layers, which takes a build and a run less. `compiler` is gcc or zig,
-    `emulator` qemu, unicorn or rtl. `runtime` is the folder of the runtime that an image was packed for."""
-    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
+    `emulator` qemu, unicorn or rtl. `board` runs it instead of an emulator and counts its own cycles: a name of
+    `boards.toml`, or an address such as serial:/dev/ttyACM0, tcp:HOST:PORT or qemu:cortex-m4, for whose target a model
+    is compiled unless `target` is given. `runtime` is the folder of the runtime that an image was packed for."""
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, board=board, **options)
     inputs = _inputs(given, data)
     if isinstance(given, LoadedImage):
-        return images.run_image(given, inputs, compiler=compiler, emulator=emulator, layers=layers)
-    return runner.run(given, inputs, compiler=compiler, emulator=emulator, layers=layers)
+        return images.run_image(given, inputs, compiler=compiler, emulator=emulator, board=board, layers=layers)
+    return runner.run(given, inputs, compiler=compiler, emulator=emulator, board=board, layers=layers)
 
 
 @explaining()
@@ -113,6 +117,7 @@ def profile(
     settings: Settings | None = None,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     layers: bool = True,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
@@ -129,23 +134,25 @@ def profile(
     time and energy.
 
     `model`, `data` and the other arguments are those of `mote.run`; of several inputs the first is taken. Cores that
-    come as RTL are simulated, unless `emulator` says otherwise.
+    come as RTL are simulated, unless `emulator` says otherwise. A `board` measures the same inference: its cycles stand
+    beside those of the core's timing, with the error of the latter by layer.
 
     `capture` is a file of a meter (docs/measure/energy.md), whose marks give the measured energy of each layer: of a
     `meter` that is named where its content does not tell, at so many `volts` and samples a second (`sample_rate`) where
     the file does not say. `mark` is the digital input with the marks, `subtract_idle` takes off the power between
     inferences, and `inferences` is their number in a capture without marks, which holds nothing else."""
-    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, board=board, **options)
     inputs = _inputs(given, data)
     target = given.target if isinstance(given, LoadedImage) else given.settings.target
     tool = emulator or (RTL if target.rtl else None)
     if isinstance(given, LoadedImage):
         if capture is not None:
             raise MoteError("needs a plan", where="option capture", remedy="give the model file instead of the image")
-        return images.profile_image(given, inputs, compiler=compiler, emulator=tool, layers=layers)
+        return images.profile_image(given, inputs, compiler=compiler, emulator=tool, board=board, layers=layers)
     if isinstance(capture, str | Path):
         capture = read_capture(capture, meter, volts=volts or target.volts, sample_rate=sample_rate)
-    result = profiler.profile(given, inputs, compiler=compiler, emulator=tool, layers=layers or capture is not None)
+    tools = {"compiler": compiler, "emulator": tool, "board": board}
+    result = profiler.profile(given, inputs, **tools, layers=layers or capture is not None)
     if capture is None:
         return result
     energy = energy_of(result, given.plan, capture, mark=mark, subtract_idle=subtract_idle, inferences=inferences)
@@ -163,6 +170,7 @@ def verify(
     seed: int = 0,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     sanitize: bool = False,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
@@ -176,8 +184,9 @@ def verify(
     `mote.compile`. Inputs are 8 random, extreme and structured ones (`inputs`, `seed`), or samples of `data`. The
     reference is LiteRT, or the runtime of the model's format; where that is not installed, Mote's own in NumPy; the
     result says which. `source` is the model that an image was packed from, if it is not beside it. `sanitize` builds
-    for the host with the sanitizers of addresses and undefined behaviour. `say` is a callback for progress."""
-    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **options)
+    for the host with the sanitizers of addresses and undefined behaviour. From a `board` (see `mote.run`) every tensor
+    is read step by step. `say` is a callback for progress."""
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, board=board, **options)
     if isinstance(given, LoadedImage):
         return images.verify_image(
             given,
@@ -187,10 +196,11 @@ def verify(
             seed=seed,
             compiler=compiler,
             emulator=emulator,
+            board=board,
             sanitize=sanitize,
             say=say,
         )
     if source is not None:
         raise MoteError("is for images", where="option source", remedy="make one with `mote pack`")
-    tools = {"compiler": compiler, "emulator": emulator}
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
     return verifier.verify(given, inputs, data=data, seed=seed, **tools, sanitize=sanitize, say=say)

@@ -16,7 +16,18 @@ from mote.cli.terminal import progress as progress
 from mote.cli.terminal import red as red
 from mote.cli.terminal import show as show
 from mote.compiler.line import model_steps
-from mote.compiler.settings import BARRIER, INPUT, IO, NUMERICS, OPTIMIZE, PLACES, STEP, Settings, make_settings
+from mote.compiler.settings import (
+    BARRIER,
+    INPUT,
+    IO,
+    NUMERICS,
+    OPTIMIZE,
+    PLACES,
+    STEP,
+    Settings,
+    board_target,
+    make_settings,
+)
 from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import Dataset, are_files, dataset
 from mote.features.pipeline import Preprocessing
@@ -341,6 +352,16 @@ def add_tools(parser: Options) -> None:
     parser.add_argument("--emulator", choices=EMULATORS, help="emulator (default: qemu if installed)")
 
 
+def add_board(parser: Options, what: str) -> None:
+    """Add the option for a board that runs the model in place of an emulator."""
+    parser.add_argument(
+        "--board",
+        metavar="ADDRESS",
+        help=f"{what}: a name of boards.toml, serial:/dev/ttyACM0, tcp:HOST:PORT or qemu:TARGET; without --target the"
+        " model is compiled for the board's (docs/measure/measurement.md)",
+    )
+
+
 def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose: bool = True) -> None:
     """Samples of the user's; `choose`: with the options that choose among arrays."""
     parser.set_defaults(input_names="", label_name="")
@@ -436,6 +457,8 @@ def settings(arguments: argparse.Namespace, **others: Any) -> Settings:
     names = {"trust_target", "point", *(field.name for field in fields(Settings))}
     options = {name: value for name, value in given.items() if name in names}
     options |= {"kernels": given.get("kernel", []), "shrink": not arguments.no_shrink, **reading(arguments)}
+    if given.get("board") and options["target"] == "host":
+        options["target"] = board_target(given["board"])
     return make_settings(**options | others)
 
 
@@ -454,6 +477,11 @@ def bound_line(plan: Plan, bound: int) -> str:
     over = plan.arena - bound
     more = f"{over:,} ({100 * over / max(1, bound):.1f}%) more" if over > 0 else "just that"
     return f"  bound: {bound:,} bytes: no schedule of the model's rows takes less; the arena takes {more}"
+
+
+def duration(seconds: float) -> str:
+    """A time as a person reads it."""
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
 
 
 def print_json(value: object) -> None:

@@ -52,7 +52,7 @@ OPTION_GROUPS = {
         *("port", "probe", "dry_run", "yes", "production", "frame", "scratch", "image_ram"),
     ),
     "key": ("key", "new_key"),
-    "tools": ("compiler", "emulator", "tool"),
+    "tools": ("compiler", "emulator", "board", "tool"),
     "output": (
         *("output", "force", "package", "metadata", "depfile", "c_array", "picture", "confusion_picture"),
         *(
@@ -112,10 +112,12 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "run": (
         (f"{DIGITS} -t cortex-m4", "instructions of each layer on an emulated core"),
         (f"{DIGITS} --data models/digits_samples.npz", "outputs for samples, on this computer"),
+        (f"{DIGITS} --board qemu:cortex-m4", "on an emulated board; a real one is serial:/dev/ttyACM0"),
     ),
     "profile": (
         (f"{DIGITS} -t cortex-m4", "cycles of each layer"),
         (f"{DIGITS} -t stm32l4r5 --functions", "with wait states, time, energy and functions"),
+        (f"{DIGITS} --board qemu:cortex-m4", "measured on a board beside the model, with its error"),
     ),
     "fit-energy": (
         ("build/digits.json build/keywords.json -o build/part.toml", "of profiles with captures, all of one target"),

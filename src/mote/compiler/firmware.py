@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mote import toolchain
+from mote.boards.boards_file import BoardEntry
+from mote.boards.execution import board_execution
+from mote.boards.placing import BoardModel, OpenBoard, opened
+from mote.boards.protocol import UNKNOWN, Counter
 from mote.compiler.compiled import Compiled
 from mote.emit.c.programs import glue
 from mote.emit.c.project import Project
@@ -16,6 +21,7 @@ from mote.offload.contract import Judgement, Offloaded
 from mote.plan.plan import Plan
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode
+from mote.toolchain.builder import board_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,10 @@ class Firmware:
     """The layers for which there is nothing here that runs them."""
     secret: str = field(default="", repr=False)
     """C with a key, which no cache keeps."""
+    stateful: bool = True
+    """Whether an inference depends on those before it."""
+    image: bytes | None = field(default=None, repr=False)
+    """The image, where it is one: agents with a runtime load it."""
 
 
 def firmware(compiled: Compiled) -> Firmware:
@@ -50,6 +60,7 @@ def firmware(compiled: Compiled) -> Firmware:
         lambda mode: [f"-I{path}" for path in project.includes],
         not_run(compiled.plan),
         glue.decryption([project.options]),
+        bool(compiled.plan.graph.states),
     )
 
 
@@ -76,6 +87,43 @@ def not_run(plan: Plan) -> list[str]:
     return [n for n, k in kernels.items() if isinstance(k, Offloaded) and k.artifact.judgement is Judgement.REFERENCE]
 
 
+CYCLES = "cycles"
+"""The unit of a board's counter."""
+COUNTERS: Mapping[int, str] = {
+    Counter.NONE: "no counter",
+    Counter.DWT: "DWT CYCCNT",
+    Counter.MCYCLE: "mcycle",
+    Counter.SYSTICK: "SysTick",
+    Counter.HOOK: "a timer of the port",
+}
+"""Names of counters."""
+
+
+@dataclass(frozen=True)
+class BoardFacts:
+    """A board that ran a model, and what it counts with."""
+
+    name: str
+    """The name or the address of the board."""
+    target: str
+    """The target that its agent states."""
+    unit: str
+    """The unit of its counter: cycles; of an emulated board instructions."""
+    counter: str
+    """The counter that was read."""
+    clock_hz: int | None
+    """The clock of the core as the board states it; None where it does not."""
+    flash_waits: int | None
+    """Wait states of flash as the board states them; None where it does not."""
+    code: str
+    """How the model got onto the board."""
+
+    def __str__(self) -> str:
+        clock = "clock not known" if self.clock_hz is None else f"{self.clock_hz / 1e6:g} MHz"
+        waits = "flash waits not known" if self.flash_waits is None else f"{self.flash_waits} wait states of flash"
+        return f"{self.name}: {self.unit} by {self.counter}, {clock}, {waits}; {self.code}"
+
+
 @dataclass(frozen=True)
 class Bench:
     """A model in a build folder, with the tools that build and run it."""
@@ -85,6 +133,17 @@ class Bench:
     emulator: Emulator
     folder: Path
     sanitize: bool = False
+    board: OpenBoard | None = None
+    """The board that runs it in place of the emulator."""
+    _leaving: ExitStack = field(default_factory=ExitStack, compare=False, repr=False)
+    _built: dict[Mode, Path] = field(default_factory=dict, compare=False, repr=False)
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Leaves the board to others."""
+        self._leaving.close()
 
     @property
     def target(self) -> Target:
@@ -92,11 +151,24 @@ class Bench:
 
     @property
     def tools(self) -> tuple[str, str]:
-        """The emulator and the compiler, with versions."""
+        """The emulator or the board, and the compiler, with versions."""
         emulator, compiler = (f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler))
         return emulator, compiler
 
+    @property
+    def counts(self) -> str:
+        """The unit of what is counted."""
+        if self.board is not None:
+            return self.board.counts
+        return "instructions" if self.target.is_host else board_of(self.target).counts
+
     def elf(self, mode: Mode) -> Path:
+        """The linked file of the harness."""
+        if mode not in self._built:
+            self._built[mode] = self._build(mode)
+        return self._built[mode]
+
+    def _build(self, mode: Mode) -> Path:
         project = self.folder / "project"
         fill(project, self.firmware.files)
         joint = self.folder / "glue.c"
@@ -120,7 +192,26 @@ class Bench:
             secret=secret if self.firmware.secret else None,
         )
 
+    @property
+    def facts(self) -> BoardFacts | None:
+        """The board and its counter; None where an emulator runs it."""
+        if self.board is None:
+            return None
+        identity = self.board.identity
+        return BoardFacts(
+            self.board.label,
+            identity.target,
+            self.counts,
+            COUNTERS.get(identity.counter, f"counter {identity.counter}"),
+            identity.clock_hz or None,
+            None if identity.flash_waits == UNKNOWN else identity.flash_waits,
+            self.board.placed,
+        )
+
     def execute(self, mode: Mode, inputs: list[list[bytes]]) -> Execution:
+        """Runs inferences, one after the other from the initial states on."""
+        if self.board is not None:
+            return board_execution(self.board.session, mode, inputs, stateful=self.firmware.stateful)
         elf = self.elf(mode)
         return toolchain.execute(elf, self.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode)
 
@@ -131,9 +222,11 @@ def bench(
     *,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | BoardEntry | None = None,
     sanitize: bool = False,
 ) -> Bench:
-    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model."""
+    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model, or put it onto a board, which is
+    left at the end of a `with`."""
     subject = firmware(model) if isinstance(model, Compiled) else model
     if subject.not_run:
         raise MoteError(
@@ -141,9 +234,35 @@ def bench(
             remedy="`mote verify` compares that; omit --offload to run all layers on the core",
         )
     target = subject.target
+    if board is not None:
+        return _on_board(subject, folder, compiler, emulator, board)
     tool = toolchain.find_emulator(target, emulator)
     on_board = replace(subject, target=toolchain.as_run(target, tool))
     return Bench(on_board, toolchain.find_compiler(target, compiler), tool, folder, sanitize)
+
+
+def _on_board(
+    subject: Firmware, folder: Path, compiler: str | None, emulator: str | None, board: str | BoardEntry
+) -> Bench:
+    if emulator is not None:
+        raise MoteError(
+            "a board runs the model itself", where=f"option emulator {emulator}", remedy="give --board or --emulator"
+        )
+    tool = toolchain.find_compiler(subject.target, compiler)
+    model = BoardModel(
+        subject.files,
+        subject.sources,
+        subject.target,
+        subject.optimize,
+        subject.works,
+        subject.glue(Mode.DUMP),
+        subject.flags(Mode.DUMP),
+        subject.secret,
+        subject.image,
+    )
+    leaving = ExitStack()
+    there = leaving.enter_context(opened(board, model, folder=folder / "board", compiler=tool))
+    return Bench(subject, tool, Emulator("board", (), there.label), folder, board=there, _leaving=leaving)
 
 
 def missing_tools(

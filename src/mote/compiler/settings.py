@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import mote.targets as targets
+from mote.boards.boards_file import boards_file
+from mote.boards.placing import target_of
 from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
 from mote.emit.c.encryption import read_key
 from mote.errors import MoteError
@@ -383,10 +385,12 @@ def make_settings(target: str | Path | Target = "host", *, trust_target: bool = 
     return Settings(chosen, **parsed(options))
 
 
-def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
-    """The settings argument of an API function, or Settings made from its options."""
+def chosen_settings(settings: Settings | None, options: Mapping[str, Any], board: str | None = None) -> Settings:
+    """The settings argument of an API function, or Settings made from its options: for the target of the board, if one
+    is named and no target is."""
     if settings is None:
-        return make_settings(**options)
+        given: dict[str, Any] = {} if board is None or "target" in options else {"target": board_target(board)}
+        return make_settings(**given, **options)
     if not isinstance(settings, Settings):
         shown = repr(settings) if isinstance(settings, str) else f"a {type(settings).__name__}"
         raise MoteError(f"{shown} is not Settings", remedy='name the option: compile(model, target="cortex-m4")')
@@ -396,6 +400,18 @@ def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Se
             remedy="change the settings instead: dataclasses.replace(settings, ...)",
         )
     return settings
+
+
+def board_target(board: str) -> Target:
+    """The target of a board, or of all boards that a name means."""
+    stated = {target.name: target for target in map(target_of, boards_file().resolve(board))}
+    if len(stated) > 1:
+        raise MoteError(
+            f"has boards of several targets: {', '.join(stated)}",
+            where=f"board {board}",
+            remedy="name one with --target, and boards that are of it",
+        )
+    return next(iter(stated.values()))
 
 
 def settings_and_examples(second: Any, example_inputs: Any) -> tuple[Any, Any]:

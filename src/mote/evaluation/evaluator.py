@@ -43,26 +43,28 @@ def evaluate(
     *,
     metric: str | None = None,
     against: Any = None,
-    samples: int = 8,
+    samples: int | None = None,
     worst: int = 10,
     event: int = 0,
     threshold: float = THRESHOLD,
     example_inputs: Any = None,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> Evaluation:
     """Evaluates a model on labelled data (`mote.data.dataset`): the compiled C on the host, the format's own runtime,
-    with a microcontroller as `target` also `samples` on the emulated core, and `against` another model, layer by layer.
+    with a microcontroller as `target` also `samples` on the emulated core (8 unless given), or on a `board` (all unless
+    given: then its answers are scored, too), and `against` another model, layer by layer.
     `model` is compiled, or given with options as to `mote.compile`; data is preprocessed by the very integers that
     preprocessing before the model computes on a device (`dataset(data, preprocess=...)`).
 
     `metric` is top1, topK, auc, rmse, mae or events; without one it is what suits answers and labels. In recordings
     `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed."""
-    check_at_least("samples", samples, 0)
+    check_at_least("samples", samples or 0, 0)
     check_at_least("worst", worst, 0)
-    compiled = compiled_of(model, settings, options, example_inputs, say)
+    compiled = compiled_of(model, settings, options, example_inputs, say, board)
     given = dataset(data, labelled=True)
     how = How(_checked(metric or "", given), event, threshold, worst)
     with naming(compiled.path):
@@ -79,7 +81,7 @@ def evaluate(
             rating,
             rate,
             by_reference(compiled, questions, answers, how, say),
-            on_core(compiled, questions, answers, samples, compiler, emulator, say),
+            on_core(compiled, questions, answers, how, samples, say, compiler, emulator, board),
             None if against is None else _against(compiled, against, taken, answers[0], how, say),
             given.classes or graph.tensors[graph.outputs[0]].labels,
             worst_of(how, graph, answers[0], questions),

@@ -91,6 +91,8 @@ class LoadedImage:
     """The limits of the runtime."""
     settings: Settings
     """The target and how the runtime is built."""
+    signature: bytes = b""
+    """The signature behind the image, which devices with keys ask for."""
 
     def __repr__(self) -> str:
         return f"<LoadedImage {self.path!r} for {self.target.name}: {len(self.data):,} bytes>"
@@ -168,6 +170,8 @@ class LoadedImage:
             works,
             lambda mode: project.glue(self.image, name, works, marks[mode]),
             lambda mode: [WRAPPING, *([] if mode == Mode.MEASURE else [f"-DMOTE_RUNTIME_TRACE={project.TRACED}"])],
+            stateful=self.keeps,
+            image=self.data + self.signature,
         )
 
 
@@ -200,7 +204,8 @@ def load_image(
     kernels = known.needed({k.id: k.name for k in description.kernels})
     own = limits_of(settings.target)
     limits = replace(known.limits, fused=own.fused, aligned=own.aligned)
-    return LoadedImage(str(path), data[: description.header["bytes"]], description, kernels, limits, settings)
+    end = description.header["bytes"]
+    return LoadedImage(str(path), data[:end], description, kernels, limits, settings, data[end:])
 
 
 def known_kernels(runtime: str | Path | None, target: Target) -> Manifest:
@@ -261,6 +266,7 @@ def run_image(
     *,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     layers: bool = True,
 ) -> RunResult:
     """`mote.run` for an image. The stack bound is unknown, as kernels are called through pointers."""
@@ -281,7 +287,7 @@ def run_image(
         pointers=True,
     )
     raw = stimulus(loaded.graph, inputs)
-    return measured(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
+    return measured(subject, raw, compiler=compiler, emulator=emulator, board=board, layers=layers)
 
 
 @explaining()
@@ -291,6 +297,7 @@ def profile_image(
     *,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     layers: bool = True,
 ) -> Profile:
     """`mote.profile` for an image. Markers between layers add some instructions to each."""
@@ -301,7 +308,7 @@ def profile_image(
     ]
     raw = stimulus(loaded.graph, inputs)[0]
     subject = Profiled(loaded.path, loaded.firmware, known)
-    return profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
+    return profiled(subject, raw, compiler=compiler, emulator=emulator, board=board, layers=layers)
 
 
 @explaining()
@@ -314,6 +321,7 @@ def verify_image(
     seed: int = 0,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     sanitize: bool = False,
     say: Say = silent,
 ) -> VerifyResult:
@@ -323,7 +331,7 @@ def verify_image(
     model = _source(loaded, source)
     if model is None:
         known = None if data is None else dataset(data, several=False).cases(loaded.graph)
-        return _against_host(loaded, chosen_cases(loaded.graph, inputs, known, seed), compiler, emulator)
+        return _against_host(loaded, chosen_cases(loaded.graph, inputs, known, seed), compiler, emulator, board)
     where = model.where
     options = {name: value for name, value in _options(loaded).items() if name in PREPARING}
     settings = replace(make_settings(loaded.target, **options), fixed=ANY)
@@ -353,7 +361,7 @@ def verify_image(
     ]
     judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, model, works)
     own = None if data is None else cases_of(graph, data, settings)
-    tools = {"compiler": compiler, "emulator": emulator}
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
     return compared(judged, inputs, own, seed=seed, **tools, sanitize=sanitize, say=say)
 
 
@@ -385,13 +393,15 @@ def _source(loaded: LoadedImage, source: Any) -> Source | None:
 
 
 def _against_host(
-    loaded: LoadedImage, cases: Sequence[Case], compiler: str | None, emulator: str | None
+    loaded: LoadedImage, cases: Sequence[Case], compiler: str | None, emulator: str | None, board: str | None
 ) -> VerifyResult:
     """Compares outputs on the target with those of the portable kernels on the host."""
     graph = loaded.graph
     here = Interpreter.of(loaded.data, loaded.kernels, loaded.path)
-    with temporary_folder() as folder:
-        on = bench(loaded.firmware, folder, compiler=compiler, emulator=emulator)
+    with (
+        temporary_folder() as folder,
+        bench(loaded.firmware, folder, compiler=compiler, emulator=emulator, board=board) as on,
+    ):
         run = on.execute(Mode.MEASURE, [[case[t].tobytes() for t in graph.inputs] for case in cases])
     judge = Judge()
     for i, (case, outputs) in enumerate(zip(cases, run.outputs, strict=True)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -46,12 +46,12 @@ class ByReference:
 
 @dataclass(frozen=True)
 class OnCore:
-    """Results on the emulated core, compared with the host."""
+    """Results on the emulated core or on a board, compared with the host."""
 
     target: str
     """The target's name."""
     emulator: str
-    """The emulator that ran the samples."""
+    """The emulator, or the board, that ran the samples."""
     samples: int
     """Samples that were run."""
     equal: int
@@ -59,7 +59,11 @@ class OnCore:
     max_abs_diff: float
     """The largest difference of an output."""
     instructions: int | None
-    """Average instructions of an inference."""
+    """Average instructions of an inference; of a board what it counts (`unit`)."""
+    unit: str = "instructions"
+    """The unit of `instructions`."""
+    score: Score | None = None
+    """The score of a board's answers, where it ran all samples."""
 
     @property
     def passed(self) -> bool:
@@ -103,7 +107,7 @@ class Evaluation:
     reference: ByReference
     """Results of the format's own runtime."""
     core: OnCore | None
-    """Results on the emulated core; None on the host."""
+    """Results on the emulated core or on a board; None on the host."""
     against: Against | None
     """Comparison with another model; None where there is none."""
     classes: Sequence[str]
@@ -127,10 +131,12 @@ class Evaluation:
             ("reference", self.reference.runtime, self.reference.score.value, self.reference.equal, None),
         ]
         if self.core is not None:
-            rows.append(("on the core", self.core.emulator, None, self.core.equal, self.core.instructions))
+            core, score = self.core, self.core.score
+            rows.append(("on the core", core.emulator, score and score.value, core.equal, core.instructions))
         if self.against is not None:
             rows.append(("against", self.against.model, self.against.score.value, None, None))
-        scores = table(("", "by", self.score.metric, "equal samples", "instructions"), rows, left=2)
+        unit = "instructions" if self.core is None else self.core.unit
+        scores = table(("", "by", self.score.metric, "equal samples", unit), rows, left=2)
         worst = table(
             ("sample", "label", "predicted", "error"),
             [(x.name, str(x.label), str(x.predicted), x.error) for x in self.worst],
@@ -164,7 +170,7 @@ class Evaluation:
                 "equal": reference.equal,
                 "max_abs_diff": reference.max_abs_diff,
             },
-            "core": None if self.core is None else {**asdict(self.core), "passed": self.core.passed},
+            "core": None if self.core is None else _on_core(self.core),
             "against": None
             if against is None
             else {
@@ -180,6 +186,11 @@ class Evaluation:
         plain = _plain(summary)
         assert isinstance(plain, dict)
         return plain
+
+
+def _on_core(core: OnCore) -> dict[str, Any]:
+    score = None if core.score is None else _brief(core.score)
+    return {**asdict(replace(core, score=None)), "score": score, "passed": core.passed}
 
 
 def _brief(score: Score) -> dict[str, Any]:

@@ -4,12 +4,14 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from mote.boards.boards_file import BoardEntry, boards_file
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, bench
 from mote.compiler.line import compile
@@ -35,6 +37,8 @@ from mote.toolchain import Mode
 THRESHOLD = 0.5
 """Default detection threshold."""
 
+SAMPLES = 8
+"""Samples that run on an emulated core unless their number is given."""
 TIMED = 0.2
 """Seconds of work needed to measure the rate."""
 
@@ -51,10 +55,17 @@ class How:
     worst: int = 10
 
 
-def compiled_of(model: Any, settings: Settings | None, options: Mapping[str, Any], examples: Any, say: Say) -> Compiled:
+def compiled_of(
+    model: Any,
+    settings: Settings | None,
+    options: Mapping[str, Any],
+    examples: Any,
+    say: Say,
+    board: str | None = None,
+) -> Compiled:
     """A model argument compiled, unless it is. It gives scores: decisions cannot be rated."""
     if not isinstance(model, Compiled):
-        chosen = replace(chosen_settings(settings, options), preprocess=NO_STEPS)
+        chosen = replace(chosen_settings(settings, options, board), preprocess=NO_STEPS)
         compiled = compile(model, chosen, example_inputs=examples, say=say)
     elif settings is not None or options:
         raise MoteError("is compiled already", where=model.path, remedy="give options to mote.compile")
@@ -145,37 +156,84 @@ def on_core(
     compiled: Compiled,
     questions: Posed,
     answers: Sequence[Array],
-    samples: int,
+    how: How,
+    samples: int | None,
+    say: Say,
     compiler: str | None,
     emulator: str | None,
-    say: Say,
+    board: str | None = None,
 ) -> OnCore | None:
-    """Runs some samples on the emulated core; None for the host, or if not requested."""
+    """Runs some samples on the emulated core, or all on a board, whose answers are scored then; None for the host, or
+    if not requested."""
     target, graph = compiled.settings.target, compiled.plan.graph
-    if target.is_host or not samples:
+    wanted = samples if samples is not None else SAMPLES if board is None else len(questions)
+    if target.is_host or not wanted:
         return None
-    chosen = questions.some(samples)
+    chosen = questions.some(wanted)
     say(f"running {len(chosen)} samples on {target.name}")
-    groups = [[i] for i in chosen] if graph.states and not questions.kept else [chosen]
-    equal, apart, counts = 0, 0.0, list[int]()
-    with temporary_folder() as folder:
-        on = bench(compiled, folder, compiler=compiler, emulator=emulator)
-        for group in groups:
-            outputs, instructions = _executed(on, graph, [questions.cases[i] for i in group])
-            sizes = reference.magnitudes(graph)
-            counts += instructions
-            for i, given in zip(group, outputs, strict=True):
-                size = sizes(questions.cases[i])
-                if i < questions.warm:
-                    continue
-                differences = [
-                    compare(x, y[i], size.get(t, 0.0)) for t, x, y in zip(graph.outputs, given, answers, strict=True)
-                ]
-                apart = max(apart, *(difference for difference, _ in differences))
-                equal += not any(wrong for _, wrong in differences)
+    places: Sequence[BoardEntry | None] = (None,) if board is None else boards_file().resolve(board)
+    if graph.states:
+        groups = [chosen] if questions.kept else [[i] for i in chosen]
+    else:
+        groups = [share for n in range(len(places)) if (share := chosen[n :: len(places)])]
+
+    def ran(at: int) -> _Ran:
+        return _ran(compiled, questions, groups[at :: len(places)], compiler, emulator, places[at])
+
+    with ThreadPoolExecutor(len(places)) as boards:
+        parts = list(boards.map(ran, range(min(len(places), len(groups)))))
+    outputs = {i: given for part in parts for i, given in part.outputs.items()}
+    equal, apart = 0, 0.0
+    for group in groups:
+        sizes = reference.magnitudes(graph)
+        for i in group:
+            size = sizes(questions.cases[i])
+            if i < questions.warm:
+                continue
+            differences = [
+                compare(x, y[i], size.get(t, 0.0)) for t, x, y in zip(graph.outputs, outputs[i], answers, strict=True)
+            ]
+            apart = max(apart, *(difference for difference, _ in differences))
+            equal += not any(wrong for _, wrong in differences)
     compared = sum(i >= questions.warm for i in chosen)
+    counts = [count for part in parts for count in part.counts]
     mean = round(sum(counts) / len(counts)) if counts else None
-    return OnCore(target.name, on.tools[0], compared, equal, apart, mean)
+    scored = board is not None and len(chosen) == len(questions)
+    score = rated_by(how, graph, np.stack([outputs[i][0] for i in chosen]), questions) if scored else None
+    tool = parts[0].tool if len(parts) == 1 else f"boards {board}"
+    return OnCore(target.name, tool, compared, equal, apart, mean, parts[0].unit, score)
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """Samples that one emulator or one board ran."""
+
+    outputs: Mapping[int, list[Array]]
+    """Outputs in the model's layout, by the number of the sample."""
+    counts: Sequence[int]
+    tool: str
+    unit: str
+
+
+def _ran(
+    compiled: Compiled,
+    questions: Posed,
+    groups: Sequence[Sequence[int]],
+    compiler: str | None,
+    emulator: str | None,
+    board: BoardEntry | None,
+) -> _Ran:
+    """Runs groups of samples, each from the initial states on."""
+    graph, outputs, counts = compiled.plan.graph, dict[int, list[Array]](), list[int]()
+    with (
+        temporary_folder() as folder,
+        bench(compiled, folder, compiler=compiler, emulator=emulator, board=board) as on,
+    ):
+        for group in groups:
+            given, instructions = _executed(on, graph, [questions.cases[i] for i in group])
+            counts += instructions
+            outputs |= dict(zip(group, given, strict=True))
+    return _Ran(outputs, counts, on.tools[0], on.counts)
 
 
 def _executed(on: Bench, graph: Graph, cases: Sequence[dict[int, Array]]) -> tuple[list[list[Array]], list[int]]:

@@ -131,6 +131,7 @@ def verify(
     seed: int = 0,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     sanitize: bool = False,
     say: Say = silent,
 ) -> VerifyResult:
@@ -140,7 +141,7 @@ def verify(
     first `inputs` are used."""
     subject = judged(compiled)
     given = None if data is None else cases_of(subject.graph, data, compiled.settings)
-    tools = {"compiler": compiler, "emulator": emulator}
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
     return compared(subject, inputs, given, seed=seed, **tools, sanitize=sanitize, say=say)
 
 
@@ -219,6 +220,7 @@ def compared(
     seed: int,
     compiler: str | None,
     emulator: str | None,
+    board: str | None = None,
     sanitize: bool = False,
     say: Say = silent,
 ) -> VerifyResult:
@@ -233,8 +235,10 @@ def compared(
     judge, done = Judge(), counted(say, "compared inputs")
     seen: set[int] = set()
     alone = set(judged.graph.outputs) - {tensor.id for work in judged.works for tensor in work.tensors}
-    with temporary_folder() as folder:
-        on = bench(judged.firmware, folder, compiler=compiler, emulator=emulator, sanitize=sanitize)
+    with (
+        temporary_folder() as folder,
+        bench(judged.firmware, folder, compiler=compiler, emulator=emulator, board=board, sanitize=sanitize) as on,
+    ):
         for i, (case, shown) in enumerate(zip(cases, _executed(on, judged, cases), strict=True)):
             expected, sizes = answer(case), magnitudes(case)
             if judged.apart:

@@ -14,7 +14,7 @@ import numpy as np
 from mote import toolchain
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import Firmware, bench, firmware, missing_tools
+from mote.compiler.firmware import CYCLES, BoardFacts, Firmware, bench, firmware, missing_tools
 from mote.data.inputs import Inputs, given_inputs
 from mote.emit.c.programs.golden import FULL
 from mote.errors import MoteError, explaining
@@ -26,7 +26,6 @@ from mote.graph.tensor import Array
 from mote.notebook import card, sizes, table
 from mote.ops.control.control_flow import depends
 from mote.toolchain import Mode
-from mote.toolchain.builder import board_of
 
 STEP_INPUTS = 3
 STEP_MARGIN = 0.05
@@ -114,13 +113,13 @@ class RunResult:
     target: str
     """The target's name."""
     emulator: str
-    """The emulator that ran it."""
+    """The emulator, or the board, that ran it."""
     compiler: str
     """The C compiler that built it."""
     instructions: int | None
-    """Instructions of the last inference; None on the host."""
+    """Instructions of the last inference; None on the host. A board counts cycles (`unit`)."""
     longest_step: int | None
-    """The most instructions of one call of the step function."""
+    """The most instructions of one call of the step function; None where a board ran it."""
     layers: list[LayerCost]
     """The costs of each layer."""
     ram: Ram
@@ -134,7 +133,16 @@ class RunResult:
     values: dict[str, Array]
     """Outputs by name; with a leading axis where there are several inferences."""
     unit: str = "instructions"
-    """The unit of `instructions`: on AVR cycles, which its simulator knows exactly."""
+    """The unit of `instructions`: on AVR cycles, which its simulator knows exactly, and on a board cycles of its
+    counter."""
+    board: BoardFacts | None = None
+    """The board that ran it, where one did."""
+
+    @property
+    def seconds(self) -> float | None:
+        """The time of the last inference by the cycles and the clock of a board; None where they are not known."""
+        clock = self.board.clock_hz if self.board is not None and self.unit == CYCLES else None
+        return self.instructions / clock if clock and self.instructions is not None else None
 
     def __repr__(self) -> str:
         counted = "not counted" if self.instructions is None else f"{self.instructions:,}"
@@ -158,6 +166,7 @@ class RunResult:
             left=4,
         )
         tools = [", ".join(tool for tool in (self.emulator, self.compiler) if tool)]
+        tools += [] if self.board is None else [str(self.board)]
         return card(f"{self.model} on {self.target}", facts, layers, outputs, notes=tools)
 
     def json(self) -> dict[str, Any]:
@@ -192,11 +201,12 @@ def run(
     *,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     layers: bool = True,
 ) -> RunResult:
     """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
     `layers` is false: that takes a build and a run of its own. There may be inputs for several inferences, one after
-    another: layers are those of the last."""
+    another: layers are those of the last. `board` runs it in place of an emulator."""
     graph, plan = compiled.plan.graph, compiled.plan
     known = [
         LayerCost(
@@ -221,7 +231,8 @@ def run(
         compiled.project.constants,
         held=plan.static if compiled.settings.instances else 0,
     )
-    result = measured(subject, stimulus(graph, inputs), compiler=compiler, emulator=emulator, layers=layers)
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
+    result = measured(subject, stimulus(graph, inputs), **tools, layers=layers)
     check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0)
     return result
 
@@ -249,18 +260,26 @@ class MeasuredSubject:
 
 
 def measured(
-    subject: MeasuredSubject, raw: list[list[bytes]], *, compiler: str | None, emulator: str | None, layers: bool
+    subject: MeasuredSubject,
+    raw: list[list[bytes]],
+    *,
+    compiler: str | None,
+    emulator: str | None,
+    board: str | None = None,
+    layers: bool,
 ) -> RunResult:
     """Builds, runs and measures it on raw inputs of the harness."""
     graph, target = subject.graph, subject.firmware.target
-    with temporary_folder() as folder:
-        on = bench(subject.firmware, folder, compiler=compiler, emulator=emulator)
+    with (
+        temporary_folder() as folder,
+        bench(subject.firmware, folder, compiler=compiler, emulator=emulator, board=board) as on,
+    ):
         plain = on.execute(Mode.MEASURE, raw)
-        elf = on.folder / Mode.MEASURE / "model.elf"
+        elf = on.elf(Mode.MEASURE)
         sizes = toolchain.sizes(elf, target)
         stack, stack_measured = (None, plain.stack)
         if plain.stack is not None and not subject.pointers:
-            stack, stack_measured = stacks(elf, plain.stack)
+            stack, stack_measured = stacks(elf, plain.stack, on.board is None)
         last = raw if subject.keeps else raw[-1:]
         profile = on.execute(Mode.PROFILE, last) if layers and plain.instructions else None
     steps = profile.steps[-1] if profile and profile.steps else [None] * len(subject.layers)
@@ -289,7 +308,8 @@ def measured(
         outputs=outputs,
         inferences=inferences,
         values={name: _together([x.outputs[name] for x in inferences]) for name in inferences[0].outputs},
-        unit="instructions" if target.is_host else board_of(target).counts,
+        unit=on.counts,
+        board=on.facts,
     )
 
 
@@ -348,10 +368,13 @@ def stack_bound(compiled: Compiled) -> int | None:
     return worst.size - worst.chain[0].size
 
 
-def stacks(elf: Path, measured: int) -> tuple[int, int]:
-    """The stack bound of the model's run function, and its actual use where the glue's call used `measured`."""
+def stacks(elf: Path, measured: int, in_harness: bool = True) -> tuple[int, int]:
+    """The stack bound of the model's run function, and its actual use where the glue's call used `measured`; an agent
+    measures the model with its own hook between steps."""
     worst = toolchain.worst_stack(elf, "harness_run")
     glue = worst.chain[0].size
+    if not in_harness:
+        return worst.size - glue, measured
     if measured > worst.size:
         raise MoteError(
             f"the model took {measured - glue} bytes of stack, more than the {worst.size - glue} it can take ({worst})",

@@ -103,7 +103,7 @@ class Subject:
         )
 
     @cached_property
-    def _costs(self) -> dict[str, tuple[int, int]]:
+    def _costs(self) -> dict[str, tuple[int | None, int]]:
         """Instructions and cycles by the number of the layer."""
         layers = self.profile.layers if self.profile is not None else []
         return {layer.number: (layer.instructions, layer.cycles) for layer in layers}

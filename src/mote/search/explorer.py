@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import missing_tools
+from mote.compiler.firmware import CYCLES
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile, given_model
 from mote.compiler.options import DEFAULT, FASTEST, LEAST, SMALL, SMALLEST, UNLIMITED, check_at_least, point_settings
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
-from mote.measure.profiler.costs import check_cycles, profile
+from mote.measure.profiler.costs import no_model, profile
 from mote.measure.run import run
 from mote.notebook import card, picture, sizes, table
 from mote.pictures import plans
@@ -25,7 +25,6 @@ from mote.plan.selection.estimate import estimate
 from mote.progress import Say, silent
 from mote.search import Runner, digest, front
 from mote.search.session import searching, sendable
-from mote.targets import Target
 
 POINTS = 8
 """Number of budgets between the least RAM and the fastest plan."""
@@ -181,6 +180,7 @@ def explore(
     measure: bool | None = None,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     scheduler: str = "",
     workers: int = 0,
     journal: str | Path | None = None,
@@ -190,19 +190,22 @@ def explore(
     """The front of a model. Options are the fields of Settings, of which `ram`, `least_ram` and `least_flash` are
     ignored.
 
-    `measure`: whether to run every plan on the emulated target; None: if the tools are installed. `scheduler` and
+    `measure`: whether to run every plan on the emulated target; None: if the tools are installed. `board`: the board
+    that runs every plan instead, with its own counter of cycles. `scheduler` and
     `workers`: where plans are made and measured (`mote.search.running`), without effect on the result. `journal`: a
     file of results, from which an interrupted search continues. `say`: callback for progress.
     """
     check_at_least("points", points, 1)
     settings, example_inputs = settings_and_examples(settings, example_inputs)
-    settings = replace(chosen_settings(settings, options), ram=None, least_ram=False, least_flash=False)
-    obstacle = _obstacle(settings.target, compiler, emulator)
+    settings = replace(chosen_settings(settings, options, board), ram=None, least_ram=False, least_flash=False)
+    if board is not None and measure is False:
+        raise MoteError("measures", where="option board", remedy="omit --no-measure, or the board")
+    obstacle = no_model(settings.target, compiler, emulator) if board is None else None
     if measure and obstacle:
         raise obstacle
     reason = "as asked for" if measure is False else obstacle.reason if obstacle else ""
     source = given_model(model, settings, example_inputs)
-    task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator)
+    task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator, board)
     with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
         return _explored(task, _Search(runner, digest(task) if journal is not None else "", points, say), reason)
 
@@ -213,7 +216,7 @@ def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS,
     assert compiled.model is not None
     wanted = replace(settings, ram=None, least_ram=False, least_flash=False)
     known = {DEFAULT: compiled} if wanted == settings else {}
-    task = ExplorationTask(compiled.model, wanted, False, None, None, known)
+    task = ExplorationTask(compiled.model, wanted, False, None, None, None, known)
     with searching(task) as runner:
         return _explored(task, _Search(runner, "", points, say), "as asked for")
 
@@ -237,16 +240,6 @@ def _explored(task: ExplorationTask, search: _Search, reason: str) -> Front:
     )
 
 
-def _obstacle(target: Target, compiler: str | None, emulator: str | None) -> MoteError | None:
-    """The reason why cycles cannot be counted, if any."""
-    missing = missing_tools(target, compiler, emulator, what="cycles")
-    try:
-        check_cycles(target)
-    except MoteError as error:
-        return missing or error
-    return missing
-
-
 @dataclass(frozen=True)
 class ExplorationTask:
     """The shared state of an exploration, sent to each worker once."""
@@ -256,6 +249,7 @@ class ExplorationTask:
     measured: bool
     compiler: str | None
     emulator: str | None
+    board: str | None
     compiled: dict[str, Compiled] = field(default_factory=dict, compare=False, repr=False)
     """Plans made in this process, by name, for measuring."""
 
@@ -286,7 +280,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of a plan on the emulated target."""
+    """Measurements of a plan on the emulated target, or on a board."""
 
     tools: str
     stack: int | None
@@ -324,12 +318,13 @@ def measured(task: ExplorationTask, name: str) -> Measured:
     # A budget is one of arena and static memory: the stack is no reason to refuse it.
     unbound = replace(compiled, settings=replace(compiled.settings, ram=None))
     tools: dict[str, Any] = {"compiler": task.compiler, "emulator": task.emulator, "layers": False}
-    costs = run(unbound, **tools)
+    costs = run(unbound, **tools, board=task.board)
+    on_board = costs.instructions if task.board is not None and costs.unit == CYCLES else None
     return Measured(
-        tools=f"{costs.emulator}, {costs.compiler}",
+        tools=f"{costs.emulator}, {costs.compiler}{'; cycles are modelled' if task.board and on_board is None else ''}",
         stack=costs.ram.stack,
-        instructions=costs.instructions,
-        cycles=profile(unbound, **tools).cycles,
+        instructions=costs.instructions if on_board is None else None,
+        cycles=profile(unbound, **tools).cycles if on_board is None else on_board,
         code=costs.flash.code,
         constants=costs.flash.constants,
     )

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any
 
 from mote.cli.common import (
+    add_board,
     add_compile_options,
     add_data,
     add_picture,
@@ -46,6 +47,7 @@ SCALED = "channels have other scales"
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, preprocess=False)
     add_tools(p)
+    add_board(p, "run the samples on this board")
     add_data(p, required=True)
     p.add_argument(
         "--metric",
@@ -61,9 +63,8 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--samples",
         type=int,
-        default=8,
         metavar="N",
-        help="how many of the inputs to run on the emulated target as well (default: 8)",
+        help="how many of the inputs to run on the emulated target (default: 8) or the board (default: all) as well",
     )
     p.add_argument(
         "--worst", type=int, default=10, metavar="N", help="how many of the worst predictions to list (default: 10)"
@@ -105,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             threshold=arguments.threshold,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
+            board=arguments.board,
             say=say,
         )
     _draw(arguments, evaluation)
@@ -196,8 +198,9 @@ def _rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
     if core is not None:
         text = f"{core.equal} of {core.samples} equal to this computer's"
         told = green(text) if core.passed else red(f"{text}, largest difference {core.max_abs_diff:.3g}")
-        each = f", {core.instructions:,} instructions each" if core.instructions else ""
-        rows.append((f"{core.target} ({core.emulator})", "", "", told + each))
+        each = f", {core.instructions:,} {core.unit} each" if core.instructions else ""
+        scored = ("", "") if core.score is None else (value(core.score), counts(core.score))
+        rows.append((f"{core.target} ({core.emulator})", *scored, told + each))
     if against is not None:
         same = "" if against.agreement is None else f"the same class for {100 * against.agreement:.2f}%, "
         rows.append((against.model, value(against.score), counts(against.score), f"{same}{decibels(against.decibels)}"))

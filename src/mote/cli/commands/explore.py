@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from mote.cli.common import (
+    add_board,
     add_compile_options,
     add_journal,
     add_picture,
@@ -31,6 +32,7 @@ FIT = (drop("static"), drop("arena"), drop("by rows"), drop("steps"), drop("stac
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, plan=False, calibrated=True)
     add_tools(p)
+    add_board(p, "measure the plans on this board")
     p.add_argument(
         "--points",
         type=int,
@@ -57,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             measure=arguments.measure,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
+            board=arguments.board,
             scheduler=arguments.scheduler,
             workers=arguments.workers,
             journal=arguments.journal,

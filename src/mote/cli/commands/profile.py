@@ -7,10 +7,12 @@ import argparse
 import mote.targets as targets
 from mote.api.measuring import profile
 from mote.cli.common import (
+    add_board,
     add_compile_options,
     add_picture,
     add_tools,
     bold,
+    duration,
     print_json,
     progress,
     settings,
@@ -22,7 +24,7 @@ from mote.cli.images import add_runtime
 from mote.cli.table import alias, drop, shorten
 from mote.errors import MoteError
 from mote.measure.energy.meters import METERS
-from mote.measure.profiler import Profile, profile_elf
+from mote.measure.profiler import BoardMeasurement, Profile, percent, profile_elf
 from mote.pictures.text import bar
 from mote.text import short_names
 
@@ -45,6 +47,7 @@ SHOWN = 30
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, optional=True)
     add_tools(p)
+    add_board(p, "measure on this board beside the model")
     add_runtime(p)
     p.add_argument(
         "--data",
@@ -117,6 +120,7 @@ def _model(arguments: argparse.Namespace) -> Profile:
             settings=settings(arguments),
             compiler=arguments.compiler,
             emulator=arguments.emulator,
+            board=arguments.board,
             runtime=arguments.runtime,
             capture=arguments.capture,
             meter=arguments.meter,
@@ -138,7 +142,8 @@ def print_text(result: Profile, functions: bool) -> None:
         print(_functions(result))
     if not result.layers:
         show(f"calls:        {result.calls:,}")
-    show(f"instructions: {result.instructions:,}{_per_mac(result.instructions, result)}")
+    if result.instructions is not None:
+        show(f"instructions: {result.instructions:,}{_per_mac(result.instructions, result)}")
     about = "about " if result.estimate else ""
     macs = "1 MAC" if result.peak_macs == 1 else f"{result.peak_macs} MACs"
     peak = f", {100 * result.peak:.0f}% of the peak of {macs} a cycle" if result.peak else ""
@@ -147,7 +152,7 @@ def print_text(result: Profile, functions: bool) -> None:
     if result.saved is not None:
         show(f"code in RAM:  {result.ram_code:,} bytes, {_saved(result.saved, result.cycles + result.saved)}")
     if result.seconds is not None and result.clock_hz:
-        show(f"time:         {about}{_time(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
+        show(f"time:         {about}{duration(result.seconds)} at {result.clock_hz / 1e6:g} MHz")
     _print_energy(result)
     label = ", an estimate" if result.estimate else ""
     show(f"timing:       {result.core}{label} ({result.timing})")
@@ -155,6 +160,20 @@ def print_text(result: Profile, functions: bool) -> None:
         error = 100 * (result.modelled / result.cycles - 1)
         show(f"cycle model:  {result.modelled:,} cycles for the same instructions ({error:+.2f}%)")
     show(f"memory:       {result.memory}")
+    if result.board is not None:
+        _print_measured(result.board)
+
+
+def _print_measured(board: BoardMeasurement) -> None:
+    """Lines about what a board counted, and how far the model is from it."""
+    took = "" if board.seconds is None else f", {duration(board.seconds)}"
+    show(f"measured:     {board.total:,} {board.facts.unit}{took}; {board.runs} runs within {100 * board.spread:.2g}%")
+    show(f"              ({board.facts})")
+    if board.error is not None and board.mean_error is not None and board.geometric_error is not None:
+        layers = f"layers {100 * board.mean_error:.1f}% in the mean, {100 * board.geometric_error:.1f}% geometrically"
+        show(f"model error:  {percent(board.error)} in total, {layers}")
+    elif board.error is not None:
+        show(f"model error:  {percent(board.error)}")
 
 
 def _print_energy(result: Profile) -> None:
@@ -174,7 +193,7 @@ def _print_energy(result: Profile) -> None:
         return
     off = "" if estimate is None else f"; the estimate is {estimate.microjoules / measured.microjoules - 1:+.0%} off"
     sure = "" if measured.interval is None else f" ± {_microjoules(measured.interval)}"
-    show(f"measured:     {_microjoules(measured.microjoules)}{sure} µJ in {_time(measured.seconds)}{off}")
+    show(f"measured:     {_microjoules(measured.microjoules)}{sure} µJ in {duration(measured.seconds)}{off}")
     many = "1 inference" if measured.inferences == 1 else f"the mean of {measured.inferences:,} inferences"
     ranged = "" if measured.interval is None else " ± its 95% confidence interval"
     show(f"              ({many}{ranged}; {measured.capture}, {measured.meter}, {measured.sample_hz / 1e3:.4g} kHz)")
@@ -224,6 +243,7 @@ def _layers(result: Profile) -> str:
     waits = ("code waits", "constant waits") if slow else ()
     joules = _joules(result)
     energies = ("estimated µJ", "measured µJ") if joules else ()
+    board = () if result.board is None else (f"measured {result.board.facts.unit}", "error")
     head = ("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share")
     widest = max((x.share for x in result.layers), default=0.0)
     rows = [
@@ -234,18 +254,19 @@ def _layers(result: Profile) -> str:
             x.kernel,
             x.macs,
             x.instructions,
-            f"{x.instructions / x.macs:.2f}" if x.macs else "",
+            f"{x.instructions / x.macs:.2f}" if x.macs and x.instructions is not None else "",
             x.cycles,
             f"{x.cycles / x.macs:.2f}" if x.macs else "",
             f"{100 * x.peak:.0f}%" if x.peak else "",
             f"{100 * x.share:.1f}%",
             *((x.waits.code, x.waits.constants) if slow else ()),
+            *((x.measured, percent(x.error) or "") if board else ()),
             *joules.get(x.number, ("", "") if joules else ()),
             bar(x.share, widest),
         )
         for x in result.layers
     ]
-    return table((*head, *waits, *energies, ""), rows, left=4, fit=FIT)
+    return table((*head, *waits, *board, *energies, ""), rows, left=4, fit=FIT)
 
 
 def _joules(result: Profile) -> dict[str, tuple[str, str]]:
@@ -276,7 +297,3 @@ def _functions(result: Profile) -> str:
 
 def _per_mac(count: int, result: Profile) -> str:
     return f", {count / result.macs:.2f} per MAC" if result.macs else ""
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"

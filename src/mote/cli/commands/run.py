@@ -8,9 +8,11 @@ import numpy as np
 
 from mote.api.measuring import run as run_model
 from mote.cli.common import (
+    add_board,
     add_compile_options,
     add_tools,
     bold,
+    duration,
     print_json,
     progress,
     settings,
@@ -37,6 +39,7 @@ ROWS = 16
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p)
     add_tools(p)
+    add_board(p, "run it on this board, with its counter of cycles")
     add_runtime(p)
     p.add_argument(
         "--data",
@@ -55,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             settings=settings(arguments),
             compiler=arguments.compiler,
             emulator=arguments.emulator,
+            board=arguments.board,
             runtime=arguments.runtime,
         )
     if arguments.output is not None:
@@ -84,6 +88,10 @@ def print_text(result: RunResult) -> None:
     if result.instructions is not None:
         per = f", {result.instructions / macs:.2f} per MAC" if macs else ""
         show(f"{result.unit}: {result.instructions:,}{per}")
+    if result.board is not None:
+        show(f"board: {result.board}")
+        if result.seconds is not None:
+            show(f"time:  {duration(result.seconds)}")
     ram, flash = result.ram, result.flash
     code = f" + code {ram.code:,}" if ram.code else ""
     stack = (

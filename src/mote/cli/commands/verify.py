@@ -6,6 +6,7 @@ import argparse
 
 from mote.api.measuring import verify
 from mote.cli.common import (
+    add_board,
     add_compile_options,
     add_data,
     add_tools,
@@ -30,6 +31,7 @@ SHOWN = 10
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, preprocess=False)
     add_tools(p)
+    add_board(p, "read every tensor from this board")
     add_data(p, choose=False)
     p.add_argument(
         "--inputs",
@@ -69,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             compiler=arguments.compiler,
             emulator=arguments.emulator,
+            board=arguments.board,
             runtime=arguments.runtime,
             say=say,
         )

@@ -5,5 +5,17 @@ simulates memory wait states, and `costs` adds it up for each layer and function
 """
 
 from mote.measure.profiler.costs import Cost, FunctionCost, LayerProfile, Profile, Slow, profile, profile_elf, steps
+from mote.measure.profiler.measured import BoardMeasurement, percent
 
-__all__ = ["Cost", "FunctionCost", "LayerProfile", "Profile", "Slow", "profile", "profile_elf", "steps"]
+__all__ = [
+    "BoardMeasurement",
+    "Cost",
+    "FunctionCost",
+    "LayerProfile",
+    "Profile",
+    "Slow",
+    "percent",
+    "profile",
+    "profile_elf",
+    "steps",
+]

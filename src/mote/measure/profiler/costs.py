@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mote import toolchain
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import Bench, Firmware, bench, firmware
+from mote.compiler.firmware import CYCLES, Bench, Firmware, bench, firmware, missing_tools
 from mote.cores.board import Board
 from mote.cores.cycles import CycleModel
 from mote.cores.instructions import ACCESSES, MULTIPLIES, Timed
@@ -27,6 +27,15 @@ from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.measure.energy.layers import MeasuredEnergy
 from mote.measure.profiler.instructions import check_disassembler, cycle_model, disassemble
+from mote.measure.profiler.measured import (
+    RUNS,
+    BoardMeasurement,
+    geometric_error,
+    mean_error,
+    middle,
+    percent,
+    relative_error,
+)
 from mote.measure.profiler.outputs import check_outputs
 from mote.measure.profiler.trace import Trace, calls, cut, trace
 from mote.measure.profiler.waits import Waits, simulate
@@ -103,8 +112,8 @@ class LayerProfile:
     """The kernel and its instruction set."""
     macs: int
     """Multiply-accumulate operations."""
-    instructions: int
-    """Instructions of the layer."""
+    instructions: int | None
+    """Instructions of the layer; None where only a board counted."""
     cycles: int
     """Cycles of the layer, wait states included."""
     share: float
@@ -121,6 +130,10 @@ class LayerProfile:
     """Functions that it executed, in order of their names."""
     microjoules: float | None = None
     """Estimated energy; None where the current is not known."""
+    measured: int | None = None
+    """The count of the board's counter; None where no board ran it."""
+    error: float | None = None
+    """Modelled over measured, less 1; None where there is no model, or no board."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +176,8 @@ class Energy:
 class Profile:
     """One inference, or all calls of a function. `estimate` says that the core's timing is not published; `reason` why
     there is no energy. `waits` are part of the cycles; `loads_known` is false where nothing tells what is read, so that
-    waits for constants are an estimate: each constant of a layer once."""
+    waits for constants are an estimate: each constant of a layer once. Where a board ran it, `board` is what it
+    counted, beside the model's cycles; without the tools of the model `cycles` are the board's."""
 
     model: str
     """The model's file, or what its object is called."""
@@ -185,8 +199,8 @@ class Profile:
     """Calls of that function."""
     macs: int
     """Multiply-accumulate operations."""
-    instructions: int
-    """Instructions of an inference."""
+    instructions: int | None
+    """Instructions of an inference; None where only a board counted."""
     cycles: int
     """Cycles of an inference, wait states included."""
     peak: float | None
@@ -219,6 +233,8 @@ class Profile:
     """Cycles by the core's model, wait states included, where `cycles` are those of its RTL."""
     measured: MeasuredEnergy | None = None
     """Energy by a capture of a meter, where one was given."""
+    board: BoardMeasurement | None = None
+    """The measurement on a board, where one ran it."""
 
     def __repr__(self) -> str:
         return f"<Profile of {self.model!r} on {self.target}: {self.cycles:,} cycles>"
@@ -238,17 +254,27 @@ class Profile:
             "measured energy": None if self.measured is None else f"{self.measured.microjoules:.3g} µJ",
             "of the peak": None if not self.peak else f"{100 * self.peak:.0f}%",
         }
+        on_board = self.board
+        if on_board is not None:
+            facts[f"measured {on_board.facts.unit}"] = on_board.total
+            facts["model error"] = percent(on_board.error)
+        beside = () if on_board is None else (f"measured {on_board.facts.unit}", "error")
         rows = [
-            (x.number, x.op, x.name, x.kernel, x.macs, x.instructions, x.cycles, f"{100 * x.share:.1f}%")
+            (
+                *(x.number, x.op, x.name, x.kernel, x.macs, x.instructions, x.cycles, f"{100 * x.share:.1f}%"),
+                *((x.measured, percent(x.error)) if beside else ()),
+            )
             for x in self.layers
         ]
-        layers = table(("#", "op", "name", "kernel", "MACs", "instructions", "cycles", "share"), rows, left=4)
+        head = ("#", "op", "name", "kernel", "MACs", "instructions", "cycles", "share", *beside)
+        layers = table(head, rows, left=4)
         functions = table(
             ("function", "calls", "instructions", "cycles", "share"),
             [(f.name, f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%") for f in self.functions],
         )
-        about = f"{self.core}{', an estimate' if self.estimate else ''}"
-        return card(f"{self.model} on {self.target}", facts, layers, folded("functions", functions), notes=[about])
+        notes = [f"{self.core}{', an estimate' if self.estimate else ''}"]
+        notes += [] if on_board is None else [str(on_board.facts)]
+        return card(f"{self.model} on {self.target}", facts, layers, folded("functions", functions), notes=notes)
 
     def json(self) -> dict[str, Any]:
         """All fields as JSON types."""
@@ -264,7 +290,8 @@ class Profile:
                 part.cycles,
                 part.waits.code + part.waits.constants,
                 f"{100 * part.share:.1f}%",
-                f"{part.name}\n{part.cycles:,} cycles, {part.instructions:,} instructions",
+                f"{part.name}\n{part.cycles:,} cycles"
+                + ("" if part.instructions is None else f", {part.instructions:,} instructions"),
             )
             for part, name in zip(parts, names, strict=True)
         ]
@@ -279,11 +306,12 @@ def profile(
     *,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     layers: bool = True,
 ) -> Profile:
     """One inference (of the self-test's input, or of the first of `inputs`). Total and functions are measured in the
     plain firmware; layers, unless `layers` is false, in a second build with a marker nop after each, which is not
-    counted."""
+    counted. A `board` measures the same inference with its own counter."""
     graph, plan = compiled.plan.graph, compiled.plan
     subject = Profiled(
         compiled.path,
@@ -303,9 +331,9 @@ def profile(
         graph,
     )
     raw = stimulus(graph, inputs)[0]
-    result = profiled(subject, raw, compiler=compiler, emulator=emulator, layers=layers)
+    result = profiled(subject, raw, compiler=compiler, emulator=emulator, board=board, layers=layers)
     saved = None
-    if compiled.settings.place_code == "ram":
+    if compiled.settings.place_code == "ram" and result.instructions is not None:
         other = profile(compiled.in_flash(), inputs, compiler=compiler, emulator=emulator, layers=False)
         saved = other.cycles - result.cycles
     return replace(result, ram_code=compiled.settings.ram_code, saved=saved)
@@ -338,10 +366,134 @@ class Profiled:
 
 
 def profiled(
-    subject: Profiled, raw: list[bytes], *, compiler: str | None, emulator: str | None, layers: bool
+    subject: Profiled,
+    raw: list[bytes],
+    *,
+    compiler: str | None,
+    emulator: str | None,
+    board: str | None = None,
+    layers: bool,
 ) -> Profile:
-    """Profiles one inference, with raw inputs of the harness. Outputs of RTL are compared with the reference's: nothing
-    else has run there before."""
+    """Profiles one inference, with raw inputs of the harness: by the model, and on a board where one is named."""
+    if board is None:
+        return _modelled(subject, raw, compiler, emulator, layers)
+    missing = no_model(subject.firmware.target, compiler, emulator)
+    measured, steps = _on_board(subject, raw, compiler, board)
+    if missing is None:
+        return _beside(_modelled(subject, raw, compiler, emulator, layers), measured, steps)
+    if measured.facts.unit != CYCLES:
+        raise missing
+    return _alone(subject, compiler, measured, steps if layers else [], missing)
+
+
+def no_model(target: Target, compiler: str | None = None, emulator: str | None = None) -> MoteError | None:
+    """The reason why cycles cannot be modelled, if any."""
+    missing = missing_tools(target, compiler, emulator, what="cycles")
+    try:
+        check_cycles(target)
+    except MoteError as error:
+        return missing or error
+    return missing
+
+
+def _on_board(
+    subject: Profiled, raw: list[bytes], compiler: str | None, board: str
+) -> tuple[BoardMeasurement, list[int]]:
+    """The middle one of some inferences on a board, and the counts of its layers."""
+    target = subject.firmware.target
+    with temporary_folder() as folder, bench(subject.firmware, folder, compiler=compiler, board=board) as on:
+        runs = [on.execute(Mode.PROFILE, [raw]) for _ in range(RUNS)]
+        facts = on.facts
+    assert facts is not None
+    if facts.unit == CYCLES and facts.target != target.name:
+        raise MoteError(
+            f"is a {facts.target}, and the model of cycles is that of {target.name}",
+            where=f"board {facts.name}",
+            remedy="omit --target, or name the board's",
+        )
+    if subject.graph is not None:
+        check_outputs(subject.graph, raw, runs[0].outputs[0], where=f"{subject.path} on {target.name}")
+    counts = [run.instructions[0] for run in runs if run.instructions]
+    steps = [run.steps[0] for run in runs if run.steps]
+    if len(counts) < RUNS or len(steps) < RUNS:
+        raise MoteError(
+            "has no counter of cycles",
+            where=f"board {facts.name}",
+            remedy="let mote_port_cycles of its agent count: DWT, mcycle, SysTick or a timer",
+        )
+    taken, spread = middle(counts)
+    seconds = counts[taken] / facts.clock_hz if facts.clock_hz and facts.unit == CYCLES else None
+    return BoardMeasurement(facts, RUNS, counts[taken], spread, seconds), steps[taken]
+
+
+def _beside(profile: Profile, measured: BoardMeasurement, steps: Sequence[int]) -> Profile:
+    """A modelled profile with what a board measured, and the errors of the model."""
+
+    def count(modelled: Profile | LayerProfile) -> int:
+        return modelled.cycles if measured.facts.unit == CYCLES else modelled.instructions or 0
+
+    layers = [
+        replace(layer, measured=taken, error=relative_error(count(layer), taken))
+        for layer, taken in zip(profile.layers, steps, strict=bool(profile.layers))
+    ]
+    pairs = [(count(x), x.measured) for x in layers if x.measured and count(x)]
+    errors = replace(
+        measured,
+        error=relative_error(count(profile), measured.total),
+        mean_error=mean_error(pairs),
+        geometric_error=geometric_error(pairs),
+    )
+    return replace(profile, layers=layers, board=errors)
+
+
+def _alone(
+    subject: Profiled, compiler: str | None, measured: BoardMeasurement, steps: Sequence[int], missing: MoteError
+) -> Profile:
+    """The profile of a board without a model beside it."""
+    target, facts = subject.firmware.target, measured.facts
+    layers = [
+        LayerProfile(
+            *(known.number, known.name, known.op, known.kernel, known.macs, None, taken),
+            share=_share(taken, measured.total),
+            peak=_peak(known.macs, taken, target),
+            waits=Slow(),
+            short=known.short,
+            measured=taken,
+        )
+        for known, taken in zip(subject.layers, steps, strict=bool(steps))
+    ]
+    macs = sum(known.macs for known in subject.layers)
+    energy = _energy(target, Cost(cycles=measured.total))
+    return Profile(
+        model=subject.path,
+        target=target.name,
+        emulator=f"board {facts.name}",
+        compiler=toolchain.find_compiler(target, compiler).kind if compiler else "",
+        core=f"{facts.counter} of the board",
+        timing=f"not modelled: {missing.reason}",
+        estimate=False,
+        entry=ENTRY,
+        calls=1,
+        macs=macs,
+        instructions=None,
+        cycles=measured.total,
+        peak=_peak(macs, measured.total, target),
+        peak_macs=target.peak_macs,
+        clock_hz=facts.clock_hz,
+        seconds=measured.seconds,
+        energy=energy,
+        reason="" if energy else _no_energy(target),
+        memory=_in_words(target),
+        waits=Slow(),
+        loads_known=True,
+        layers=layers,
+        functions=[],
+        board=measured,
+    )
+
+
+def _modelled(subject: Profiled, raw: list[bytes], compiler: str | None, emulator: str | None, layers: bool) -> Profile:
+    """Outputs of RTL are compared with the reference's: nothing else has run there before."""
     target = subject.firmware.target
     cycle_model(target)
     with temporary_folder() as folder:
