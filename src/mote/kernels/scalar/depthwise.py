@@ -15,7 +15,7 @@ from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.requantize.high import high_words
 from mote.kernels.pack.requantize.scalar import short_product
 from mote.kernels.pack.weights.lanes import Spilled, spilled
-from mote.kernels.scalar.depthwise_assembly import Windows, windows
+from mote.kernels.scalar.depthwise_assembly import Plane, Windows, plane, windows
 from mote.ops.common import bias_values, int8_range
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -168,20 +168,25 @@ def pack(view: View, *, short: bool, code: str = SHARED) -> Packed | Refusal:
     }
     under = (y.shape[2] - 1) * op.horizontal.stride + op.horizontal.kernel
     words = height * max(under, op.horizontal.before + x.shape[2]) + BEHIND
-    name, made = how.form, Instance("MOTE_DEPTHWISE_PLANES", (how.form,))
+    name = how.form
+    made: tuple[Instance, ...] = (Instance("MOTE_DEPTHWISE_PLANES", (how.form,)),)
     if code == LAYER:
         shape = _windows(view, height)
         if shape.left < 2:
             return Refusal("two windows below each other are computed at once")
-        name = f"{how.form}_{shape.name}"
-        made = Instance("MOTE_DEPTHWISE_PLANES_CODE", (how.form, name), windows(shape, halves=how.form == HALVES))
+        below = shape.half * op.vertical.stride
+        words_of = Plane(x.shape[1], x.shape[2], x.shape[3], height, op.vertical.before, below)
+        name = f"{how.form}_{words_of.name}_{shape.name}"
+        code_of_windows = Instance("MOTE_LANES_CODE", (how.form, name), windows(shape, halves=how.form == HALVES))
+        code_of_planes = Instance("MOTE_LANES_PLANE_CODE", (name,), plane(words_of))
+        made = (code_of_windows, code_of_planes, Instance("MOTE_DEPTHWISE_PLANES_CODE", (how.form, name)))
     return Packed(
         f"depthwise_planes_{name}",
         params,
         Entry(Call.WHOLE),
         Needs(WORD * (words + parts.weights.shape[1])),
         _price(view, parts, "depthwise_planes_short" if short else "depthwise_planes"),
-        (made,),
+        made,
         (CODE,) if code == LAYER else (),
     )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 GROUP = 3
 """Words that are multiplied and added up before the high sum is taken out."""
@@ -51,6 +52,100 @@ class Windows:
     def name(self) -> str:
         kind = f"{self.rows}x{self.columns}_{self.down}x{self.across}"
         return f"{kind}_{self.half}x{self.left}x{self.width}x{self.channels}_{self.height}"
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The words of a channel: pixels in the upper half of the image, with those in the lower one."""
+
+    rows: int
+    columns: int
+    """Of the input."""
+    channels: int
+    height: int
+    """Words of a column."""
+    before: int
+    """Rows of padding above the image."""
+    below: int
+    """Rows from a pixel to the one that it shares a word with."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.rows}x{self.columns}x{self.channels}_{self.before}"
+
+    @property
+    def words(self) -> list[str]:
+        """Which pixels of each word of a column lie in the image."""
+        inside = [(self._inside(k), self._inside(k + self.below)) for k in range(self.height)]
+        return [WHICH[pair] for pair in inside]
+
+    def _inside(self, row: int) -> bool:
+        return self.before <= row < self.before + self.rows
+
+
+WHICH = {(True, True): "both", (True, False): "upper", (False, True): "lower", (False, False): "none"}
+PIXELS_OF = {
+    "lower": ("ldrsb r5, [r1, r4]", "lsls r5, r5, #16", "add r5, r8", "stmia r2!, {r5}"),
+    "both": ("ldrsb r5, [r0, r4]", "ldrsb r6, [r1, r4]", "lsls r6, r6, #16", "adds r5, r5, r6", "stmia r2!, {r5}"),
+    "upper": ("ldrsb r5, [r0, r4]", "add r5, r9", "stmia r2!, {r5}"),
+    "none": ("adds r2, r2, #4",),
+}
+"""How a word is made, by which of its pixels lie in the image; all are padding before."""
+TURN = 4
+"""Words of a turn of the loop."""
+
+
+@lru_cache(maxsize=64)
+def plane(shape: Plane) -> tuple[str, ...]:
+    """The function that makes the words of a channel: r0 its first pixel, r1 the first column inside of the image, r2
+    the zero point. Words that have two pixels take 9 cycles.
+
+    Registers: r0 and r1 the pixels of a column in both halves, r2 words, r3 bytes of a row, r4 those down to a row; r8
+    and r9 padding in either half of a word, r10 bytes of a pixel, r11 where columns end, r12 bytes from the last word
+    of a column to the first of the next one."""
+    stride, words = shape.columns * shape.channels, shape.words
+    made = [k for k, kind in enumerate(words) if kind != "none"]
+    first, last = made[0], made[-1] + 1
+    return (
+        ".syntax unified",
+        *SAVE,
+        "mov r8, r2",
+        "lsls r2, r2, #16",
+        "mov r9, r2",
+        *_number("r3", shape.channels),
+        "mov r10, r3",
+        *_number("r3", 4 * (shape.height - (last - first))),
+        "mov r12, r3",
+        *_number("r3", stride),
+        "adds r4, r3, r0",
+        "mov r11, r4",
+        "movs r2, r1",
+        *_moved("r2", 4 * first),
+        *_number("r1", shape.below * stride),
+        "adds r1, r1, r0",
+        "1:",
+        *_number("r4", abs(first - shape.before) * stride),
+        *(("rsbs r4, r4, #0",) if first < shape.before else ()),
+        *(line for kind, run in groupby(words[first:last]) for line in _words(kind, len(list(run)))),
+        "add r0, r10",
+        "add r1, r10",
+        "add r2, r12",
+        "cmp r0, r11",
+        "beq 9f",
+        "b 1b",
+        "9:",
+        *RESTORE,
+    )
+
+
+def _words(kind: str, count: int) -> Iterator[str]:
+    """Words of one kind below each other."""
+    one = (*PIXELS_OF[kind], "adds r4, r4, r3")
+    turns = count // TURN
+    if 1 < turns < 256:
+        yield from (f"movs r7, #{turns}", "2:", *(TURN * one), "subs r7, r7, #1", "bne 2b")
+        count -= TURN * turns
+    yield from count * one
 
 
 @lru_cache(maxsize=64)

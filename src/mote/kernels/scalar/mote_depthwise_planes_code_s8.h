@@ -5,12 +5,19 @@
 
 #include "mote_depthwise_planes_s8.h"
 
-/* mote_lanes_code_ID: all windows of the channel whose first one `t` has. */
+/* mote_lanes_code_ID: all windows of the channel whose first one `t` has. mote_lanes_plane_ID: a channel's words, the
+ * first one of the first column inside of the image at `to`. */
 #if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__) && !defined(MOTE_PORTABLE)
 #define MOTE_LANES_CODE(form, id, text) \
     __attribute__((naked, noinline, unused, aligned(4))) static void mote_lanes_code_##id( \
         mote_lanes_windows_t *t __attribute__((unused)), \
         const mote_depthwise_planes_t *p __attribute__((unused))) { \
+        __asm__ volatile(text); \
+    }
+#define MOTE_LANES_PLANE_CODE(id, text) \
+    __attribute__((naked, noinline, unused, aligned(4))) static void mote_lanes_plane_##id( \
+        const int8_t *image __attribute__((unused)), uint32_t *to __attribute__((unused)), \
+        int32_t zero __attribute__((unused)), const mote_depthwise_planes_t *p __attribute__((unused))) { \
         __asm__ volatile(text); \
     }
 #else
@@ -27,14 +34,19 @@
             MOTE_LANES_RUN(form, t); \
         } \
     }
+#define MOTE_LANES_PLANE_CODE(id, text) \
+    static inline void mote_lanes_plane_##id(const int8_t *image, uint32_t *to, int32_t zero, \
+                                             const mote_depthwise_planes_t *p) { \
+        (void)zero; \
+        mote_lanes_plane(p, image, mote_lanes_height(p), p->rows.out_rows / 2 * p->rows.step, to); \
+    }
 #endif
 
-#define MOTE_DEPTHWISE_PLANES_CODE(form, id, text) \
-    MOTE_LANES_CODE(form, id, text) \
+#define MOTE_DEPTHWISE_PLANES_CODE(form, id) \
     typedef mote_depthwise_planes_t mote_depthwise_planes_##id##_t; \
     MOTE_NOINLINE MOTE_HOT void mote_depthwise_planes_##id(const mote_depthwise_planes_t *p, const int8_t *in, \
                                                            int8_t *out, mote_any_t scratch) { \
-        const int32_t half = p->rows.out_rows / 2, height = mote_lanes_height(p), below = half * p->rows.step; \
+        const int32_t height = mote_lanes_height(p); \
         uint32_t *const w = (uint32_t *)scratch, *const words = w + p->taps; \
         for (int32_t image = p->images; image > 0; image--) { \
             mote_lanes_windows_t t = mote_lanes_begin(p, height, w); \
@@ -44,7 +56,7 @@
             for (int32_t n = 0, input = 0, copy = 0; n < p->channels; n++, q += MOTE_LANES_CONSTANTS_##form) { \
                 mote_lanes_next(p, &t, q, p->weights + n * p->taps, w); \
                 if (copy == 0) { \
-                    mote_lanes_plane(p, in + input, height, below, words + p->cols.pad * height); \
+                    mote_lanes_plane_##id(in + input, words + p->cols.pad * height, p->in_zero, p); \
                 } \
                 t.x = words; \
                 t.upper = out + n; \
