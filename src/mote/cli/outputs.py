@@ -71,8 +71,8 @@ def build_artifacts(
     return artifacts(project, plans, settings, arguments.binaries, program)
 
 
-def print_artifacts(built: Artifacts, target: str) -> None:
-    """Says what was built, and the memories that it takes."""
+def print_artifacts(built: Artifacts, target: str, speaks: str = "prints to") -> None:
+    """Says what was built, and the memories that it takes; `speaks` is what it does with its console."""
     if built.compiler is None:
         return
     names = ", ".join(name for name, content in built.files.items() if isinstance(content, bytes))
@@ -84,7 +84,7 @@ def print_artifacts(built: Artifacts, target: str) -> None:
     for name, (used, size) in built.usage.memories.items():
         show(f"  {name}: {used:,} of {size:,} bytes ({used / size:.1%})")
     show(f"  stack: {_stack(built.usage)}")
-    show(f"  prints to {built.console}")
+    show(f"  {speaks} {built.console}")
 
 
 def _stack(usage: Usage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from mote.compiler.settings import Settings
 from mote.emit.c.programs.example import EXAMPLE
@@ -11,7 +12,7 @@ from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import fill, temporary_folder
 from mote.package.firmware.layout import layout
-from mote.package.firmware.sources import firmware_sources
+from mote.package.firmware.sources import FirmwareSources, firmware_sources
 from mote.plan.plan import Plan
 from mote.toolchain.compilers import Compiler, find_compiler
 from mote.toolchain.firmware.build import Build
@@ -52,7 +53,7 @@ def artifacts(
     linked = [kind for kind in kinds if kind != "lib"]
     own = program or {}
     compiled = [file for file in own if file.endswith(".c")] or [EXAMPLE]
-    sources = firmware_sources(target, _arenas(plans), uf2="uf2" in kinds, program=compiled) if linked else None
+    sources = firmware_sources(target, arenas_of(plans), uf2="uf2" in kinds, program=compiled) if linked else None
     compiler = find_compiler(target)
     files: dict[str, str | bytes] = {}
     with temporary_folder() as folder:
@@ -69,14 +70,21 @@ def artifacts(
             files[f"lib{name}.a"] = build.library(name)
         if sources is None:
             return Artifacts(files, compiler)
-        elf = build.elf(sources)
-        image = loaded(elf)
-        files |= {**sources.files, RECORD: firmware_part(target, sources.layout.vectors.origin).record()}
-        for kind in linked:
-            files[f"{name}.{kind}"] = elf.read_bytes() if kind == "elf" else _image(kind, image, settings)
-        took = usage(elf, image, sources.layout, target)
-        _check_ready(took, settings)
-    return Artifacts(files, compiler, took, sources.console, sources.layout.board)
+        made, took = firmware_files(build.elf(sources), sources, settings, linked, name)
+    return Artifacts({**files, **made}, compiler, took, sources.console, sources.layout.board)
+
+
+def firmware_files(
+    elf: Path, sources: FirmwareSources, settings: Settings, kinds: Sequence[str], name: str
+) -> tuple[dict[str, str | bytes], Usage]:
+    """Linked firmware as files of some kinds, with its sources and the record of its part, and the memories that it
+    takes. Refuses firmware in a memory that is not ready after a reset."""
+    target, image = settings.target, loaded(elf)
+    files = {**sources.files, RECORD: firmware_part(target, sources.layout.vectors.origin).record()}
+    own = {f"{name}.{kind}": elf.read_bytes() if kind == "elf" else _image(kind, image, settings) for kind in kinds}
+    took = usage(elf, image, sources.layout, target)
+    _check_ready(took, settings)
+    return {**files, **own}, took
 
 
 def check_artifacts(settings: Settings, kinds: Sequence[str]) -> None:
@@ -105,7 +113,7 @@ def _check_linked(settings: Settings, kinds: Sequence[str]) -> None:
         )
 
 
-def _arenas(plans: Sequence[Plan]) -> dict[str, int]:
+def arenas_of(plans: Sequence[Plan]) -> dict[str, int]:
     """The most bytes that arenas take in each RAM, where the target has several."""
     sizes: dict[str, int] = {}
     for plan in plans:

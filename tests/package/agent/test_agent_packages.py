@@ -17,6 +17,7 @@ from mote.deploy.agent.sources import model_id
 from mote.errors import MoteError
 from mote.package.agent.packagers import AGENT_PACKAGERS
 from mote.package.make import WARNINGS
+from mote.toolchain.firmware.flash import flash_job
 from tests.helpers.support import needs
 from tests.package.agent.test_agent_programs import API
 from tests.package.ecosystems import DIGITS, run
@@ -70,6 +71,29 @@ def written(files: dict[str, str | bytes], folder: Path) -> Path:
     return folder
 
 
+def test_firmware_of_a_part_can_be_flashed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    needs("arm-none-eabi-gcc")
+    command = [
+        "agent",
+        str(DIGITS),
+        "-t",
+        "rp2040",
+        "--package",
+        "firmware",
+        "--output",
+        "uf2,bin",
+        "-o",
+        str(tmp_path),
+    ]
+    assert main([*command, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["built"]["files"] == ["agent.uf2", "agent.bin"] and "GPIO1" in said["built"]["firmware"]["console"]
+    assert said["model_id"] == model_id(compile(DIGITS, target="rp2040").project.files).hex()
+    job = flash_job(str(tmp_path))
+    assert job.part is not None and job.part.target == "rp2040" and job.file("uf2") == tmp_path / "agent.uf2"
+    assert bytes.fromhex(said["model_id"]) in (tmp_path / "agent.bin").read_bytes()
+
+
 @pytest.mark.parametrize("package", AGENT_PACKAGERS)
 def test_files_of_a_project(package: str) -> None:
     made = project(package)
@@ -110,6 +134,10 @@ def test_production_leaves_out_what_changes_the_device(production: str, runs: in
         ({"package": "esp-idf", "target": "cortex-m4"}, "no part that ESP-IDF"),
         ({"package": "esp-idf", "target": "esp32c3", "scratch": 1024}, "cannot be written to RAM"),
         ({"package": "cmsis-pack", "target": "rv32imc"}, "Cortex-M"),
+        ({"package": "firmware", "target": "esp32c3"}, "boot loader"),
+        ({"package": "firmware", "target": "stm32u575"}, "no serial port"),
+        ({"package": "firmware", "target": "host"}, "runs programs"),
+        ({"package": "zephyr", "binaries": ("elf",)}, "built by its ecosystem"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, object], reason: str) -> None:

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import argparse
 
-from mote.api.agents import PRODUCTION, AgentProject, agent
+from mote.api.agents import KINDS, PRODUCTION, AgentProject, agent
 from mote.cli.common import add_compile_options, bold, print_json, progress, settings, show
+from mote.cli.outputs import OutputAction, describe_artifacts, folder_of, print_artifacts
 from mote.package.agent.description import LEAST_FRAME
-from mote.package.agent.packagers import AGENT_PACKAGERS
+from mote.package.agent.packagers import AGENT_PACKAGES, FIRMWARE
 from mote.package.firmware.agent import AgentOptions
 from mote.targets import parse_size
 
 
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, calibrated=True)
-    p.add_argument("--output", "-o", required=True, metavar="DIR_OR_ZIP", help="folder or .zip archive for the project")
     p.add_argument(
-        "--package", choices=AGENT_PACKAGERS, default="cmake", help="the ecosystem of the project (default: cmake)"
+        "--output",
+        "-o",
+        action=OutputAction,
+        required=True,
+        metavar="DIR_OR_ZIP|KIND",
+        help="-o DIR_OR_ZIP: folder or .zip archive for the project. --output KIND, one or several of"
+        f" {', '.join(KINDS)}: kinds of files of --package {FIRMWARE}",
+    )
+    p.set_defaults(output=None, binaries=())
+    p.add_argument(
+        "--package",
+        choices=AGENT_PACKAGES,
+        default="cmake",
+        help=f"the ecosystem of the project, or {FIRMWARE}: complete firmware of a part whose file has a serial port,"
+        " or of a core's emulated board (default: cmake)",
     )
     p.add_argument(
         "--production",
@@ -50,6 +64,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    folder = folder_of(arguments)
     with progress("compiling") as say:
         made = agent(
             arguments.model,
@@ -58,14 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
             production=arguments.production,
             frame=arguments.frame,
             scratch=parse_size(arguments.scratch),
+            binaries=arguments.binaries,
             metadata=arguments.metadata,
             say=say,
         )
-    lost = made.write(arguments.output, force=arguments.force)
+    lost = made.write(folder, force=arguments.force)
     if arguments.json:
-        print_json({"folder": arguments.output} | made.json() | {"overwritten": lost})
+        print_json({"folder": folder} | made.json() | describe_artifacts(made.built) | {"overwritten": lost})
         return 0
-    _print(made, arguments.output)
+    _print(made, folder)
     if lost:
         show(f"  overwritten by --force: {', '.join(lost)}")
     return 0
@@ -78,4 +94,8 @@ def _print(made: AgentProject, folder: str) -> None:
     scratch = f", scratch memory {options.scratch:,} bytes" if options.scratch else ""
     show(f"  {' and '.join(able) or 'says what it is'}; messages of {options.frame:,} bytes{scratch}")
     show(f"  model {made.model_id}")
+    if made.package == FIRMWARE:
+        print_artifacts(made.built, made.target, "listens at")
+        show(f"  firmware in {folder}: `mote flash {folder}` writes it, `mote board info` checks it")
+        return
     show(f"  project for {made.package} in {folder}: README.md says how to build it; `mote board info` checks it")

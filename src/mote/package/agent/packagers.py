@@ -11,6 +11,9 @@ from mote.package.agent.description import AgentPackage
 from mote.package.description import LICENCE_FILE, Files, licence
 from mote.text import did_you_mean
 
+FIRMWARE = "firmware"
+"""The package that is complete firmware of a part, built here."""
+
 
 @dataclass(frozen=True)
 class AgentPackager:
@@ -30,14 +33,16 @@ AGENT_PACKAGERS: Mapping[str, AgentPackager] = {
     "cmsis-pack": AgentPackager(cmsis_pack.files, (cmsis_pack.TEMPLATE,)),
 }
 
+AGENT_PACKAGES = (*AGENT_PACKAGERS, FIRMWARE)
+
 
 def check_agent_package(name: str) -> None:
     """Refuses a package that there is none of."""
-    if name not in AGENT_PACKAGERS:
+    if name not in AGENT_PACKAGES:
         raise MoteError(
             f"there is no packager '{name}' of agents",
             where="option package",
-            remedy=f"{did_you_mean(name, AGENT_PACKAGERS)}use one of: {', '.join(AGENT_PACKAGERS)}",
+            remedy=f"{did_you_mean(name, AGENT_PACKAGES)}use one of: {', '.join(AGENT_PACKAGES)}",
         )
 
 

@@ -49,9 +49,18 @@ class AgentOptions:
         )
 
 
-def agent_sources(target: Target, glue: Mapping[str, str], *, emulated: bool, runtime: bool = False) -> FirmwareSources:
+def agent_sources(
+    target: Target,
+    glue: Mapping[str, str],
+    *,
+    emulated: bool,
+    runtime: bool = False,
+    arenas: Mapping[str, int] | None = None,
+    uf2: bool = False,
+) -> FirmwareSources:
     """The files of a firmware whose program is the agent; `glue` are the C files that define `mote_model`. With
-    `emulated` it is for the target's emulated board, even if the target is a part."""
+    `emulated` it is for the target's emulated board, even if the target is a part. `arenas` are bytes that the model
+    takes of each RAM; with `uf2`, flash begins behind the part's UF2 boot loader."""
     board = target.core.boards.get(target.qemu_machine or "") if emulated else None
     if emulated and (board is None or board.uart is None):
         raise MoteError(
@@ -70,7 +79,7 @@ def agent_sources(target: Target, glue: Mapping[str, str], *, emulated: bool, ru
     program = {**agent_files(runtime=runtime), **glue, f"{FOLDER}/{PORT}": (_HERE / PORT).read_text(encoding="utf-8")}
     compiled = [name for name in program if name.endswith(".c")]
     places = emulated_layout(target) if board else None
-    firmware = firmware_sources(target, {}, program=compiled, places=places)
+    firmware = firmware_sources(target, arenas or {}, uf2=uf2, program=compiled, places=places)
     boot = f"{FOLDER}/boot.c"
     files = {
         **firmware.files,

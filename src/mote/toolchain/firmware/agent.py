@@ -9,6 +9,7 @@ from pathlib import Path
 from mote.deploy.agent.sources import TRACE, model_id
 from mote.files import fill
 from mote.package.firmware.agent import AgentOptions, agent_sources
+from mote.package.firmware.sources import FirmwareSources
 from mote.targets import Target
 from mote.toolchain.builder import HARNESS
 from mote.toolchain.compilers import Compiler
@@ -37,6 +38,15 @@ class AgentModel:
         return model_id(self.files)
 
 
+@dataclass(frozen=True)
+class LinkedAgent:
+    """Firmware with the agent: its ELF file, its own files beside the model's, and the memories that it is linked
+    for."""
+
+    elf: Path
+    sources: FirmwareSources
+
+
 def agent_elf(
     model: AgentModel,
     target: Target,
@@ -49,14 +59,31 @@ def agent_elf(
 ) -> Path:
     """Links a model with the agent as bare-metal firmware for a part or, `emulated`, for its board in QEMU. The
     files lie in `folder`."""
+    return linked_agent(model, target, compiler, folder, optimize=optimize, options=options, emulated=emulated).elf
+
+
+def linked_agent(
+    model: AgentModel,
+    target: Target,
+    compiler: Compiler,
+    folder: Path,
+    *,
+    optimize: str,
+    options: AgentOptions | None = None,
+    emulated: bool = False,
+    arenas: Mapping[str, int] | None = None,
+    uf2: bool = False,
+) -> LinkedAgent:
+    """The firmware of `agent_elf` with its files. `arenas` are bytes that the model takes of each RAM; with `uf2`,
+    flash begins behind the part's UF2 boot loader."""
     options = options or AgentOptions()
     adapter = {name: (HARNESS / name).read_text(encoding="utf-8") for name in (ADAPTER, "harness.h")}
     glue = {**adapter, _GLUE: model.glue}
-    firmware = agent_sources(target, glue, emulated=emulated)
+    firmware = agent_sources(target, glue, emulated=emulated, arenas=arenas, uf2=uf2)
     project = folder / "project"
     fill(project, {**firmware.files, **model.files})
     trace = ("-include", str((project / TRACE).resolve()))
     build = Build(project, model.sources, target, compiler, optimize, (*trace, *model.flags))
     identity = ",".join(map(str, model.id))
     flags = ("-Os", *options.macros, f"-DMOTE_MODEL_ID={identity}")
-    return build.elf(firmware, flags, build.secret(model.secret))
+    return LinkedAgent(build.elf(firmware, flags, build.secret(model.secret)), firmware)
