@@ -188,6 +188,7 @@ def _purposes() -> Iterator[_Purpose]:
     yield _Purpose("sign", "sign images, encrypt constants", (("cryptography",),))
     yield _Purpose("try-it", "run the model in the page of `mote report`", (("ziglang", "clang and wasm-ld"),))
     yield _Purpose("cluster", "searches on a cluster of Dask", (("distributed",),))
+    yield _Purpose("boards", "talk to boards over serial ports", (("pyserial",),))
     yield _Purpose("flash", "write firmware to a part", (tuple(FLASH_TOOLS),))
     yield _Purpose("docs", "the documentation as a site", (("mkdocs-material",), ("mkdocstrings",)))
 
@@ -253,6 +254,7 @@ def _wheels() -> Sequence[tuple[str, str, str, InstallCommand]]:
         ("resvg-py", "resvg_py", "draw SVG as PNG", _extra("png")),
         ("cryptography", "cryptography", "keys, signatures and encryption", _extra("sign")),
         ("distributed", "distributed", "clusters of Dask", _extra("cluster")),
+        ("pyserial", "serial", "serial ports of boards and of `mote ota`", _extra("boards")),
         ("mkdocs-material", "material", "the site of the documentation", _extra("docs")),
         ("mkdocstrings", "mkdocstrings", "the Python API in the documentation", _extra("docs")),
     )

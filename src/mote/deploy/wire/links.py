@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import select
 import socket
-import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from mote.errors import MoteError
-
-if sys.platform != "win32":
-    import termios
+from mote.extras import require
 
 CHUNK = 4096
 OPENING_S = 10.0
@@ -167,67 +165,62 @@ class Serial:
     window = 1
 
     def __init__(self, path: str, baud: int) -> None:
+        if baud <= 0:
+            raise MoteError(f"{baud} baud is no speed", where=path, remedy="give the speed of the device's port")
         self.name, self.baud = path, baud
-        self._file: int | None = None
-        if sys.platform == "win32":
-            raise MoteError("serial ports need Linux or macOS", where=path, remedy="use --connect or --listen")
-        if getattr(termios, f"B{baud}", None) is None:
-            raise MoteError(f"{baud} baud is no speed that this system knows", where=path, remedy="give another --baud")
+        self.seconds_a_byte = 10 / baud
+        """A start bit, 8 bits and a stop bit."""
+        self._serial = require("serial", extra="boards", what="a serial port")
+        self._port: Any = None
 
     def open(self) -> None:
         """Opens the port. A USB port may take a while to reappear after the device's reset."""
-        seconds = OPENING_S if self._file is not None else 0.0
+        seconds = OPENING_S if self._port is not None else 0.0
         self.close()
         try:
-            self._file = _eventually(lambda: os.open(self.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK), seconds)
-            self._make_raw(self._file)
-        except (OSError, termios.error) as error:
-            reason = _reason(error) if isinstance(error, OSError) else "it is no terminal"
+            self._port = _eventually(self._open, seconds)
+            self._port.reset_input_buffer()
+        except (OSError, ValueError) as error:
             raise MoteError(
-                f"cannot be opened ({reason})", where=self.name, remedy="check the name, the plug and your rights to it"
+                f"cannot be opened ({_port_reason(error)})",
+                where=self.name,
+                remedy="check the name, the plug, your rights to it and the speed in baud",
             ) from None
 
-    def _make_raw(self, file: int) -> None:
-        speed = getattr(termios, f"B{self.baud}")
-        modes = termios.tcgetattr(file)
-        modes[0], modes[1], modes[3] = 0, 0, 0  # nothing is translated, echoed or waited for
-        modes[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
-        modes[4] = modes[5] = speed
-        modes[6][termios.VMIN], modes[6][termios.VTIME] = 0, 0
-        termios.tcsetattr(file, termios.TCSANOW, modes)
-        termios.tcflush(file, termios.TCIOFLUSH)
+    def _open(self) -> Any:
+        return self._serial.Serial(self.name, self.baud, timeout=0, write_timeout=OPENING_S)
 
     def close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        if self._port is not None:
+            with suppress(OSError):
+                self._port.close()
 
     def send(self, data: bytes) -> None:
-        file = self._opened()
+        port = self._opened()
         try:
-            while data:
-                if not select.select([], [file], [], OPENING_S)[1]:
-                    raise ConnectionLostError("the port takes no more bytes")
-                data = data[os.write(file, data) :]
+            port.write(data)
         except OSError as error:
-            raise ConnectionLostError(f"the port is gone ({_reason(error)})") from None
+            raise ConnectionLostError(f"the port is gone ({_port_reason(error)})") from None
 
     def receive(self, seconds: float) -> bytes:
-        file = self._opened()
+        port = self._opened()
         try:
-            if not select.select([file], [], [], seconds)[0]:
-                return b""
-            data = os.read(file, CHUNK)
-        except OSError as error:
-            raise ConnectionLostError(f"the port is gone ({_reason(error)})") from None
-        if not data:
-            raise ConnectionLostError("the port is gone")
-        return data
+            port.timeout = seconds
+            first = port.read(1)
+            return bytes(first + port.read(min(port.in_waiting, CHUNK)) if first else first)
+        except (OSError, TypeError) as error:  # a TypeError: the port was closed meanwhile
+            raise ConnectionLostError(f"the port is gone ({_port_reason(error)})") from None
 
-    def _opened(self) -> int:
-        if self._file is None:
+    def _opened(self) -> Any:
+        if self._port is None or not self._port.is_open:
             raise ConnectionLostError("the port is not open")
-        return self._file
+        return self._port
+
+
+def _port_reason(error: Exception) -> str:
+    """The system's own words, without the name of the port and of the function that failed."""
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number else " ".join(str(error).split())
 
 
 def _eventually(attempt: Callable[[], Opening], seconds: float) -> Opening:
