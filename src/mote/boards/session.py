@@ -101,6 +101,7 @@ class BoardInference:
     """By step."""
     steps: list[int] | None = None
     stack: int | None = None
+    """None where it was not measured."""
 
 
 @dataclass(frozen=True)
@@ -474,7 +475,7 @@ class BoardSession:
             self._cycles(result.ticks),
             {step: bytes(pieces) for step, pieces in tensors.items()},
             self._steps() if wants.steps else None,
-            result.stack if wants.stack else None,
+            result.stack or None if wants.stack else None,
         )
 
     def _other_inputs(self, what: str) -> MoteError:

@@ -278,7 +278,7 @@ def measured(
         elf = on.elf(Mode.MEASURE)
         sizes = toolchain.sizes(elf, target)
         stack, stack_measured = (None, plain.stack)
-        if plain.stack is not None and not subject.pointers:
+        if plain.stack is not None and sizes is not None and not subject.pointers:
             stack, stack_measured = stacks(elf, plain.stack, on.board is None)
         last = raw if subject.keeps else raw[-1:]
         profile = on.execute(Mode.PROFILE, last) if layers and plain.instructions else None

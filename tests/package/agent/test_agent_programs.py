@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from mote.api.agents import AgentProject, agent
+from mote.api.measuring import run as run_model
+from mote.api.measuring import verify
 from mote.compiler.line import compile
 from mote.package.make import WARNINGS
 from tests.helpers.support import needs
@@ -75,6 +77,15 @@ def test_an_inference_over_tcp(listening: int, expected: list[tuple[bytes, bytes
             assert asks.run(given, len(wanted)) == wanted
         status, data = asks.ask(host.READ, host.place(host.CYCLES) + (8 * who.steps).to_bytes(4, "little"))
         assert status == OK and all(ns > 0 for ns in struct.unpack(f"<{who.steps}Q", data))
+
+
+def test_a_program_is_a_board_of_commands(listening: int, expected: list[tuple[bytes, bytes]]) -> None:
+    """Outputs, every tensor and the cycles of each step, over the session that commands use."""
+    board = f"tcp:127.0.0.1:{listening}"
+    result = run_model(DIGITS, board=board)
+    (output,) = result.values.values()
+    assert output.tobytes() == expected[0][1] and result.ram.stack_measured is None
+    assert verify(DIGITS, inputs=1, board=board).exact
 
 
 def test_a_stopped_model_survives_its_host(listening: int, expected: list[tuple[bytes, bytes]]) -> None:
