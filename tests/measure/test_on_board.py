@@ -110,7 +110,7 @@ class TestOneBoard:
         """Measured beside modelled: instructions of an emulated board, with the error of each layer."""
         pytest.importorskip("capstone")
         result = mote.profile(compiled, board=BOARD)
-        assert result.board is not None and result.board.runs == costs.RUNS and result.board.spread == 0
+        assert result.board is not None and result.board.runs == costs.RUNS and result.board.spread < 0.01
         alone = mote.profile(compiled)
         assert (result.cycles, result.instructions) == (alone.cycles, alone.instructions)
         for layer, modelled in zip(result.layers, alone.layers, strict=True):
@@ -127,12 +127,31 @@ class TestOneBoard:
         monkeypatch.setattr(costs, "no_model", lambda *given: missing)
         with pytest.raises(MoteError, match="no model of cycles"):
             mote.profile(compiled, board=BOARD)
-        monkeypatch.setattr(OpenBoard, "counts", "cycles")
+        monkeypatch.setattr(firmware.Bench, "counts", "cycles")
         result = mote.profile(compiled, board=BOARD)
         assert result.board is not None and result.cycles == result.board.total and result.instructions is None
         assert [x.cycles for x in result.layers] == [x.measured for x in result.layers]
         assert sum(x.share for x in result.layers) == pytest.approx(1, abs=0.2)
         assert "no model of cycles" in result.timing and result._repr_html_() and result.svg()
+
+    def test_a_timer_that_counts_no_cycles(self, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A port with a timer, on a device that does not state its clock: times, and no error of a model of cycles."""
+        pytest.importorskip("capstone")
+        monkeypatch.setattr(OpenBoard, "counts", "cycles")
+        ran, result = mote.run(compiled, board=BOARD), mote.profile(compiled, board=BOARD)
+        assert ran.unit == "ticks" and ran.board is not None and "ticks by a timer" in str(ran.board)
+        assert ran.seconds == (ran.instructions or 0) / (ran.board.counter_hz or 1)
+        assert result.board is not None and result.board.seconds == pytest.approx(ran.seconds, rel=0.01)
+        assert result.board.error is None and all(x.measured and x.error is None for x in result.layers)
+
+    def test_another_part(self, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Cycles of one part are not compared with the model of another."""
+        monkeypatch.setattr(firmware.Bench, "counts", "cycles")
+        facts = firmware.BoardFacts("desk", "stm32f407", "cycles", "DWT CYCCNT", None, 168_000_000, 5, "already there")
+        monkeypatch.setattr(firmware.Bench, "facts", facts)
+        with pytest.raises(MoteError, match="is a stm32f407, and the model of cycles is that of cortex-m4"):
+            mote.profile(compiled, board=BOARD)
+        assert facts.seconds(168_000) == 1e-3 and str(facts).startswith("desk: cycles by DWT CYCCNT, 168 MHz, 5 wait")
 
     @needs_litert
     def test_evaluate(self, compiled: Compiled) -> None:

@@ -87,8 +87,8 @@ def not_run(plan: Plan) -> list[str]:
     return [n for n, k in kernels.items() if isinstance(k, Offloaded) and k.artifact.judgement is Judgement.REFERENCE]
 
 
-CYCLES = "cycles"
-"""The unit of a board's counter."""
+CYCLES, TICKS = "cycles", "ticks"
+"""Units of a board's counter: cycles of the core, or of a timer whose relation to them nobody states."""
 COUNTERS: Mapping[int, str] = {
     Counter.NONE: "no counter",
     Counter.DWT: "DWT CYCCNT",
@@ -108,9 +108,12 @@ class BoardFacts:
     target: str
     """The target that its agent states."""
     unit: str
-    """The unit of its counter: cycles; of an emulated board instructions."""
+    """The unit of its counter: cycles; of an emulated board instructions; of a timer that states no clock of the core
+    ticks."""
     counter: str
     """The counter that was read."""
+    counter_hz: int | None
+    """Ticks of the counter in a second; None where they are not known."""
     clock_hz: int | None
     """The clock of the core as the board states it; None where it does not."""
     flash_waits: int | None
@@ -120,8 +123,14 @@ class BoardFacts:
 
     def __str__(self) -> str:
         clock = "clock not known" if self.clock_hz is None else f"{self.clock_hz / 1e6:g} MHz"
+        rate = f" of {self.counter_hz / 1e6:g} MHz" if self.unit == TICKS and self.counter_hz else ""
         waits = "flash waits not known" if self.flash_waits is None else f"{self.flash_waits} wait states of flash"
-        return f"{self.name}: {self.unit} by {self.counter}, {clock}, {waits}; {self.code}"
+        return f"{self.name}: {self.unit} by {self.counter}{rate}, {clock}, {waits}; {self.code}"
+
+    def seconds(self, count: int) -> float | None:
+        """The time of so many counts; None where nothing says it."""
+        rate = {CYCLES: self.clock_hz, TICKS: self.counter_hz}.get(self.unit)
+        return count / rate if rate else None
 
 
 @dataclass(frozen=True)
@@ -159,7 +168,9 @@ class Bench:
     def counts(self) -> str:
         """The unit of what is counted."""
         if self.board is not None:
-            return self.board.counts
+            identity = self.board.identity
+            timed = identity.counter == Counter.HOOK and not (identity.clock_hz and identity.counter_hz)
+            return TICKS if timed and self.board.counts == CYCLES else self.board.counts
         return "instructions" if self.target.is_host else board_of(self.target).counts
 
     def elf(self, mode: Mode) -> Path:
@@ -203,6 +214,7 @@ class Bench:
             identity.target,
             self.counts,
             COUNTERS.get(identity.counter, f"counter {identity.counter}"),
+            identity.counter_hz or None,
             identity.clock_hz or None,
             None if identity.flash_waits == UNKNOWN else identity.flash_waits,
             self.board.placed,

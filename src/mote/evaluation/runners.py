@@ -167,7 +167,7 @@ def on_core(
     if not requested."""
     target, graph = compiled.settings.target, compiled.plan.graph
     wanted = samples if samples is not None else SAMPLES if board is None else len(questions)
-    if target.is_host or not wanted:
+    if (target.is_host and board is None) or not wanted:
         return None
     chosen = questions.some(wanted)
     say(f"running {len(chosen)} samples on {target.name}")

@@ -14,7 +14,7 @@ import numpy as np
 from mote import toolchain
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import CYCLES, BoardFacts, Firmware, bench, firmware, missing_tools
+from mote.compiler.firmware import BoardFacts, Firmware, bench, firmware, missing_tools
 from mote.data.inputs import Inputs, given_inputs
 from mote.emit.c.programs.golden import FULL
 from mote.errors import MoteError, explaining
@@ -140,9 +140,8 @@ class RunResult:
 
     @property
     def seconds(self) -> float | None:
-        """The time of the last inference by the cycles and the clock of a board; None where they are not known."""
-        clock = self.board.clock_hz if self.board is not None and self.unit == CYCLES else None
-        return self.instructions / clock if clock and self.instructions is not None else None
+        """The time of the last inference by the counter of a board; None where its rate is not known."""
+        return None if self.board is None or self.instructions is None else self.board.seconds(self.instructions)
 
     def __repr__(self) -> str:
         counted = "not counted" if self.instructions is None else f"{self.instructions:,}"

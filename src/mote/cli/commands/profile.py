@@ -243,7 +243,8 @@ def _layers(result: Profile) -> str:
     waits = ("code waits", "constant waits") if slow else ()
     joules = _joules(result)
     energies = ("estimated µJ", "measured µJ") if joules else ()
-    board = () if result.board is None else (f"measured {result.board.facts.unit}", "error")
+    modelled = result.board is not None and result.instructions is not None
+    board = (f"measured {result.board.facts.unit}", "error") if result.board is not None and modelled else ()
     head = ("#", "layer", "op", "kernel", "MACs", "instructions", "per MAC", "cycles", "per MAC", "peak", "share")
     widest = max((x.share for x in result.layers), default=0.0)
     rows = [

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mote import toolchain
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import CYCLES, Bench, Firmware, bench, firmware, missing_tools
+from mote.compiler.firmware import CYCLES, TICKS, Bench, Firmware, bench, firmware, missing_tools
 from mote.cores.board import Board
 from mote.cores.cycles import CycleModel
 from mote.cores.instructions import ACCESSES, MULTIPLIES, Timed
@@ -382,7 +382,11 @@ def profiled(
     if missing is None:
         return _beside(_modelled(subject, raw, compiler, emulator, layers), measured, steps)
     if measured.facts.unit != CYCLES:
-        raise missing
+        raise MoteError(
+            f"counts {measured.facts.unit}, and there is no model of cycles beside them: {missing.reason}",
+            where=f"board {measured.facts.name}",
+            remedy=f"{missing.remedy}; `mote run --board` shows what it counts",
+        )
     return _alone(subject, compiler, measured, steps if layers else [], missing)
 
 
@@ -422,20 +426,21 @@ def _on_board(
             remedy="let mote_port_cycles of its agent count: DWT, mcycle, SysTick or a timer",
         )
     taken, spread = middle(counts)
-    seconds = counts[taken] / facts.clock_hz if facts.clock_hz and facts.unit == CYCLES else None
-    return BoardMeasurement(facts, RUNS, counts[taken], spread, seconds), steps[taken]
+    return BoardMeasurement(facts, RUNS, counts[taken], spread, facts.seconds(counts[taken])), steps[taken]
 
 
 def _beside(profile: Profile, measured: BoardMeasurement, steps: Sequence[int]) -> Profile:
-    """A modelled profile with what a board measured, and the errors of the model."""
+    """A modelled profile with what a board measured, and the errors of the model where it counts the same unit."""
+    layers = [
+        replace(layer, measured=taken) for layer, taken in zip(profile.layers, steps, strict=bool(profile.layers))
+    ]
+    if measured.facts.unit == TICKS:
+        return replace(profile, layers=layers, board=measured)
 
     def count(modelled: Profile | LayerProfile) -> int:
         return modelled.cycles if measured.facts.unit == CYCLES else modelled.instructions or 0
 
-    layers = [
-        replace(layer, measured=taken, error=relative_error(count(layer), taken))
-        for layer, taken in zip(profile.layers, steps, strict=bool(profile.layers))
-    ]
+    layers = [replace(x, error=relative_error(count(x), x.measured or 0)) for x in layers]
     pairs = [(count(x), x.measured) for x in layers if x.measured and count(x)]
     errors = replace(
         measured,
