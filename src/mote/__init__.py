@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mote.api.measuring import profile, run, verify
     from mote.api.memory_plan import MemoryPlan, plan
     from mote.api.register import register, register_generator, register_kernel, register_step
+    from mote.api.tuning import tune
     from mote.compiler.compiled import Compiled
     from mote.compiler.line import compile
     from mote.compiler.packer import Image, pack
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from mote.reporter.report import Report, report
     from mote.search.explorer import Front, Point, explore
     from mote.toolchain.doctor import Diagnosis, Finding, doctor
+    from mote.tune.result import Tuned
 
     quantize = QuantizeModule()
     targets = TargetsModule()
@@ -99,6 +101,7 @@ __all__ = [
     "ShrinkResult",
     "Signing",
     "ThresholdFit",
+    "Tuned",
     "UpdateOutcome",
     "VerifyResult",
     "__version__",
@@ -142,6 +145,7 @@ __all__ = [
     "shrink",
     "sign",
     "targets",
+    "tune",
     "verify",
     "verify_image",
 ]
@@ -184,6 +188,7 @@ _HOMES = {
     "ShrinkResult": "compress.shrink",
     "Signing": "api.deploying",
     "ThresholdFit": "evaluation.threshold",
+    "Tuned": "tune.result",
     "UpdateOutcome": "deploy.update.session",
     "VerifyResult": "evaluation.verify",
     "agent": "api.agents",
@@ -230,6 +235,7 @@ _CALLED = {
     "plan": "api.memory_plan:plan",
     "quantize": "compress.quantize.post_training:post_training",
     "targets": "api.listings:targets",
+    "tune": "api.tuning:tune",
 }
 """Functions that have the name of a module: `mote.plan(model)` calls one, `mote.plan.planner` is in the other."""
 

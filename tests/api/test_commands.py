@@ -72,7 +72,7 @@ def parameters(command: str) -> set[str]:
     own = inspect.signature(function(command)).parameters
     names = set(own)
     if any(p.kind is p.VAR_KEYWORD for p in own.values()):
-        names |= {"trust_target", "point", *(f.name for f in fields(mote.Settings))}
+        names |= {"trust_target", "point", "pins", *(f.name for f in fields(mote.Settings))}
     if command == "quantize":
         names |= parameters_of(mix) | {"trust_target", *(f.name for f in fields(mote.Settings))}
     return names
@@ -104,7 +104,7 @@ def test_options_are_parameters(command: str) -> None:
     assert not missing, f"mote.{command.replace('-', '_')} has no parameters for the options {sorted(missing)}"
 
 
-@pytest.mark.parametrize("name", ["ops", "plan", "quantize", "targets"])
+@pytest.mark.parametrize("name", ["ops", "plan", "quantize", "targets", "tune"])
 def test_modules_with_the_name_of_a_command_are_both(name: str) -> None:
     """However the module was imported: by the package, by itself, or from it."""
     module = import_module(f"mote.{name}")

@@ -24,7 +24,7 @@ OPEN = {
     *("settings", "options", "constants", "parameters", "targets"),
 }
 """Parameters that take objects of other packages: models, arrays, data sets, values of options."""
-INTERNAL = {"fixed", "low", "ram_code", "ram_constants", "all_in_ram"}
+INTERNAL = {"fixed", "low", "ram_code", "ram_constants", "all_in_ram", "pinned_model"}
 """Fields of Settings that the compiler sets for itself."""
 
 
@@ -93,4 +93,4 @@ def test_signatures_say_types(name: str) -> None:
 def test_options_are_typed() -> None:
     """Keywords of `mote.compile` are the fields of Settings, and how a command line says some of them."""
     settable = {field.name for field in fields(mote.Settings)} - INTERNAL
-    assert set(CompileOptions.__annotations__) == settable | {"trust_target", "point"}
+    assert set(CompileOptions.__annotations__) == settable | {"trust_target", "point", "pins"}

@@ -95,6 +95,13 @@ def deployed() -> None:
     assert_type(mote.flash("build", dry_run=True), mote.FlashResult)
 
 
+def tuned() -> None:
+    result: mote.Tuned = mote.tune(MODEL, target="cortex-m4", minutes=1.0, trials=3, workers=2)
+    assert_type(result.gain, float)
+    result.write("pins.toml")
+    assert_type(mote.compile(MODEL, target="cortex-m4", pins="pins.toml"), mote.Compiled)
+
+
 def project() -> None:
     assert_type(mote.build(), mote.BuildResult)
     assert_type(mote.check(), mote.CheckResult)

@@ -35,6 +35,7 @@ COMMANDS = {
     "flash": "write firmware to a part with a tool of yours",
     "plan": "show the memory plan and the kernel of each layer",
     "explore": "RAM against latency: the plans to choose from",
+    "tune": "choose kernels, places and flags by measuring",
     "shrink": "remove what cannot affect the outputs, exactly",
     "prune": "prune channels, blocks of weights, or cluster weights",
     "run": "run on an emulated target, with exact instruction counts",

@@ -37,6 +37,7 @@ from mote.package.packagers import PACKAGERS
 from mote.pictures.png import PNG, png
 from mote.pictures.svg import SVG
 from mote.plan.plan import Plan
+from mote.targets.flags import SETS
 from mote.toolchain.emulators import EMULATORS
 
 Options = argparse.ArgumentParser | argparse._ArgumentGroup
@@ -204,6 +205,9 @@ def add_compile_options(
             " prints, with values of its knobs: 3=gemm4[columns=2], 3=gemm4[constants=ram]; repeatable",
         )
         parser.add_argument(
+            "--pins", default="", metavar="FILE", help="kernels, places and compiler flags that `mote tune` has chosen"
+        )
+        parser.add_argument(
             "--offload",
             action="append",
             default=[],
@@ -314,6 +318,9 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         default="flash",
         help="ram: start-up copies constants to RAM, as many as fit, for parts with flash wait states and RAM to spare"
         " (default: flash)",
+    )
+    parser.add_argument(
+        "--flags", choices=SETS, default="", help="set of compiler flags, instead of those that --optimize says"
     )
     parser.add_argument(
         "--red-zones",
@@ -454,7 +461,7 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
 def settings(arguments: argparse.Namespace, **others: Any) -> Settings:
     """The options that have the names of settings, those that are called otherwise, and others."""
     given = vars(arguments)
-    names = {"trust_target", "point", *(field.name for field in fields(Settings))}
+    names = {"trust_target", "point", "pins", *(field.name for field in fields(Settings))}
     options = {name: value for name, value in given.items() if name in names}
     options |= {"kernels": given.get("kernel", []), "shrink": not arguments.no_shrink, **reading(arguments)}
     if given.get("board") and options["target"] == "host":

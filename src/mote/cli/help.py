@@ -11,7 +11,7 @@ from mote.version import __version__
 COMMAND_GROUPS = {
     "start": ("inspect", "ops", "targets", "doctor", "completion"),
     "compile": ("compile", "plan", "explore", "convert"),
-    "improve": ("quantize", "prune", "shrink", "fit-threshold"),
+    "improve": ("tune", "quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "fit-energy", "verify", "evaluate", "report"),
     "project": ("build", "check"),
     "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "agent", "flash", "cmake"),
@@ -32,8 +32,8 @@ OPTION_GROUPS = {
         *("percentile", "false_positives", "false_alarms", "margin"),
     ),
     "plan": (
-        *("optimize", "ram", "latency", "cycles", "flash", "point", "kernel", "offload", "aligned", "input", "step"),
-        *("no_shrink", "recompute", "layer", "points", "measure"),
+        *("optimize", "ram", "latency", "cycles", "flash", "point", "kernel", "pins", "offload", "aligned", "input"),
+        *("step", "no_shrink", "recompute", "layer", "points", "measure"),
     ),
     "preprocessing": ("preprocess", "postprocess"),
     "streaming": ("stream", "hop", "causal"),
@@ -41,11 +41,12 @@ OPTION_GROUPS = {
     "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),
     "search": (
         *("max_accuracy_drop", "precisions", "cheapest", "evaluations"),
-        *("journal", "workers", "scheduler"),
+        *("minutes", "trials", "costs", "journal", "workers", "scheduler"),
     ),
     "generated C": (
         *("name", "single_file", "caller_arena", "instances", "cpp", "check_flash", "encrypt", "place_code"),
-        *("place_constants", "red_zones", "shared_arena", "run_together", "adapter", "source", "kernels", "update"),
+        *("place_constants", "flags", "red_zones", "shared_arena", "run_together", "adapter", "source", "kernels"),
+        "update",
     ),
     "device": (
         *("connect", "listen", "serial", "baud", "forever", "no_restart", "confirm", "wait", "timeout", "connections"),
@@ -61,7 +62,6 @@ OPTION_GROUPS = {
             "functions",
             "verify",
             "keywords",
-            "flags",
             "format",
             "shell",
             "json",
@@ -107,6 +107,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
             f"{FLOAT} --data models/digits_train.npz --clusters --flash 90% -o build/small.tflite",
             "few distinct weights",
         ),
+    ),
+    "tune": (
+        (f"{DIGITS} -t stm32l4r5 -o build/pins.toml", "kernels, places and flags with the fewest cycles"),
+        (f"{DIGITS} -t cortex-m4 --trials 20 --costs build/costs.jsonl", "a few trials, costs for other models"),
     ),
     "shrink": ((DIGITS, "channels and layers that cannot change an output"),),
     "run": (

@@ -46,6 +46,8 @@ class CommonOptions(TypedDict, total=False):
     barrier: int
     place_code: str
     place_constants: str
+    flags: str
+    pins: str | Path
     encrypt: str
     aligned: bool
     name: str

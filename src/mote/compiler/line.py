@@ -17,6 +17,7 @@ from mote.compiler.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, checked_code
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
+from mote.compiler.pins_file import check_model
 from mote.compiler.settings import (
     NO_STEPS,
     EmitOptions,
@@ -109,6 +110,7 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
             where="option numerics",
             remedy="omit it",
         )
+    check_model(source, settings.pinned_model)
     return source
 
 

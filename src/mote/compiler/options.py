@@ -229,7 +229,7 @@ def _shape(name: Any, shape: Any) -> tuple[int, ...]:
 
 def check_names(options: Iterable[str], settings: type) -> None:
     """Refuses unknown options."""
-    known = [*(f.name for f in fields(settings)), "point"]
+    known = [*(f.name for f in fields(settings)), "point", "pins"]
     for name in options:
         if name not in known:
             remedy = f"{did_you_mean(name, known)}the options are: {', '.join(sorted(known))}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import mote.targets as targets
 from mote.boards.boards_file import boards_file
 from mote.boards.placing import target_of
 from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
+from mote.compiler.pins_file import with_pins
 from mote.emit.c.encryption import read_key
 from mote.errors import MoteError
 from mote.frontends import EDGES, FEATURES
@@ -19,6 +20,7 @@ from mote.kernels.contract import Fixed
 from mote.kernels.cost import Costs
 from mote.plan.selection.request import Policy
 from mote.targets import Reads, Target
+from mote.targets.flags import SETS
 
 OPTIMIZE = tuple(Policy)
 ROUNDINGS = ("litert", "tflm")
@@ -133,20 +135,29 @@ class PlanOptions(TargetOptions):
     """Bytes of RAM that constants take. Internal: determined by emitting them."""
     all_in_ram: bool = True
     """Whether all constants fit there. Internal: determined by planning so."""
+    flags: str = ""
+    """A set of compiler flags of the model's C (`mote.targets.flags.SETS`), in the place of those of `optimize`."""
+    pinned_model: str = ""
+    """The SHA-256 of the only model that the kernels are for. Internal: a file of pins says it."""
     low: float = 1.0
     """How many times the estimate a plan's cycles are. Internal: determined by running it, for a time limit."""
 
     @property
     def built_for(self) -> str:
         """The policy whose optimization level of the C compiler the code is built with: that of `balanced` for `size`
-        within a time limit, since estimates are those of that level, and -Os takes up to a third more cycles."""
+        within a time limit, since estimates are those of that level, and -Os takes up to a third more cycles. Or a set
+        of flags."""
+        return self.flags or self._policy
+
+    @property
+    def _policy(self) -> str:
         return "balanced" if self.optimize == Policy.SIZE and self.cycle_limit is not None else self.optimize
 
     @property
     def costs(self) -> Costs:
         """The cost table of kernels on the target."""
         table = cost.load(self.target.costs, f"target {self.target.name}")
-        return table.built_for(self.built_for).on(self._constant_reads, self._code_reads)
+        return table.built_for(self._policy).on(self._constant_reads, self._code_reads)
 
     @property
     def _constant_reads(self) -> Reads:
@@ -234,9 +245,10 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             ("place_constants", self.place_constants, PLACES),
             ("edges", self.edges, EDGES),
             ("features", self.features, FEATURES),
+            ("flags", self.flags, ("", *SETS)),
         ):
             if value not in allowed:
-                raise MoteError(f"'{value}' is not one of {', '.join(allowed)}", where=f"option {option}")
+                raise MoteError(f"'{value}' is not one of {', '.join(filter(None, allowed))}", where=f"option {option}")
         if self.stream is None and (self.hop or self.causal):
             raise MoteError(
                 "is for streams only",
@@ -373,8 +385,8 @@ def check_constants_ram(target: Target, encrypt: str = "") -> None:
 
 
 def make_settings(target: str | Path | Target = "host", *, trust_target: bool = False, **options: Any) -> Settings:
-    """Makes Settings from options as users write them (`options.parsed`). `trust_target`: the target's file may use any
-    compiler flag, even those that run programs."""
+    """Makes Settings from options as users write them (`options.parsed`), and from the file of pins that `pins` names.
+    `trust_target`: the target's file may use any compiler flag, even those that run programs."""
     check_names(options, Settings)
     if not isinstance(target, str | Path | Target):
         raise MoteError(f"{target!r} is not a target", where="option target", remedy="`mote targets` lists names")
@@ -382,7 +394,14 @@ def make_settings(target: str | Path | Target = "host", *, trust_target: bool = 
     sizes = ram_by_memory(options.get("ram"))
     if sizes:
         chosen, options = targets.limited(chosen, sizes), {**options, "ram": None}
-    return Settings(chosen, **parsed(options))
+    pins = options.pop("pins", "")
+    if not isinstance(pins, str | Path):
+        raise MoteError(f"{pins!r} is not a file", where="option pins", remedy="name one that `mote tune` has written")
+    values = parsed(options)
+    return Settings(chosen, **(with_pins(values, pins, chosen.name, _USUAL) if pins else values))
+
+
+_USUAL = {f.name: f.default for f in fields(Settings)}
 
 
 def chosen_settings(settings: Settings | None, options: Mapping[str, Any], board: str | None = None) -> Settings:

@@ -29,7 +29,7 @@ IMAGE = "image"
 """The kind of output that is an image for the runtime, and no C."""
 MOST_TEXT = 1 << 20
 INTERNAL = {
-    *("target", "fixed", "ram_code", "ram_constants", "all_in_ram", "low"),
+    *("target", "fixed", "ram_code", "ram_constants", "all_in_ram", "low", "pinned_model"),
     *("least_ram", "least_flash"),
 }
 """Settings that are no options of `mote compile`: determined by the compiler, or written as `ram = "min"`."""
@@ -37,7 +37,7 @@ OPTION_NAMES = {"shapes": "shape", "constants": "set", "kernels": "kernel", "shr
 """Settings whose options have other names."""
 SETTING_KEYS = {
     OPTION_NAMES.get(f.name, f.name.replace("_", "-")): f.name for f in fields(Settings) if f.name not in INTERNAL
-} | {"point": "point", "trust-target": "trust_target"}
+} | {"point": "point", "trust-target": "trust_target", "pins": "pins"}
 """Keys that are options of a compilation, and what `make_settings` calls them."""
 OWN_KEYS = {
     "file": "the model, required",
@@ -60,7 +60,7 @@ OWN_KEYS = {
 }
 """Keys of a model that are no settings, and what they mean."""
 KEYS = (*OWN_KEYS, *SETTING_KEYS)
-PATHS = ("encrypt",)
+PATHS = ("encrypt", "pins")
 """Settings that are files."""
 PRECISIONS = tuple(x.value for x in Precision if x is not Precision.FLOAT32)
 

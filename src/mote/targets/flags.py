@@ -16,12 +16,25 @@ class Optimization:
 
 OPTIMIZATION = {"speed": Optimization("-O3"), "balanced": Optimization("-O2"), "size": Optimization("-Os")}
 """By what `--optimize` says."""
+SETS = {
+    "O2": Optimization("-O2"),
+    "O3": Optimization("-O3"),
+    "Os": Optimization("-Os"),
+    "O2-unroll": Optimization("-O2", ("-funroll-loops",)),
+    "O3-unroll": Optimization("-O3", ("-funroll-loops",)),
+    "O2-no-pre": Optimization("-O2", ("-fno-gcse", "-fno-tree-pre")),
+    "O3-align": Optimization("-O3", ("-falign-loops=8",)),
+}
+"""Sets of flags in the place of those that `--optimize` says, by the names that the option `flags` takes and tuning
+chooses from."""
 SLOWER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
 """Cores for which gcc's -O3 makes some models slower than -O2 does: it takes more registers than they have."""
 
 
 def optimization(optimize: str, cpu: str) -> Optimization:
-    """The compiler flags that were measured to be best for a core."""
+    """The compiler flags that were measured to be best for a core, or a set of them by its name."""
+    if optimize in SETS:
+        return SETS[optimize]
     return OPTIMIZATION["balanced" if optimize == "speed" and cpu in SLOWER else optimize]
 
 

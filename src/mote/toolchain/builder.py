@@ -14,7 +14,7 @@ from string import Template
 from mote.cores.board import Board
 from mote.errors import BoardError, MoteError
 from mote.targets import VECTORS, Memory, Target
-from mote.targets.flags import OPTIMIZATION, optimization
+from mote.targets.flags import OPTIMIZATION, SETS, optimization
 from mote.toolchain import cache
 from mote.toolchain.compilers import Compiler, compile_or_raise, native_flags
 from mote.toolchain.elf import memory_section
@@ -63,7 +63,7 @@ def build(
 ) -> Path:
     """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files. A `secret` file
     is compiled with the harness, and never kept in the cache."""
-    if optimize not in OPTIMIZATION:
+    if optimize not in OPTIMIZATION and optimize not in SETS:
         raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(OPTIMIZATION)}")
     if sanitize and not target.is_host:
         raise MoteError("sanitizers work on the host only", remedy="use --target host")

@@ -46,6 +46,14 @@ MOST_DECODING = 2.0
 """Maximum slowdown of an operator by compressed weights, unless flash is over budget."""
 
 
+class PinError(MoteError):
+    """A pin that the neighbours of its layer do not allow. `layers`: the numbers of the layers that it is for."""
+
+    def __init__(self, reason: str, layers: Sequence[str], *, remedy: str) -> None:
+        super().__init__(reason, where="option kernel", remedy=remedy)
+        self.layers = tuple(layers)
+
+
 P = TypeVar("P")
 PLANNERS = 4
 """Number of planners to memoize per graph."""
@@ -503,9 +511,9 @@ class Selection:
         for ops, op in self.ops.items():
             if not offered[ops] and op.outputs[0] not in self.rings:
                 self._check_fixed(ops, op)
-                raise MoteError(
+                raise PinError(
                     f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
-                    where="option kernel",
+                    [self.graph.numbers[n] for n in ops],
                     remedy="the layer before it does not write what that kernel reads; pin another one",
                 )
 

@@ -1,0 +1,126 @@
+"""`mote.tune`: kernels, places and compiler flags of a model chosen by measurement, and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from mote.compiler.given import CompileOptions
+from mote.compiler.line import given_model, prepared
+from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
+from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
+from mote.errors import MoteError, explaining
+from mote.evaluation.verify import verify
+from mote.progress import Say, silent
+from mote.search.session import searching, sendable
+from mote.tune.database import CostDatabase
+from mote.tune.measurers import Measurer, Simulated
+from mote.tune.result import Tuned, tuned_layers
+from mote.tune.trials import TuningTask
+from mote.tune.tuner import Best, Tuner, TuningEffort
+from mote.version import __version__
+
+MINUTES = 20.0
+INPUTS = 4
+"""Inputs on which all tensors of the tuned model are compared with the reference."""
+
+
+def ignored(_: Tuned) -> None:
+    """The callback of who waits for the end."""
+
+
+@explaining()
+def tune(
+    model: Any,
+    settings: Any = None,
+    *,
+    example_inputs: Any = None,
+    minutes: float = MINUTES,
+    trials: int | None = None,
+    journal: str | Path | None = None,
+    costs: str | Path | None = None,
+    workers: int = 0,
+    scheduler: str = "",
+    measurer: Measurer | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    say: Say = silent,
+    better: Callable[[Tuned], None] = ignored,
+    **options: Unpack[CompileOptions],
+) -> Tuned:
+    """Choose the kernels of each layer with their knobs, layouts and fusion, places of code and constants and compiler
+    flags of a model by measuring them, and verify the result. Options are those of `mote.compile`; the policy is speed,
+    unless one is given. Budgets of RAM and flash are kept, and kernels that are pinned stay.
+
+    It ends when there is nothing left to try, or after `minutes` or `trials`. `journal` is a file of trials, from which
+    an interrupted tuning continues; `costs` a database of costs of layers, which other models use as well. `measurer`
+    counts cycles: the profiler's simulation, unless another is given. `better` is called with each improvement,
+    unverified. The result's `write(path)` writes the file that `compile` takes as `pins`."""
+    if minutes <= 0 or (trials is not None and trials < 1):
+        raise MoteError("there is nothing to spend", where=f"option {'minutes' if minutes <= 0 else 'trials'}")
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
+    if settings is None:
+        options.setdefault("optimize", "speed")
+    settings = chosen_settings(settings, options)
+    _check(settings)
+    counter = Simulated(compiler, emulator) if measurer is None else measurer
+    counter.check(settings.target)
+    source = sendable(given_model(model, settings, example_inputs))
+    task = TuningTask(source, replace(settings, pinned_model=""), counter)
+    graph = prepared(source, settings)[2]
+    names = {number: graph.short_name(op) for number, op in zip(graph.numbers, graph.ops, strict=True)}
+    effort = TuningEffort(60 * minutes, trials)
+    tools = counter.tools(settings.target)
+
+    def result(first: Best, best: Best, verdict: str = "") -> Tuned:
+        sizes = {
+            f"{what}_{when}": getattr(one.trial, what)
+            for what in ("cycles", "ram", "constants")
+            for when, one in (("before", first), ("after", best))
+        }
+        chosen = best.setup.applied(settings)
+        told = {name: getattr(chosen, name) for name in SETTINGS if getattr(chosen, name) not in (None, "")}
+        pins = PinsFile(model_digest(source), settings.target.name, chosen.kernels, told, sizes, tools, __version__)
+        layers = tuned_layers(first.trial, best.trial, names)
+        return Tuned(
+            source.where,
+            settings.target.name,
+            tools,
+            first.cycles,
+            best.cycles,
+            first.trial.ram,
+            best.trial.ram,
+            told,
+            layers,
+            effort.tried,
+            effort.spent,
+            verdict,
+            pins,
+        )
+
+    with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
+        tuner = Tuner(task, runner, CostDatabase(costs), effort, say, lambda *pair: better(result(*pair)))
+        best = tuner.run()
+    say("verifying all tensors...")
+    verdict = verify(task.compile(best.setup), INPUTS, compiler=compiler, emulator=emulator)
+    if not verdict.passed:
+        raise MoteError(
+            f"the tuned model computes something else: {verdict.verdict}",
+            where=source.where,
+            remedy="please report it with the journal; the pins were not written",
+        )
+    return result(tuner.first, best, verdict.verdict)
+
+
+def _check(settings: Settings) -> None:
+    """Refuses settings that leave nothing to choose, or that cannot be measured."""
+    for option, wrong, why in (
+        ("cores", settings.cores > 1, "two cores are not emulated"),
+        ("offload", bool(settings.offload), "an external generator's C is not measured"),
+        ("fixed", settings.fixed is not None, "the kernels of a firmware are fixed"),
+        ("recompute", settings.recompute > 0, "layers that run twice are not tuned"),
+    ):
+        if wrong:
+            raise MoteError(f"cannot be tuned: {why}", where=f"option {option}", remedy="omit it")

@@ -1,0 +1,105 @@
+"""`mote tune`: kernels, places and compiler flags of a model, chosen by what they take on the target."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.api.tuning import MINUTES, tune
+from mote.cli.common import (
+    add_compile_options,
+    add_journal,
+    add_tools,
+    add_workers,
+    bold,
+    print_json,
+    progress,
+    settings,
+    show,
+    table,
+)
+from mote.cli.table import alias, drop, shorten
+from mote.progress import duration
+from mote.stopping import StoppedError
+from mote.tune.result import Tuned
+
+FIT = (shorten("layer", 12), alias("kernel after", 20), alias("kernel before", 20), drop("layer"))
+"""Columns that a narrow terminal does without, the least important first."""
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    add_compile_options(p, calibrated=True)
+    p.set_defaults(optimize="speed")
+    add_tools(p)
+    p.add_argument("-o", "--output", metavar="FILE", help="write the pins to this file (.toml)")
+    p.add_argument(
+        "--minutes", type=float, default=MINUTES, metavar="N", help=f"time to spend at most (default: {MINUTES:g})"
+    )
+    p.add_argument(
+        "--trials", type=int, metavar="N", help="models to compile and measure at most (default: any number)"
+    )
+    p.add_argument(
+        "--costs", metavar="FILE", help="database of measured costs of layers, which all models share; made if absent"
+    )
+    add_journal(p)
+    add_workers(p)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    best: list[Tuned] = []
+    chosen = settings(arguments)
+    try:
+        with progress("tuning") as say:
+            result = tune(
+                arguments.model,
+                chosen,
+                minutes=arguments.minutes,
+                trials=arguments.trials,
+                journal=arguments.journal,
+                costs=arguments.costs,
+                workers=arguments.workers,
+                scheduler=arguments.scheduler,
+                compiler=arguments.compiler,
+                emulator=arguments.emulator,
+                say=say,
+                better=lambda tuned: best.__setitem__(slice(None), [tuned]),
+            )
+    except StoppedError:
+        _say_stopped(best, arguments)
+        raise
+    if arguments.output:
+        result.write(arguments.output)
+    if arguments.json:
+        print_json(result.json())
+    else:
+        print_text(result, arguments.output)
+    return 0
+
+
+def _say_stopped(best: list[Tuned], arguments: argparse.Namespace) -> None:
+    """Says the best so far when a signal ends tuning; nothing is on standard output where JSON is expected there."""
+    if arguments.json:
+        return
+    for tuned in best:
+        print_text(tuned, "")
+    show("stopped" if best else "stopped, before there was anything better than the model as it is")
+    if arguments.journal:
+        show(f"`--journal {arguments.journal}` continues where it was.")
+
+
+def print_text(result: Tuned, output: str | None) -> None:
+    show(bold(f"{result.model} for {result.target}") + f" ({result.tools})")
+    rows: list[tuple[object, ...]] = [
+        (x.number, x.name, x.before, "=" if x.after == x.before else x.after, x.cycles_before, x.cycles_after)
+        for x in result.layers
+    ]
+    rows.append(("", "total", "", "", result.cycles_before, result.cycles_after))
+    head = ("#", "layer", "kernel before", "kernel after", "cycles before", "cycles after")
+    print(table(head, rows, left=4, fit=FIT))
+    show(f"gain:     {result.gain:.2%} of the cycles")
+    show(f"RAM:      {result.ram_before:,} bytes before, {result.ram_after:,} after")
+    show(f"settings: {', '.join(f'{name} {value}' for name, value in result.settings.items())}")
+    show(f"spent:    {result.trials:,} trials in {duration(result.seconds)}")
+    if result.verified:
+        show(f"verified: {result.verified}")
+    if output:
+        show(f"`mote compile {result.model} --target {result.target} --pins {output}` compiles it.")

@@ -1,0 +1,143 @@
+"""Files of pins: what tuning has chosen for a model on a target, in TOML, as `mote compile --pins FILE` takes it."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mote.errors import MoteError
+from mote.files import read_file, write_file
+from mote.frontends import Source
+from mote.text import did_you_mean, printable
+
+FORMAT = 1
+MOST_TEXT = 1 << 20
+HEAD = b"# Pins of a model"
+"""The beginning of every file, so that no other one is overwritten."""
+SETTINGS = ("optimize", "flags", "place_code", "place_constants", "ram")
+"""Settings that are tuned, or that the kernels were tuned with."""
+RETUNE = "tune the model again: `mote tune MODEL --target TARGET -o FILE`"
+_KEYS = {"format": int, "model": str, "target": str, "mote": str, "measured": str} | dict.fromkeys(SETTINGS, str)
+_TYPES: dict[str, type] = {**_KEYS, "ram": int, "kernels": dict, "gained": dict}
+
+
+@dataclass(frozen=True)
+class PinsFile:
+    """The contents of a file of pins."""
+
+    model: str
+    """The SHA-256 of the model's file."""
+    target: str
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    """Kernels by the numbers of layers."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Those of SETTINGS that differ from their defaults."""
+    gained: Mapping[str, int] = field(default_factory=dict)
+    """Cycles, RAM and constants before and after."""
+    measured: str = ""
+    """The tools that measured."""
+    version: str = ""
+    """The version of Mote that tuned."""
+
+    def text(self, names: Mapping[str, str]) -> str:
+        """The file; `names`: those of layers by their numbers, as comments."""
+        lines = [
+            f"{HEAD.decode()} for one target, by `mote tune`; `mote compile --target TARGET --pins FILE` takes it.",
+            f"format = {FORMAT}",
+            f'model = "{self.model}"',
+            f"target = {_quoted(self.target)}",
+            f"mote = {_quoted(self.version)}",
+            f"measured = {_quoted(self.measured)}",
+            *(f"{name} = {_written(self.settings[name])}" for name in SETTINGS if name in self.settings),
+            "",
+            "[gained]",
+            *(f"{name} = {value}" for name, value in self.gained.items()),
+            "",
+            "[kernels]",
+        ]
+        for layer, kernel in self.kernels.items():
+            lines.append(f"{_quoted(layer)} = {_quoted(kernel)}  # {printable(names.get(layer, ''))}".rstrip(" #"))
+        return "\n".join(lines) + "\n"
+
+    def write(self, path: str | Path, names: Mapping[str, str]) -> None:
+        write_file(str(path), self.text(names).encode(), HEAD)
+
+
+def read_pins(path: str | Path) -> PinsFile:
+    """Reads a file of pins."""
+    where = str(path)
+    try:
+        data = tomllib.loads(read_file(path, MOST_TEXT).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MoteError(f"is no file of pins ({error})", where=where, remedy=RETUNE) from None
+    for name, value in data.items():
+        if name not in _TYPES:
+            raise MoteError(
+                f"has no key '{printable(name)}'", where=where, remedy=f"{did_you_mean(name, _TYPES)}{RETUNE}"
+            )
+        if type(value) is not _TYPES[name]:
+            raise MoteError(f"'{name}' is not of type {_TYPES[name].__name__}", where=where, remedy=RETUNE)
+    for name in ("format", "model", "target"):
+        if name not in data:
+            raise MoteError(f"lacks '{name}'", where=where, remedy=RETUNE)
+    if data["format"] != FORMAT:
+        raise MoteError(f"is of format {data['format']}, not {FORMAT}", where=where, remedy=RETUNE)
+    kernels, gained = data.get("kernels", {}), data.get("gained", {})
+    if not all(isinstance(kernel, str) for kernel in kernels.values()):
+        raise MoteError("a kernel is not a name", where=f"{where}: [kernels]", remedy=RETUNE)
+    if not all(type(value) is int for value in gained.values()):
+        raise MoteError("a number is not an integer", where=f"{where}: [gained]", remedy=RETUNE)
+    settings = {name: data[name] for name in SETTINGS if name in data}
+    told = data.get("measured", ""), data.get("mote", "")
+    return PinsFile(data["model"], data["target"], kernels, settings, gained, *told)
+
+
+def with_pins(options: Mapping[str, Any], path: str | Path, target: str, usual: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with those of a file of pins; options that differ from their defaults (`usual`) and from the file are
+    refused, but kernels of single layers win over it."""
+    pins, others = read_pins(path), dict(options)
+    if pins.target != target:
+        raise MoteError(
+            f"it was tuned for '{pins.target}', not for '{target}'",
+            where=str(path),
+            remedy=f"compile for that target, or tune for this one: `mote tune MODEL --target {target}`",
+        )
+    for name, value in pins.settings.items():
+        given = others.get(name)
+        if given not in (None, usual[name], value):
+            raise MoteError(
+                f"'{given}' was given, but {path} was tuned with '{value}'",
+                where=f"option {name}",
+                remedy="omit it, or tune the model with it",
+            )
+        others[name] = value
+    return others | {"kernels": {**pins.kernels, **others.get("kernels", {})}, "pinned_model": pins.model}
+
+
+def model_digest(source: Source) -> str:
+    """The SHA-256 of a model's file, by which pins know it."""
+    return hashlib.sha256(source.data).hexdigest()
+
+
+def check_model(source: Source, digest: str) -> None:
+    """Refuses a model that pins were not made for; an empty digest is of any model."""
+    if digest and digest != model_digest(source):
+        raise MoteError(
+            "the pins are those of another model: its file has changed, or it is another one",
+            where=source.where,
+            remedy=RETUNE,
+        )
+
+
+def _written(value: str | int) -> str:
+    return _quoted(value) if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
