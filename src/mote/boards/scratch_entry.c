@@ -17,7 +17,7 @@ uint32_t mote_scratch_entry(uint32_t argument, const mote_agent_services *servic
     return (uint32_t)services->use(&mote_model);
 }
 
-void mote_agent_step(unsigned step, const void *data, size_t bytes) { agent->step(step, data, bytes); }
+void mote_agent_step(uint32_t step, const void *data, size_t bytes) { agent->step(step, data, bytes); }
 
 /* newlib's math functions set errno, and its own errno brings a kilobyte of reentrancy state with it. */
 int *__errno(void);

@@ -179,6 +179,7 @@ class Expected:
             return OUTSIDE
         memory[offset : offset + len(given)] = given
         self.outputs = None
+        self.broken |= data[0] == IMAGE
         return OK
 
     def _load(self, data: bytes) -> int:

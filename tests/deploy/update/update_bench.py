@@ -18,7 +18,7 @@ WIRE = UPDATE.parent / "wire"
 KERNELS = UPDATE.parents[1] / "kernels"
 FOLDERS = (UPDATE, WIRE, KERNELS / "portable" / "common", KERNELS / "primitives", KERNELS / "avre" / "primitives")
 INCLUDE = tuple(f"-I{folder}" for folder in FOLDERS)
-MODULE = ("update", "journal", "delta", "ota", "update_text")
+MODULE = ("update", "examine", "journal", "delta", "ota", "update_text")
 """The update module without the verifier."""
 FLAGS = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 SANITIZED = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

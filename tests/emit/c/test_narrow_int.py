@@ -22,6 +22,7 @@ INCLUDES = [
     TOP / "emit" / "image" / "runtime",
     TOP / "deploy" / "update",
     TOP / "deploy" / "wire",
+    TOP / "deploy" / "agent",
 ]
 HEAD = "#include <stddef.h>\n#include <stdint.h>\n"
 STRCMP = "int strcmp(const char *, const char *);\n"
@@ -76,7 +77,7 @@ POINTERS = "needs pointers of at least 32 bits"
 """The runtime's refusal of cores whose addresses are too short, as those of the checker's core are."""
 
 
-@pytest.mark.parametrize("folder", ["emit/image/runtime", "deploy/update", "deploy/wire"])
+@pytest.mark.parametrize("folder", ["emit/image/runtime", "deploy/update", "deploy/wire", "deploy/agent"])
 def test_the_runtime_of_images(folder: str) -> None:
     sources = sorted((TOP / folder).glob("*.c"))
     assert sources

@@ -226,6 +226,7 @@ static uint32_t follow_write(const uint8_t *data, uint32_t bytes) {
 #endif
 #if MOTE_AGENT_LOADS
     if (data[0] == MOTE_AGENT_SCRATCH && model != &mote_model) (void)use(&mote_model);
+    if (data[0] == MOTE_AGENT_IMAGE && mote_model.load != NULL) opened = mote_model.load(to, 0); /* it is no more */
 #endif
     memcpy(to, data + 8, (size_t)(bytes - 8u));
     return MOTE_AGENT_OK;
@@ -262,7 +263,7 @@ static uint32_t follow_call(const uint8_t *data, uint32_t bytes) {
 #if MOTE_AGENT_RUNS
     state = IDLE;
 #endif
-    const uintptr_t address = (uintptr_t)scratch + offset;
+    const uintptr_t address = (uintptr_t)scratch + (uintptr_t)offset;
     mote_agent_entry entry;
     memcpy(&entry, &address, sizeof entry);
     mote_port_new_code();
@@ -323,11 +324,11 @@ static void count(uint32_t step, uint32_t now) {
     if (step < MOTE_AGENT_STEPS) cycles[step] += interval;
 }
 
-NOINLINE void mote_agent_step(unsigned step, const void *data, size_t bytes) {
+NOINLINE void mote_agent_step(uint32_t step, const void *data, size_t bytes) {
     const uint32_t now = mote_port_cycles();
     if (state != RUNNING) return;
     count(step, now);
-    if ((flags & MOTE_AGENT_MARKS) != 0) mote_port_mark(step);
+    if ((flags & MOTE_AGENT_MARKS) != 0) mote_port_mark((uint16_t)step);
     if (step >= stop) {
         state = STOPPED;
         tensor = data;
@@ -410,7 +411,7 @@ static uint32_t follow_run(const uint8_t *data, uint32_t bytes) {
     return MOTE_AGENT_STOPPED;
 }
 #else
-void mote_agent_step(unsigned step, const void *data, size_t bytes) {
+void mote_agent_step(uint32_t step, const void *data, size_t bytes) {
     (void)step;
     (void)data;
     (void)bytes;

@@ -124,7 +124,7 @@ void mote_agent_reset(void); /* after the device's reset */
 void mote_agent_poll(void);  /* takes the bytes that are there, up to the end of a message, and answers it */
 
 /* The hook of the model's steps (mote_agent_trace.h), called with the tensor that a step, or a part of it, computed. */
-void mote_agent_step(unsigned step, const void *data, size_t bytes);
+void mote_agent_step(uint32_t step, const void *data, size_t bytes);
 
 /* The room for a message, for an updater on the same line: `frame` and `frame_bytes` of its mote_ota_t. */
 uint8_t *mote_agent_room(uint32_t *bytes);
@@ -165,7 +165,8 @@ typedef struct {
     int (*init)(void); /* opens it, or sets its states to their initial values; 0: OK */
     int (*run)(void);  /* one inference; 0: OK */
     int (*load)(const void *image, uint32_t bytes); /* checks an image, its signature where keys are known, and opens
-                                                       it; 0: OK. NULL where the model is compiled in */
+                                                       it; 0: OK. Of 0 bytes: closes the one that is open. NULL where
+                                                       the model is compiled in */
 } mote_model_t;
 
 extern const mote_model_t mote_model; /* the firmware's own */
@@ -173,7 +174,7 @@ extern const mote_model_t mote_model; /* the firmware's own */
 /* Code in the scratch memory that MOTE_AGENT_CALL calls, and what the agent does for it. It may be a model itself:
  * after `use`, inputs, outputs and runs are those of that one, until the scratch memory is written or a session begins. */
 typedef struct {
-    void (*step)(unsigned step, const void *data, size_t bytes); /* mote_agent_step */
+    void (*step)(uint32_t step, const void *data, size_t bytes); /* mote_agent_step */
     uint32_t (*cycles)(void);                                    /* mote_port_cycles */
     int (*use)(const mote_model_t *model);                       /* initializes it, too; 0: OK */
 } mote_agent_services;

@@ -4,17 +4,18 @@
 #define MOTE_AGENT_TRACE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-void mote_agent_step(unsigned step, const void *data, size_t bytes);
+void mote_agent_step(uint32_t step, const void *data, size_t bytes);
 
 #ifdef __cplusplus
 }
 #endif
 
-#define MOTE_TRACE(step, data, bytes) mote_agent_step((unsigned)(step), (const void *)(data), (size_t)(bytes))
+#define MOTE_TRACE(step, data, bytes) mote_agent_step((uint32_t)(step), (const void *)(data), (size_t)(bytes))
 
 #endif

@@ -12,7 +12,8 @@ from mote.kernels.structs import closure
 
 FOLDER = Path(__file__).parent
 ID_BYTES = 16
-RUNTIME = "mote_agent_runtime.c"
+RUNTIME = ("mote_agent_runtime.c", "mote_agent_runtime.h")
+"""The files by which the agent runs images."""
 TRACE = "mote_agent_trace.h"
 """The header that fills the hook between the steps of a compiled model: `-include` it in front of the model's C."""
 _ASIDE = ("example/", "selftest/")
@@ -21,9 +22,8 @@ _ASIDE = ("example/", "selftest/")
 def agent_files(*, runtime: bool = False) -> dict[str, str]:
     """C files of the agent and of its framing, with the headers of the kernels that they include. With `runtime`, the
     functions by which it loads and runs images are among them."""
-    own = {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("mote_*.[ch]"))}
-    if not runtime:
-        own.pop(RUNTIME, None)
+    paths = [path for path in sorted(FOLDER.glob("mote_*.[ch]")) if runtime or path.name not in RUNTIME]
+    own = {path.name: path.read_text(encoding="utf-8") for path in paths}
     headers = {name: library.header(name) for name in sorted(closure(["mote_crc.h"]))}
     return own | wire_files() | headers
 

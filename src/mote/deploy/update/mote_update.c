@@ -1,73 +1,30 @@
 /* mote_update.c: two slots, and what is decided about them. */
 #include "mote_update_parts.h"
 
-#define MAGIC 0x45544f4du           /* "MOTE" */
-#define FORMAT (1u | (uint32_t)192 << 16)   /* and the bytes of the header */
-#define SIGNATURE_MAGIC 0x4e474953u /* "SIGN" */
-#define ED25519 1u
-
-enum { AT_FORMAT = 4, AT_BYTES = 8, AT_CRC = 12, AT_VERSION = 16, AT_PRODUCT = 188 };
-
 static const uint8_t *image_in(const mote_update_t *u, uint32_t slot) {
     return u->settings->flash.base + u->settings->slot[slot].at;
 }
 
-/* Whether an image with its signature, if it has one, is as long as its header says. */
-static int is_image(const uint8_t *image, uint32_t length) {
-    if (length < MOTE_UPDATE_LEAST_IMAGE || mote_word(image, 0) != MAGIC) return 0;
-    const uint32_t bytes = mote_word(image, AT_BYTES);
-    if (mote_word(image, AT_FORMAT) != FORMAT || bytes < MOTE_UPDATE_LEAST_IMAGE || bytes > length) return 0;
-    return bytes == length || length - bytes == MOTE_UPDATE_SIGNATURE;
-}
-
 /* Whether a slot holds an image of this length with the right CRC-32. */
 static int is_intact(const mote_update_t *u, uint32_t slot, uint32_t length) {
-    if (slot > 1 || length > u->settings->slot[slot].bytes || !is_image(image_in(u, slot), length)) return 0;
-    const uint8_t *image = image_in(u, slot);
-    const size_t bytes = (size_t)mote_word(image, AT_BYTES) - AT_VERSION;
-    return mote_frame_crc(0, image + AT_VERSION, bytes) == mote_word(image, AT_CRC);
+    return slot <= 1 && length <= u->settings->slot[slot].bytes && mote_image_is_intact(image_in(u, slot), length);
 }
 
 /* Whether it may run as well: its version is not below the floor. */
 static int may_run(const mote_update_t *u, uint32_t slot, uint32_t length) {
-    return is_intact(u, slot, length) && mote_word(image_in(u, slot), AT_VERSION) >= u->record.counter;
-}
-
-/* What the header alone says. */
-static mote_update_status check_header(const mote_update_t *u, const uint8_t *image, uint32_t length) {
-    const mote_update_settings_t *s = u->settings;
-    if (!is_image(image, length)) return MOTE_UPDATE_NOT_IMAGE;
-    if (s->product != 0 && mote_word(image, AT_PRODUCT) != s->product) return MOTE_UPDATE_PRODUCT;
-    if (mote_word(image, AT_VERSION) < u->record.counter) return MOTE_UPDATE_OLD;
-    return s->key_count != 0 && mote_word(image, AT_BYTES) == length ? MOTE_UPDATE_UNSIGNED : MOTE_UPDATE_OK;
-}
-
-/* Whether one of the keys has signed the image in a slot, where there are keys. */
-static mote_update_status check_signature(const mote_update_t *u, uint32_t slot) {
-    const mote_update_settings_t *s = u->settings;
-    const uint8_t *image = image_in(u, slot);
-    const mote_message_t message = {image, NULL, NULL, mote_word(image, AT_BYTES)};
-    const uint8_t *block = image + message.bytes;
-    if (s->key_count == 0) return MOTE_UPDATE_OK;
-    if (mote_word(block, 0) != SIGNATURE_MAGIC || mote_word(block, 4) != ED25519) return MOTE_UPDATE_UNSIGNED;
-    for (uint32_t key = 0; key < s->key_count; key++) {
-        const mote_verdict_t said = s->verify(s->verify_context, block + 16, s->keys[key], &message);
-        if (said == MOTE_SIGNATURE_VALID) return MOTE_UPDATE_OK;
-    }
-    return MOTE_UPDATE_FORGED;
+    return is_intact(u, slot, length) && mote_word(image_in(u, slot), MOTE_AT_VERSION) >= u->record.counter;
 }
 
 /* Everything but the firmware's own opinion. */
 static mote_update_status check_slot(const mote_update_t *u, uint32_t slot, uint32_t length) {
-    if (!is_intact(u, slot, length)) return MOTE_UPDATE_DAMAGED;
-    const mote_update_status status = check_header(u, image_in(u, slot), length);
-    return status == MOTE_UPDATE_OK ? check_signature(u, slot) : status;
+    if (length > u->settings->slot[slot].bytes) return MOTE_UPDATE_DAMAGED;
+    return mote_update_examine(u->settings, u->record.counter, image_in(u, slot), length);
 }
 
 /* From now on this slot's model runs, or none. */
 static void use(mote_update_t *u, uint8_t slot) {
     u->running = slot;
-    u->source_bytes = slot == MOTE_UPDATE_NO_SLOT ? 0 : mote_word(image_in(u, slot), AT_BYTES);
+    u->source_bytes = slot == MOTE_UPDATE_NO_SLOT ? 0 : mote_word(image_in(u, slot), MOTE_AT_BYTES);
 }
 
 /* The stream is expected from its first byte on. */
@@ -128,9 +85,9 @@ static int settings_fit(const mote_update_settings_t *s) {
 /* The bytes of what lies in a slot that no journal knows of: by its header, with a signature where there is one. */
 static uint32_t measure(const mote_update_t *u, uint32_t slot) {
     const uint8_t *image = image_in(u, slot);
-    const uint32_t bytes = mote_word(image, AT_BYTES), room = u->settings->slot[slot].bytes;
+    const uint32_t bytes = mote_word(image, MOTE_AT_BYTES), room = u->settings->slot[slot].bytes;
     if (bytes > room) return 0;
-    const int is_signed = room - bytes >= MOTE_UPDATE_SIGNATURE && mote_word(image, bytes) == SIGNATURE_MAGIC;
+    const int is_signed = room - bytes >= MOTE_UPDATE_SIGNATURE && mote_word(image, bytes) == MOTE_SIGNATURE_MAGIC;
     return is_signed ? bytes + MOTE_UPDATE_SIGNATURE : bytes;
 }
 
@@ -144,8 +101,8 @@ static mote_update_status recover(mote_update_t *u, int has_journal) {
         const uint32_t length = has_journal ? u->record.length[slot] : measure(u, slot);
         if (check_slot(u, slot, length) != MOTE_UPDATE_OK) continue;
         next.length[slot] = length;
-        if (u->running != MOTE_UPDATE_NO_SLOT && mote_word(image_in(u, slot), AT_VERSION) <= version) continue;
-        version = mote_word(image_in(u, slot), AT_VERSION);
+        if (u->running != MOTE_UPDATE_NO_SLOT && mote_word(image_in(u, slot), MOTE_AT_VERSION) <= version) continue;
+        version = mote_word(image_in(u, slot), MOTE_AT_VERSION);
         use(u, slot);
     }
     if (u->running == MOTE_UPDATE_NO_SLOT) return MOTE_UPDATE_NO_IMAGE;
@@ -205,9 +162,9 @@ void mote_update_info(const mote_update_t *u, mote_update_info_t *info) {
     memset(info, 0, sizeof *info);
     if (u->settings == NULL) return;
     if (image != NULL) {
-        info->version = mote_word(image, AT_VERSION);
+        info->version = mote_word(image, MOTE_AT_VERSION);
         info->bytes = bytes;
-        info->crc = mote_word(image, AT_CRC);
+        info->crc = mote_word(image, MOTE_AT_CRC);
     }
     info->state = r->state;
     info->active = u->running;
@@ -255,7 +212,7 @@ mote_update_status mote_update_flush(mote_update_t *u) {
     const mote_area_t *to = &s->slot[mote_update_target(u)];
     const uint32_t bytes = (u->fill + flash->unit - 1) & ~(flash->unit - 1), at = to->at + r->written;
     if (r->written == 0) {
-        const mote_update_status status = check_header(u, s->buffer, r->total);
+        const mote_update_status status = mote_image_header(s, r->counter, s->buffer, r->total);
         if (status != MOTE_UPDATE_OK) return status;
     }
     if (r->written % to->sector == 0 && flash->erase(flash->context, at, to->sector) != 0) return MOTE_UPDATE_FLASH;
@@ -306,7 +263,7 @@ static mote_update_status check_received(mote_update_t *u) {
     if (status == MOTE_UPDATE_OK) status = check_slot(u, mote_update_target(u), r->total);
     if (status != MOTE_UPDATE_OK || s->accept == NULL) return status;
     const uint8_t *image = image_in(u, mote_update_target(u));
-    return s->accept(s->accept_context, image, mote_word(image, AT_BYTES)) == 0 ? MOTE_UPDATE_OK : MOTE_UPDATE_REFUSED;
+    return s->accept(s->accept_context, image, mote_word(image, MOTE_AT_BYTES)) == 0 ? MOTE_UPDATE_OK : MOTE_UPDATE_REFUSED;
 }
 
 mote_update_status mote_update_finish(mote_update_t *u) {
@@ -334,7 +291,7 @@ mote_update_status mote_update_confirm(mote_update_t *u) {
     mote_update_record_t next = u->record;
     if (u->settings == NULL || next.state != MOTE_UPDATE_TRIAL || next.tries == 0) return MOTE_UPDATE_STATE;
     if (u->running != next.active) return MOTE_UPDATE_STATE;
-    const uint32_t version = mote_word(image_in(u, next.active), AT_VERSION);
+    const uint32_t version = mote_word(image_in(u, next.active), MOTE_AT_VERSION);
     next.state = MOTE_UPDATE_IDLE;
     next.tries = 0;
     next.counter = version > next.counter ? version : next.counter;
@@ -345,7 +302,7 @@ mote_update_status mote_update_revert(mote_update_t *u) {
     mote_update_record_t next = u->record;
     if (u->settings == NULL || next.state != MOTE_UPDATE_TRIAL) return MOTE_UPDATE_STATE;
     const uint8_t failed = next.active, other = failed ^ 1u;
-    next.rejected = mote_word(image_in(u, failed), AT_VERSION);
+    next.rejected = mote_word(image_in(u, failed), MOTE_AT_VERSION);
     next.length[failed] = 0;
     next.active = may_run(u, other, next.length[other]) ? other : (uint8_t)MOTE_UPDATE_NO_SLOT;
     next.state = MOTE_UPDATE_IDLE;

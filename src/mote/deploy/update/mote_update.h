@@ -119,6 +119,12 @@ typedef struct {
     uint32_t stream_bytes, stream_crc, position, position_crc; /* of what is being received */
 } mote_update_info_t;
 
+/* Whether an image of `length` bytes in memory, signature included, may run: its CRC-32, its product and version, its
+ * signature where the settings have keys. Nothing else of the settings matters, and no updater is needed: whoever takes
+ * images in another way asks here. */
+mote_update_status mote_update_examine(const mote_update_settings_t *settings, uint32_t least_version,
+                                       const void *image, uint32_t length);
+
 /* After every reset, before everything else: finds the model to run, counts the boots of one on trial and takes it back
  * after the last. MOTE_UPDATE_NO_IMAGE: there is none, but one can be received. */
 mote_update_status mote_update_boot(mote_update_t *update, const mote_update_settings_t *settings);

@@ -9,6 +9,23 @@
 
 enum { MOTE_PHASE_HEADER, MOTE_PHASE_LENGTH, MOTE_PHASE_OFFSET, MOTE_PHASE_RUN };
 
+#define MOTE_SIGNATURE_MAGIC 0x4e474953u /* "SIGN" */
+
+enum { /* in the header of an image */
+    MOTE_AT_FORMAT = 4,
+    MOTE_AT_BYTES = 8,
+    MOTE_AT_CRC = 12,
+    MOTE_AT_VERSION = 16,
+    MOTE_AT_PRODUCT = 188
+};
+
+/* Whether there is an image of this length, signature included, with the right CRC-32. */
+int mote_image_is_intact(const uint8_t *image, uint32_t length);
+
+/* What the header alone says. */
+mote_update_status mote_image_header(const mote_update_settings_t *settings, uint32_t least_version,
+                                     const uint8_t *image, uint32_t length);
+
 /* The slot that is filled. */
 static inline uint32_t mote_update_target(const mote_update_t *update) { return update->record.active == 0; }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,6 +88,36 @@ def agent_sources(
         boot: f"#define MOTE_AGENT\n{firmware.files[boot]}",
     }
     return replace(firmware, files=files)
+
+
+def runtime_settings(
+    arenas: Sequence[int], states: int, *, keys: Sequence[bytes] = (), product: int = 0, least_version: int = 0
+) -> str:
+    """The C file of an agent that runs images: bytes of their memory, and the public keys that may sign them; without
+    any they need no signature."""
+    sizes = [*arenas, 0, 0, 0, 0][:4]
+    storage = "".join(f"static uint64_t arena_{i}[{-(-size // 8)}];\n" for i, size in enumerate(sizes) if size)
+    pointers = ", ".join(f"arena_{i}" if size else "NULL" for i, size in enumerate(sizes))
+    nbytes = ", ".join(f"sizeof arena_{i}" if size else "0" for i, size in enumerate(sizes))
+    listed = "".join(f"    {{{', '.join(map(str, key))}}},\n" for key in keys)
+    known = f"static const uint8_t keys[][MOTE_PUBLIC_KEY_BYTES] = {{\n{listed}}};\n" if keys else ""
+    signed = f"    .keys = keys,\n    .key_count = {len(keys)},\n    .verify = mote_ed25519_verify,\n" if keys else ""
+    include = '#include "mote_ed25519.h"\n' if keys else ""
+    return f"""\
+/* The memory of images, and who may sign them. */
+#include "mote_agent_runtime.h"
+{include}
+{storage}static uint64_t states[{-(-states // 8)}];
+static const mote_memory_t memory = {{{{{pointers}}}, {{{nbytes}}}, states, sizeof states}};
+{known}static const mote_update_settings_t trust = {{
+    .product = {product}u,
+    .least_version = {least_version}u,
+{signed}}};
+
+const mote_memory_t *mote_agent_memory(void) {{ return &memory; }}
+
+const mote_update_settings_t *mote_agent_trust(void) {{ return &trust; }}
+"""
 
 
 def _serial(kind: str, base: int) -> SerialPort:

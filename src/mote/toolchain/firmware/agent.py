@@ -84,6 +84,31 @@ def linked_agent(
     fill(project, {**firmware.files, **model.files})
     trace = ("-include", str((project / TRACE).resolve()))
     build = Build(project, model.sources, target, compiler, optimize, (*trace, *model.flags))
-    identity = ",".join(map(str, model.id))
-    flags = ("-Os", *options.macros, f"-DMOTE_MODEL_ID={identity}")
+    flags = ("-Os", *options.macros, f"-DMOTE_MODEL_ID={_listed(model.id)}")
     return LinkedAgent(build.elf(firmware, flags, build.secret(model.secret)), firmware)
+
+
+def runtime_agent_elf(
+    files: Mapping[str, str],
+    settings: str,
+    target: Target,
+    compiler: Compiler,
+    folder: Path,
+    *,
+    optimize: str,
+    options: AgentOptions,
+    emulated: bool = False,
+) -> Path:
+    """Links the agent with a runtime, for images that the host loads: `files` are those of a runtime with the update
+    module, `settings` is the text of `runtime_settings`. `options.image` is the room for an image."""
+    firmware = agent_sources(target, {"mote_agent_settings.c": settings}, emulated=emulated, runtime=True)
+    project = folder / "project"
+    fill(project, {**firmware.files, **files})
+    sources = [name for name in files if name.endswith(".c") and "/" not in name and name not in firmware.sources]
+    flags = ("-Os", *options.macros, f"-DMOTE_AGENT_RUNTIME_ID={_listed(model_id(files))}")
+    build = Build(project, sources, target, compiler, optimize, ("-fwrapv", "-DMOTE_RUNTIME_TRACE=mote_agent_step"))
+    return build.elf(firmware, flags)
+
+
+def _listed(identity: bytes) -> str:
+    return ",".join(map(str, identity))
