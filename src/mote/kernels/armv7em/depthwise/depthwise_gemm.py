@@ -28,6 +28,7 @@ from mote.kernels.contract import (
     Entry,
     Instance,
     Kernel,
+    Knob,
     Needs,
     Packed,
     Params,
@@ -101,7 +102,7 @@ def _layout(view: View) -> Planar | None:
 
 
 def _kernel(way: DepthwiseGemm) -> Kernel:
-    def pack(view: View) -> Packed | Refusal:
+    def pack(view: View, unroll: str = gemm4x2.USUAL) -> Packed | Refusal:
         first, second = view.once(_depthwise), view.once(_pointwise)
         if view.output.shape[2] % BLOCK or first.output.shape[3] % 4 or view.output.shape[0] > 1:
             return Refusal("it is for one image, rows of four pixels and more fours, and channels in fours")
@@ -114,9 +115,11 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         stream = _stream(second, way.matrix)
         if channels is None or stream is None:
             return NO_CONSTANTS
-        return _packed(
-            view, way, depthwise, replace(pointwise, price=replace(pointwise.price, paid=("input",))), channels, stream
-        )
+        paid = replace(pointwise, price=replace(pointwise.price, paid=("input",)))
+        return _packed(view, way, depthwise, paid, channels, stream, unrolled=unroll == gemm4x2.ALL)
+
+    def unrolling(view: View) -> Mapping[str, tuple[Knob, ...]]:
+        return gemm4x2.unrolling(view.once(_pointwise), pointwise=True, way=way.way)
 
     kernel = Kernel(
         way.name,
@@ -131,7 +134,9 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         reads=_layout,
         writes=(Planar,),
     )
-    return kernel if way.shared else knob.with_order(kernel, gemm4x2.ORDERS.get(way.way, knob.BOTH))
+    if way.shared:
+        return kernel
+    return knob.with_order(replace(kernel, knobs=unrolling), gemm4x2.ORDERS.get(way.way, knob.BOTH))
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,14 @@ def _stream(view: View, matrix: Matrix) -> Stream | None:
 
 
 def _packed(
-    view: View, way: DepthwiseGemm, depthwise: Packed, pointwise: Packed, channels: Channels, stream: Stream
+    view: View,
+    way: DepthwiseGemm,
+    depthwise: Packed,
+    pointwise: Packed,
+    channels: Channels,
+    stream: Stream,
+    *,
+    unrolled: bool,
 ) -> Packed:
     first, second = view.once(_depthwise), view.once(_pointwise)
     layout = view.once(_layout)
@@ -170,7 +182,7 @@ def _packed(
         "half": records.size // 2,
         "out_stride": out_row(second),
     }
-    last, matrix = _gemm(second, way, stream)
+    last, matrix = _gemm(second, way, stream, unrolled=unrolled)
     stride = first.the(DepthwiseConv2D).vertical.stride
     form = (channels.form, channels.requantization.shift)
     name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
@@ -195,7 +207,7 @@ def _packed(
     return replace(packed, entry=replace(packed.entry, row=f"{name}_row"))
 
 
-def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str]:
+def _gemm(view: View, way: DepthwiseGemm, stream: Stream, *, unrolled: bool) -> tuple[Instance, str]:
     """The code of the 1x1 convolution, and its name."""
     form = form_of(view, way.matrix, stream.shift)
     if way.shared:
@@ -204,10 +216,11 @@ def _gemm(view: View, way: DepthwiseGemm, stream: Stream) -> tuple[Instance, str
     source = PixelBytes(0, view.input.shape[3] // 4, 0, ready=True)
     target = gemm4x2.target_of(view)
     assert isinstance(target, OutputPlaces)
-    name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual, fpu=way.way == FPU)}"
-    text = gemm_code(source, target, form.weights, form.outputs, form.shift, dual=way.dual, fpu=way.way == FPU)
+    fpu, how = way.way == FPU, (form.weights, form.outputs, form.shift)
+    name = f"ready_{gemm4x2.name_of(form.name, source, target, dual=way.dual, fpu=fpu, unrolled=unrolled)}"
+    text = gemm_code(source, target, *how, dual=way.dual, fpu=fpu, unrolled=unrolled)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, -1, source.words, 0)
-    facts = gemm4x2.facts_of(view, source, target, fpu=way.way == FPU)
+    facts = gemm4x2.facts_of(view, source, target, fpu=fpu)
     return Instance("MOTE_GEMM4X2_CODE", arguments, tuple(text), facts), name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from math import gcd
@@ -35,6 +36,7 @@ from mote.kernels.armv7em.gemm.gemm_assembly import (
     kept,
     kept_cycles,
     loop_cycles,
+    loops,
     twice,
 )
 from mote.kernels.armv7em.gemm.gemm_shared_assembly import loop_cycles as shared_loop_cycles
@@ -47,6 +49,7 @@ from mote.kernels.contract import (
     Entry,
     Instance,
     Kernel,
+    Knob,
     Needs,
     Packed,
     Params,
@@ -69,6 +72,12 @@ FPU = "_fpu"
 """The end of the names of kernels that keep inputs in registers of the FPU."""
 FOURS = "_fours"
 """The end of the names of code that computes four channels in a pass."""
+UNROLLED = "_unrolled"
+"""The end of the names of code that has no loop over the products of a sum."""
+USUAL, ALL = "usual", "all"
+"""Values of the knob `unroll`: products are written out as far as usual, or all of them."""
+MOST_UNROLLED, MOST_UNROLLED_DUAL = 62, 96
+"""Longer sums have inputs that a load of two words does not reach; of loads of one word, more code than is worth it."""
 SHARED = "_shared"
 """The end of the names of kernels whose code layers of any depth share."""
 ONTO = "_onto"
@@ -135,9 +144,10 @@ def pack(
     compact: bool = False,
     shared: bool = False,
     added: bool = False,
+    unroll: str = USUAL,
 ) -> Packed | Refusal:
     """`dual`: ordered for two instructions a cycle; `fpu`: with inputs in registers of the FPU; `compact`: short code;
-    `shared`: code for sums of any length; `added`: code that adds its results to what is there."""
+    `shared`: code for sums of any length; `added`: code that adds its results to what is there; `unroll`: the knob."""
     if refused := _refused(view, pointwise=pointwise):
         return refused
     source, target = _source(view, pointwise=pointwise), OutputPlaces(1) if shared else target_of(view)
@@ -154,7 +164,7 @@ def pack(
     if fpu and not kept(source).steps:
         return Refusal("lines of windows have no whole words")
     if not compact:
-        return _packed(view, source, target, stream, dual=dual, fpu=fpu)
+        return _packed(view, source, target, stream, dual=dual, fpu=fpu, unrolled=unroll == ALL)
     longest = _packed(view, source, target, stream, dual=dual)
     if longest.code_bytes <= SHORT_CODE:
         return Refusal("its code is short as it is")
@@ -172,6 +182,7 @@ def name_of(
     dual: bool = False,
     fpu: bool = False,
     most: int | None = None,
+    unrolled: bool = False,
 ) -> str:
     """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
@@ -180,6 +191,7 @@ def name_of(
         DUAL if dual else "",
         FPU if fpu else "",
         f"{COMPACT}{most}" if most else "",
+        UNROLLED if unrolled else "",
         ONTO if target.added else "",
         FOURS if twice(source, target, fpu=fpu) else "",
     )
@@ -195,10 +207,12 @@ def _packed(
     dual: bool = False,
     fpu: bool = False,
     most: int | None = None,
+    unrolled: bool = False,
 ) -> Packed:
     form = stream.form
-    name = name_of(form.name, source, target, dual=dual, fpu=fpu, most=most)
-    text = code(source, target, form.weights, form.outputs, form.shift, dual=dual, fpu=fpu, most=most)
+    name = name_of(form.name, source, target, dual=dual, fpu=fpu, most=most, unrolled=unrolled)
+    how = (form.weights, form.outputs, form.shift)
+    text = code(source, target, *how, dual=dual, fpu=fpu, most=most, unrolled=unrolled)
     arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
     macro = "MOTE_GEMM4X2_ADD_CODE" if target.added else "MOTE_GEMM4X2_CODE"
     kind, instance = kind_of(source), Instance(macro, arguments, text, facts_of(view, source, target, fpu=fpu))
@@ -335,7 +349,17 @@ def _kernel(weights: Weights, *, pointwise: bool, way: str = "") -> Kernel:
         costs=name + (SHARED if way == SHARED else ""),
         writes=(Planar,),
     )
-    return kernel if way == SHARED else knob.with_order(kernel, ORDERS.get(way, knob.BOTH))
+    if way == SHARED:
+        return kernel
+    knobs = partial(unrolling, pointwise=pointwise, way=way) if way != COMPACT else None
+    return knob.with_order(replace(kernel, knobs=knobs), ORDERS.get(way, knob.BOTH))
+
+
+def unrolling(view: View, *, pointwise: bool, way: str) -> Mapping[str, tuple[Knob, ...]]:
+    """The knob `unroll`, of layers with a loop over the products of a sum."""
+    source = _source(view, pointwise=pointwise)
+    most = MOST_UNROLLED_DUAL if way == DUAL else MOST_UNROLLED
+    return {"unroll": (USUAL, ALL)} if source.steps <= most and loops(source, fpu=way == FPU) else {}
 
 
 FPU_KERNELS = tuple(_kernel("wide", pointwise=pointwise, way=FPU) for pointwise in (True, False))

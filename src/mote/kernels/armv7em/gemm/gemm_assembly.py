@@ -143,14 +143,17 @@ def code(
     dual: bool = False,
     fpu: bool = False,
     most: int | None = None,
+    unrolled: bool = False,
 ) -> tuple[str, ...]:
     """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
     `dual`: ordered for a core that starts two instructions a cycle; `fpu`: with inputs in registers of the FPU; `most`:
-    so many steps are written out behind the first one at most. Layers of the same shape have the same."""
+    so many steps are written out behind the first one at most; `unrolled`: all of them are. Layers of the same shape
+    have the same."""
     added = FROM + 4 * source.pointers
     frame = added + (12 if target.added else 0)
     keep = kept(source) if fpu else FpuInputs()
     steps, loop = source.steps, _kept_loop(source) if fpu else _loop(source.steps - 1, most)
+    loop = None if unrolled else loop
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
@@ -394,6 +397,11 @@ def _passes(left: int, sizes: Iterable[int]) -> tuple[int, int]:
     return each, left // each
 
 
+def loops(source: PixelBytes, *, fpu: bool) -> bool:
+    """Whether sums are computed in a loop."""
+    return (_kept_loop(source) if fpu else _loop(source.steps - 1, None)) is not None
+
+
 def loop_cycles(steps: int, most: int | None = None) -> int:
     """Cycles of the loop of a sum beside its products, on a Cortex-M4."""
     loop = _loop(steps - 1, most)
@@ -415,7 +423,7 @@ class Products(Protocol):
 def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Products) -> list[str]:
     """All products of eight sums."""
     if loop is None:
-        return [*first_step(weights, move=False), *products(weights, steps - 1, start=16, move=False)]
+        return [*first_step(weights, move=False), *_written(products, weights, steps - 1, start=16)]
     each, passes = loop
     before = steps - 1 - each * passes
     lines = [*first_step(weights, move=True), *products(weights, before, start=0, move=True)]
@@ -423,12 +431,18 @@ def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Prod
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
+def _written(products: Products, weights: str, count: int, *, start: int) -> list[str]:
+    """Steps without a loop, some at a time, with which the weights' pointer moves."""
+    parts = [(at, min(MOST_STEPS_MORE, count - at)) for at in range(0, count, MOST_STEPS_MORE)]
+    return [text for at, some in parts for text in products(weights, some, start=start + 16 * at, move=False)]
+
+
 def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None) -> list[str]:
     """All products of eight sums of wide weights; inputs of the first steps come from the FPU."""
     start, left = 16 * keep.steps, steps - keep.steps
     lines = [*_first_kept(keep), *(_kept_steps(keep) if keep.all else _half_kept_steps(keep))]
     if loop is None:
-        return [*lines, *in_steps("wide", left, start=start, move=False)]
+        return [*lines, *_written(in_steps, "wide", left, start=start)]
     each, passes = loop
     before = left - each * passes
     lines += in_steps("wide", before, start=start, move=True) if before else [f"add r8, r8, #{start}"]

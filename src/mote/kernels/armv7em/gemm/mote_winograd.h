@@ -628,5 +628,8 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
 /* The same with code for a number of channels. */
 #define MOTE_WINOGRAD_UNROLLED(form, name, channels, tile) \
     MOTE_WINOGRAD_FUNCTIONS(form, name, name##_##channels, mote_##form##_##channels##_products, tile)
+/* The same with that code in an order for some core. */
+#define MOTE_WINOGRAD_ORDERED(form, name, channels, order, tile) \
+    MOTE_WINOGRAD_FUNCTIONS(form, name, name##_##channels##_##order, mote_##form##_##channels##_##order##_products, tile)
 
 #endif

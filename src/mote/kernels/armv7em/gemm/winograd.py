@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.armv7em.common import CUTS_OFF, DSP
-from mote.kernels.armv7em.gemm.winograd_assembly import MOST_PAIRS, faster, products
+from mote.kernels.armv7em.gemm.winograd_assembly import MOST_ORDERED, MOST_PAIRS, faster, products
+from mote.kernels.armv7em.ordering.knob import order_knob
+from mote.kernels.armv7em.ordering.schedule import Order, ordered
 from mote.kernels.contract import (
     INT8,
     Call,
@@ -145,19 +147,23 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     return _packed(view, f, "linear" if sums.linear else "relu", chosen)
 
 
-def pack_unrolled(view: View, f: WinogradForm) -> Packed | Refusal:
-    """The same with code for the layer's number of channels."""
+def pack_unrolled(view: View, f: WinogradForm, order: Order = "") -> Packed | Refusal:
+    """The same with code for the layer's number of channels, in an order for some core if one is given."""
     packed = view.once(KERNELS_OF[f.header].bind)
     if isinstance(packed, Refusal):
         return packed
     channels = -(-view.input.shape[3] // 4) * 4
-    if channels > 2 * MOST_PAIRS:
-        return Refusal(f"it is for at most {2 * MOST_PAIRS} input channels")
+    most = 2 * (MOST_ORDERED if order else MOST_PAIRS)
+    if channels > most:
+        return Refusal(f"it is for at most {most} input channels")
     assert f.keep is not None
-    form, name = f.header.removesuffix("_s8"), f"{packed.name}_{channels}"
-    text = products(channels // 2, f.positions, *f.keep)
-    made = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}",), text)
+    end = f"_{order}" if order else ""
+    form, name = f.header.removesuffix("_s8"), f"{packed.name}_{channels}{end}"
+    text = ordered(products(channels // 2, f.positions, *f.keep), order)
+    made = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}{end}",), text)
     calls = Instance("MOTE_WINOGRAD_UNROLLED", (form, packed.name, channels, f.size))
+    if order:
+        calls = Instance("MOTE_WINOGRAD_ORDERED", (form, packed.name, channels, order, f.size))
     return replace(
         packed,
         name=name,
@@ -273,7 +279,8 @@ def _tile_rows(height: int, width: int, size: int) -> int:
 
 def _kernel(f: WinogradForm, way: str = "") -> Kernel:
     name, packer = f.header.removesuffix("_s8"), pack_unrolled if way else pack
-    return Kernel(name + way, (Conv2D,), INT8, partial(packer, f=f), header=f.header, isa=DSP, lanes=2, costs=name)
+    kernel = Kernel(name + way, (Conv2D,), INT8, partial(packer, f=f), header=f.header, isa=DSP, lanes=2, costs=name)
+    return replace(kernel, knobs=order_knob) if way else kernel
 
 
 KERNELS_OF = {f.header: _kernel(f) for f in FORMS.values()}

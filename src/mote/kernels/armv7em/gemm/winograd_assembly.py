@@ -20,6 +20,8 @@ SUMS = 32
 """Bytes of a position's sums."""
 MOST_PAIRS = 16
 """More pairs of channels have no code of their own: what it would save is little beside their products."""
+MOST_ORDERED = 32
+"""The most pairs of channels of code that is put into another order: what that saves does not depend on the number."""
 PAIR_CYCLES, POSITION_CYCLES, JUMP_CYCLES = 16, 11, 11
 """Cycles of a Cortex-M4: of a pair's products, and of what a position takes beside them, without and for jumps."""
 TO, END, BEGIN = 0, 4, 8
@@ -30,7 +32,7 @@ TO, END, BEGIN = 0, 4, 8
 def products(pairs: int, positions: int, keep: int, period: int) -> tuple[str, ...]:
     """The function `mote_winograd_products` for so many pairs of input channels; `keep` and `period` are those of
     `mote_winograd_control`."""
-    assert 1 < pairs <= MOST_PAIRS and positions % period == 0 and not keep & 1
+    assert 1 < pairs <= MOST_ORDERED and positions % period == 0 and not keep & 1
     return (
         "push {r4-r11, lr}",
         "sub sp, sp, #16",
@@ -69,7 +71,8 @@ def _position(i: int, pairs: int, *, keeps: bool) -> list[str]:
         if k == 0 and not keeps:
             lines += _begun(at, zero=i > 0)
         else:
-            lines += _pair(4 + 8 * k, at, "!" if k == pairs - 1 else "")
+            end = "!" if k == pairs - 1 else ""
+            lines += _pair(4 + 8 * (k % MOST_PAIRS), at, end, "!" if k % MOST_PAIRS == MOST_PAIRS - 1 else end)
     return [*lines, f"ldr lr, [sp, #{TO}]", *(f"str r{n}, [lr, #{SUMS * i + 4 * n}]" for n in range(8))]
 
 
@@ -95,10 +98,11 @@ def _begun(at: int, *, zero: bool) -> list[str]:
     return [*loads, *second, *(f"smlad r{p}, r{p}, r10, r12" for p in range(4))]
 
 
-def _pair(weights: int, at: int, move: str) -> list[str]:
-    """The products of a pair, 16 in as many cycles of a Cortex-M4; `move`: with the pointers behind them."""
+def _pair(weights: int, at: int, move: str, move_weights: str) -> list[str]:
+    """The products of a pair, 16 in as many cycles of a Cortex-M4; `move`: with the pointer to inputs behind them,
+    `move_weights`: with that to weights."""
     lines = [f"ldr r10, [r9, #{weights}]", f"ldr r12, [r8, #{at}]"]
-    lines += [f"ldr r11, [r9, #{weights + 4}]{move}", f"ldr lr, [r8, #{at + 4}]"]
+    lines += [f"ldr r11, [r9, #{weights + 4}]{move_weights}", f"ldr lr, [r8, #{at + 4}]"]
     for p in (0, 2):
         lines += [f"ldrd r12, lr, [r8, #{at + 8}]{move}"] if p else []
         for n, x in ((p, "r12"), (p + 1, "lr")):

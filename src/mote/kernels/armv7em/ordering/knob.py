@@ -13,6 +13,13 @@ SINGLE: tuple[Order, ...] = ("m4",)
 DUAL: tuple[Order, ...] = ("m7",)
 """Orders for cores that start one instruction a cycle, and for those that start two."""
 BOTH = (*SINGLE, *DUAL)
+
+
+def order_knob(view: View) -> Mapping[str, tuple[Knob, ...]]:
+    """The knob of kernels that order their code themselves, for all operators."""
+    return {"order": (WRITTEN, *BOTH)}
+
+
 SAME = Refusal("its code is in that order already")
 
 

@@ -1,0 +1,71 @@
+"""Variants of kernels with DSP instructions: every value of every knob computes what the reference does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mote.frontends import tflite
+from mote.kernels import catalogue
+from mote.kernels.contract import View
+from tests.helpers.support import examples, soaked
+from tests.kernels import test_variants
+from tests.kernels.c_harness import Case, Program, check_cases
+from tests.kernels.test_four_pixels import layer
+from tests.ops.windows import test_conv
+
+FEW = settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
+FEATURES = {"cortex-m4": frozenset({"dsp", "fpu"}), "cortex-m7": frozenset({"dsp", "dual", "fpu"})}
+
+
+def variants(configs: Sequence[test_conv.Config], core: str) -> list[Case]:
+    """Every variant of the core's kernels for each layer that is none of defaults alone."""
+    graphs = [tflite.parse(test_conv.model([c]), "model") for c in configs]
+    return [
+        Case(g, g.ops[0], kernel, i)
+        for i, g in enumerate(graphs)
+        for kernel in catalogue.variants(View(g, (g.ops[0],)), FEATURES[core])
+        if kernel.knobs
+    ]
+
+
+DEEP = layer((3, 5), 72, 4)
+WINDOW = layer((4, 4), 4, 2, kernel=(3, 3), activation="NONE")
+VECTOR = layer((1, 1), 41, 15, kind="FULLY_CONNECTED", per_channel=False, activation="NONE")
+PIXELS = layer((2, 4), 16, 8)
+SHAPES = {
+    "deep": [DEEP],
+    "window": [WINDOW, layer((6, 5), 12, 4, kernel=(3, 3))],
+    "vector": [VECTOR, layer((1, 1), 150, 9, kind="FULLY_CONNECTED", per_channel=True)],
+    "time": [layer((9, 1), 8, 1, kind="DEPTHWISE_CONV_2D", kernel=(4, 1), padding="VALID")],
+    "pixels": [PIXELS, layer((3, 3), 24, 6, weights="small")],
+}
+PLACES = [(shapes, core) for shapes in SHAPES for core in FEATURES]
+USUAL = [("time", "cortex-m7"), ("vector", "cortex-m7"), ("pixels", "cortex-m4")]
+
+
+@pytest.mark.parametrize(("shapes", "core"), soaked(PLACES, USUAL))
+def test_shapes(shapes: str, core: str) -> None:
+    cases = variants(SHAPES[shapes], core)
+    assert len({case.seed for case in cases}) == len(SHAPES[shapes])
+    check_cases(cases, Program(core))
+
+
+def test_unrolled_sums() -> None:
+    """A layer with a loop over the products of a sum can have code without one, and no other layer can."""
+    for config, values in ((DEEP, {"usual", "all"}), (PIXELS, set())):
+        g = tflite.parse(test_conv.model([config]), "model")
+        knobs = catalogue.knobs(View(g, (g.ops[0],)), FEATURES["cortex-m7"])
+        assert {value for choices in knobs.values() for value in choices.get("unroll", ())} == values
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("core", FEATURES)
+@given(st.lists(test_variants.layers(), min_size=4, max_size=4))
+@FEW
+def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
+    if cases := variants(configs, core):
+        check_cases(cases, Program(core))
