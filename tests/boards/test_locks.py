@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -37,10 +38,23 @@ def test_another_process_owns_the_board(tmp_path: Path) -> None:
         pass
 
 
-def test_copies_of_an_emulated_board_are_several() -> None:
+def test_copies_of_an_emulated_board_belong_to_their_pool() -> None:
     first, second = BoardsFile().resolve("2 x qemu:cortex-m4")
-    with owned(first), owned(second), pytest.raises(BusyError), owned(first):
+    assert len({lock_path(board, pool) for board in (first, second) for pool in ("a", "b")}) == 4
+    with owned(first), owned(first), owned(first, pool="a"), owned(second, pool="a"):
         pass
-    alone = BoardsFile().board("qemu:cortex-m4")
-    with owned(alone), owned(alone):
+
+
+def test_an_owner_may_own_its_board_again(tmp_path: Path) -> None:
+    board = BoardsFile().board(f"serial:{tmp_path}/tty")
+    with owned(board), owned(board):
         pass
+
+    def tried() -> None:
+        with pytest.raises(BusyError), owned(board):
+            pass
+
+    with owned(board):
+        thread = Thread(target=tried)
+        thread.start()
+        thread.join()

@@ -11,11 +11,13 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 
 from mote.deploy.wire.links import ConnectionLostError
 from mote.errors import MoteError
 from mote.targets import Target
+from mote.toolchain.builder import board_of
 from mote.toolchain.emulators import command, find_emulator
 
 if sys.platform != "win32":
@@ -23,6 +25,9 @@ if sys.platform != "win32":
     import tty
 
 CHUNK = 1 << 16
+SHIFT = 10
+"""Every instruction takes 2^SHIFT ns of virtual time, the most that QEMU knows: readings of the board's timer are off
+by less than a tick, and the more ticks an instruction has, the less that is."""
 SENDING_S = 10.0
 ENDING_S = 5.0
 LOOKING_S = 0.1
@@ -40,7 +45,7 @@ class EmulatedLine:
         if sys.platform == "win32":
             raise MoteError("emulated boards need Linux or macOS", remedy="use a board with a serial port")
         self.name = f"qemu:{target.name}"
-        self._command = command(elf, target, find_emulator(target, "qemu"), serial="{serial}")
+        self._command = command(elf, target, find_emulator(target, "qemu"), shift=SHIFT, serial="{serial}")
         self._process: subprocess.Popen[bytes] | None = None
         self._file: int | None = None
         self._other_end: int | None = None
@@ -126,6 +131,11 @@ class EmulatedLine:
 
     def _gone(self, error: OSError) -> ConnectionLostError:
         return ConnectionLostError(f"the emulated board is gone ({error.strerror})")
+
+
+def ticks_per_instruction(target: Target) -> Fraction:
+    """Ticks of the counter that the agent of an emulated board reads."""
+    return Fraction(board_of(target).counter_hz << SHIFT, 10**9)
 
 
 def _dying_with_parent() -> Callable[[], None] | None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import gettempdir
+from threading import local
 
 from mote.boards.address import LineKind
 from mote.boards.boards_file import BoardEntry
@@ -25,6 +26,16 @@ PAUSE_S = 0.05
 _OWNER_BYTES = 200
 
 
+class _Held(local):
+    """Locks of this thread: what it owns it may own again."""
+
+    def __init__(self) -> None:
+        self.paths: set[Path] = set()
+
+
+_HELD = _Held()
+
+
 class BusyError(MoteError):
     """The board is in use."""
 
@@ -38,23 +49,24 @@ def folder() -> Path:
     return place
 
 
-def lock_path(board: BoardEntry) -> Path:
-    """The file of a board's lock: names of one serial port are one board, copies of an emulated one are several."""
+def lock_path(board: BoardEntry, pool: str = "") -> Path:
+    """The file of a board's lock: names of one serial port are one board, copies of an emulated one belong to their
+    pool."""
     address = board.address
     place = os.path.realpath(address.place) if address.kind is LineKind.SERIAL else f"{address.place}:{address.port}"
-    key = f"{address.kind}:{place}" + (f"#{board.label}" if address.is_emulated else "")
+    key = f"{address.kind}:{place}" + (f"#{board.label}#{pool}" if address.is_emulated else "")
     return folder() / f"{sha256(key.encode()).hexdigest()[:24]}.lock"
 
 
 @contextmanager
-def owned(board: BoardEntry, wait_s: float = 0.0) -> Iterator[None]:
-    """Owns a board; waits for it so long, and says who has it where that is not enough. An emulated board that is not
-    one of several is started anew by everyone."""
-    if board.address.is_emulated and not board.copy:
+def owned(board: BoardEntry, wait_s: float = 0.0, *, pool: str = "") -> Iterator[None]:
+    """Owns a board; waits for it so long, and says who has it where that is not enough. A thread that owns a board may
+    own it again, but not as another one of a pool. An emulated board that belongs to no pool is started anew by
+    everyone."""
+    path = lock_path(board, pool)
+    if (path in _HELD.paths and not pool) or (board.address.is_emulated and not pool):
         yield
         return
-    path = lock_path(board)
-    until = time.monotonic() + wait_s
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError as error:
@@ -62,6 +74,7 @@ def owned(board: BoardEntry, wait_s: float = 0.0) -> Iterator[None]:
     try:
         with suppress(OSError):
             path.chmod(0o666)
+        until = time.monotonic() + wait_s
         while not _locked(file):
             if time.monotonic() >= until:
                 raise BusyError(
@@ -71,8 +84,10 @@ def owned(board: BoardEntry, wait_s: float = 0.0) -> Iterator[None]:
         if sys.platform != "win32":
             os.ftruncate(file, 0)
             os.pwrite(file, f"process {os.getpid()}".encode(), 0)
+        _HELD.paths.add(path)
         yield
     finally:
+        _HELD.paths.discard(path)
         os.close(file)
 
 

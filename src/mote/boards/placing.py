@@ -13,16 +13,15 @@ from pathlib import Path
 import mote.targets as targets
 from mote.boards.address import LineKind
 from mote.boards.boards_file import BoardEntry, BoardsFile, boards_file
-from mote.boards.emulated import EmulatedLine
+from mote.boards.emulated import EmulatedLine, ticks_per_instruction
 from mote.boards.locks import owned
 from mote.boards.protocol import AgentRegion, Identity, Request
 from mote.boards.scratch import linked_for_scratch
-from mote.boards.session import BoardPatience, BoardSession
+from mote.boards.session import BoardPatience, BoardSession, LostBoardError, losing_board
 from mote.deploy.wire.links import Connecting, Line, Serial
 from mote.errors import MoteError
 from mote.package.firmware.agent import AgentOptions
 from mote.targets import Target
-from mote.toolchain.builder import board_of
 from mote.toolchain.compilers import Compiler, find_compiler
 from mote.toolchain.firmware.agent import AgentModel, agent_elf
 from mote.toolchain.firmware.flash import FlashJob, firmware_part, flash, flash_command
@@ -170,7 +169,8 @@ def reset_board(entry: BoardEntry) -> None:
 @contextmanager
 def _session(entry: BoardEntry, patience: BoardPatience | None, say: Callable[[str], None]) -> Iterator[BoardSession]:
     line = line_of(entry)
-    line.open()
+    with losing_board():
+        line.open()
     try:
         yield BoardSession(
             line, patience=patience, reset=(lambda: reset_board(entry)) if entry.reset else None, say=say
@@ -201,7 +201,7 @@ def _emulated(
             reset=line.restart,
             rest=line.rest,
             say=say,
-            ticks_per_cycle=board_of(model.target).ticks_per_instruction,
+            ticks_per_cycle=ticks_per_instruction(model.target),
         )
         session.expect(model.id)
         yield OpenBoard(entry, session, f"built into the firmware of QEMU's {model.target.qemu_machine}")
@@ -295,7 +295,8 @@ def write_firmware(entry: BoardEntry, elf: Path, target: Target, say: Callable[[
     job = FlashJob(folder, files, part, port=entry.flash.port, probe=entry.flash.probe)
     tool, command = flash_command(job, entry.flash.tool)
     say(f"flashing: {shlex.join(command.arguments)}")
-    flash(command)
+    with losing_board():
+        flash(command)
     return f"flashed by {tool.name}"
 
 
@@ -319,11 +320,11 @@ def _run(entry: BoardEntry, words: Sequence[str], what: str, seconds: float | No
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise MoteError(f"its {what} takes more than {seconds:g} s", where=f"board {entry.label}") from None
+        raise LostBoardError(f"its {what} takes more than {seconds:g} s", where=f"board {entry.label}") from None
     except OSError as error:
-        raise MoteError(f"its {what} cannot be run ({error.strerror})", where=f"board {entry.label}") from None
+        raise LostBoardError(f"its {what} cannot be run ({error.strerror})", where=f"board {entry.label}") from None
     if done.returncode:
         said = " ".join(done.stdout.decode(errors="replace").split())[-_MOST_SAID:]
-        raise MoteError(
+        raise LostBoardError(
             f"its {what} ended with status {done.returncode}: {said or 'it said nothing'}", where=f"board {entry.label}"
         )

@@ -12,7 +12,8 @@ from __future__ import annotations
 import secrets
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count as counting
@@ -49,6 +50,10 @@ LONGEST_PAUSE_S, LONGEST_RUN_PAUSE_S = 2.0, 16.0
 MOST_STEPS, MOST_PORTS = 1 << 16, 256
 _WORDS_OF_READ, _WORDS_OF_WRITE = 4, 12
 Value = TypeVar("Value")
+
+
+class LostBoardError(MoteError):
+    """The board cannot be reached or does not answer: no fault of what was asked of it."""
 
 
 class RestartedError(Exception):
@@ -125,6 +130,15 @@ class _Result:
     ticks: int
     head: bytes
     """The first bytes of that tensor."""
+
+
+@contextmanager
+def losing_board() -> Iterator[None]:
+    """What fails inside is the board's fault."""
+    try:
+        yield
+    except MoteError as error:
+        raise LostBoardError(error.reason, where=error.where, remedy=error.remedy) from None
 
 
 class BoardSession:
@@ -254,7 +268,8 @@ class BoardSession:
         """Opens the line again, as after firmware was written; what the device says then."""
         self._identity = None
         self._loads.clear()
-        self.line.open()
+        with losing_board():
+            self.line.open()
         self._reader = FrameReader()
         return self.identity
 
@@ -281,8 +296,8 @@ class BoardSession:
 
     # Beginning anew
 
-    def _lost(self, error: Exception) -> MoteError:
-        return MoteError(
+    def _lost(self, error: Exception) -> LostBoardError:
+        return LostBoardError(
             f"the board was lost {self._failures} times: {error}",
             where=self.line.name,
             remedy="check its cable, its supply and that its firmware has an agent (`mote board flash`); reset it",
@@ -291,10 +306,11 @@ class BoardSession:
     def _recover(self, error: Exception) -> None:
         self._identity = None
         if isinstance(error, ConnectionLostError):
-            if self._reset is not None:
-                self._say("resetting the board")
-                self._reset()
-            self.line.open()
+            with losing_board():
+                if self._reset is not None:
+                    self._say("resetting the board")
+                    self._reset()
+                self.line.open()
             self._reader = FrameReader()
 
     def _known(self) -> Identity:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from hashlib import sha256
+from inspect import unwrap
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
@@ -124,7 +125,7 @@ def restored(value: Any, form: Any) -> Any:
 def returned(function: Callable[..., Any]) -> Any:
     """The annotated return type of a function; Any without one."""
     try:
-        return get_type_hints(function).get("return", Any)
+        return get_type_hints(unwrap(function)).get("return", Any)
     except (NameError, TypeError):
         return Any
 
