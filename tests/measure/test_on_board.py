@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import mote
+from mote import toolchain
 from mote.boards.emulated import EmulatedLine
 from mote.boards.placing import BoardModel, OpenBoard
 from mote.boards.session import BoardSession
@@ -56,7 +58,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with ExitStack() as leaving, pytest.MonkeyPatch.context() as patch:
 
         @contextmanager
-        def opened(board: str, model: BoardModel, *, folder: Path, compiler: Compiler) -> Iterator[OpenBoard]:
+        def opened(board: str, model: BoardModel, *, folder: Path, compiler: Compiler | None) -> Iterator[OpenBoard]:
             if model.id not in started:
                 kept = tmp_path_factory.mktemp("firmware")
                 started[model.id] = leaving.enter_context(real(board, model, folder=kept, compiler=compiler))
@@ -64,6 +66,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
         patch.setattr(firmware, "opened", opened)
         yield
+
+
+def counting(patch: pytest.MonkeyPatch, unit: str, **others: str) -> None:
+    """Let the board be one with another counter."""
+    real = firmware.facts_of
+    patch.setattr(firmware, "facts_of", lambda board: replace(real(board), unit=unit, **others))
 
 
 @pytest.mark.usefixtures("shared")
@@ -127,7 +135,7 @@ class TestOneBoard:
         monkeypatch.setattr(costs, "no_model", lambda *given: missing)
         with pytest.raises(MoteError, match="no model of cycles"):
             mote.profile(compiled, board=BOARD)
-        monkeypatch.setattr(firmware.Bench, "counts", "cycles")
+        counting(monkeypatch, "cycles")
         result = mote.profile(compiled, board=BOARD)
         assert result.board is not None and result.cycles == result.board.total and result.instructions is None
         assert [x.cycles for x in result.layers] == [x.measured for x in result.layers]
@@ -137,7 +145,7 @@ class TestOneBoard:
     def test_a_timer_that_counts_no_cycles(self, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
         """A port with a timer, on a device that does not state its clock: times, and no error of a model of cycles."""
         pytest.importorskip("capstone")
-        monkeypatch.setattr(OpenBoard, "counts", "cycles")
+        counting(monkeypatch, "ticks")
         ran, result = mote.run(compiled, board=BOARD), mote.profile(compiled, board=BOARD)
         assert ran.unit == "ticks" and ran.board is not None and "ticks by a timer" in str(ran.board)
         assert ran.seconds == (ran.instructions or 0) / (ran.board.counter_hz or 1)
@@ -146,12 +154,23 @@ class TestOneBoard:
 
     def test_another_part(self, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
         """Cycles of one part are not compared with the model of another."""
-        monkeypatch.setattr(firmware.Bench, "counts", "cycles")
-        facts = firmware.BoardFacts("desk", "stm32f407", "cycles", "DWT CYCCNT", None, 168_000_000, 5, "already there")
-        monkeypatch.setattr(firmware.Bench, "facts", facts)
+        counting(monkeypatch, "cycles", target="stm32f407")
         with pytest.raises(MoteError, match="is a stm32f407, and the model of cycles is that of cortex-m4"):
             mote.profile(compiled, board=BOARD)
-        assert facts.seconds(168_000) == 1e-3 and str(facts).startswith("desk: cycles by DWT CYCCNT, 168 MHz, 5 wait")
+
+    def test_no_compiler(self, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A board that has the model needs none; sizes are then not known."""
+        missing = MoteError("no C compiler for target 'cortex-m4' was found", remedy="install one")
+
+        def absent(*given: object) -> None:
+            raise missing
+
+        monkeypatch.setattr(toolchain, "find_compiler", absent)
+        result = mote.run(compiled, board=BOARD)
+        assert result.instructions and all(x.instructions for x in result.layers)
+        assert (result.compiler, result.flash.code, result.ram.static, result.ram.stack) == ("", None, None, None)
+        with pytest.raises(MoteError, match="no C compiler"):
+            mote.run(compiled, board=BOARD, compiler="gcc")
 
     @needs_litert
     def test_evaluate(self, compiled: Compiled) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from mote import toolchain
 from mote.boards.boards_file import BoardEntry
 from mote.boards.execution import board_execution
+from mote.boards.facts import INSTRUCTIONS, BoardFacts, facts_of
 from mote.boards.placing import BoardModel, OpenBoard, opened
-from mote.boards.protocol import UNKNOWN, Counter
 from mote.compiler.compiled import Compiled
 from mote.emit.c.programs import glue
 from mote.emit.c.project import Project
@@ -21,7 +21,7 @@ from mote.offload.contract import Judgement, Offloaded
 from mote.plan.plan import Plan
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode
-from mote.toolchain.builder import board_of
+from mote.toolchain.builder import board_of, has_board
 
 
 @dataclass(frozen=True)
@@ -87,58 +87,13 @@ def not_run(plan: Plan) -> list[str]:
     return [n for n, k in kernels.items() if isinstance(k, Offloaded) and k.artifact.judgement is Judgement.REFERENCE]
 
 
-CYCLES, TICKS = "cycles", "ticks"
-"""Units of a board's counter: cycles of the core, or of a timer whose relation to them nobody states."""
-COUNTERS: Mapping[int, str] = {
-    Counter.NONE: "no counter",
-    Counter.DWT: "DWT CYCCNT",
-    Counter.MCYCLE: "mcycle",
-    Counter.SYSTICK: "SysTick",
-    Counter.HOOK: "a timer of the port",
-}
-"""Names of counters."""
-
-
-@dataclass(frozen=True)
-class BoardFacts:
-    """A board that ran a model, and what it counts with."""
-
-    name: str
-    """The name or the address of the board."""
-    target: str
-    """The target that its agent states."""
-    unit: str
-    """The unit of its counter: cycles; of an emulated board instructions; of a timer that states no clock of the core
-    ticks."""
-    counter: str
-    """The counter that was read."""
-    counter_hz: int | None
-    """Ticks of the counter in a second; None where they are not known."""
-    clock_hz: int | None
-    """The clock of the core as the board states it; None where it does not."""
-    flash_waits: int | None
-    """Wait states of flash as the board states them; None where it does not."""
-    code: str
-    """How the model got onto the board."""
-
-    def __str__(self) -> str:
-        clock = "clock not known" if self.clock_hz is None else f"{self.clock_hz / 1e6:g} MHz"
-        rate = f" of {self.counter_hz / 1e6:g} MHz" if self.unit == TICKS and self.counter_hz else ""
-        waits = "flash waits not known" if self.flash_waits is None else f"{self.flash_waits} wait states of flash"
-        return f"{self.name}: {self.unit} by {self.counter}{rate}, {clock}, {waits}; {self.code}"
-
-    def seconds(self, count: int) -> float | None:
-        """The time of so many counts; None where nothing says it."""
-        rate = {CYCLES: self.clock_hz, TICKS: self.counter_hz}.get(self.unit)
-        return count / rate if rate else None
-
-
 @dataclass(frozen=True)
 class Bench:
     """A model in a build folder, with the tools that build and run it."""
 
     firmware: Firmware
-    compiler: Compiler
+    compiler: Compiler | None
+    """None where a board runs a model for whose target there is no compiler here."""
     emulator: Emulator
     folder: Path
     sanitize: bool = False
@@ -161,17 +116,28 @@ class Bench:
     @property
     def tools(self) -> tuple[str, str]:
         """The emulator or the board, and the compiler, with versions."""
-        emulator, compiler = (f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler))
+        emulator, compiler = (
+            "" if tool is None else f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler)
+        )
         return emulator, compiler
+
+    @property
+    def facts(self) -> BoardFacts | None:
+        """The board and its counter; None where an emulator runs it."""
+        return None if self.board is None else facts_of(self.board)
 
     @property
     def counts(self) -> str:
         """The unit of what is counted."""
-        if self.board is not None:
-            identity = self.board.identity
-            timed = identity.counter == Counter.HOOK and not (identity.clock_hz and identity.counter_hz)
-            return TICKS if timed and self.board.counts == CYCLES else self.board.counts
-        return "instructions" if self.target.is_host else board_of(self.target).counts
+        if self.facts is not None:
+            return self.facts.unit
+        return INSTRUCTIONS if self.target.is_host else board_of(self.target).counts
+
+    @property
+    def links(self) -> bool:
+        """Whether the harness can be built: a board may run a model for whose core nothing here compiles, or that no
+        emulator has."""
+        return self.compiler is not None and (self.target.is_host or has_board(self.target))
 
     def elf(self, mode: Mode) -> Path:
         """The linked file of the harness."""
@@ -180,6 +146,7 @@ class Bench:
         return self._built[mode]
 
     def _build(self, mode: Mode) -> Path:
+        compiler = self.compiler or toolchain.find_compiler(self.target)
         project = self.folder / "project"
         fill(project, self.firmware.files)
         joint = self.folder / "glue.c"
@@ -194,7 +161,7 @@ class Bench:
             [project / s for s in self.firmware.sources],
             joint,
             self.target,
-            self.compiler,
+            compiler,
             mode=mode,
             optimize=self.firmware.optimize,
             workdir=workdir,
@@ -203,27 +170,12 @@ class Bench:
             secret=secret if self.firmware.secret else None,
         )
 
-    @property
-    def facts(self) -> BoardFacts | None:
-        """The board and its counter; None where an emulator runs it."""
-        if self.board is None:
-            return None
-        identity = self.board.identity
-        return BoardFacts(
-            self.board.label,
-            identity.target,
-            self.counts,
-            COUNTERS.get(identity.counter, f"counter {identity.counter}"),
-            identity.counter_hz or None,
-            identity.clock_hz or None,
-            None if identity.flash_waits == UNKNOWN else identity.flash_waits,
-            self.board.placed,
-        )
-
-    def execute(self, mode: Mode, inputs: list[list[bytes]]) -> Execution:
-        """Runs inferences, one after the other from the initial states on."""
+    def execute(
+        self, mode: Mode, inputs: list[list[bytes]], done: Callable[[int], None] = lambda count: None
+    ) -> Execution:
+        """Runs inferences, one after the other from the initial states on. A board calls `done` after each."""
         if self.board is not None:
-            return board_execution(self.board.session, mode, inputs, stateful=self.firmware.stateful)
+            return board_execution(self.board.session, mode, inputs, stateful=self.firmware.stateful, done=done)
         elf = self.elf(mode)
         return toolchain.execute(elf, self.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode)
 
@@ -260,7 +212,7 @@ def _on_board(
         raise MoteError(
             "a board runs the model itself", where=f"option emulator {emulator}", remedy="give --board or --emulator"
         )
-    tool = toolchain.find_compiler(subject.target, compiler)
+    tool = _found_compiler(subject.target, compiler)
     model = BoardModel(
         subject.files,
         subject.sources,
@@ -275,6 +227,17 @@ def _on_board(
     leaving = ExitStack()
     there = leaving.enter_context(opened(board, model, folder=folder / "board", compiler=tool))
     return Bench(subject, tool, Emulator("board", (), there.label), folder, board=there, _leaving=leaving)
+
+
+def _found_compiler(target: Target, prefer: str | None) -> Compiler | None:
+    """The compiler for a board's model; None where there is none and none is asked for: a board that has the model
+    already needs none."""
+    try:
+        return toolchain.find_compiler(target, prefer)
+    except MoteError:
+        if prefer is not None:
+            raise
+        return None
 
 
 def missing_tools(

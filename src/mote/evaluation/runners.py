@@ -3,9 +3,10 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import count as counting
 from time import monotonic
 from typing import Any
 
@@ -177,8 +178,13 @@ def on_core(
     else:
         groups = [share for n in range(len(places)) if (share := chosen[n :: len(places)])]
 
+    finished, progress = counting(1), counted(say, f"samples on {target.name}")
+
+    def done(count: int) -> None:
+        progress(min(next(finished), len(chosen)), len(chosen))
+
     def ran(at: int) -> _Ran:
-        return _ran(compiled, questions, groups[at :: len(places)], compiler, emulator, places[at])
+        return _ran(compiled, questions, groups[at :: len(places)], compiler, emulator, places[at], done)
 
     with ThreadPoolExecutor(len(places)) as boards:
         parts = list(boards.map(ran, range(min(len(places), len(groups)))))
@@ -222,6 +228,7 @@ def _ran(
     compiler: str | None,
     emulator: str | None,
     board: BoardEntry | None,
+    done: Callable[[int], None],
 ) -> _Ran:
     """Runs groups of samples, each from the initial states on."""
     graph, outputs, counts = compiled.plan.graph, dict[int, list[Array]](), list[int]()
@@ -230,16 +237,18 @@ def _ran(
         bench(compiled, folder, compiler=compiler, emulator=emulator, board=board) as on,
     ):
         for group in groups:
-            given, instructions = _executed(on, graph, [questions.cases[i] for i in group])
+            given, instructions = _executed(on, graph, [questions.cases[i] for i in group], done)
             counts += instructions
             outputs |= dict(zip(group, given, strict=True))
     return _Ran(outputs, counts, on.tools[0], on.counts)
 
 
-def _executed(on: Bench, graph: Graph, cases: Sequence[dict[int, Array]]) -> tuple[list[list[Array]], list[int]]:
+def _executed(
+    on: Bench, graph: Graph, cases: Sequence[dict[int, Array]], done: Callable[[int], None]
+) -> tuple[list[list[Array]], list[int]]:
     """Outputs of inferences on the core in the model's layout, and their instructions."""
     raw = [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
-    run = on.execute(Mode.MEASURE, raw)
+    run = on.execute(Mode.MEASURE, raw, done)
     tensors = [graph.tensors[t] for t in graph.outputs]
     outputs = [
         [

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from mote import toolchain
+from mote.boards.facts import BoardFacts
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import BoardFacts, Firmware, bench, firmware, missing_tools
+from mote.compiler.firmware import Firmware, bench, firmware, missing_tools
 from mote.data.inputs import Inputs, given_inputs
 from mote.emit.c.programs.golden import FULL
 from mote.errors import MoteError, explaining
@@ -274,10 +275,10 @@ def measured(
         bench(subject.firmware, folder, compiler=compiler, emulator=emulator, board=board) as on,
     ):
         plain = on.execute(Mode.MEASURE, raw)
-        elf = on.elf(Mode.MEASURE)
-        sizes = toolchain.sizes(elf, target)
+        elf = on.elf(Mode.MEASURE) if on.links else None
+        sizes = None if elf is None else toolchain.sizes(elf, target)
         stack, stack_measured = (None, plain.stack)
-        if plain.stack is not None and sizes is not None and not subject.pointers:
+        if elf is not None and plain.stack is not None and sizes is not None and not subject.pointers:
             stack, stack_measured = stacks(elf, plain.stack, on.board is None)
         last = raw if subject.keeps else raw[-1:]
         profile = on.execute(Mode.PROFILE, last) if layers and plain.instructions else None

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from mote.boards.facts import CYCLES
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import CYCLES
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile, given_model
 from mote.compiler.options import DEFAULT, FASTEST, LEAST, SMALL, SMALLEST, UNLIMITED, check_at_least, point_settings

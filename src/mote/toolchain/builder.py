@@ -96,6 +96,11 @@ def build(
     return elf
 
 
+def has_board(target: Target) -> bool:
+    """Whether there is an emulated board that a target's code can be linked for."""
+    return (target.qemu_machine or target.simavr_mcu or "") in target.core.boards
+
+
 def board_of(target: Target) -> Board:
     """The board that a target's code is linked for, by either emulator."""
     boards = target.core.boards

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote import toolchain
+from mote.boards.facts import CYCLES, TICKS
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import CYCLES, TICKS, Bench, Firmware, bench, firmware, missing_tools
+from mote.compiler.firmware import Bench, Firmware, bench, firmware, missing_tools
 from mote.cores.board import Board
 from mote.cores.cycles import CycleModel
 from mote.cores.instructions import ACCESSES, MULTIPLIES, Timed

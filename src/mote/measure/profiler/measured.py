@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean, median_low
 
-from mote.compiler.firmware import BoardFacts
+from mote.boards.facts import BoardFacts
 
 RUNS = 3
 """Inferences that a board measures: interrupts may fall into one of them."""
