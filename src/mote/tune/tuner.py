@@ -234,10 +234,11 @@ class Tuner:
             known = costs[piece.layers]
             new = []
             for one in offered:
-                cycles = known[one.pin][0] if one.pin in known else self.database.cycles(key_of(ground, piece, one))
+                key = key_of(ground, piece, one)
+                cycles = known[one.pin][0] if one.pin in known else self.database.cycles(key)
                 if cycles is not None:
                     known[one.pin] = cycles, one
-                elif (one.layers, one.pin) not in self._refused:
+                elif key and (one.layers, one.pin) not in self._refused:
                     new.append(one)
             waiting.append(new)
         rounds = [[one for one in some if one is not None] for some in zip_longest(*waiting)]

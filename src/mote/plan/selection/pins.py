@@ -18,7 +18,7 @@ from mote.graph.region import Numbers
 from mote.kernels.contract import Knob, Knobs, Packed, written
 from mote.plan.scheduling.rows import is_alias
 from mote.plan.selection.request import Lowering
-from mote.plan.selection.select import Offers, loadable
+from mote.plan.selection.select import Offers, PinError, loadable
 from mote.text import did_you_mean
 
 WHERE = "option kernel"
@@ -200,8 +200,10 @@ class Pinned(Offers):
         named = [k for k in known if all(pin.admits(k) for pin in self._wanted(ops))]
         if named:
             remedy = "; ".join(dict.fromkeys(self._knobs_of(k, pieces, every) for k in named))
-        raise MoteError(
-            f"layer '{self.op(ops).name}' has no kernel '{', '.join(self.pinned(ops))}'", where=WHERE, remedy=remedy
+        raise PinError(
+            f"layer '{self.op(ops).name}' has no kernel '{', '.join(self.pinned(ops))}'",
+            [self.graph.numbers[n] for n in ops],
+            remedy=remedy,
         )
 
     def _knobs_of(self, kernel: Packed, pieces: Sequence[Numbers], how: Lowering) -> str:
