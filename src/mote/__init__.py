@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from mote.reporter.report import Report, report
     from mote.search.explorer import Front, Point, explore
     from mote.toolchain.doctor import Diagnosis, Finding, doctor
+    from mote.tune.calibration.calibrate import Calibration, calibrate_target
     from mote.tune.result import Tuned
 
     quantize = QuantizeModule()
@@ -67,6 +68,7 @@ __all__ = [
     "AgentProject",
     "BuildResult",
     "CMakeFiles",
+    "Calibration",
     "CheckResult",
     "Compiled",
     "CompiledModels",
@@ -107,6 +109,7 @@ __all__ = [
     "__version__",
     "agent",
     "build",
+    "calibrate_target",
     "check",
     "cmake",
     "compile",
@@ -153,6 +156,7 @@ __all__ = [
 _HOMES = {
     "AgentProject": "api.agents",
     "BuildResult": "project.builder",
+    "Calibration": "tune.calibration.calibrate",
     "CheckResult": "project.result",
     "CMakeFiles": "api.listings",
     "Compiled": "compiler.compiled",
@@ -193,6 +197,7 @@ _HOMES = {
     "VerifyResult": "evaluation.verify",
     "agent": "api.agents",
     "build": "project.builder",
+    "calibrate_target": "tune.calibration.calibrate",
     "check": "project.checker",
     "cmake": "api.listings",
     "compile": "compiler.line",

@@ -21,7 +21,9 @@ from mote import notebook
 from mote.deploy.update.session import Device, UpdateOutcome
 from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.measure.run import Flash, LayerCost, Ram
+from mote.targets import Reads
 from mote.targets.energy import EnergyModel
+from mote.tune.calibration.memory_fit import MemoryFit
 from tests.helpers.notebooks import assert_readable, parsed
 from tests.helpers.support import emulated
 from tests.measure.energy.test_fit import profile as energy_profile
@@ -83,11 +85,13 @@ def _energy() -> mote.EnergyFit:
     return mote.fit_energy([energy_profile(EnergyModel(other_pj=200.0), 0, count=3)])
 
 
+MEMORY = MemoryFit(Reads(5, 8, True, 8, 128, 32), 0.01, {"hops": 0.01}, 40)
 DEVICE = Device(1, "trial", 1, 0, 256, 65536, 3, 6736, 0xCAFE, 3, 7, 0, 6736, 0xCAFE, 0, 0)
 
 
 RESULTS: dict[str, Callable[[Path], Any]] = {
     "BuildResult": lambda folder: mote.build(project=_project(folder)),
+    "Calibration": lambda _: mote.Calibration("cortex-m4", "a board", MEMORY),
     "CheckResult": lambda folder: mote.check(project=_project(folder)),
     "Compiled": lambda _: compiled(),
     "CompiledModels": lambda _: mote.compile_shared([DIGITS]),

@@ -50,6 +50,7 @@ def measured(model: mote.Compiled) -> None:
     profile = mote.profile(MODEL, target="stm32l4r5", emulator="qemu")
     assert_type(profile, mote.Profile)
     assert_type(profile.layers[0].cycles, int)
+    assert_type(mote.calibrate_target("stm32l4r5", board="serial:/dev/ttyACM0"), mote.Calibration)
     assert_type(mote.fit_energy([profile, "other.json"]), mote.EnergyFit)
     part = mote.targets.load("cortex-m4")
     assert_type(part, Target)

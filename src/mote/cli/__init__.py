@@ -42,6 +42,7 @@ COMMANDS = {
     "profile": "cycles, time and energy of each layer",
     "verify": "compare every tensor with the reference",
     "evaluate": "accuracy on labelled data",
+    "calibrate-target": "fit a target's memory timing and costs to a board",
     "fit-energy": "fit a target's energy model to captures of a meter",
     "fit-threshold": "learn a threshold of scores from data",
     "report": "graph, memory, cost and accuracy as one HTML file",

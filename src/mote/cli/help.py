@@ -12,7 +12,7 @@ COMMAND_GROUPS = {
     "start": ("inspect", "ops", "targets", "doctor", "completion"),
     "compile": ("compile", "plan", "explore", "convert"),
     "improve": ("tune", "quantize", "prune", "shrink", "fit-threshold"),
-    "measure": ("run", "profile", "fit-energy", "verify", "evaluate", "report"),
+    "measure": ("run", "profile", "fit-energy", "calibrate-target", "verify", "evaluate", "report"),
     "project": ("build", "check"),
     "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "agent", "flash", "cmake"),
 }
@@ -50,7 +50,7 @@ OPTION_GROUPS = {
     ),
     "device": (
         *("connect", "listen", "serial", "baud", "forever", "no_restart", "confirm", "wait", "timeout", "connections"),
-        *("port", "probe", "dry_run", "yes", "production", "frame", "scratch", "image_ram"),
+        *("port", "probe", "dry_run", "yes", "emulated", "production", "frame", "scratch", "image_ram"),
     ),
     "key": ("key", "new_key"),
     "tools": ("compiler", "emulator", "board", "tool"),
@@ -122,6 +122,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         (f"{DIGITS} -t cortex-m4", "cycles of each layer"),
         (f"{DIGITS} -t stm32l4r5 --functions", "with wait states, time, energy and functions"),
         (f"{DIGITS} --board qemu:cortex-m4", "measured on a board beside the model, with its error"),
+    ),
+    "calibrate-target": (
+        ("-t stm32l4r5 --board serial:/dev/ttyACM0 -o build/board.toml", "of a board that boards.toml can flash"),
+        ("-t cortex-m4 --emulated stm32l4r5 -o build/part.toml", "tried out on an emulated part"),
     ),
     "fit-energy": (
         ("build/digits.json build/keywords.json -o build/part.toml", "of profiles with captures, all of one target"),

@@ -16,6 +16,7 @@ from typing import Any
 from mote.cores import ARCHITECTURES, HOST, Architecture
 from mote.errors import MoteError
 from mote.targets.allowed import not_allowed
+from mote.targets.calibrated import Calibrated, read_calibrated
 from mote.targets.energy import EnergyModel, read_energy
 from mote.targets.firmware import Boot, Flashing, SerialPort, read_boot, read_flashing, read_serial
 from mote.targets.memory import KEPT, WORD, Memory, Reads, read_memory, read_reads
@@ -84,7 +85,7 @@ _MOST_TEXT = 1 << 16
 """Bytes of a target's file: the bundled ones have a fiftieth of that."""
 _UNALIGNED = "unaligned"
 """Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
-_TABLES = ("reads", "memory", "energy", "firmware", "serial", "flash")
+_TABLES = ("reads", "memory", "energy", "calibration", "firmware", "serial", "flash")
 _KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, *_TABLES)
 
 
@@ -131,6 +132,8 @@ class Target:
     """The document that states the current; or which were looked at, where none does."""
     energy: EnergyModel | None = None
     """Energy by the kind of work, fitted to captures of a meter: it goes before `ua_per_mhz`."""
+    calibrated: Calibrated | None = None
+    """The record of a calibration on a board."""
     cores: int = 1
     """Equal cores that see all RAM alike, for models that two cores compute."""
     boot: Boot = field(default_factory=Boot)
@@ -381,6 +384,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         reads=read_reads(path, "in [reads]", keys.get("reads", {})),
         energy_source=keys.get("energy_source", ""),
         energy=read_energy(path, keys.get("energy")),
+        calibrated=read_calibrated(path, keys.get("calibration")),
         boot=read_boot(path, keys.get("firmware", {})),
         serial=read_serial(path, keys.get("serial")),
         flashing=read_flashing(path, keys.get("flash", {})),

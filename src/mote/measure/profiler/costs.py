@@ -38,7 +38,7 @@ from mote.measure.profiler.measured import (
     relative_error,
 )
 from mote.measure.profiler.outputs import check_outputs
-from mote.measure.profiler.trace import Trace, calls, cut, trace
+from mote.measure.profiler.trace import FlashLoads, Trace, calls, cut, trace
 from mote.measure.profiler.waits import Waits, simulate
 from mote.measure.profiler.zones import zones
 from mote.measure.run import stimulus
@@ -529,9 +529,15 @@ def check_cycles(target: Target) -> None:
         check_disassembler()
 
 
+def marked_run(on: Bench, inputs: list[bytes]) -> tuple[TracedRun, TracedCalls]:
+    """One inference with steps that are separated by marker nops: the run, and its calls."""
+    ran = _run(on, Mode.MARK, [inputs])
+    return ran, ran.region(ENTRY)
+
+
 def marked_steps(on: Bench, inputs: list[bytes]) -> list[Cost]:
     """Costs of each step of the plan in one inference, separated by marker nops."""
-    return _run(on, Mode.MARK, [inputs]).region(ENTRY).steps(on.firmware.works)
+    return marked_run(on, inputs)[1].steps(on.firmware.works)
 
 
 def steps(
@@ -626,7 +632,8 @@ class TracedRun:
         known = traced.loads is not None
         marks = dict(_marks(self.code))
         cycles = traced.cycles
-        return TracedCalls(self.code, self.target, entry, blocks, traced.order, spans, marks, slow, known, cycles)
+        ran = (blocks, traced.order, spans, marks, slow, known, cycles, traced.loads)
+        return TracedCalls(self.code, self.target, entry, *ran)
 
 
 def _marks(code: ElfCode) -> list[tuple[int, int]]:
@@ -656,6 +663,8 @@ class TracedCalls:
     loads_known: bool
     measured: NDArray[np.int64] | None = None
     """Cycles of each executed block, where the core itself ran; else they are modelled."""
+    loads: FlashLoads | None = None
+    """Loads from read-only memory, where they are known."""
 
     @cached_property
     def core(self) -> CycleModel:
@@ -745,9 +754,9 @@ class TracedCalls:
     def _join(self, a: int, b: int) -> int:
         return self.core.between(self.blocks[a][-1], self.blocks[b][0])
 
-    def steps(self, count: int) -> list[Cost]:
-        """Costs of each step of a marked model: from one marker to the next. Code after the last marker belongs to no
-        step."""
+    def step_spans(self, count: int) -> list[list[tuple[int, int]]]:
+        """The blocks of each step of a marked model: from one marker to the next. Code after the last marker belongs to
+        no step."""
         spans: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         of_block = np.array([self.marks.get(b[0].at, -1) for b in self.blocks], np.int32)
         for lo, hi in self.spans:
@@ -756,7 +765,11 @@ class TracedCalls:
             for at in np.flatnonzero(steps >= 0).tolist():
                 spans[steps[at]].append((start, lo + at))
                 start = lo + at + 1
-        return [self._sum(span) if span else Cost() for span in spans]
+        return spans
+
+    def steps(self, count: int) -> list[Cost]:
+        """Costs of each step of a marked model."""
+        return [self._sum(span) if span else Cost() for span in self.step_spans(count)]
 
     def functions(self) -> list[FunctionCost]:
         """Every executed function, the most expensive first."""

@@ -1,0 +1,48 @@
+"""`mote calibrate-target`: memory timing and costs of a target, fitted to measurements on a board."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.cli.common import bold, print_json, progress, show, table
+from mote.tune.calibration.calibrate import Calibration, calibrate_target
+from mote.tune.calibration.microbenchmarks import FAMILIES
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--target", "-t", required=True, help="part, or the core of one, that is calibrated")
+    where = p.add_mutually_exclusive_group(required=True)
+    where.add_argument(
+        "--board",
+        metavar="ADDRESS",
+        help="board with an agent: a name of boards.toml, serial:/dev/ttyACM0, tcp:HOST:PORT",
+    )
+    where.add_argument(
+        "--emulated", metavar="PART", help="measure the profiler's model of this part instead of a board"
+    )
+    p.add_argument("--output", "-o", required=True, metavar="FILE.toml", help="target's file to write")
+    p.add_argument("--trust-target", action="store_true", help="allow any compiler option that the target names")
+    p.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("measuring") as say:
+        result = calibrate_target(
+            arguments.target,
+            board=arguments.board,
+            emulated=arguments.emulated,
+            trust_target=arguments.trust_target,
+            say=say,
+        )
+    result.write(arguments.output)
+    print_json(result.json()) if arguments.json else print_text(result, arguments.output)
+    return 0
+
+
+def print_text(result: Calibration, output: str) -> None:
+    show(bold(f"{result.target} on {result.measured_on}"))
+    rows = [(family, FAMILIES[family], f"{error:.2%}") for family, error in result.memory.families.items()]
+    print(table(("programs", "", "error"), rows, left=2))
+    show(f"memory:       {result.memory.reads}")
+    show(f"error:        {result.memory.error:.2%}, the mean of {result.memory.programs} programs")
+    show(f"wrote {output}: mote profile MODEL --target {output}")
