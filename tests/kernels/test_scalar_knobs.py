@@ -52,7 +52,12 @@ VECTORS = [
     layer((1, 1), 129, 5, kind="FULLY_CONNECTED", per_channel=False, gain=0.0005),
     layer((2, 1), 16, 3, kind="FULLY_CONNECTED", per_channel=True, weights="ends"),
 ]
-SHAPES = [*TILES, *VECTORS, *WINDOWS]
+PIXELS = [
+    layer((5, 5), 64, 6), layer((2, 12), 40, 4, activation="NONE"), layer((4, 3), 72, 3, weights="ends"),
+    layer((9, 16), 3, 4, kernel=(3, 3), stride=(2, 2)), layer((9, 10), 1, 6, kernel=(10, 4), stride=(2, 2)),
+    layer((5, 9), 4, 3, kernel=(3, 3), dilation=(2, 2)), layer((1, 9), 16, 10, batch=2),
+]  # fmt: skip
+SHAPES = [*TILES, *VECTORS, *WINDOWS, *PIXELS]
 
 
 @pytest.mark.parametrize(("place", "core"), PLACES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
 
@@ -18,6 +18,7 @@ from mote.kernels.contract import (
     Entry,
     Instance,
     Kernel,
+    Knob,
     Needs,
     Packed,
     Params,
@@ -77,27 +78,30 @@ class Stream:
     density: float
 
 
-def _stream(view: View, products: CoreProducts) -> Stream | Refusal:
+def _stream(view: View, products: CoreProducts, *, joined: bool = False) -> Stream | Refusal:
     sums = sums_of(view)
     if not sums.fits.all():
         return OVERFLOWS
     constants = products.constants(sums)
     if sums.even and constants.slow.any():
         return TO_EVEN
+    if joined and constants.slow.any():
+        return Refusal("a channel has no constants of requantization")
     matrix = view.constant(1).astype(np.int64).reshape(len(constants.offset), -1)
     matrix[sums.constant] = 0
     bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(axis=1)
     starts = np.where(sums.constant, 0, bias + constants.offset)
     weights = swar(matrix, PIXEL_WORDS, _inputs(view))
+    packed = weights.bytes if joined else weights.words
     parts = [
         np.concatenate([[start], words, left_over(spills), rest])
-        for start, words, spills, rest in zip(starts, weights.words, weights.spills, constants.rows, strict=True)
+        for start, words, spills, rest in zip(starts, packed, weights.spills, constants.rows, strict=True)
     ]
     begins = np.cumsum([0, *map(len, parts)])[:-1]
     slow = np.flatnonzero(constants.slow)
     again = np.stack([slow, begins[slow], sums.mult[slow], -sums.shift[slow] - 1], axis=1)
     form = ("linear" if sums.linear else "plain") + products.suffix
-    return Stream(form, np.concatenate(parts), again, weights.density)
+    return Stream(f"joined_{form}" if joined else form, np.concatenate(parts), again, weights.density)
 
 
 def _inputs(view: View) -> Range:
@@ -113,16 +117,62 @@ def left_over(spills: list[Spill]) -> Ints:
     return np.array([len(spills), *(number for spill in spills for number in spill)], np.int64)
 
 
-def _pack(view: View, products: CoreProducts, *, pointwise: bool, tile: int = winograd.DIRECT) -> Packed | Refusal:
+WORDS, JOINED = "words", "joined"
+"""Values of the knob `weights`: two bytes for each weight, or one."""
+JOINED_GROUP = 48
+"""Bytes of the inputs of a group of four pixels with `JOINED` weights."""
+JOINED_HEADER = "joined_s8"
+
+
+def knobs(view: View, *, pointwise: bool) -> dict[str, tuple[Knob, ...]]:
+    """How weights lie, and tiles where the shape is one for them."""
+    if _for_pointwise(view) != pointwise:
+        return {}
+    return {"weights": (WORDS, JOINED)} | ({} if pointwise else winograd.knobs(view))
+
+
+def _pack(
+    view: View,
+    products: CoreProducts,
+    *,
+    pointwise: bool,
+    tile: int = winograd.DIRECT,
+    weights: str = WORDS,
+) -> Packed | Refusal:
     if tile == winograd.TILE:
-        return winograd.pack(view, tiles=2, lanes=2, short=True)
+        return (
+            Refusal("tiles have weights of their own")
+            if weights == JOINED
+            else winograd.pack(view, tiles=2, lanes=2, short=True)
+        )
+    if weights == JOINED:
+        made = pack(view, products, view.once(_joined), pointwise=pointwise)
+        return made if isinstance(made, Refusal) else _with_bytes(view, made, pointwise=pointwise)
     return pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
+
+
+def _joined(view: View) -> Stream | Refusal:
+    return _stream(view, SHORT_PRODUCT, joined=True)
+
+
+def _with_bytes(view: View, made: Packed, *, pointwise: bool) -> Packed:
+    """The kernel with its inputs joined behind those that are widened, and room for a window between them."""
+    form = made.name.rpartition("_")[2]
+    scratch = _scratch(view) + (GROUP + JOINED_GROUP) * _groups(view)
+    kind = "POINTWISE" if pointwise else "CONV"
+    instances = Instance("MOTE_JOINED", (form,)), Instance(f"MOTE_{kind}_JOINED", (form,))
+    return replace(made, needs=Needs(scratch=scratch), instances=instances, headers=(JOINED_HEADER,))
+
+
+def _for_pointwise(view: View) -> bool:
+    """Whether the layer has windows of one pixel and channels in fours."""
+    return view.the(Conv2D).pointwise and view.input.shape[3] % GROUP == 0
 
 
 def pack(view: View, products: CoreProducts, stream: Stream | Refusal, *, pointwise: bool) -> Packed | Refusal:
     """The kernel for a stream, if the layer is one for it."""
-    op, x, y = view.the(Conv2D), view.input, view.output
-    if (op.pointwise and x.shape[3] % GROUP == 0) != pointwise:
+    op, y = view.the(Conv2D), view.output
+    if _for_pointwise(view) != pointwise:
         return Refusal("it is for windows of one pixel and channels in fours" if pointwise else "the other one fits")
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
@@ -205,7 +255,7 @@ def kernels(
     products: CoreProducts, isa: str, ending: str = "", pack: Packer = _pack, header: str = "swar_s8"
 ) -> tuple[Kernel, ...]:
     """The kernels of an instruction set, whose names end so."""
-    knobs = {"conv": winograd.knobs} if products is SHORT_PRODUCT and pack is _pack else {}
+    turned = products is SHORT_PRODUCT and pack is _pack
     return tuple(
         Kernel(
             f"{kind}_{ending or f'swar{products.suffix}'}",
@@ -214,7 +264,7 @@ def kernels(
             partial(pack, products=products, pointwise=kind == "pointwise"),
             header=header,
             isa=frozenset({isa}),
-            knobs=knobs.get(kind),
+            knobs=partial(knobs, pointwise=kind == "pointwise") if turned else None,
         )
         for kind in ("pointwise", "conv")
     )
