@@ -18,6 +18,7 @@ import mote
 from mote import toolchain
 from mote.boards.emulated import EmulatedLine
 from mote.boards.placing import BoardModel, OpenBoard
+from mote.boards.pool import board_pool
 from mote.boards.session import BoardSession
 from mote.cli import main
 from mote.compiler import firmware
@@ -188,10 +189,11 @@ class TestOneBoard:
         pytest.importorskip("capstone")
         settings = mote.Settings(mote.targets.load("cortex-m4"))
         source = mote.compile(model, target="cortex-m4").file
-        on_board, emulated_only = (
-            explorer.measured(explorer.ExplorationTask(source, settings, True, None, None, board), "default")
-            for board in (BOARD, None)
-        )
+        with board_pool(BOARD) as boards:
+            on_board, emulated_only = (
+                explorer.measured(explorer.ExplorationTask(source, settings, True, None, None, BOARD, pool), "default")
+                for pool in (boards, None)
+            )
         assert BOARD in on_board.tools and on_board.cycles == emulated_only.cycles
         assert on_board.instructions == pytest.approx(emulated_only.instructions, rel=CALIBRATION)
 

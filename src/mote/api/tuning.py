@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from mote.boards.pool import board_pool
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import given_model, prepared
 from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
@@ -16,7 +17,7 @@ from mote.evaluation.verify import verify
 from mote.progress import Say, silent
 from mote.search.session import searching, sendable
 from mote.tune.database import CostDatabase
-from mote.tune.measurers import Measurer, Simulated
+from mote.tune.measurers import Measurer, OnBoards, Simulated, on_boards
 from mote.tune.result import Tuned, tuned_layers
 from mote.tune.trials import TuningTask
 from mote.tune.tuner import Best, Tuner, TuningEffort
@@ -46,6 +47,7 @@ def tune(
     measurer: Measurer | None = None,
     compiler: str | None = None,
     emulator: str | None = None,
+    board: str | None = None,
     say: Say = silent,
     better: Callable[[Tuned], None] = ignored,
     **options: Unpack[CompileOptions],
@@ -56,15 +58,35 @@ def tune(
 
     It ends when there is nothing left to try, or after `minutes` or `trials`. `journal` is a file of trials, from which
     an interrupted tuning continues; `costs` a database of costs of layers, which other models use as well. `measurer`
-    counts cycles: the profiler's simulation, unless another is given. `better` is called with each improvement,
-    unverified. The result's `write(path)` writes the file that `compile` takes as `pins`."""
+    counts cycles: the profiler's simulation, unless another is given, or a `board` (see `mote.run`) or several, which
+    measure at once. `better` is called with each improvement, unverified. The result's `write(path)` writes the file
+    that `compile` takes as `pins`."""
     if minutes <= 0 or (trials is not None and trials < 1):
         raise MoteError("there is nothing to spend", where=f"option {'minutes' if minutes <= 0 else 'trials'}")
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     if settings is None:
         options.setdefault("optimize", "speed")
-    settings = chosen_settings(settings, options)
+    settings = chosen_settings(settings, options, board)
     _check(settings)
+    if board is not None:
+        if emulator is not None or measurer is not None:
+            raise MoteError("measures itself", where=f"board {board}", remedy="omit the emulator and the measurer")
+        with board_pool(board) as pool:
+            return tune(
+                model,
+                settings,
+                example_inputs=example_inputs,
+                minutes=minutes,
+                trials=trials,
+                journal=journal,
+                costs=costs,
+                workers=workers or (0 if scheduler else pool.workers),
+                scheduler=scheduler,
+                measurer=on_boards(pool, compiler),
+                compiler=compiler,
+                say=say,
+                better=better,
+            )
     counter = Simulated(compiler, emulator) if measurer is None else measurer
     counter.check(settings.target)
     source = sendable(given_model(model, settings, example_inputs))
@@ -104,7 +126,11 @@ def tune(
         tuner = Tuner(task, runner, CostDatabase(costs), effort, say, lambda *pair: better(result(*pair)))
         best = tuner.run()
     say("verifying all tensors...")
-    verdict = verify(task.compile(best.setup), INPUTS, compiler=compiler, emulator=emulator)
+    compiled = task.compile(best.setup)
+    if isinstance(counter, OnBoards):
+        verdict = counter.pool.evaluate(lambda place: verify(compiled, INPUTS, compiler=compiler, board=place))
+    else:
+        verdict = verify(compiled, INPUTS, compiler=compiler, emulator=emulator)
     if not verdict.passed:
         raise MoteError(
             f"the tuned model computes something else: {verdict.verdict}",

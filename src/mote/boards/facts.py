@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mote.boards.placing import OpenBoard
+from mote.boards.boards_file import BoardEntry
+from mote.boards.placing import OpenBoard, connected
 from mote.boards.protocol import UNKNOWN, Counter, Identity
 
 CYCLES, INSTRUCTIONS, TICKS = "cycles", "instructions", "ticks"
@@ -44,10 +45,15 @@ class BoardFacts:
     """How the model got onto the board."""
 
     def __str__(self) -> str:
+        return f"{self.name}: {self.counting}; {self.code}"
+
+    @property
+    def counting(self) -> str:
+        """What counts depend on beside the model and the target, in words."""
         clock = "clock not known" if self.clock_hz is None else f"{self.clock_hz / 1e6:g} MHz"
         rate = f" of {self.counter_hz / 1e6:g} MHz" if self.unit == TICKS and self.counter_hz else ""
         waits = "flash waits not known" if self.flash_waits is None else f"{self.flash_waits} wait states of flash"
-        return f"{self.name}: {self.unit} by {self.counter}{rate}, {clock}, {waits}; {self.code}"
+        return f"{self.unit} by {self.counter}{rate}, {clock}, {waits}"
 
     def seconds(self, count: int) -> float | None:
         """The time of so many counts; None where nothing says it."""
@@ -57,16 +63,27 @@ class BoardFacts:
 
 def facts_of(board: OpenBoard) -> BoardFacts:
     """The facts about a board that is open."""
-    identity = board.identity
+    return _facts(board.entry, board.identity, board.placed)
+
+
+def counter_of(board: BoardEntry) -> str:
+    """What counts of a board depend on, in words. An emulated board counts instructions, without asking it."""
+    if board.address.is_emulated:
+        return f"{INSTRUCTIONS} of an emulated board"
+    with connected(board) as session:
+        return _facts(board, session.identity, "").counting
+
+
+def _facts(board: BoardEntry, identity: Identity, placed: str) -> BoardFacts:
     return BoardFacts(
         board.label,
         identity.target,
-        INSTRUCTIONS if board.entry.address.is_emulated else _unit(identity),
+        INSTRUCTIONS if board.address.is_emulated else _unit(identity),
         COUNTERS.get(identity.counter, f"counter {identity.counter}"),
         identity.counter_hz or None,
         identity.clock_hz or None,
         None if identity.flash_waits == UNKNOWN else identity.flash_waits,
-        board.placed,
+        placed,
     )
 
 

@@ -50,6 +50,11 @@ class BoardPool:
     def size(self) -> int:
         return len(self.boards)
 
+    @property
+    def workers(self) -> int:
+        """Processes that use all boards at once; 0 where this one is enough."""
+        return 0 if self.size == 1 else self.size
+
     def evaluate(self, function: Callable[[BoardEntry], Value]) -> Value:
         """The value of a function of a board, on the first one that is free. Where the board is lost, it is reset by
         its hook, and the function is called again on another."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mote.boards.boards_file import BoardEntry, boards_file
+from mote.boards.boards_file import BoardEntry
+from mote.boards.pool import board_pool
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, bench
 from mote.compiler.line import compile
@@ -172,22 +173,24 @@ def on_core(
         return None
     chosen = questions.some(wanted)
     say(f"running {len(chosen)} samples on {target.name}")
-    places: Sequence[BoardEntry | None] = (None,) if board is None else boards_file().resolve(board)
-    if graph.states:
-        groups = [chosen] if questions.kept else [[i] for i in chosen]
-    else:
-        groups = [share for n in range(len(places)) if (share := chosen[n :: len(places)])]
-
+    alone = bool(graph.states) and not questions.kept
+    groups = [[i] for i in chosen] if alone else [chosen]
     finished, progress = counting(1), counted(say, f"samples on {target.name}")
 
     def done(count: int) -> None:
         progress(min(next(finished), len(chosen)), len(chosen))
 
-    def ran(at: int) -> _Ran:
-        return _ran(compiled, questions, groups[at :: len(places)], compiler, emulator, places[at], done)
+    if board is None:
+        parts = [_ran(compiled, questions, groups, compiler, emulator, None, done)]
+    else:
+        with board_pool(board) as pool, ThreadPoolExecutor(pool.size) as boards:
+            groups = groups if graph.states else [x for n in range(pool.size) if (x := chosen[n :: pool.size])]
+            shares = [share for n in range(pool.size) if (share := groups[n :: pool.size])]
 
-    with ThreadPoolExecutor(len(places)) as boards:
-        parts = list(boards.map(ran, range(min(len(places), len(groups)))))
+            def ran(share: list[list[int]]) -> _Ran:
+                return pool.evaluate(lambda place: _ran(compiled, questions, share, compiler, emulator, place, done))
+
+            parts = list(boards.map(ran, shares))
     outputs = {i: given for part in parts for i, given in part.outputs.items()}
     equal, apart = 0, 0.0
     for group in groups:
@@ -206,7 +209,7 @@ def on_core(
     mean = round(sum(counts) / len(counts)) if counts else None
     scored = board is not None and len(chosen) == len(questions)
     score = rated_by(how, graph, np.stack([outputs[i][0] for i in chosen]), questions) if scored else None
-    tool = parts[0].tool if len(parts) == 1 else f"boards {board}"
+    tool = parts[0].tool if board is None else f"board {board}"
     return OnCore(target.name, tool, compared, equal, apart, mean, parts[0].unit, score)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mote.boards.boards_file import BoardEntry
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, Firmware, bench, firmware
 from mote.compiler.line import back_end, front_end
@@ -131,7 +132,7 @@ def verify(
     seed: int = 0,
     compiler: str | None = None,
     emulator: str | None = None,
-    board: str | None = None,
+    board: str | BoardEntry | None = None,
     sanitize: bool = False,
     say: Say = silent,
 ) -> VerifyResult:
@@ -141,7 +142,7 @@ def verify(
     first `inputs` are used."""
     subject = judged(compiled)
     given = None if data is None else cases_of(subject.graph, data, compiled.settings)
-    tools = {"compiler": compiler, "emulator": emulator, "board": board}
+    tools: dict[str, Any] = {"compiler": compiler, "emulator": emulator, "board": board}
     return compared(subject, inputs, given, seed=seed, **tools, sanitize=sanitize, say=say)
 
 
@@ -220,7 +221,7 @@ def compared(
     seed: int,
     compiler: str | None,
     emulator: str | None,
-    board: str | None = None,
+    board: str | BoardEntry | None = None,
     sanitize: bool = False,
     say: Say = silent,
 ) -> VerifyResult:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mote import toolchain
+from mote.boards.boards_file import BoardEntry
 from mote.boards.facts import BoardFacts
 from mote.compiler.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
@@ -201,7 +202,7 @@ def run(
     *,
     compiler: str | None = None,
     emulator: str | None = None,
-    board: str | None = None,
+    board: str | BoardEntry | None = None,
     layers: bool = True,
 ) -> RunResult:
     """Build, run and measure one inference (on the self-test's input unless `inputs` are given), each layer too unless
@@ -231,8 +232,8 @@ def run(
         compiled.project.constants,
         held=plan.static if compiled.settings.instances else 0,
     )
-    tools = {"compiler": compiler, "emulator": emulator, "board": board}
-    result = measured(subject, stimulus(graph, inputs), **tools, layers=layers)
+    raw = stimulus(graph, inputs)
+    result = measured(subject, raw, compiler=compiler, emulator=emulator, board=board, layers=layers)
     check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0)
     return result
 
@@ -265,7 +266,7 @@ def measured(
     *,
     compiler: str | None,
     emulator: str | None,
-    board: str | None = None,
+    board: str | BoardEntry | None = None,
     layers: bool,
 ) -> RunResult:
     """Builds, runs and measures it on raw inputs of the harness."""

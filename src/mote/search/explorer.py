@@ -4,11 +4,13 @@ by."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from mote.boards.facts import CYCLES
+from mote.boards.pool import BoardPool, board_pool
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile, given_model
@@ -205,9 +207,11 @@ def explore(
         raise obstacle
     reason = "as asked for" if measure is False else obstacle.reason if obstacle else ""
     source = given_model(model, settings, example_inputs)
-    task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator, board)
-    with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
-        return _explored(task, _Search(runner, digest(task) if journal is not None else "", points, say), reason)
+    with nullcontext() if board is None else board_pool(board) as pool:
+        task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator, board, pool)
+        at_once = workers or (0 if pool is None or scheduler else pool.workers)
+        with searching(task, scheduler=scheduler, workers=at_once, journal=journal) as runner:
+            return _explored(task, _Search(runner, digest(task) if journal is not None else "", points, say), reason)
 
 
 def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS, say: Say = silent) -> Front:
@@ -216,7 +220,7 @@ def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS,
     assert compiled.model is not None
     wanted = replace(settings, ram=None, least_ram=False, least_flash=False)
     known = {DEFAULT: compiled} if wanted == settings else {}
-    task = ExplorationTask(compiled.model, wanted, False, None, None, None, known)
+    task = ExplorationTask(compiled.model, wanted, False, None, None, compiled=known)
     with searching(task) as runner:
         return _explored(task, _Search(runner, "", points, say), "as asked for")
 
@@ -249,7 +253,9 @@ class ExplorationTask:
     measured: bool
     compiler: str | None
     emulator: str | None
-    board: str | None
+    board: str | None = None
+    pool: BoardPool | None = field(default=None, compare=False)
+    """The boards that the name means."""
     compiled: dict[str, Compiled] = field(default_factory=dict, compare=False, repr=False)
     """Plans made in this process, by name, for measuring."""
 
@@ -318,10 +324,14 @@ def measured(task: ExplorationTask, name: str) -> Measured:
     # A budget is one of arena and static memory: the stack is no reason to refuse it.
     unbound = replace(compiled, settings=replace(compiled.settings, ram=None))
     tools: dict[str, Any] = {"compiler": task.compiler, "emulator": task.emulator, "layers": False}
-    costs = run(unbound, **tools, board=task.board)
-    on_board = costs.instructions if task.board is not None and costs.unit == CYCLES else None
+    if task.pool is None:
+        costs, on_board, runs_there = run(unbound, **tools), None, ""
+    else:
+        costs = task.pool.evaluate(lambda board: run(unbound, **tools, board=board))
+        on_board = costs.instructions if costs.unit == CYCLES else None
+        runs_there = f"board {task.board}" if on_board is not None else f"board {task.board}, cycles modelled"
     return Measured(
-        tools=f"{costs.emulator}, {costs.compiler}{'; cycles are modelled' if task.board and on_board is None else ''}",
+        tools=f"{runs_there or costs.emulator}, {costs.compiler}",
         stack=costs.ram.stack,
         instructions=costs.instructions if on_board is None else None,
         cycles=profile(unbound, **tools).cycles if on_board is None else on_board,

@@ -38,7 +38,7 @@ def on_pool(
     `workers`: so many processes; 0: one for each board, and this process where there is one board only. With a
     `scheduler` of Dask, its workers take the boards that are connected to their hosts.
     """
-    count = workers or (0 if pool.size == 1 or scheduler else pool.size)
+    count = workers or (0 if scheduler else pool.workers)
     with running(shared, scheduler=scheduler, workers=count, journal=journal) as runner:
         yield from runner.run(pool.job(function), items, key=key, name=name)
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Protocol
 
+from mote.boards.boards_file import BoardEntry
+from mote.boards.facts import counter_of
+from mote.boards.placing import target_of
+from mote.boards.pool import BoardPool
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import missing_tools
+from mote.compiler.firmware import bench, missing_tools
+from mote.errors import MoteError
+from mote.files import temporary_folder
 from mote.measure.profiler import steps
 from mote.measure.profiler.costs import check_cycles
+from mote.measure.run import stimulus
 from mote.targets import Target
-from mote.toolchain import find_compiler, find_emulator
+from mote.toolchain import Mode, find_compiler, find_emulator
+
+RUNS = 3
+"""Inferences on a board, of which each layer takes the middle count: interrupts may fall into one of them."""
 
 
 class Measurer(Protocol):
@@ -46,3 +57,54 @@ class Simulated:
     def cycles(self, compiled: Compiled) -> list[int]:
         (costs,) = steps(compiled, compiler=self.compiler, emulator=self.emulator)
         return [cost.cycles for cost in costs]
+
+
+@dataclass(frozen=True)
+class OnBoards:
+    """The counter of a board, or of boards of one kind: each model is measured on one that is free."""
+
+    pool: BoardPool
+    counter: str
+    """The unit and the counter, the clock and the wait states of all of the boards, in words."""
+    compiler: str | None = None
+
+    def tools(self, target: Target) -> str:
+        compiler = find_compiler(target, self.compiler)
+        return f"{self.counter}, {compiler.kind} {compiler.version}".strip()
+
+    def check(self, target: Target) -> None:
+        find_compiler(target, self.compiler)
+        for board in self.pool.boards:
+            stated = target_of(board)
+            if stated.name != target.name and not (board.address.is_emulated and stated.cpu == target.cpu):
+                raise MoteError(
+                    f"is a {stated.name}, and the model is tuned for {target.name}",
+                    where=f"board {board.label}",
+                    remedy=f"omit --target, or give --target {stated.name}",
+                )
+
+    def cycles(self, compiled: Compiled) -> list[int]:
+        return self.pool.evaluate(lambda board: self._counted(compiled, board))
+
+    def _counted(self, compiled: Compiled, board: BoardEntry) -> list[int]:
+        raw = stimulus(compiled.plan.graph, None)[:1]
+        with temporary_folder() as folder, bench(compiled, folder, compiler=self.compiler, board=board) as on:
+            counts = [taken for _ in range(RUNS) for taken in on.execute(Mode.PROFILE, raw).steps or ()]
+        if len(counts) < RUNS:
+            raise MoteError(
+                "has no counter of cycles",
+                where=f"board {board.label}",
+                remedy="let mote_port_cycles of its agent count",
+            )
+        return [median_low(each) for each in zip(*counts, strict=True)]
+
+
+def on_boards(pool: BoardPool, compiler: str | None = None) -> OnBoards:
+    """A measurer on a pool of boards that count alike."""
+    counters = {counter_of(board): board.label for board in pool.boards}
+    if len(counters) > 1:
+        told = "; ".join(f"{label} {counter}" for counter, label in counters.items())
+        raise MoteError(
+            f"its boards count differently: {told}", where="option board", remedy="tune on boards that are alike"
+        )
+    return OnBoards(pool, next(iter(counters)), compiler)

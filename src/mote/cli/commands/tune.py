@@ -6,6 +6,7 @@ import argparse
 
 from mote.api.tuning import MINUTES, tune
 from mote.cli.common import (
+    add_board,
     add_compile_options,
     add_journal,
     add_tools,
@@ -30,6 +31,7 @@ def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, calibrated=True)
     p.set_defaults(optimize="speed")
     add_tools(p)
+    add_board(p, "measure on this board, or on several at once")
     p.add_argument("-o", "--output", metavar="FILE", help="write the pins to this file (.toml)")
     p.add_argument(
         "--minutes", type=float, default=MINUTES, metavar="N", help=f"time to spend at most (default: {MINUTES:g})"
@@ -60,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
                 scheduler=arguments.scheduler,
                 compiler=arguments.compiler,
                 emulator=arguments.emulator,
+                board=arguments.board,
                 say=say,
                 better=lambda tuned: best.__setitem__(slice(None), [tuned]),
             )
