@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,31 +12,54 @@ from mote.compiler.artifacts import Artifacts, arenas_of, check_artifacts, firmw
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import firmware
 from mote.compiler.given import CommonOptions
+from mote.compiler.packer import pack
+from mote.compiler.runtime import SETS, Runtime
+from mote.compiler.runtime import runtime as make_runtime
 from mote.compiler.settings import Settings, chosen_settings
-from mote.deploy.agent.sources import agent_files, model_id
+from mote.deploy.agent.sources import RUNTIME, agent_files, model_id
+from mote.deploy.keys import read_public
+from mote.deploy.update.sources import update_files
 from mote.emit.c.programs.agent import GLUE, agent_glue
+from mote.emit.image import format
+from mote.emit.image.c_array import state_bytes
 from mote.errors import MoteError, explaining
-from mote.files import temporary_folder
+from mote.files import read_file, temporary_folder
 from mote.notebook import card
 from mote.package.agent.description import AgentPackage, agent_package, check_options
 from mote.package.agent.packagers import FIRMWARE, agent_project, check_agent_package
 from mote.package.description import LICENCE_FILE, Files, licence
 from mote.package.description import metadata as read_metadata
-from mote.package.firmware.agent import AgentOptions
+from mote.package.firmware.agent import AgentOptions, runtime_settings
 from mote.package.packagers import write_files
 from mote.progress import Say, silent
 from mote.toolchain import Mode
 from mote.toolchain.compilers import find_compiler
-from mote.toolchain.firmware.agent import AgentModel, linked_agent
+from mote.toolchain.firmware.agent import AgentModel, LinkedAgent, linked_agent, linked_runtime_agent
 
 PRODUCTION = ("", "run", "identify")
 """Kinds of firmware: for development, for production without loading code, images or restarts, and without runs."""
-
-
 KINDS = ("elf", "bin", "hex", "uf2")
 """Kinds of files of firmware."""
 FIRMWARE_NAME = "agent"
 """The name of those files."""
+STATES = 1024
+"""Bytes for the states and counters of images where nobody says how many."""
+Kernels = str | Sequence[str | Path | bytes]
+"""A set of kernels, or models whose kernels are meant."""
+_MEMORY = "mote_agent_settings.c"
+_EXAMINED = ("mote_examine.c", "mote_update.h", "mote_update_parts.h", "mote_verify.h")
+"""Files of the update module that check images."""
+_SIGNED = ("mote_ed25519.c", "mote_ed25519.h", "mote_sha512.c", "mote_sha512.h")
+"""Files of the update module that check signatures."""
+
+
+@dataclass(frozen=True)
+class ImageRoom:
+    """Bytes of RAM for an image with its signature, for its arenas and for its states."""
+
+    image: int
+    arenas: tuple[int, ...]
+    states: int
 
 
 @dataclass(frozen=True)
@@ -48,12 +71,14 @@ class AgentProject:
     target: str
     model: str
     """The compiled model's name; empty for the runtime."""
-    model_id: str
-    """The identity that the agent reports, in hexadecimal digits; empty for the runtime."""
+    id: str
+    """The identity of the model or the runtime that the agent reports, in hexadecimal digits."""
     options: AgentOptions
     files: Files = field(repr=False)
     edited: frozenset[str] = field(repr=False)
     """Files for users to edit, which are kept once they were."""
+    room: ImageRoom | None = None
+    """The memory of images; None where a model is compiled in."""
     built: Artifacts = field(default_factory=Artifacts, repr=False)
     """The firmware, where it was built."""
 
@@ -65,17 +90,17 @@ class AgentProject:
 
     def json(self) -> dict[str, Any]:
         """Names, settings and files as JSON types."""
-        options = self.options
+        options, room = self.options, self.room
         return {
             "package": self.package,
             "target": self.target,
             "model": self.model or None,
-            "model_id": self.model_id or None,
+            "id": self.id,
             "runs": options.runs,
             "loads": options.loads,
             "frame": options.frame,
-            "image_ram": options.image,
             "scratch": options.scratch,
+            "images": {"ram": room.image, "arenas": list(room.arenas), "states": room.states} if room else None,
             "files": sorted(self.files),
         }
 
@@ -86,58 +111,79 @@ class AgentProject:
 
 @explaining()
 def agent(
-    model: Any,
+    model: Any = None,
     settings: Settings | None = None,
     *,
+    runtime: Kernels | None = None,
     package: str = "cmake",
     production: str = "",
     frame: int = AgentOptions.frame,
     scratch: int = 0,
+    image_ram: int = 0,
+    arena: int = 0,
+    states: int = 0,
+    keys: Sequence[str | Path] = (),
     binaries: Sequence[str] = (),
     metadata: Sequence[str] = (),
     say: Say = silent,
     **options: Unpack[CommonOptions],
 ) -> AgentProject:
-    """The agent of a board with a compiled model, as a project for an ecosystem.
+    """The agent of a board with a compiled model, or with the runtime for images, as a project for an ecosystem.
+
+    `model` is compiled with the options of `compile`. Without one, `runtime` are the kernels of a runtime, as those of
+    `mote.runtime`: the host loads images into `image_ram` bytes of RAM, whose tensors have `arena` bytes and whose
+    states have `states`; where the kernels are those of models, all that is at least what these need. With `keys`,
+    PEM files of public keys, images must be signed by one of them.
 
     `package` is zephyr, esp-idf, arduino, platformio, cmake, cmsis-pack or firmware: complete firmware of the part,
     with files of the kinds `binaries` (elf, bin, hex, uf2). `production` leaves out what changes the device: `run`
-    takes neither code nor restarts, `identify` runs nothing either. `frame` are the bytes of a message,
-    `scratch` those of the RAM for code under tuning. `metadata` of packages is KEY=VALUE. Options are those
-    of `compile`."""
+    takes neither code nor restarts, `identify` runs nothing either. `frame` are the bytes of a message, `scratch` those
+    of the RAM for code under tuning. `metadata` of packages is KEY=VALUE."""
     check_agent_package(package)
     chosen = chosen_settings(settings, options)
-    _check_settings(chosen, package, binaries)
+    _check(chosen, package, binaries, model, runtime)
     kept = _options(production, frame=frame, scratch=scratch)
-    compiled = line.compile(model, chosen, say=say)
-    described, identity = compiled_agent(compiled, kept, metadata)
+    if runtime is None:
+        if image_ram or arena or states or keys:
+            raise MoteError(
+                "memory and keys are for images", where="option image_ram", remedy="use --runtime in place of a model"
+            )
+        return _with_model(line.compile(model, chosen, say=say), package, kept, binaries, metadata)
+    asked = ImageRoom(image_ram, (arena,), states)
+    _check_room(runtime, asked, kept)
+    made = make_runtime(runtime, chosen, say=say)
+    room = _room(runtime, made, asked, say)
+    public = [read_public(read_file(path), str(path)) for path in keys]
+    return _with_runtime(made, room, public, package, kept, binaries, metadata)
+
+
+def _with_model(
+    compiled: Compiled, package: str, options: AgentOptions, binaries: Sequence[str], about: Sequence[str]
+) -> AgentProject:
+    described, identity = compiled_agent(compiled, options, about)
     facts = (package, compiled.settings.target.name, compiled.name, identity.hex(), described.options)
-    if package == FIRMWARE:
-        built = _firmware(compiled, described.options, binaries or KINDS[:1])
-        return AgentProject(
-            *facts, {LICENCE_FILE: licence(), **described.library.files, **built.files}, frozenset(), built
-        )
-    return AgentProject(*facts, *agent_project(package, described))
-
-
-def _firmware(compiled: Compiled, options: AgentOptions, kinds: Sequence[str]) -> Artifacts:
-    """Bare-metal firmware with the agent: of the part, or of a core's board in QEMU."""
+    if package != FIRMWARE:
+        return AgentProject(*facts, *agent_project(package, described))
     settings, made = compiled.settings, firmware(compiled)
-    glue, flags = made.glue(Mode.MEASURE), made.flags(Mode.MEASURE)
-    with temporary_folder() as folder:
-        linked = linked_agent(
-            AgentModel(made.files, made.sources, glue, flags),
+    model = AgentModel(made.files, made.sources, made.glue(Mode.MEASURE), made.flags(Mode.MEASURE))
+    kinds = binaries or KINDS[:1]
+
+    def link(folder: Path) -> LinkedAgent:
+        return linked_agent(
+            model,
             settings.target,
-            compiler := find_compiler(settings.target),
+            find_compiler(settings.target),
             folder,
             optimize=made.optimize,
-            options=options,
+            options=described.options,
             emulated=not settings.target.memories,
             arenas=arenas_of([compiled.plan]),
             uf2="uf2" in kinds,
         )
-        files, took = firmware_files(linked.elf, linked.sources, settings, kinds, FIRMWARE_NAME)
-    return Artifacts(files, compiler, took, linked.sources.console, linked.sources.layout.board)
+
+    built = _firmware(settings, link, kinds)
+    files = {LICENCE_FILE: licence(), **described.library.files, **built.files}
+    return AgentProject(*facts, files, frozenset(), built=built)
 
 
 def compiled_agent(compiled: Compiled, options: AgentOptions, about: Sequence[str] = ()) -> tuple[AgentPackage, bytes]:
@@ -150,6 +196,87 @@ def compiled_agent(compiled: Compiled, options: AgentOptions, about: Sequence[st
     return agent_package(library, agent_files(), {GLUE: glue}, counted), identity
 
 
+def _with_runtime(
+    made: Runtime,
+    room: ImageRoom,
+    keys: Sequence[bytes],
+    package: str,
+    options: AgentOptions,
+    binaries: Sequence[str],
+    about: Sequence[str],
+) -> AgentProject:
+    settings = made.settings
+    library = made.package.described(read_metadata(about))
+    updates, wanted = update_files(), (*_EXAMINED, *(_SIGNED if keys else ()))
+    checks = {name: updates[name] for name in wanted}
+    memory = runtime_settings(room.arenas, room.states, keys=keys)
+    options = check_options(replace(options, image=room.image))
+    own = {**library.files, **checks}
+    identity = model_id(own)
+    facts = (package, settings.target.name, "", identity.hex(), options)
+    if package != FIRMWARE:
+        sources = agent_files(runtime=True)
+        listed = ", ".join(map(str, identity))
+        sources[RUNTIME[0]] = f"#define MOTE_AGENT_RUNTIME_ID {listed}\n{sources[RUNTIME[0]]}"
+        described = agent_package(library, sources, {**checks, _MEMORY: memory}, options)
+        return AgentProject(*facts, *agent_project(package, described), room)
+    kinds = binaries or KINDS[:1]
+
+    def link(folder: Path) -> LinkedAgent:
+        return linked_runtime_agent(
+            own,
+            memory,
+            settings.target,
+            find_compiler(settings.target),
+            folder,
+            optimize=settings.built_for,
+            options=options,
+            emulated=not settings.target.memories,
+            uf2="uf2" in kinds,
+        )
+
+    built = _firmware(settings, link, kinds)
+    return AgentProject(*facts, {LICENCE_FILE: licence(), **own, **built.files}, frozenset(), room, built)
+
+
+def _firmware(settings: Settings, link: Callable[[Path], LinkedAgent], kinds: Sequence[str]) -> Artifacts:
+    """Bare-metal firmware with the agent: of the part, or of a core's board in QEMU."""
+    with temporary_folder() as folder:
+        linked = link(folder)
+        files, took = firmware_files(linked.elf, linked.sources, settings, kinds, FIRMWARE_NAME)
+    sources = linked.sources
+    return Artifacts(files, find_compiler(settings.target), took, sources.console, sources.layout.board)
+
+
+def _models(kernels: Kernels) -> list[str | Path | bytes]:
+    """The models whose kernels are meant; none for a set."""
+    if isinstance(kernels, str):
+        return [] if kernels in SETS else [kernels]
+    return list(kernels)
+
+
+def _check_room(kernels: Kernels, asked: ImageRoom, options: AgentOptions) -> None:
+    """Refuses a runtime without memory for images."""
+    check_options(replace(options, image=asked.image or 1))
+    if not _models(kernels) and not (asked.image and any(asked.arenas)):
+        raise MoteError(
+            "how much memory images need is not known",
+            where="option runtime",
+            remedy="state --image-ram and --arena (`mote pack` prints both), or name models whose kernels it has",
+        )
+
+
+def _room(kernels: Kernels, made: Runtime, asked: ImageRoom, say: Say) -> ImageRoom:
+    """The memory of images: as asked for, and as much as the models need whose kernels the runtime has."""
+    images = [pack(model, made.settings, runtime=made.manifest, say=say) for model in _models(kernels)]
+    arenas = [image.header["arena"] for image in images]
+    return ImageRoom(
+        max([asked.image, *(len(image.data) + format.SIGNATURE.nbytes for image in images)]),
+        tuple(max(sizes) for sizes in zip(*arenas, (*asked.arenas, 0, 0, 0), strict=True)),
+        max([asked.states or (0 if images else STATES), *(state_bytes(image.header) for image in images)]),
+    )
+
+
 def _options(production: str, **sizes: int) -> AgentOptions:
     if production not in PRODUCTION:
         raise MoteError(
@@ -158,8 +285,14 @@ def _options(production: str, **sizes: int) -> AgentOptions:
     return check_options(AgentOptions(runs=production != "identify", loads=not production, **sizes))
 
 
-def _check_settings(settings: Settings, package: str, binaries: Sequence[str]) -> None:
-    """Refuses settings that need more than the agent has, and binaries of what others build."""
+def _check(settings: Settings, package: str, binaries: Sequence[str], model: Any, runtime: Any) -> None:
+    """Refuses what an agent cannot run, and binaries of projects that others build."""
+    if (model is None) == (runtime is None):
+        raise MoteError(
+            "runs a model that is compiled in, or images",
+            where="the agent",
+            remedy="name a model, or the kernels of a runtime: --runtime minimal",
+        )
     if package == FIRMWARE:
         check_artifacts(settings, [*KINDS[:1], *binaries])
     elif binaries:

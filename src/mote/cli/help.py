@@ -50,9 +50,10 @@ OPTION_GROUPS = {
     ),
     "device": (
         *("connect", "listen", "serial", "baud", "forever", "no_restart", "confirm", "wait", "timeout", "connections"),
-        *("port", "probe", "dry_run", "yes", "emulated", "production", "frame", "scratch", "image_ram"),
+        *("port", "probe", "dry_run", "yes", "emulated", "production", "frame", "scratch", "image_ram", "arena"),
+        "states",
     ),
-    "key": ("key", "new_key"),
+    "key": ("key", "new_key", "keys"),
     "tools": ("compiler", "emulator", "board", "tool"),
     "output": (
         *("output", "force", "package", "metadata", "depfile", "c_array", "picture", "confusion_picture"),
@@ -171,6 +172,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "agent": (
         (f"{DIGITS} -t stm32l4r5 --package zephyr -o build/agent", "an application of Zephyr"),
         (f"{DIGITS} --package cmake -o build/agent", "a program for this computer"),
+        ("--runtime minimal --image-ram 64K --arena 32K -t rp2040 --package arduino -o build/agent", "for images"),
     ),
     "flash": (
         ("build/digits --dry-run", "only the command that would run"),

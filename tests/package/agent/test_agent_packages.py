@@ -13,7 +13,9 @@ import yaml
 from mote.api.agents import AgentProject, agent
 from mote.cli import main
 from mote.compiler.line import compile
+from mote.compiler.packer import pack
 from mote.deploy.agent.sources import model_id
+from mote.emit.image.manifest import parse_manifest
 from mote.errors import MoteError
 from mote.package.agent.packagers import AGENT_PACKAGERS
 from mote.package.make import WARNINGS
@@ -88,10 +90,10 @@ def test_firmware_of_a_part_can_be_flashed(tmp_path: Path, capsys: pytest.Captur
     assert main([*command, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["built"]["files"] == ["agent.uf2", "agent.bin"] and "GPIO1" in said["built"]["firmware"]["console"]
-    assert said["model_id"] == model_id(compile(DIGITS, target="rp2040").project.files).hex()
+    assert said["id"] == model_id(compile(DIGITS, target="rp2040").project.files).hex()
     job = flash_job(str(tmp_path))
     assert job.part is not None and job.part.target == "rp2040" and job.file("uf2") == tmp_path / "agent.uf2"
-    assert bytes.fromhex(said["model_id"]) in (tmp_path / "agent.bin").read_bytes()
+    assert bytes.fromhex(said["id"]) in (tmp_path / "agent.bin").read_bytes()
 
 
 @pytest.mark.parametrize("package", AGENT_PACKAGERS)
@@ -104,21 +106,20 @@ def test_files_of_a_project(package: str) -> None:
     assert made.edited <= set(made.files)
     line = "tcp" if package in ("cmake", "cmsis-pack") else "serial"
     assert f"mote board info {line}:" in str(made.files["README.md"])
-    assert made.model_id == model_id(compiled.project.files).hex(), "the board has another model than the host compiles"
+    assert made.id == model_id(compiled.project.files).hex(), "the board has another model than the host compiles"
 
 
 def test_settings_are_in_a_header() -> None:
     made = agent(DIGITS, target="stm32l4r5", frame=1024, scratch=2048, production="")
     text = str(made.files["src/mote_agent_settings.h"])
-    steps = len(compile(DIGITS, target="stm32l4r5").plan.works)
-    assert "#define MOTE_AGENT_FRAME 1024u\n" in text and f"#define MOTE_AGENT_STEPS {steps}u\n" in text
+    assert "#define MOTE_AGENT_FRAME 1024u\n" in text and "#define MOTE_AGENT_STEPS 8u\n" in text
     assert "#define MOTE_PART_MEMORIES {0x08000000u, 0x200000u}, {0x20000000u, 0xa0000u}," in text
     assert '#define MOTE_PART_NAME "stm32l4r5"' in text and "#define MOTE_AGENT_SCRATCH_BYTES 2048u\n" in text
     header = str(made.files["src/mote_agent.h"])
     assert header.index("mote_agent_settings.h") < header.index("#ifndef MOTE_AGENT_RUNS")
 
 
-@pytest.mark.parametrize(("production", "runs", "loads"), [("", 1, 1), ("run", 1, 0), ("identify", 0, 0)])
+@pytest.mark.parametrize(("production", "runs", "loads"), [("run", 1, 0), ("identify", 0, 0)])
 def test_production_leaves_out_what_changes_the_device(production: str, runs: int, loads: int) -> None:
     text = str(agent(DIGITS, production=production).files["src/mote_agent_settings.h"])
     assert f"#define MOTE_AGENT_RUNS {runs}\n" in text and f"#define MOTE_AGENT_LOADS {loads}\n" in text
@@ -138,11 +139,26 @@ def test_production_leaves_out_what_changes_the_device(production: str, runs: in
         ({"package": "firmware", "target": "stm32u575"}, "no serial port"),
         ({"package": "firmware", "target": "host"}, "runs programs"),
         ({"package": "zephyr", "binaries": ("elf",)}, "built by its ecosystem"),
+        ({"image_ram": 1024}, "are for images"),
+        ({"runtime": "minimal"}, "a model that is compiled in, or images"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, object], reason: str) -> None:
     with pytest.raises(MoteError, match=reason):
         agent(DIGITS, **options)  # type: ignore[arg-type]
+
+
+def test_the_memory_of_images_is_that_of_models_or_stated() -> None:
+    made = agent(runtime=[DIGITS], image_ram=20_000, arena=100, target="cortex-m4", package="zephyr")
+    image = pack(DIGITS, target="cortex-m4", runtime=parse_manifest(json.loads(str(made.files["manifest.json"])), ""))
+    assert made.room is not None and made.room.image == 20_000 and made.options.image == 20_000
+    assert made.room.arenas == image.header["arena"] and f"arena_0[{image.header['arena'][0] // 8}]" in str(
+        made.files["src/mote_agent_settings.c"]
+    )
+    with pytest.raises(MoteError, match="how much memory"):
+        agent(runtime="minimal", target="cortex-m4")
+    with pytest.raises(MoteError, match="for production"):
+        agent(runtime=[DIGITS], production="run")
 
 
 def test_encrypted_constants_are_refused(tmp_path: Path) -> None:
@@ -214,7 +230,9 @@ def test_the_lines_of_esp_idf_compile(line: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "compiler"),
     [
-        ("cortex-m0plus", ("arm-none-eabi-gcc", "-mcpu=cortex-m0plus", "-mthumb")),
+        pytest.param(
+            *("cortex-m0plus", ("arm-none-eabi-gcc", "-mcpu=cortex-m0plus", "-mthumb")), marks=pytest.mark.soak
+        ),
         ("cortex-m33", ("arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb")),
         ("rv32imc", ("riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs")),
     ],

@@ -9,13 +9,16 @@ import struct
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
 from mote.api.agents import AgentProject, agent
+from mote.api.deploying import sign
 from mote.api.measuring import run as run_model
 from mote.api.measuring import verify
 from mote.compiler.line import compile
+from mote.compiler.packer import pack
 from mote.package.make import WARNINGS
 from tests.helpers.support import needs
 from tests.package.agent import host
@@ -147,6 +150,52 @@ def test_a_pseudo_terminal_is_a_serial_port(program: Path, expected: list[tuple[
         running.kill()
 
 
+@pytest.fixture(scope="module")
+def loading(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An agent that runs images which are signed, and the private key."""
+    needs("cc")
+    pytest.importorskip("cryptography")
+    folder = tmp_path_factory.mktemp("runtime")
+    sign(new_key=folder / "key.pem", passphrase="")
+    agent(runtime=[DIGITS], keys=[folder / "key.pub.pem"]).write(folder / "project")
+    sources = (*(folder / "project" / "src").glob("*.c"), folder / "project" / "posix" / "mote_port.c")
+    flags = ("-std=c99", "-fwrapv", *STRICT, "-DMOTE_PORT_OWN_SCRATCH", f"-I{folder}/project/src")
+    run("cc", *flags, *sources, "-o", "agent", cwd=folder)
+    return folder / "agent", folder / "key.pem"
+
+
+def test_images_are_loaded_if_they_are_signed(
+    loading: tuple[Path, Path], tmp_path: Path, expected: list[tuple[bytes, bytes]]
+) -> None:
+    program, key = loading
+    pack(DIGITS, runtime=program.parent / "project").write(tmp_path / "digits.mote")
+    unsigned = (tmp_path / "digits.mote").read_bytes()
+    sign(tmp_path / "digits.mote", key=key, passphrase="")
+    signed = (tmp_path / "digits.mote").read_bytes()
+    with subprocess.Popen([program, "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None and running.stdout is not None
+        asks = over(running.stdout.fileno(), running.stdin.fileno())
+        who = asks.identify()
+        assert any(who.runtime) and not any(who.model) and who.outputs == 0 and host.LOAD in who.requests
+        damaged = signed[:400] + bytes([signed[400] ^ 1]) + signed[401:]
+        for image in (unsigned, damaged):
+            assert loaded(asks, image) == host.REFUSED
+            assert asks.ask(host.RUN, struct.pack("<2I", 1, host.NO_STOP))[0] == host.NO_MODEL
+        assert loaded(asks, signed) == OK
+        for given, wanted in expected:
+            assert asks.run(given, len(wanted)) == wanted
+        status, data = asks.ask(host.RUN, struct.pack("<2I", 1, 2))
+        assert status == host.STOPPED and struct.unpack_from("<I", data)[0] >= 2
+        running.kill()
+
+
+def loaded(asks: Host, image: bytes) -> int:
+    """Loads an image; the status."""
+    for at in range(0, len(image), 256):
+        assert asks.ask(host.WRITE, host.place(host.IMAGE, offset=at) + image[at : at + 256]) == (OK, b"")
+    return asks.ask(host.LOAD, struct.pack("<2I", len(image), crc32(image)))[0]
+
+
 def zephyr(folder: Path) -> Sequence[str | Path]:
     sources = [path for path in (folder / "src").glob("*.c") if path.name != "mote_rtt.c"]
     return ("cc", "-std=gnu99", *STRICT, f"-I{API}/zephyr", f"-I{API}/common", "-Isrc", *sources)
@@ -178,7 +227,7 @@ def test_the_agent_of_an_ecosystem_answers(
         assert running.stdin is not None and running.stdout is not None
         asks = over(running.stdout.fileno(), running.stdin.fileno())
         who = asks.identify()
-        assert who.model.hex() == project.model_id and who.clock_hz == who.counter_hz * (who.clock_hz > 0)
+        assert who.model.hex() == project.id and who.clock_hz == who.counter_hz * (who.clock_hz > 0)
         for given, wanted in expected:
             assert asks.run(given, len(wanted)) == wanted
         running.kill()

@@ -1,4 +1,4 @@
-"""`mote agent`: the agent of a board, with a model, as a project for an ecosystem."""
+"""`mote agent`: the agent of a board, with a model or for images, as a project for an ecosystem."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import argparse
 from mote.api.agents import KINDS, PRODUCTION, AgentProject, agent
 from mote.cli.common import add_compile_options, bold, print_json, progress, settings, show
 from mote.cli.outputs import OutputAction, describe_artifacts, folder_of, print_artifacts
+from mote.compiler.runtime import SETS
 from mote.package.agent.description import LEAST_FRAME
 from mote.package.agent.packagers import AGENT_PACKAGES, FIRMWARE
 from mote.package.firmware.agent import AgentOptions
@@ -14,7 +15,14 @@ from mote.targets import parse_size
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, calibrated=True)
+    add_compile_options(p, optional=True, calibrated=True)
+    p.add_argument(
+        "--runtime",
+        nargs="+",
+        metavar="KERNELS",
+        help="in place of a model: the runtime with these kernels, as of `mote runtime --kernels`, for images that the"
+        " host loads",
+    )
     p.add_argument(
         "--output",
         "-o",
@@ -53,6 +61,20 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="RAM for code and data under tuning (K and M suffixes; default: none)",
     )
+    for name, what in (("image-ram", "an image"), ("arena", "tensors of images"), ("states", "states and counters")):
+        p.add_argument(
+            f"--{name}",
+            default="0",
+            metavar="BYTES",
+            help=f"with --runtime: RAM for {what} (default: what models need whose kernels it has)",
+        )
+    p.add_argument(
+        "--keys",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with --runtime: a public key (PEM) that images must be signed with; repeatable",
+    )
     p.add_argument(
         "--metadata",
         action="append",
@@ -73,6 +95,11 @@ def run(arguments: argparse.Namespace) -> int:
             production=arguments.production,
             frame=arguments.frame,
             scratch=parse_size(arguments.scratch),
+            runtime=_kernels(arguments.runtime),
+            image_ram=parse_size(arguments.image_ram),
+            arena=parse_size(arguments.arena),
+            states=parse_size(arguments.states),
+            keys=arguments.keys,
             binaries=arguments.binaries,
             metadata=arguments.metadata,
             say=say,
@@ -87,13 +114,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _kernels(given: list[str] | None) -> str | list[str] | None:
+    """A set of kernels, or models whose kernels are meant."""
+    return given[0] if given and len(given) == 1 and given[0] in SETS else given
+
+
 def _print(made: AgentProject, folder: str) -> None:
     options = made.options
-    show(bold(f"agent with {made.model} for {made.target}"))
+    show(bold(f"agent with {made.model or 'the runtime'} for {made.target}"))
     able = [word for word, has in (("runs the model", options.runs), ("takes code and restarts", options.loads)) if has]
     scratch = f", scratch memory {options.scratch:,} bytes" if options.scratch else ""
     show(f"  {' and '.join(able) or 'says what it is'}; messages of {options.frame:,} bytes{scratch}")
-    show(f"  model {made.model_id}")
+    if made.room:
+        arenas = " + ".join(f"{size:,}" for size in made.room.arenas if size)
+        show(f"  RAM for images: {made.room.image:,} bytes, tensors {arenas}, states {made.room.states:,}")
+    show(f"  {'model' if made.model else 'runtime'} {made.id}")
     if made.package == FIRMWARE:
         print_artifacts(made.built, made.target, "listens at")
         show(f"  firmware in {folder}: `mote flash {folder}` writes it, `mote board info` checks it")

@@ -18,6 +18,8 @@ NAME = "mote_agent"
 """The name of the agent in ecosystems."""
 HEADER, SETTINGS = "mote_agent.h", "mote_agent_settings.h"
 PORT = "mote_port.c"
+EXECUTOR = "mote_execute.c"
+"""The file of the runtime that calls the hook between steps."""
 LEAST_FRAME, MOST_FRAME = 160, 1 << 16
 UNKNOWN_WAITS = 0xFFFFFFFF
 _PORTS = Path(__file__).parent / "ports"
@@ -39,7 +41,7 @@ def check_options(options: AgentOptions) -> AgentOptions:
         raise MoteError(
             "firmware for production takes neither images nor code",
             where="option production",
-            remedy="omit --image-ram and --scratch, or --production",
+            remedy="omit --runtime and --scratch, or --production",
         )
     return options
 
@@ -66,6 +68,11 @@ class AgentPackage:
         return self.library.sources
 
     @property
+    def others(self) -> dict[str, str]:
+        """Files of the library that are no C: the manifest of a runtime, which `mote pack` reads."""
+        return {path: text for path, text in self.library.files.items() if not path.endswith((".c", ".h"))}
+
+    @property
     def runs_images(self) -> bool:
         """Whether it runs images that the host loads."""
         return not self.library.interfaces
@@ -83,7 +90,7 @@ def agent_package(
     """The package of an agent: `sources` are the C files of the agent and of its frames with headers of kernels, of
     which a library may have its own, and `own` those that belong to the model or to the runtime."""
     files = {path: text for path, text in library.files.items() if "/" not in path and path.endswith((".c", ".h"))}
-    hooked = {path: _hooked(files[path]) for path in library.sources if library.interfaces}
+    hooked = {path: _hooked(path, files[path]) for path in library.sources if library.interfaces or path == EXECUTOR}
     agent = {**sources, **own, "mote_part.c": port_text("common", "mote_part.c")}
     agent = {p: text if SPDX in text else licensed(text) for p, text in agent.items() if p not in files}
     return AgentPackage(
@@ -101,9 +108,11 @@ def agent_package(
     )
 
 
-def _hooked(text: str) -> str:
-    """The model's C with the agent behind its steps: in the text, since some ecosystems take no compiler options."""
-    return f'#include "{TRACE}"\n{text}'
+def _hooked(path: str, text: str) -> str:
+    """The C of a model, or of the runtime, with the agent behind its steps: in the text, since some ecosystems take no
+    compiler options."""
+    hook = "#define MOTE_RUNTIME_TRACE mote_agent_step" if path == EXECUTOR else f'#include "{TRACE}"'
+    return f"{hook}\n{text}"
 
 
 def _with_settings(header: str) -> str:

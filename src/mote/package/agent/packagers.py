@@ -49,4 +49,4 @@ def check_agent_package(name: str) -> None:
 def agent_project(name: str, package: AgentPackage) -> tuple[Files, frozenset[str]]:
     """The files of an agent's project, and which of them are for users to edit."""
     packager = AGENT_PACKAGERS[name]
-    return {LICENCE_FILE: licence(), **packager.files(package)}, frozenset(packager.edited)
+    return {LICENCE_FILE: licence(), **package.others, **packager.files(package)}, frozenset(packager.edited)

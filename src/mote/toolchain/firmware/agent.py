@@ -101,13 +101,33 @@ def runtime_agent_elf(
 ) -> Path:
     """Links the agent with a runtime, for images that the host loads: `files` are those of a runtime with the update
     module, `settings` is the text of `runtime_settings`. `options.image` is the room for an image."""
-    firmware = agent_sources(target, {"mote_agent_settings.c": settings}, emulated=emulated, runtime=True)
+    return linked_runtime_agent(
+        files, settings, target, compiler, folder, optimize=optimize, options=options, emulated=emulated
+    ).elf
+
+
+def linked_runtime_agent(
+    files: Mapping[str, str],
+    settings: str,
+    target: Target,
+    compiler: Compiler,
+    folder: Path,
+    *,
+    optimize: str,
+    options: AgentOptions,
+    emulated: bool = False,
+    uf2: bool = False,
+) -> LinkedAgent:
+    """The firmware of `runtime_agent_elf` with its files. With `uf2`, flash begins behind the part's UF2 boot
+    loader."""
+    glue = {"mote_agent_settings.c": settings}
+    firmware = agent_sources(target, glue, emulated=emulated, runtime=True, uf2=uf2)
     project = folder / "project"
     fill(project, {**firmware.files, **files})
     sources = [name for name in files if name.endswith(".c") and "/" not in name and name not in firmware.sources]
     flags = ("-Os", *options.macros, f"-DMOTE_AGENT_RUNTIME_ID={_listed(model_id(files))}")
     build = Build(project, sources, target, compiler, optimize, ("-fwrapv", "-DMOTE_RUNTIME_TRACE=mote_agent_step"))
-    return build.elf(firmware, flags)
+    return LinkedAgent(build.elf(firmware, flags), firmware)
 
 
 def _listed(identity: bytes) -> str:

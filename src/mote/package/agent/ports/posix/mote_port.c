@@ -153,7 +153,7 @@ void mote_port_identify(mote_agent_identity *identity) {
     identity->flash_waits = 0xffffffffu;
     static uint32_t boot;
     if (boot == 0) {
-        boot = (uint32_t)now.tv_sec * 1000u + (uint32_t)(now.tv_nsec / 1000000) + 1u;
+        boot = (uint32_t)now.tv_sec * 1000000u + (uint32_t)(now.tv_nsec / 1000) + 1u;
     }
     identity->boots = boot;
 }
