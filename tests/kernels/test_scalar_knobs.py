@@ -79,7 +79,7 @@ def test_constant_channels_with_large_biases(place: str) -> None:
     refused = [r.why for k, r in catalogue.asked(View(g, (g.ops[0],)), FEATURES["rv32imc"]) if isinstance(r, Refusal)]
     assert "sums are too large for a high word of four times as much" in refused
     cases = variants_of([g], "rv32imc")
-    assert [case.kernel.variant for case in cases] == ["pointwise4x3_plain[biases=used]"]
+    assert "pointwise4x3_plain[biases=used]" in [case.kernel.variant for case in cases]
     check_cases(cases, Program(place))
 
 

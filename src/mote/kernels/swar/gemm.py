@@ -33,7 +33,7 @@ from mote.kernels.contract import (
 from mote.kernels.pack.params import output_params
 from mote.kernels.pack.requantize.even import TO_EVEN
 from mote.kernels.pack.requantize.scalar import ScalarConstants, long_product, short_product
-from mote.kernels.pack.weights.swar import GROUP, Spill, swar
+from mote.kernels.pack.weights.swar import GROUP, Spill, SwarWeights, swar
 from mote.kernels.pack.weights.swar import PIXELS as PIXEL_WORDS
 from mote.kernels.portable.windows.conv import patch_params, sums_of
 from mote.kernels.scalar import winograd
@@ -78,24 +78,46 @@ class Stream:
     density: float
 
 
-def _stream(view: View, products: CoreProducts, *, joined: bool = False) -> Stream | Refusal:
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """The weights and constants of a layer's channels."""
+
+    sums: Accumulators
+    starts: Ints
+    """Where sums begin."""
+    weights: SwarWeights
+    constants: ScalarConstants
+
+
+NO_CONSTANTS = Refusal("a channel has no constants of requantization")
+
+
+def layer(view: View, products: CoreProducts) -> Layer | Refusal:
+    """Weights with two products in one multiplication, and how sums become bytes."""
     sums = sums_of(view)
     if not sums.fits.all():
         return OVERFLOWS
     constants = products.constants(sums)
     if sums.even and constants.slow.any():
         return TO_EVEN
-    if joined and constants.slow.any():
-        return Refusal("a channel has no constants of requantization")
     matrix = view.constant(1).astype(np.int64).reshape(len(constants.offset), -1)
     matrix[sums.constant] = 0
     bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(axis=1)
     starts = np.where(sums.constant, 0, bias + constants.offset)
-    weights = swar(matrix, PIXEL_WORDS, _inputs(view))
+    return Layer(sums, starts, swar(matrix, PIXEL_WORDS, _inputs(view)), constants)
+
+
+def _stream(view: View, products: CoreProducts, *, joined: bool = False) -> Stream | Refusal:
+    made = layer(view, products)
+    if isinstance(made, Refusal):
+        return made
+    sums, weights, constants = made.sums, made.weights, made.constants
+    if joined and constants.slow.any():
+        return NO_CONSTANTS
     packed = weights.bytes if joined else weights.words
     parts = [
         np.concatenate([[start], words, left_over(spills), rest])
-        for start, words, spills, rest in zip(starts, packed, weights.spills, constants.rows, strict=True)
+        for start, words, spills, rest in zip(made.starts, packed, weights.spills, constants.rows, strict=True)
     ]
     begins = np.cumsum([0, *map(len, parts)])[:-1]
     slow = np.flatnonzero(constants.slow)
@@ -126,7 +148,7 @@ JOINED_HEADER = "joined_s8"
 
 def knobs(view: View, *, pointwise: bool) -> dict[str, tuple[Knob, ...]]:
     """How weights lie, and tiles where the shape is one for them."""
-    if _for_pointwise(view) != pointwise:
+    if for_pointwise(view) != pointwise:
         return {}
     return {"weights": (WORDS, JOINED)} | ({} if pointwise else winograd.knobs(view))
 
@@ -158,13 +180,13 @@ def _joined(view: View) -> Stream | Refusal:
 def _with_bytes(view: View, made: Packed, *, pointwise: bool) -> Packed:
     """The kernel with its inputs joined behind those that are widened, and room for a window between them."""
     form = made.name.rpartition("_")[2]
-    scratch = _scratch(view) + (GROUP + JOINED_GROUP) * _groups(view)
+    scratch = _scratch(view) + (GROUP + JOINED_GROUP) * groups_of(view)
     kind = "POINTWISE" if pointwise else "CONV"
     instances = Instance("MOTE_JOINED", (form,)), Instance(f"MOTE_{kind}_JOINED", (form,))
     return replace(made, needs=Needs(scratch=scratch), instances=instances, headers=(JOINED_HEADER,))
 
 
-def _for_pointwise(view: View) -> bool:
+def for_pointwise(view: View) -> bool:
     """Whether the layer has windows of one pixel and channels in fours."""
     return view.the(Conv2D).pointwise and view.input.shape[3] % GROUP == 0
 
@@ -172,7 +194,7 @@ def _for_pointwise(view: View) -> bool:
 def pack(view: View, products: CoreProducts, stream: Stream | Refusal, *, pointwise: bool) -> Packed | Refusal:
     """The kernel for a stream, if the layer is one for it."""
     op, y = view.the(Conv2D), view.output
-    if _for_pointwise(view) != pointwise:
+    if for_pointwise(view) != pointwise:
         return Refusal("it is for windows of one pixel and channels in fours" if pointwise else "the other one fits")
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
@@ -186,7 +208,7 @@ def _gemm(view: View, stream: Stream) -> Params:
     op, y = view.the(Conv2D), view.output
     again: Value = Structs("mote_swar_again_t", stream.again) if len(stream.again) else 0
     return {
-        "groups": _groups(view),
+        "groups": groups_of(view),
         "channels": y.shape[3],
         "pixel": y.shape[3],
         "stream": wrap32(stream.words).astype(np.int32),
@@ -196,14 +218,15 @@ def _gemm(view: View, stream: Stream) -> Params:
     }
 
 
-def _groups(view: View) -> int:
+def groups_of(view: View) -> int:
+    """Groups of four inputs of a window."""
     depth: int = view.the(Conv2D).depth(view.graph)
     return -(-depth // GROUP)
 
 
 def _scratch(view: View) -> int:
     """Bytes of the widened inputs of four pixels."""
-    return 32 * _groups(view)
+    return 32 * groups_of(view)
 
 
 def _price(stream: Stream) -> Price:
@@ -237,7 +260,7 @@ def _conv(view: View, stream: Stream, products: CoreProducts) -> Packed:
             taps=op.vertical.kernel,
             group=_group(y) if several else 1,
         ),
-        Needs(scratch=_scratch(view) + aligned(GROUP * _groups(view))),
+        Needs(scratch=_scratch(view) + aligned(GROUP * groups_of(view))),
         _price(stream),
         (Instance("MOTE_CONV_SWAR", (stream.form,)),),
     )

@@ -29,6 +29,8 @@ from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.kernels.pack.requantize.high import high_words
 from mote.kernels.pack.weights.lanes import spilled
 from mote.kernels.portable.windows.conv import patch_params, sums_of
+from mote.kernels.rv32m.gemm import dot4x3
+from mote.kernels.rv32m.gemm.dot4x3 import blocks
 from mote.kernels.scalar import winograd
 from mote.ops.common import bias_values, int8_range
 from mote.ops.windows.conv import Conv2D
@@ -42,12 +44,6 @@ SPILLED = 2.4
 """Products that a spilled weight takes the time of."""
 MOST_DEPTH = 1 << 14
 """Inputs that a list of 16 bits can name."""
-
-
-def blocks(channels: int) -> list[int]:
-    """How many channels each block has, of two or more: threes, and at most two twos at the end."""
-    twos = -channels % 3
-    return [3] * ((channels - 2 * twos) // 3) + [2] * twos
 
 
 def stream(weights: Ints) -> NDArray[np.int8]:
@@ -75,6 +71,8 @@ class Gemm:
         return Instance("MOTE_GEMM4X3", (self.form, f"mote_lanes_byte_{self.form}"))
 
 
+ONE_BYTE, TWO_BYTES = "bytes", "words"
+"""Values of the knob `weights`: a byte each, which is multiplied with two pixels, or two bytes, for two inputs."""
 ALL, USED = "all", "used"
 """Values of the knob `biases`: those of channels whose output is constant are zero, or as in the model."""
 
@@ -124,18 +122,22 @@ def knobs(view: View, *, pointwise: bool) -> dict[str, tuple[Knob, ...]]:
     if view.the(Conv2D).pointwise != pointwise:
         return {}
     constant = {"biases": (ALL, USED)} if bool(np.any(sums_of(view).constant)) else {}
-    return winograd.knobs(view) | constant
+    return {"weights": (ONE_BYTE, TWO_BYTES)} | winograd.knobs(view) | constant
 
 
-def pack(view: View, *, pointwise: bool, tile: int = winograd.DIRECT, biases: str = ALL) -> Packed | Refusal:
+def pack(
+    view: View, *, pointwise: bool, weights: str = ONE_BYTE, tile: int = winograd.DIRECT, biases: str = ALL
+) -> Packed | Refusal:
     """`tile`: windows of 3x3 in tiles of so many outputs in each direction."""
     op = view.the(Conv2D)
     if rounds_to_even(view):
         return TO_EVEN
     if op.pointwise != pointwise:
         return Refusal("it is for windows of one pixel" if pointwise else "pointwise4x3 is for windows of one pixel")
-    if tile == winograd.TILE and biases == USED:
-        return Refusal("tiles have all biases")
+    if (biases == USED) + (tile == winograd.TILE) + (weights == TWO_BYTES) > 1:
+        return Refusal("each of these knobs is for kernels in which the others have their defaults")
+    if weights == TWO_BYTES:
+        return dot4x3.pack(view)
     if tile == winograd.TILE:
         return winograd.pack(view, tiles=4, lanes=2 if view.output.shape[3] % 4 else 4, short=False)
     gemm = view.once(gemm_of if biases == ALL else gemm_of_used)
