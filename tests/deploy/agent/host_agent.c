@@ -101,8 +101,51 @@ int mote_port_memory(uint32_t index, uint32_t *address, uint32_t *bytes) {
 uint8_t *mote_port_stack(void) { return NULL; }
 
 #if MOTE_AGENT_UPDATES
-uint32_t updates_seen;
-void mote_agent_update(uint32_t bytes) { updates_seen += bytes; }
+/* An updater on the same line, its flash in memory. */
+#include "mote_ota.h"
+
+enum { SLOT = 4096, SECTOR = 512 };
+static uint8_t flash[2 * SLOT + 2 * SECTOR], buffer[256];
+static mote_update_t update;
+static mote_ota_t ota;
+
+static int erase_flash(void *context, uint32_t at, uint32_t bytes) {
+    (void)context;
+    memset(flash + at, 0xff, bytes);
+    return 0;
+}
+
+static int write_flash(void *context, uint32_t at, const uint8_t *data, uint32_t bytes) {
+    (void)context;
+    for (uint32_t i = 0; i < bytes; i++) flash[at + i] &= data[i];
+    return 0;
+}
+
+static const mote_update_settings_t settings = {
+    .flash = {.base = flash, .unit = 8, .erase = erase_flash, .write = write_flash},
+    .slot = {{0, SLOT, SECTOR}, {SLOT, SLOT, SECTOR}},
+    .journal = {2 * SLOT, 2 * SECTOR, SECTOR},
+    .buffer = buffer,
+    .buffer_bytes = sizeof buffer,
+    .trials = 1,
+};
+
+static void send_update(void *context, const uint8_t *data, uint32_t bytes) {
+    (void)context;
+    mote_port_write(data, bytes);
+}
+
+void mote_agent_update(uint32_t bytes) {
+    if (ota.update == NULL) {
+        memset(flash, 0xff, sizeof flash);
+        (void)mote_update_boot(&update, &settings);
+        ota.update = &update;
+        ota.send = send_update;
+        ota.frame = mote_agent_room(&ota.frame_bytes);
+        mote_ota_reset(&ota);
+    }
+    mote_ota_answer(&ota, bytes);
+}
 #endif
 
 /* Memory of exactly its size, so that a sanitizer sees what is outside. */

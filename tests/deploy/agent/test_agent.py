@@ -13,14 +13,20 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote import targets
+from mote.deploy.update.messages import Type
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
+from mote.toolchain.compilers import find_compiler
 from tests.deploy.agent.agent_bench import (
     AGENT,
     CONTINUE,
     CYCLES,
+    DEPLOY,
     IDENTIFY,
     INCLUDE,
     INPUT,
@@ -43,7 +49,8 @@ from tests.deploy.agent.agent_bench import (
     built,
     words,
 )
-from tests.helpers.support import examples, needs
+from tests.deploy.update.update_bench import image
+from tests.helpers.support import emulated, examples, needs
 
 THOROUGH = "MOTE_FUZZ" in os.environ
 
@@ -268,6 +275,29 @@ def test_a_production_build_knows_no_requests_that_change_the_device(tmp_path: P
     assert refused == ["RUNS" in without, "LOADS" in without]
 
 
+def test_updates_come_over_the_same_line(tmp_path: Path) -> None:
+    """Between two requests to the agent; where its model has stopped they are left alone."""
+    updates = DEPLOY / "update"
+    names = ("update", "examine", "journal", "delta", "ota")
+    extra = ["-DMOTE_AGENT_UPDATES=1", f"-I{updates}", *(str(updates / f"mote_{name}.c") for name in names)]
+    agent = HostAgent(ctypes.CDLL(str(built(tmp_path / "agent.so", "-O1", "-shared", "-fPIC", *extra))))
+    sent = image(3, bytes(range(200)) * 3)
+    asked = [Message(Type.HELLO, 1, bytes([1, 0, 0, 0])), Message(Type.BEGIN, 2, words(0, len(sent), crc32(sent)))]
+    asked += [
+        Message(Type.DATA, 3 + number, words(at) + sent[at : at + 300])
+        for number, at in enumerate(range(0, len(sent), 300))
+    ]
+    asked.append(Message(Type.FINISH, 99))
+    stopped = conversation((WRITE, ALL), (RUN, words(1, 0)))
+    stream = b"".join(m.framed for m in asked) + stopped + asked[0].framed
+    (answers,) = agent.answers([stream])
+    assert [a.type for a in answers] == [m.type | ANSWER for m in asked] + [
+        kind | ANSWER for kind in (IDENTIFY, WRITE, RUN)
+    ]
+    assert all(a.data[:4] == words(0) for a in answers[: len(asked)])
+    assert struct.unpack_from("<I", answers[-1].data)[0] == STOPPED
+
+
 def test_no_damage_and_no_reset_makes_a_wrong_answer(tmp_path: Path) -> None:
     """A host in C runs inferences over a bad line, under the sanitizers; `make fuzz` damages a million frames."""
     program = built(tmp_path / "agent", *SANITIZED, "-DSTANDALONE")
@@ -320,3 +350,40 @@ def test_it_compiles_without_a_warning(compiler: str) -> None:
         for left_out in ([], ["-DMOTE_AGENT_RUNS=0"], ["-DMOTE_AGENT_RUNS=0", "-DMOTE_AGENT_LOADS=0"]):
             flags = [*language, *WARNINGS, *left_out, "-DMOTE_AGENT_UPDATES=1", "-O2", "-fsyntax-only"]
             subprocess.run([compiler, *flags, *INCLUDE, *map(str, AGENT)], check=True)
+
+
+MOST_CODE = 4096
+PAGE = Path(__file__).parents[3] / "docs" / "deploy" / "agent.md"
+
+
+def sizes(name: str, folder: Path, *flags: str) -> tuple[int, int]:
+    """Bytes of code and constants, and of RAM, of the agent and its frames for a core."""
+    target = targets.load(emulated(name))
+    compiler = find_compiler(target)
+    if compiler.kind != "gcc":
+        pytest.skip("code is counted as gcc compiles it")
+    code = ram = 0
+    for source in AGENT:
+        made = folder / f"{source.stem}.o"
+        command = [*compiler.command, *target.gcc_flags, *target.core.gcc_flags, "-std=c99", "-Os", *WARNINGS, *flags]
+        subprocess.run([*command, *INCLUDE, "-c", str(source), "-o", str(made)], check=True)
+        with made.open("rb") as file:
+            for section in ELFFile(file).iter_sections():
+                if section["sh_flags"] & SH_FLAGS.SHF_ALLOC:
+                    code += section["sh_size"] if section["sh_type"] != "SHT_NOBITS" else 0
+                    ram += section["sh_size"] if section["sh_flags"] & SH_FLAGS.SHF_WRITE else 0
+    return code, ram
+
+
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m0plus", "rv32imc"])
+def test_it_is_small(name: str, tmp_path: Path) -> None:
+    """And a build for production smaller; the page says how small."""
+    rows = re.findall(rf"^\| ([^|]+?) \| `{name}` \| ([\d,]+) \| ([\d,]+) \|$", PAGE.read_text(encoding="utf-8"), re.M)
+    told = [(int(code.replace(",", "")), int(ram.replace(",", ""))) for _, code, ram in rows]
+    no_loads, no_runs = "-DMOTE_AGENT_LOADS=0", "-DMOTE_AGENT_RUNS=0"
+    whole, running, asking = (sizes(name, tmp_path, *flags) for flags in ((), (no_loads,), (no_loads, no_runs)))
+    assert whole[0] <= MOST_CODE
+    assert asking[0] < running[0] - 500 and running[0] < whole[0] - 200
+    assert asking[1] < running[1] - 2048
+    for (code, ram), (stated, stated_ram) in zip((whole, running, asking), told, strict=True):
+        assert stated == pytest.approx(code, rel=0.05) and stated_ram == pytest.approx(ram, rel=0.05)

@@ -20,32 +20,41 @@ typedef char mote_agent_frame_is_large_enough[MOTE_AGENT_FRAME >= 160u ? 1 : -1]
 
 static uint8_t message[MOTE_AGENT_FRAME];
 static mote_frame_t line = {message, sizeof message, 0, 0, 1};
-static uint32_t session;       /* that is open */
-static uint8_t type, sequence; /* of the request that was executed last, so that it is not executed twice, */
-static uint32_t status;        /* and what was answered */
-static uint32_t results[RESULTS];
-static uint32_t result_words;
-#if MOTE_AGENT_RUNS || MOTE_AGENT_LOADS
-static const mote_model_t *model = &mote_model;
-static int opened; /* what mote_model_t.init has returned */
-#else
-#define model (&mote_model)
-#endif
 
+/* All that the agent knows, in one place, which is smaller code than many. */
+static struct {
+    uint32_t session;       /* that is open */
+    uint8_t type, sequence; /* of the request that was executed last, so that it is not executed twice, */
+    uint32_t status;        /* and what was answered */
+    uint32_t results[RESULTS];
+    uint32_t result_words;
+#if MOTE_AGENT_RUNS || MOTE_AGENT_LOADS
+    const mote_model_t *model;
+    int opened; /* what mote_model_t.init has returned */
+#endif
+#if MOTE_AGENT_RUNS
+    uint8_t state, overflowed;
+    uint8_t next_sequence; /* of the IDENTIFY that came while the model had stopped, */
+    uint32_t next_session; /* and its session: opened when the model has run out */
+    uint32_t flags, stop;
+    uint32_t since;          /* when the agent gave the core to the model */
+    uint32_t cost, interval; /* cycles between two calls of the hook that follow one another; of the last part */
+    uint32_t stack;
+    uint64_t total;
+    const void *tensor;
+    uint32_t tensor_bytes;
+#endif
+} own;
+
+#if MOTE_AGENT_RUNS || MOTE_AGENT_LOADS
+#define MODEL own.model
+#else
+#define MODEL (&mote_model)
+#endif
 #if MOTE_AGENT_RUNS
 enum { IDLE, DONE, RUNNING, STOPPED }; /* DONE: the outputs are there */
-
-static uint8_t state, overflowed;
-static uint32_t flags, stop;
-static uint32_t next_session;  /* whose IDENTIFY came while the model had stopped: opened when it has run out */
-static uint8_t next_sequence;
-static uint32_t since;         /* when the agent gave the core to the model */
-static uint32_t cost, interval; /* cycles between two calls of the hook that follow one another; of the last part */
-static uint32_t stack;
-static uint64_t total, cycles[MOTE_AGENT_STEPS];
-static const void *tensor;
-static uint32_t tensor_bytes;
-#define HAS_STOPPED (state == STOPPED)
+#define HAS_STOPPED (own.state == STOPPED)
+static uint64_t cycles[MOTE_AGENT_STEPS];
 #else
 #define HAS_STOPPED 0
 #endif
@@ -65,16 +74,16 @@ static void answer(uint8_t to, uint8_t number, uint32_t said, uint32_t bytes) {
 
 /* Answers the last request, with the results that were kept. */
 static void answer_last(void) {
-    uint32_t bytes = result_words * 4u;
-    memcpy(message + BEFORE, results, (size_t)bytes);
+    uint32_t bytes = own.result_words * 4u;
+    memcpy(message + BEFORE, own.results, (size_t)bytes);
 #if MOTE_AGENT_RUNS
-    if (status == MOTE_AGENT_STOPPED) {
-        const uint32_t some = tensor_bytes < ROOM - bytes ? tensor_bytes : ROOM - bytes;
-        if (some != 0) memcpy(message + BEFORE + bytes, tensor, (size_t)some);
+    if (own.status == MOTE_AGENT_STOPPED) {
+        const uint32_t some = own.tensor_bytes < ROOM - bytes ? own.tensor_bytes : ROOM - bytes;
+        if (some != 0) memcpy(message + BEFORE + bytes, own.tensor, (size_t)some);
         bytes += some;
     }
 #endif
-    answer(type, sequence, status, bytes);
+    answer(own.type, own.sequence, own.status, bytes);
 }
 
 static uint32_t abilities(void) {
@@ -103,12 +112,12 @@ static void introduce(uint8_t number) {
     while (mote_port_memory(memories, &address, &bytes) != 0) memories++;
     const uint32_t words[] = {
         MOTE_AGENT_PROTOCOL, abilities(), MOTE_AGENT_FRAME, who.core, who.clock_hz, who.counter_hz, who.counter,
-        who.flash_waits, model->inputs(), model->outputs(), model->steps(), memories, who.boots,
+        who.flash_waits, MODEL->inputs(), MODEL->outputs(), MODEL->steps(), memories, who.boots,
     };
     memcpy(to, words, sizeof words);
     to += sizeof words;
-    memcpy(to, model->id, MOTE_AGENT_ID_BYTES);
-    memcpy(to + MOTE_AGENT_ID_BYTES, model->runtime_id, MOTE_AGENT_ID_BYTES);
+    memcpy(to, MODEL->id, MOTE_AGENT_ID_BYTES);
+    memcpy(to + MOTE_AGENT_ID_BYTES, MODEL->runtime_id, MOTE_AGENT_ID_BYTES);
     to += 2u * MOTE_AGENT_ID_BYTES;
     const uint8_t *const end = message + BEFORE + ROOM;
     for (const char *name = mote_port_target(); *name != '\0' && to < end;) *to++ = (uint8_t)*name++;
@@ -117,22 +126,22 @@ static void introduce(uint8_t number) {
 
 #if MOTE_AGENT_RUNS || MOTE_AGENT_LOADS
 static int use(const mote_model_t *other) {
-    model = other;
-    opened = other->init();
-    return opened;
+    MODEL = other;
+    own.opened = other->init();
+    return own.opened;
 }
 #endif
 
 /* A session begins: nothing is left of the one before. */
 static void begin(uint32_t number, uint8_t first) {
-    session = number;
-    type = MOTE_AGENT_IDENTIFY;
-    sequence = first;
+    own.session = number;
+    own.type = MOTE_AGENT_IDENTIFY;
+    own.sequence = first;
 #if MOTE_AGENT_RUNS
-    state = IDLE;
+    own.state = IDLE;
 #endif
 #if MOTE_AGENT_LOADS
-    if (model != &mote_model) (void)use(&mote_model);
+    if (MODEL != &mote_model) (void)use(&mote_model);
 #endif
 }
 
@@ -143,11 +152,11 @@ static const void *region(const uint8_t *data, uint32_t *bytes) {
     (void)index;
     switch (data[0]) {
 #if MOTE_AGENT_RUNS
-    case MOTE_AGENT_INPUT: return model->input(index, bytes);
-    case MOTE_AGENT_OUTPUT: return model->output(index, bytes);
-    case MOTE_AGENT_TENSOR: *bytes = tensor_bytes; return index == 0 && HAS_STOPPED ? tensor : NULL;
+    case MOTE_AGENT_INPUT: return MODEL->input(index, bytes);
+    case MOTE_AGENT_OUTPUT: return MODEL->output(index, bytes);
+    case MOTE_AGENT_TENSOR: *bytes = own.tensor_bytes; return index == 0 && HAS_STOPPED ? own.tensor : NULL;
     case MOTE_AGENT_CYCLES: {
-        const uint32_t steps = model->steps();
+        const uint32_t steps = MODEL->steps();
         *bytes = 8u * (steps < MOTE_AGENT_STEPS ? steps : MOTE_AGENT_STEPS);
         return index == 0 ? cycles : NULL;
     }
@@ -171,7 +180,7 @@ static uint8_t *part(const uint8_t *data, uint32_t bytes) {
 /* Whether the host may not read a region now: outputs are there behind a run only, and inputs not in it. */
 static int is_early(uint8_t kind) {
 #if MOTE_AGENT_RUNS
-    if (kind == MOTE_AGENT_OUTPUT) return state != DONE;
+    if (kind == MOTE_AGENT_OUTPUT) return own.state != DONE;
     if (kind == MOTE_AGENT_INPUT) return HAS_STOPPED;
     if (kind == MOTE_AGENT_TENSOR) return !HAS_STOPPED;
 #endif
@@ -222,11 +231,11 @@ static uint32_t follow_write(const uint8_t *data, uint32_t bytes) {
     uint8_t *const to = part(data, bytes - 8u);
     if (to == NULL) return MOTE_AGENT_OUTSIDE;
 #if MOTE_AGENT_RUNS
-    state = IDLE;
+    own.state = IDLE;
 #endif
 #if MOTE_AGENT_LOADS
-    if (data[0] == MOTE_AGENT_SCRATCH && model != &mote_model) (void)use(&mote_model);
-    if (data[0] == MOTE_AGENT_IMAGE && mote_model.load != NULL) opened = mote_model.load(to, 0); /* it is no more */
+    if (data[0] == MOTE_AGENT_SCRATCH && MODEL != &mote_model) (void)use(&mote_model);
+    if (data[0] == MOTE_AGENT_IMAGE && mote_model.load != NULL) own.opened = mote_model.load(to, 0); /* it is no more */
 #endif
     memcpy(to, data + 8, (size_t)(bytes - 8u));
     return MOTE_AGENT_OK;
@@ -244,11 +253,11 @@ static uint32_t follow_load(const uint8_t *data, uint32_t bytes) {
     if (image == NULL || length > room) return MOTE_AGENT_OUTSIDE;
     if (mote_frame_crc(0, image, (size_t)length) != mote_word(data, 4)) return MOTE_AGENT_REFUSED;
 #if MOTE_AGENT_RUNS
-    state = IDLE;
+    own.state = IDLE;
 #endif
-    model = &mote_model;
-    opened = mote_model.load(image, length);
-    return opened == 0 ? MOTE_AGENT_OK : MOTE_AGENT_REFUSED;
+    MODEL = &mote_model;
+    own.opened = mote_model.load(image, length);
+    return own.opened == 0 ? MOTE_AGENT_OK : MOTE_AGENT_REFUSED;
 }
 
 static uint32_t follow_call(const uint8_t *data, uint32_t bytes) {
@@ -261,17 +270,17 @@ static uint32_t follow_call(const uint8_t *data, uint32_t bytes) {
     const uint32_t offset = mote_word(data, 0), argument = mote_word(data, 4);
     if (offset >= room) return MOTE_AGENT_OUTSIDE;
 #if MOTE_AGENT_RUNS
-    state = IDLE;
+    own.state = IDLE;
 #endif
     const uintptr_t address = (uintptr_t)scratch + (uintptr_t)offset;
     mote_agent_entry entry;
     memcpy(&entry, &address, sizeof entry);
     mote_port_new_code();
     const uint32_t before = mote_port_cycles();
-    results[0] = entry(argument, &services);
-    results[1] = mote_port_cycles() - before;
-    results[2] = 0;
-    result_words = 3;
+    own.results[0] = entry(argument, &services);
+    own.results[1] = mote_port_cycles() - before;
+    own.results[2] = 0;
+    own.result_words = 3;
     return MOTE_AGENT_OK;
 }
 #endif
@@ -283,7 +292,7 @@ static uint32_t follow_call(const uint8_t *data, uint32_t bytes) {
 /* The lowest word of the stack; NULL where its use is not measured. */
 static volatile uint32_t *bottom(void) {
     const uintptr_t lowest = ((uintptr_t)mote_port_stack() + 3u) & ~(uintptr_t)3u;
-    return (flags & MOTE_AGENT_MEASURE_STACK) != 0 ? (volatile uint32_t *)lowest : NULL;
+    return (own.flags & MOTE_AGENT_MEASURE_STACK) != 0 ? (volatile uint32_t *)lowest : NULL;
 }
 
 static NOINLINE void paint(void) {
@@ -296,68 +305,68 @@ static NOINLINE void paint(void) {
 /* How far the stack went below `top`. */
 static NOINLINE void measure(uintptr_t top) {
     const volatile uint32_t *at = bottom();
-    stack = 0;
-    overflowed = 0;
+    own.stack = 0;
+    own.overflowed = 0;
     if (at == NULL) return;
-    overflowed = *at != PAINT;
+    own.overflowed = *at != PAINT;
     while ((uintptr_t)at < top && *at == PAINT) at++;
-    stack = (uint32_t)(top - (uintptr_t)at);
+    own.stack = (uint32_t)(top - (uintptr_t)at);
 }
 
 /* Keeps what is known of the inference up to here. */
 static void report(uint32_t said, uint32_t step, uint32_t value) {
-    status = said;
-    results[0] = step;
-    results[1] = tensor_bytes;
-    results[2] = value;
-    results[3] = stack;
-    results[4] = (uint32_t)total;
-    results[5] = (uint32_t)(total >> 32);
-    result_words = RESULTS;
+    own.status = said;
+    own.results[0] = step;
+    own.results[1] = own.tensor_bytes;
+    own.results[2] = value;
+    own.results[3] = own.stack;
+    own.results[4] = (uint32_t)own.total;
+    own.results[5] = (uint32_t)(own.total >> 32);
+    own.result_words = RESULTS;
 }
 
 /* The core comes back from the model. */
 static void count(uint32_t step, uint32_t now) {
-    interval = now - since;
-    interval = interval > cost ? interval - cost : 0;
-    total += interval;
-    if (step < MOTE_AGENT_STEPS) cycles[step] += interval;
+    own.interval = now - own.since;
+    own.interval = own.interval > own.cost ? own.interval - own.cost : 0;
+    own.total += own.interval;
+    if (step < MOTE_AGENT_STEPS) cycles[step] += own.interval;
 }
 
 NOINLINE void mote_agent_step(uint32_t step, const void *data, size_t bytes) {
     const uint32_t now = mote_port_cycles();
-    if (state != RUNNING) return;
+    if (own.state != RUNNING) return;
     count(step, now);
-    if ((flags & MOTE_AGENT_MARKS) != 0) mote_port_mark((uint16_t)step);
-    if (step >= stop) {
-        state = STOPPED;
-        tensor = data;
-        tensor_bytes = (uint32_t)bytes;
+    if ((own.flags & MOTE_AGENT_MARKS) != 0) mote_port_mark((uint16_t)step);
+    if (step >= own.stop) {
+        own.state = STOPPED;
+        own.tensor = data;
+        own.tensor_bytes = (uint32_t)bytes;
         report(MOTE_AGENT_STOPPED, step, 0);
         answer_last();
         while (HAS_STOPPED) mote_agent_poll();
-        tensor_bytes = 0;
+        own.tensor_bytes = 0;
     }
-    since = mote_port_cycles();
+    own.since = mote_port_cycles();
 }
 
 /* What a call of the hook takes between two readings of the counter. */
 static void calibrate(void) {
-    cost = 0;
-    stop = MOTE_AGENT_NO_STOP;
+    own.cost = 0;
+    own.stop = MOTE_AGENT_NO_STOP;
     for (int turn = 0; turn < 3; turn++) {
-        since = turn == 0 ? mote_port_cycles() : since;
+        own.since = turn == 0 ? mote_port_cycles() : own.since;
         mote_agent_step(MOTE_AGENT_BEGIN, NULL, 0);
     }
-    cost = interval;
-    total = 0;
+    own.cost = own.interval;
+    own.total = 0;
 }
 
 static uint32_t follow_continue(const uint8_t *data, uint32_t bytes) {
     if (bytes != 4) return MOTE_AGENT_MALFORMED;
     if (!HAS_STOPPED) return MOTE_AGENT_STATE;
-    stop = mote_word(data, 0);
-    state = RUNNING;
+    own.stop = mote_word(data, 0);
+    own.state = RUNNING;
     return MOTE_AGENT_STOPPED;
 }
 
@@ -365,47 +374,47 @@ static uint32_t follow_continue(const uint8_t *data, uint32_t bytes) {
  * answered from here. */
 static void run(void) {
     volatile uint32_t top = 0;
-    const uint32_t last = stop;
-    state = RUNNING;
-    next_session = NOBODY;
-    tensor_bytes = 0;
-    stack = 0;
+    const uint32_t last = own.stop;
+    own.state = RUNNING;
+    own.next_session = NOBODY;
+    own.tensor_bytes = 0;
+    own.stack = 0;
     memset(cycles, 0, sizeof cycles);
-    if ((flags & MOTE_AGENT_KEEP_CACHES) == 0) mote_port_fresh_caches();
-    const uint32_t wanted = flags;
-    flags = 0;
+    if ((own.flags & MOTE_AGENT_KEEP_CACHES) == 0) mote_port_fresh_caches();
+    const uint32_t wanted = own.flags;
+    own.flags = 0;
     calibrate();
-    flags = wanted;
-    stop = last;
+    own.flags = wanted;
+    own.stop = last;
     paint();
-    if ((flags & MOTE_AGENT_MARKS) != 0) mote_port_mark(MOTE_AGENT_BEGIN);
-    since = mote_port_cycles();
-    const int value = model->run();
+    if ((own.flags & MOTE_AGENT_MARKS) != 0) mote_port_mark(MOTE_AGENT_BEGIN);
+    own.since = mote_port_cycles();
+    const int value = MODEL->run();
     count(MOTE_AGENT_STEPS, mote_port_cycles());
     measure((uintptr_t)&top);
-    state = value == 0 && !overflowed ? DONE : IDLE;
-    if (next_session != NOBODY) {
-        begin(next_session, next_sequence);
-        introduce(next_sequence);
+    own.state = value == 0 && !own.overflowed ? DONE : IDLE;
+    if (own.next_session != NOBODY) {
+        begin(own.next_session, own.next_sequence);
+        introduce(own.next_sequence);
         return;
     }
-    report(overflowed ? MOTE_AGENT_STACK_FULL : value == 0 ? MOTE_AGENT_OK : MOTE_AGENT_MODEL_FAILED, 0, (uint32_t)value);
+    report(own.overflowed ? MOTE_AGENT_STACK_FULL : value == 0 ? MOTE_AGENT_OK : MOTE_AGENT_MODEL_FAILED, 0, (uint32_t)value);
     answer_last();
 }
 
 static uint32_t follow_run(const uint8_t *data, uint32_t bytes) {
     if (bytes != 8) return MOTE_AGENT_MALFORMED;
     if (HAS_STOPPED) return MOTE_AGENT_STATE;
-    if (model->outputs() == 0) return MOTE_AGENT_NO_MODEL;
-    flags = mote_word(data, 0);
-    stop = mote_word(data, 4);
-    state = IDLE;
-    if ((flags & MOTE_AGENT_RESET_STATES) != 0) opened = model->init();
-    if (opened != 0) {
-        tensor_bytes = 0;
-        stack = 0;
-        total = 0;
-        report(MOTE_AGENT_MODEL_FAILED, 0, (uint32_t)opened);
+    if (MODEL->outputs() == 0) return MOTE_AGENT_NO_MODEL;
+    own.flags = mote_word(data, 0);
+    own.stop = mote_word(data, 4);
+    own.state = IDLE;
+    if ((own.flags & MOTE_AGENT_RESET_STATES) != 0) own.opened = MODEL->init();
+    if (own.opened != 0) {
+        own.tensor_bytes = 0;
+        own.stack = 0;
+        own.total = 0;
+        report(MOTE_AGENT_MODEL_FAILED, 0, (uint32_t)own.opened);
         return MOTE_AGENT_MODEL_FAILED;
     }
     return MOTE_AGENT_STOPPED;
@@ -444,15 +453,15 @@ static void identify(uint8_t number, uint32_t wanted, uint32_t bytes) {
         return;
     }
 #if MOTE_AGENT_RUNS
-    if (wanted != session && HAS_STOPPED) { /* the model runs out first: mote_agent_step returns to it */
-        next_session = wanted;
-        next_sequence = number;
-        stop = MOTE_AGENT_NO_STOP;
-        state = RUNNING;
+    if (wanted != own.session && HAS_STOPPED) { /* the model runs out first: mote_agent_step returns to it */
+        own.next_session = wanted;
+        own.next_sequence = number;
+        own.stop = MOTE_AGENT_NO_STOP;
+        own.state = RUNNING;
         return;
     }
 #endif
-    if (wanted != session) begin(wanted, number);
+    if (wanted != own.session) begin(wanted, number);
     introduce(number);
 }
 
@@ -473,26 +482,26 @@ static void handle(uint32_t bytes) {
         identify(number, whose, bytes);
         return;
     }
-    if (whose == NOBODY || whose != session) {
+    if (whose == NOBODY || whose != own.session) {
         answer(kind, number, bytes < SESSION ? MOTE_AGENT_MALFORMED : MOTE_AGENT_NO_SESSION, 0);
         return;
     }
     bytes -= SESSION;
-    const uint32_t age = (uint32_t)(uint8_t)(number - sequence);
-    if (age >= 128 || (age == 0 && kind != type)) return;
+    const uint32_t age = (uint32_t)(uint8_t)(number - own.sequence);
+    if (age >= 128 || (age == 0 && kind != own.type)) return;
     if (kind == MOTE_AGENT_REGION || kind == MOTE_AGENT_READ) {
-        type = kind;
-        sequence = number;
+        own.type = kind;
+        own.sequence = number;
         look(kind, number, data, bytes);
         return;
     }
     if (age != 0) {
-        type = kind;
-        sequence = number;
-        result_words = 0;
-        status = follow(kind, data, bytes);
+        own.type = kind;
+        own.sequence = number;
+        own.result_words = 0;
+        own.status = follow(kind, data, bytes);
 #if MOTE_AGENT_RUNS
-        if (status == MOTE_AGENT_STOPPED) {
+        if (own.status == MOTE_AGENT_STOPPED) {
             if (kind == MOTE_AGENT_RUN) run();
             return;
         }
@@ -500,15 +509,15 @@ static void handle(uint32_t bytes) {
     }
     answer_last();
 #if MOTE_AGENT_LOADS
-    if (kind == MOTE_AGENT_RESTART && status == MOTE_AGENT_OK && age != 0) mote_port_restart();
+    if (kind == MOTE_AGENT_RESTART && own.status == MOTE_AGENT_OK && age != 0) mote_port_restart();
 #endif
 }
 
 void mote_agent_reset(void) {
     mote_frame_reset(&line);
-    session = NOBODY;
+    own.session = NOBODY;
 #if MOTE_AGENT_RUNS
-    state = IDLE;
+    own.state = IDLE;
 #endif
 #if MOTE_AGENT_RUNS || MOTE_AGENT_LOADS
     (void)use(&mote_model);
