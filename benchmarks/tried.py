@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import settings
 from tests.compiler import test_untrusted
 from tests.data import test_arrays, test_sounds
+from tests.deploy.agent import test_agent
 from tests.emit.c import test_compilers, test_misuse, test_selftest
 from tests.emit.image import test_damaged
 from tests.frontends.tflite import test_malformed as bytes_
@@ -46,6 +47,12 @@ def rows() -> list[tuple[str, str, str]]:
             " refused, or run inside of their memory",
             f"{sum(test_damaged.MUTANTS):,} mutants",
             "`make fuzz`: ten minutes; `python -m damaged`: 10^6",
+        ),
+        (
+            "requests to the agent of a board, damaged both ways, with resets at any byte; with sanitizers: no wrong"
+            " answer, nothing stands still",
+            "{:,} requests, {} resets".format(*test_agent.TRIED),
+            "`make fuzz`: {:,} requests, {:,} resets".format(*test_agent.FUZZED),
         ),
         (f"files that once failed, in {len(MODES)} modes", f"{len(EXPECTED)} files", ""),
         (

@@ -13,11 +13,10 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
-from elftools.elf.constants import SH_FLAGS
-from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import agent_tables
 from mote import targets
 from mote.deploy.update.messages import Type
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
@@ -53,6 +52,9 @@ from tests.deploy.update.update_bench import image
 from tests.helpers.support import emulated, examples, needs
 
 THOROUGH = "MOTE_FUZZ" in os.environ
+TRIED, FUZZED = (30_000, 100), (2_500_000, 1_000)
+"""Requests over a line that damages four in ten of them or of their answers, and resets: in `make test`, and in `make
+fuzz`."""
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +303,7 @@ def test_updates_come_over_the_same_line(tmp_path: Path) -> None:
 def test_no_damage_and_no_reset_makes_a_wrong_answer(tmp_path: Path) -> None:
     """A host in C runs inferences over a bad line, under the sanitizers; `make fuzz` damages a million frames."""
     program = built(tmp_path / "agent", *SANITIZED, "-DSTANDALONE")
-    frames, resets = (2_500_000, 1_000) if THOROUGH else (30_000, 100)
+    frames, resets = FUZZED if THOROUGH else TRIED
     done = subprocess.run([str(program), str(frames), str(resets), "1"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     numbers = dict(zip(*[iter(re.findall(r"\w+", done.stdout))] * 2, strict=True))
@@ -356,34 +358,17 @@ MOST_CODE = 4096
 PAGE = Path(__file__).parents[3] / "docs" / "deploy" / "agent.md"
 
 
-def sizes(name: str, folder: Path, *flags: str) -> tuple[int, int]:
-    """Bytes of code and constants, and of RAM, of the agent and its frames for a core."""
-    target = targets.load(emulated(name))
-    compiler = find_compiler(target)
-    if compiler.kind != "gcc":
-        pytest.skip("code is counted as gcc compiles it")
-    code = ram = 0
-    for source in AGENT:
-        made = folder / f"{source.stem}.o"
-        command = [*compiler.command, *target.gcc_flags, *target.core.gcc_flags, "-std=c99", "-Os", *WARNINGS, *flags]
-        subprocess.run([*command, *INCLUDE, "-c", str(source), "-o", str(made)], check=True)
-        with made.open("rb") as file:
-            for section in ELFFile(file).iter_sections():
-                if section["sh_flags"] & SH_FLAGS.SHF_ALLOC:
-                    code += section["sh_size"] if section["sh_type"] != "SHT_NOBITS" else 0
-                    ram += section["sh_size"] if section["sh_flags"] & SH_FLAGS.SHF_WRITE else 0
-    return code, ram
-
-
-@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m0plus", "rv32imc"])
-def test_it_is_small(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("core", agent_tables.CORES)
+def test_it_is_small(core: str) -> None:
     """And a build for production smaller; the page says how small."""
-    rows = re.findall(rf"^\| ([^|]+?) \| `{name}` \| ([\d,]+) \| ([\d,]+) \|$", PAGE.read_text(encoding="utf-8"), re.M)
-    told = [(int(code.replace(",", "")), int(ram.replace(",", ""))) for _, code, ram in rows]
-    no_loads, no_runs = "-DMOTE_AGENT_LOADS=0", "-DMOTE_AGENT_RUNS=0"
-    whole, running, asking = (sizes(name, tmp_path, *flags) for flags in ((), (no_loads,), (no_loads, no_runs)))
+    if find_compiler(targets.load(emulated(core))).kind != "gcc":
+        pytest.skip("code is counted as gcc compiles it")
+    page = PAGE.read_text(encoding="utf-8")
+    whole, running, asking = (agent_tables.sizes(core, flags) for flags in agent_tables.BUILDS.values())
     assert whole[0] <= MOST_CODE
     assert asking[0] < running[0] - 500 and running[0] < whole[0] - 200
     assert asking[1] < running[1] - 2048
-    for (code, ram), (stated, stated_ram) in zip((whole, running, asking), told, strict=True):
-        assert stated == pytest.approx(code, rel=0.05) and stated_ram == pytest.approx(ram, rel=0.05)
+    for build, (code, ram) in zip(agent_tables.BUILDS, (whole, running, asking), strict=True):
+        told = re.search(rf"^\| {re.escape(build)} \| `{core}` \| ([\d,]+) \| ([\d,]+) \|$", page, re.M)
+        assert told
+        assert [int(number.replace(",", "")) for number in told.groups()] == pytest.approx([code, ram], rel=0.05)
