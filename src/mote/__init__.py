@@ -19,6 +19,7 @@ from mote.version import __version__
 
 if TYPE_CHECKING:
     from mote.api.agents import AgentProject, agent
+    from mote.api.boards import BoardFlashed, BoardInfo, BoardList, board
     from mote.api.deploying import Delta, FlashResult, ImageVerdict, Signing, delta, flash, ota, sign, verify_image
     from mote.api.doors import QuantizeModule, TargetsModule
     from mote.api.image_dump import ImageDump, dump
@@ -66,6 +67,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentProject",
+    "BoardFlashed",
+    "BoardInfo",
+    "BoardList",
     "BuildResult",
     "CMakeFiles",
     "Calibration",
@@ -108,6 +112,7 @@ __all__ = [
     "VerifyResult",
     "__version__",
     "agent",
+    "board",
     "build",
     "calibrate_target",
     "check",
@@ -155,6 +160,9 @@ __all__ = [
 
 _HOMES = {
     "AgentProject": "api.agents",
+    "BoardFlashed": "api.boards",
+    "BoardInfo": "api.boards",
+    "BoardList": "api.boards",
     "BuildResult": "project.builder",
     "Calibration": "tune.calibration.calibrate",
     "CheckResult": "project.result",
@@ -196,6 +204,7 @@ _HOMES = {
     "UpdateOutcome": "deploy.update.session",
     "VerifyResult": "evaluation.verify",
     "agent": "api.agents",
+    "board": "api.boards",
     "build": "project.builder",
     "calibrate_target": "tune.calibration.calibrate",
     "check": "project.checker",

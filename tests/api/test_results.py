@@ -18,12 +18,14 @@ from hypothesis import strategies as st
 
 import mote
 from mote import notebook
+from mote.boards.session import BoardSession
 from mote.deploy.update.session import Device, UpdateOutcome
 from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.measure.run import Flash, LayerCost, Ram
 from mote.targets import Reads
 from mote.targets.energy import EnergyModel
 from mote.tune.calibration.memory_fit import MemoryFit
+from tests.boards.stand_in import StandIn
 from tests.helpers.notebooks import assert_readable, parsed
 from tests.helpers.support import emulated
 from tests.measure.energy.test_fit import profile as energy_profile
@@ -89,7 +91,16 @@ MEMORY = MemoryFit(Reads(5, 8, True, 8, 128, 32), 0.01, {"hops": 0.01}, 40)
 DEVICE = Device(1, "trial", 1, 0, 256, 65536, 3, 6736, 0xCAFE, 3, 7, 0, 6736, 0xCAFE, 0, 0)
 
 
+def _board() -> mote.BoardInfo:
+    line = StandIn()
+    identity = BoardSession(line, clock=line.clock).identity
+    return mote.BoardInfo("desk", "tcp:desk:4000", identity, ((0x20000000, 65536),), (40,), (24,), 600, 700)
+
+
 RESULTS: dict[str, Callable[[Path], Any]] = {
+    "BoardFlashed": lambda _: mote.BoardFlashed(_board(), "flashed by pyocd"),
+    "BoardInfo": lambda _: _board(),
+    "BoardList": lambda _: mote.board(),
     "BuildResult": lambda folder: mote.build(project=_project(folder)),
     "Calibration": lambda _: mote.Calibration("cortex-m4", "a board", MEMORY),
     "CheckResult": lambda folder: mote.check(project=_project(folder)),

@@ -19,9 +19,10 @@ import pytest
 import mote
 import mote.targets as targets
 from mote.boards.emulated import EmulatedLine
-from mote.boards.placing import BoardModel
+from mote.boards.placing import BoardModel, built
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import bench, firmware
+from mote.compiler.firmware import board_model as compiled_board_model
 from mote.errors import MoteError
 from mote.targets import Target
 from mote.toolchain import Execution, Mode, find_compiler
@@ -47,9 +48,12 @@ def compiled(target: str, optimize: str = "balanced") -> Compiled:
 
 
 def board_model(target: str, optimize: str = "balanced") -> BoardModel:
-    made = firmware(compiled(target, optimize))
-    text = made.glue(Mode.DUMP)
-    return BoardModel(made.files, made.sources, made.target, made.optimize, made.works, text, made.flags(Mode.DUMP))
+    return compiled_board_model(firmware(compiled(target, optimize)))
+
+
+def built_elf(target: str, folder: Path) -> Path:
+    """Firmware with the agent and the model for QEMU."""
+    return built(board_model(target), folder, emulated=True)
 
 
 def inputs(count: int) -> list[list[bytes]]:

@@ -105,7 +105,7 @@ REFUSALS: Mapping[int, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Identity:
-    """What an agent says of its device."""
+    """A device as its agent describes it."""
 
     protocol: int
     abilities: int

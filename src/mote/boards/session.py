@@ -76,7 +76,7 @@ class BoardPatience:
 
 @dataclass(frozen=True)
 class Wants:
-    """What is measured and read of an inference beside its outputs."""
+    """Measurements and tensors that are wanted of an inference beside its outputs."""
 
     tensors: bool = False
     """The tensor behind every step."""
@@ -134,7 +134,7 @@ class _Result:
 
 @contextmanager
 def losing_board() -> Iterator[None]:
-    """What fails inside is the board's fault."""
+    """Failures inside are faults of the board."""
     try:
         yield
     except MoteError as error:
@@ -178,7 +178,7 @@ class BoardSession:
 
     @property
     def identity(self) -> Identity:
-        """What the agent says of its device."""
+        """The device as its agent describes it."""
         return self._identity or self.together(self._known)
 
     def expect(self, model: bytes) -> None:
@@ -189,6 +189,16 @@ class BoardSession:
     def region(self, region: AgentRegion, index: int = 0) -> Placement:
         """The place of a region in the device's memory."""
         return self.together(lambda: self._place(region, index))
+
+    def room(self, region: AgentRegion) -> int:
+        """Bytes of a region; 0 where the agent was built without it."""
+
+        def job() -> int:
+            head = struct.pack("<BBH", region, 0, 0)
+            status, data = self._exchange(Request.REGION, self._in_session(head))
+            return Placement(*PLACE.unpack(data)).bytes if status is Status.OK and len(data) == PLACE.size else 0
+
+        return self.together(job)
 
     def inferences(
         self,

@@ -32,6 +32,7 @@ COMMANDS = {
     "ota": "update a device over the air",
     "runtime": "write the C library that runs images of `mote pack`",
     "agent": "write the agent of a board, with a model",
+    "board": "boards with an agent: list, info, flash, log",
     "flash": "write firmware to a part with a tool of yours",
     "plan": "show the memory plan and the kernel of each layer",
     "explore": "RAM against latency: the plans to choose from",

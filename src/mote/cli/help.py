@@ -14,7 +14,7 @@ COMMAND_GROUPS = {
     "improve": ("tune", "quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "fit-energy", "calibrate-target", "verify", "evaluate", "report"),
     "project": ("build", "check"),
-    "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "agent", "flash", "cmake"),
+    "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "agent", "board", "flash", "cmake"),
 }
 """The groups of `mote --help`."""
 OPTION_GROUPS = {
@@ -51,7 +51,7 @@ OPTION_GROUPS = {
     "device": (
         *("connect", "listen", "serial", "baud", "forever", "no_restart", "confirm", "wait", "timeout", "connections"),
         *("port", "probe", "dry_run", "yes", "emulated", "production", "frame", "scratch", "image_ram", "arena"),
-        "states",
+        *("states", "action", "boards", "seconds"),
     ),
     "key": ("key", "new_key", "keys"),
     "tools": ("compiler", "emulator", "board", "tool"),
@@ -173,6 +173,12 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         (f"{DIGITS} -t stm32l4r5 --package zephyr -o build/agent", "an application of Zephyr"),
         (f"{DIGITS} --package cmake -o build/agent", "a program for this computer"),
         ("--runtime minimal --image-ram 64K --arena 32K -t rp2040 --package arduino -o build/agent", "for images"),
+    ),
+    "board": (
+        ("list", "boards of boards.toml, serial ports, emulated boards"),
+        (f"info qemu:cortex-m4 {DIGITS}", "what the agent of an emulated board says"),
+        ("flash desk build/digits.tflite", "firmware with the agent and a model, with the tool of boards.toml"),
+        ("log serial:/dev/ttyACM0", "the text that a board sends"),
     ),
     "flash": (
         ("build/digits --dry-run", "only the command that would run"),

@@ -213,19 +213,8 @@ def _on_board(
             "a board runs the model itself", where=f"option emulator {emulator}", remedy="give --board or --emulator"
         )
     tool = _found_compiler(subject.target, compiler)
-    model = BoardModel(
-        subject.files,
-        subject.sources,
-        subject.target,
-        subject.optimize,
-        subject.works,
-        subject.glue(Mode.DUMP),
-        subject.flags(Mode.DUMP),
-        subject.secret,
-        subject.image,
-    )
     leaving = ExitStack()
-    there = leaving.enter_context(opened(board, model, folder=folder / "board", compiler=tool))
+    there = leaving.enter_context(opened(board, board_model(subject), folder=folder / "board", compiler=tool))
     return Bench(subject, tool, Emulator("board", (), there.label), folder, board=there, _leaving=leaving)
 
 
@@ -238,6 +227,21 @@ def _found_compiler(target: Target, prefer: str | None) -> Compiler | None:
         if prefer is not None:
             raise
         return None
+
+
+def board_model(subject: Firmware) -> BoardModel:
+    """A model for boards."""
+    return BoardModel(
+        subject.files,
+        subject.sources,
+        subject.target,
+        subject.optimize,
+        subject.works,
+        subject.glue(Mode.DUMP),
+        subject.flags(Mode.DUMP),
+        subject.secret,
+        subject.image,
+    )
 
 
 def missing_tools(

@@ -67,6 +67,7 @@ class Flashing:
     probe: str = ""
     """OpenOCD's name of the usual debug probe."""
     pyocd: str = ""
+    probe_rs: str = ""
     esptool: str = ""
     picotool: bool = False
     dfu: bool = False
@@ -122,6 +123,7 @@ _FLASH: dict[str, tuple[_Check, str]] = {
     "openocd": (lambda v: isinstance(v, str) and _OPENOCD.fullmatch(v) is not None, "a file target/NAME.cfg"),
     "probe": (_name, "a name"),
     "pyocd": (_name, "a name"),
+    "probe_rs": (_name, "a name"),
     "esptool": (_name, "a name"),
     "picotool": (lambda v: isinstance(v, bool), "true or false"),
     "dfu": (lambda v: isinstance(v, bool), "true or false"),

@@ -73,6 +73,13 @@ def ran(tmp_path: Path) -> list[str]:
             "program {out/net.bin} verify reset exit 0x0",
         ),
         ("stm32f446", ["bin"], ["--tool", "dfu-util"], "dfu-util -a 0 -s 0x8000000:leave -D out/net.bin"),
+        (
+            "stm32l4r5",
+            ["bin"],
+            ["--tool", "probe-rs", "--port", "0483:374b:1"],
+            "probe-rs download --chip STM32L4R5ZITx --probe 0483:374b:1 --binary-format bin --base-address 0x8000000"
+            " out/net.bin",
+        ),
         ("rp2040", ["uf2", "elf"], [], "picotool load -v -x out/net.uf2"),
         ("rp2350", ["bin"], ["--tool", "picotool"], "picotool load -v -x out/net.bin -o 0x10000000"),
     ],

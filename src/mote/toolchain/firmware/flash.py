@@ -308,6 +308,20 @@ def _openocd(job: FlashJob, program: str) -> FlashCommand | str:
     return FlashCommand((program, "-f", probe, *serial, "-f", flashing.openocd, "-c", write))
 
 
+def _probe_rs(job: FlashJob, program: str) -> FlashCommand | str:
+    if not (job.part and job.part.flashing.probe_rs):
+        return _unknown(job, "probe_rs")
+    file = job.file("elf", "hex", "bin")
+    if file is None:
+        return "takes .elf, .hex and .bin files"
+    offset = _offset(file, "--base-address", job.part)
+    if offset is None:
+        return "the address of flash is not known"
+    serial = ("--probe", job.port) if job.port else ()
+    form = ("--binary-format", file.suffix.removeprefix("."))
+    return FlashCommand((program, "download", "--chip", job.part.flashing.probe_rs, *serial, *form, *offset, str(file)))
+
+
 def _dfu(job: FlashJob, program: str) -> FlashCommand | str:
     if not (job.part and job.part.flashing.dfu):
         return "writes parts whose boot ROM speaks DFU (STM32)"
@@ -372,6 +386,7 @@ FLASH_TOOLS: Mapping[str, FlashTool] = {
         ),
         FlashTool("pyocd", ("pyocd",), "write parts with a debug probe, without root", "pip install pyocd", _pyocd),
         FlashTool("openocd", ("openocd",), "write parts with a debug probe", "apt install openocd", _openocd),
+        FlashTool("probe-rs", ("probe-rs",), "write parts with a debug probe", "probe.rs", _probe_rs),
         FlashTool("dfu-util", ("dfu-util",), "write STM32 over USB", "apt install dfu-util", _dfu),
         FlashTool("esptool", ("esptool", "esptool.py"), "write ESP32", "pip install esptool", _esptool, "version"),
         FlashTool(
