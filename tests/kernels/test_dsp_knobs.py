@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 
 from mote.frontends import tflite
 from mote.kernels import catalogue
-from mote.kernels.contract import View
-from tests.helpers.support import examples, soaked
+from mote.kernels.armv7em.depthwise.depthwise_planar import planar_layout
+from mote.kernels.contract import NHWC, View
+from tests.helpers.support import emulated, examples, soaked
 from tests.kernels import test_variants
 from tests.kernels.c_harness import Case, Program, check_cases
+from tests.kernels.test_depthwise_planar import Layer, graph
 from tests.kernels.test_four_pixels import layer
 from tests.ops.windows import test_conv
 
@@ -51,7 +54,29 @@ USUAL = [("time", "cortex-m7"), ("vector", "cortex-m7"), ("pixels", "cortex-m4")
 def test_shapes(shapes: str, core: str) -> None:
     cases = variants(SHAPES[shapes], core)
     assert len({case.seed for case in cases}) == len(SHAPES[shapes])
-    check_cases(cases, Program(core))
+    check_cases(cases, Program(emulated(core)))
+
+
+def planar_rows(kernel: int, stride: int, core: str) -> Iterator[Case]:
+    """Variants for planar rows of few outputs, whole and with padding, and of any form of outputs."""
+    for width in range(1, 7 * stride):
+        for padding in ("SAME", "VALID") if width >= kernel else ("SAME",):
+            zero = (-128, 5)[width % 2]
+            c = Layer((kernel + 2, width), 6, (kernel, kernel), (stride, stride), padding, zero=zero, seed=width)
+            g = graph(c)
+            view = View(g, (g.ops[0],))
+            planar = replace(view, reads=planar_layout(view) or NHWC)
+            yield from (Case(g, g.ops[0], k, width) for k in catalogue.variants(planar, FEATURES[core]) if k.knobs)
+
+
+ROWS = [(kernel, stride, core) for kernel in (3,) for stride in (1, 2) for core in FEATURES]
+
+
+@pytest.mark.parametrize(("kernel", "stride", "core"), soaked(ROWS, [(3, 1, "cortex-m7")]))
+def test_planar_rows(kernel: int, stride: int, core: str) -> None:
+    cases = list(planar_rows(kernel, stride, core))
+    assert {case.kernel.family for case in cases} >= {"depthwise3", "depthwise_two"}
+    check_cases(cases, Program(emulated(core)))
 
 
 def test_unrolled_sums() -> None:
@@ -68,4 +93,4 @@ def test_unrolled_sums() -> None:
 @FEW
 def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
     if cases := variants(configs, core):
-        check_cases(cases, Program(core))
+        check_cases(cases, Program(emulated(core)))

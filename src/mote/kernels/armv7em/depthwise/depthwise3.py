@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mote.kernels.armv7em.depthwise.depthwise3_assembly import MOST_OFFSET, code
 from mote.kernels.armv7em.depthwise.records import Channels, Weights, stream
+from mote.kernels.armv7em.ordering.schedule import Order, ordered
 from mote.kernels.contract import Instance, Params, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -36,6 +38,27 @@ def blocks3(view: View, present: list[int]) -> Blocks | None:
     words = 1 if last in (("", "3c") if h.stride == 1 else ("", "1", "1c", "2c")) else 2
     columns = (outputs - size) * h.stride
     return Blocks((outputs - size) // 4, last, columns, columns + 4 * words)
+
+
+def written3(
+    view: View, blocks: Blocks, channels: Channels, order: Order
+) -> tuple[str, tuple[Instance, ...], Params] | None:
+    """The same for rows of one block and weights of 16 bits, with code for the number of channels, in an order for some
+    core; None where stores do not reach so far."""
+    _, _, params = parts3(view, blocks, channels, "w16")
+    count, stride = view.output.shape[3], view.the(DepthwiseConv2D).horizontal.stride
+    form, shift, outputs = channels.form, channels.requantization.shift, int(blocks.last[0])
+    if (outputs - 1) * count > MOST_OFFSET:
+        return None
+    shape = (stride, outputs, "c" in blocks.last, blocks.line, count, form, shift)
+    name = f"depthwise3_s{stride}_{blocks.last}_{blocks.line}x{count}_{form}_{shift}_{order}"
+    functions = (
+        Instance("MOTE_DEPTHWISE3_CODE", (f"{name}_{rows}rows",), ordered(tuple(code(rows, *shape)), order))
+        for rows in (3, 2)
+    )
+    facts = outputs, blocks.line - blocks.columns, blocks.line, count
+    called = Instance("MOTE_DEPTHWISE3_WRITTEN", (name, "w16", f"s{stride}", form, shift), facts=facts)
+    return name, (*functions, called), params
 
 
 def parts3(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
-from mote.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3
+from mote.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3, written3
 from mote.kernels.armv7em.depthwise.depthwise_any import (
     BLOCK,
     any3_layout,
@@ -21,8 +21,9 @@ from mote.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_ro
 from mote.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of
-from mote.kernels.armv7em.ordering.knob import with_order
-from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Price, Refusal, View
+from mote.kernels.armv7em.ordering.knob import order_knob, with_order
+from mote.kernels.armv7em.ordering.schedule import Order
+from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Knob, Needs, Packed, Params, Price, Refusal, View
 from mote.kernels.pack.params import window_params
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -61,8 +62,8 @@ def layout_of_any(view: View) -> Planar | None:
     return any_layout(view) if _planar(view) and min(view.once(_present)) > 0 else None
 
 
-def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for windows of 3x3; `shift`: only with this one."""
+def pack3(view: View, weights: Weights, shift: int | None = None, order: Order = "") -> Packed | Refusal:
+    """The kernel for windows of 3x3; `shift`: only with this one; `order`: with code for the layer, in that order."""
     layout = view.once(planar_layout)
     blocks = blocks3(view, view.once(_present)) if layout else None
     if blocks is None:
@@ -70,7 +71,16 @@ def pack3(view: View, weights: Weights, shift: int | None = None) -> Packed | Re
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    return replace(_packed(view, *parts3(view, blocks, channels, weights)), beats=(ANY3,))
+    parts = written3(view, blocks, channels, order) if order else parts3(view, blocks, channels, weights)
+    if parts is None:
+        return Refusal("stores do not reach from one output to the next")
+    return replace(_packed(view, *parts), beats=(ANY3,))
+
+
+def _orders3(view: View) -> Mapping[str, tuple[Knob, ...]]:
+    """The knob of rows that are one block of outputs: as written, layers share code."""
+    blocks = blocks3(view, view.once(_present))
+    return order_knob(view) if blocks is not None and blocks.last and not blocks.fours else {}
 
 
 def pack_any3(view: View, shift: int | None = None) -> Packed | Refusal:
@@ -184,6 +194,8 @@ def _kernel(name: str, weights: Weights) -> Kernel:
         isa=DSP,
         reads=planar_layout,
     )
+    if name == "depthwise3" and weights == "w16":
+        return replace(kernel, knobs=_orders3)
     return with_order(kernel) if name == "depthwise_two" else kernel
 
 

@@ -372,11 +372,13 @@
     } else { \
         mote_##id##_3rows(p, rows, out, 0); \
     }
+#define MOTE_DEPTHWISE3_CODE(id, text) MOTE_PLANAR_ASM(mote_##id, text)
 #define MOTE_DEPTHWISE3_ROW_ONE(id, weights, stride, form, s) MOTE_DEPTHWISE3_PASS(id, p, rows, out)
 #define MOTE_DEPTHWISE3_ROW_TWO(fours, last, weights, stride, form, s) \
     MOTE_DEPTHWISE3_PASS(fours, p, rows, out) \
     MOTE_DEPTHWISE3_PASS(last, p, rows, out)
 #else
+#define MOTE_DEPTHWISE3_CODE(id, text)
 #define MOTE_DEPTHWISE3_FOURS_ASM(id, weights, stride, form, s)
 #define MOTE_DEPTHWISE3_LAST_ASM(id, weights, stride, kind, line, form, s)
 #define MOTE_DEPTHWISE3_ROW_ONE(id, weights, stride, form, s) \
@@ -399,6 +401,10 @@
  * activation. */
 #define MOTE_DEPTHWISE3_FOURS(weights, stride, form, s) \
     MOTE_DEPTHWISE3_FOURS_(depthwise3_##weights##_##stride##_##form##_##s, weights, stride, form, s)
+/* One for rows that are a last block, with code of its own for its number of channels: of the rows of a window that are
+ * there, id_3rows and id_2rows (armv7em/depthwise/depthwise3_assembly.py). */
+#define MOTE_DEPTHWISE3_WRITTEN(id, weights, stride, form, s) \
+    MOTE_DEPTHWISE3_KERNEL(id, MOTE_DEPTHWISE3_ROW_ONE(id, weights, stride, form, s))
 #define MOTE_DEPTHWISE3_FOURS_(id, weights, stride, form, s) \
     MOTE_DEPTHWISE3_FOURS_ASM(id, weights, stride, form, #s) \
     MOTE_DEPTHWISE3_KERNEL(id, MOTE_DEPTHWISE3_ROW_ONE(id, weights, stride, form, s))

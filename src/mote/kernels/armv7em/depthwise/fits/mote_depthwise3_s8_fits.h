@@ -52,6 +52,12 @@ MOTE_NOINLINE int mote_depthwise3_fits(const mote_planar_t *p, const mote_room_t
 #define MOTE_DEPTHWISE3_LAST_FITS(weights, stride, kind, line, form, s, last, skip) \
     MOTE_DEPTHWISE3_FITS(depthwise3_##weights##_##stride##_##kind##_##line##_##form##_##s, \
                          MOTE_PLANAR_STRIDE_##stride, MOTE_PLANAR_RECORD(weights, form), 0, last, skip, line)
+#define MOTE_DEPTHWISE3_WRITTEN_FITS(id, weights, stride, form, s, last, skip, line, count) \
+    static const mote_planar_built_t mote_##id##_built = { \
+        MOTE_PLANAR_STRIDE_##stride, MOTE_PLANAR_RECORD(weights, form), 0, last, skip, line}; \
+    MOTE_UNUSED static inline int mote_##id##_fits(const mote_planar_t *p, const mote_room_t *room) { \
+        return p->channels == (count) && p->outputs == (last) && mote_depthwise3_fits(p, room, &mote_##id##_built); \
+    }
 #define MOTE_DEPTHWISE3_BOTH_FITS(weights, stride, kind, line, form, s, last, skip) \
     MOTE_DEPTHWISE3_FITS(depthwise3_##weights##_##stride##_4_##kind##_##line##_##form##_##s, \
                          MOTE_PLANAR_STRIDE_##stride, MOTE_PLANAR_RECORD(weights, form), 1, last, skip, line)
