@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from zlib import crc32
@@ -89,6 +90,13 @@ def test_a_program_is_a_board_of_commands(listening: int, expected: list[tuple[b
     (output,) = result.values.values()
     assert output.tobytes() == expected[0][1] and result.ram.stack_measured is None
     assert verify(DIGITS, inputs=1, board=board).exact
+
+
+def test_the_example_measures_a_program(listening: int) -> None:
+    """Its twin on an emulated core is in tests/examples."""
+    example = ROOT / "examples" / "board" / "board.py"
+    said = run(sys.executable, example, f"tcp:127.0.0.1:{listening}", cwd=ROOT)
+    assert "every tensor equals the reference's." in said and "output 7_softmax: " in said
 
 
 def test_a_stopped_model_survives_its_host(listening: int, expected: list[tuple[bytes, bytes]]) -> None:
