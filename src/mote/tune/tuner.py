@@ -29,6 +29,8 @@ from mote.tune.trials import LayerTime, TuningTask, TuningTrial, key_of, restore
 
 CLOSE = 1.25
 """Knobs are tried of kernels that take at most so many times the cycles of the best one of their layer."""
+FAMILIES = 4
+"""Kernels of a layer whose knobs are tried, at most."""
 COMBINATIONS = 12
 """Combinations of knobs that are tried at most, of the best kernel of a layer."""
 PASSES = 3
@@ -60,7 +62,11 @@ class TuningEffort:
 
     @property
     def left(self) -> bool:
-        return self.spent < self.seconds and (self.trials is None or self.tried < self.trials)
+        return self.left_after(0)
+
+    def left_after(self, trials: int) -> bool:
+        """Whether something is left after so many trials: what they measured is of no use without one of its own."""
+        return self.spent < self.seconds and (self.trials is None or self.tried + trials < self.trials)
 
 
 @dataclass(frozen=True)
@@ -139,9 +145,10 @@ class Tuner:
         self._share(with_places)
         for _ in range(PASSES):
             before = self.best
-            self._kernels(self._ground())
-            self._structure(self._ground())
-            if self.best is before or not self.effort.left:
+            for part in (self._kernels, self._structure):
+                if self.effort.left:
+                    part(self._ground())
+            if self.best is before:
                 break
         self._share(with_flags)
         self._share(with_places)
@@ -192,7 +199,7 @@ class Tuner:
     def _share(self, others: Callable[[Setup, Settings], list[Setup]]) -> None:
         """Changes one thing at a time, then joins the changes that were worth it, the best one first."""
         base = self.best
-        changes = others(base.setup, self.task.settings)
+        changes = others(base.setup, self.task.settings) if self.effort.left else []
         worth = []
         for setup, trial in zip(changes, self.trials(changes), strict=True):
             self._adopt(setup, trial)
@@ -243,7 +250,7 @@ class Tuner:
             waiting.append(new)
         rounds = [[one for one in some if one is not None] for some in zip_longest(*waiting)]
         for at in range(0, len(rounds), self.runner.capacity):
-            if self.effort.left:
+            if self.effort.left_after(self.runner.capacity):
                 self._try(ground, rounds[at : at + self.runner.capacity], costs)
 
     def _try(self, ground: Ground, rounds: Sequence[list[KernelChoice]], costs: Costs) -> None:
@@ -258,7 +265,7 @@ class Tuner:
                 time = trial.by_layers.get(one.layers)
                 if time is not None and ground.keeps(time):
                     costs[one.layers][one.pin] = time.cycles, one
-        if again and self.effort.left:
+        if again and self.effort.left_after(len(again)):
             self._try(ground, again, costs)
 
     def _blamed(self, some: list[KernelChoice], trial: TuningTrial) -> list[list[KernelChoice]]:
@@ -274,19 +281,20 @@ class Tuner:
         return [some[:half], some[half:]]
 
     def _choose(self, ground: Ground, costs: Costs) -> None:
-        """Pins the best kernel of each layer; where they do not fit together, half of them, those that gain most."""
+        """Pins the best kernel of each layer. Where they do not fit together, or the whole is not faster, only half of
+        them, those that gain most."""
         gains: list[tuple[int, KernelChoice]] = []
         for layers, known in costs.items():
             cycles, one = min(known.values(), key=lambda pair: pair[0])
             gain = ground.times[layers].cycles - cycles
             gains += [(gain, one)] if one is not None and gain > 0 else []
         gains.sort(key=lambda pair: -pair[0])
-        most = len(gains)
-        while most:
+        most, first = len(gains), True
+        while most and (first or self.effort.left):
+            first = False
             setup = ground.best.setup.pinned(_pins(one for _, one in gains[:most]))
             (trial,) = self.trials([setup])
-            self._adopt(setup, trial)
-            most = most // 2 if trial.budget else 0
+            most = 0 if self._adopt(setup, trial) or trial.refused == NO_TIME else most // 2
 
     # Layouts and fusion
 
@@ -327,11 +335,14 @@ Move = tuple[KernelChoice, set[str]]
 
 
 def _turned(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
-    """The kernels of a piece that are close to the best one, each with one knob changed."""
-    known = costs[piece.layers].values()
-    least = min(cycles for cycles, _ in known)
-    close = [one for cycles, one in known if one is not None and not one.knobs and cycles <= CLOSE * least]
-    return [turned for one in close for turned in space.turned(piece, one)]
+    """The best kernels of a piece, each with the better place of its constants and with one knob changed."""
+    known = sorted(((n, one) for n, one in costs[piece.layers].values() if one is not None), key=lambda pair: pair[0])
+    least = min(cycles for cycles, _ in costs[piece.layers].values())
+    families: dict[str, KernelChoice] = {}
+    for cycles, one in known:
+        if not one.knobs and cycles <= CLOSE * least and space.knobs(piece, one.family):
+            families.setdefault(one.family, one)
+    return [turned for one in list(families.values())[:FAMILIES] for turned in space.turned(piece, one)]
 
 
 def _combinations(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
