@@ -16,8 +16,8 @@ from mote.compiler.line import compile
 from mote.data.dataset import Dataset, dataset
 from mote.data.dataset_type import RecordingInfo
 from mote.errors import MoteError
-from mote.evaluation import runners
 from mote.evaluation.evaluator import evaluate
+from mote.evaluation.on_core import SampleRunner
 from tests.emit.c.test_ramcode import SLOW
 from tests.helpers.network import Net
 from tests.helpers.streams import sliding
@@ -60,13 +60,13 @@ def test_json_has_what_is_promised() -> None:
 
 
 def test_a_core_that_computes_something_else_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    executed = runners._executed
+    executed = SampleRunner._executed
 
     def off_by_one(*arguments: Any) -> Any:
         outputs, counts = executed(*arguments)
         return [[values + (i == 1) for values in row] for i, row in enumerate(outputs)], counts
 
-    monkeypatch.setattr(runners, "_executed", off_by_one)
+    monkeypatch.setattr(SampleRunner, "_executed", off_by_one)
     found = evaluate(DIGITS, SAMPLES, target=emulated("cortex-m4"), samples=3)
     assert found.core is not None and found.core.equal == 2 and found.core.max_abs_diff == 1 and not found.passed
 

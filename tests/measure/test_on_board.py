@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -24,9 +26,13 @@ from mote.cli import main
 from mote.compiler import firmware
 from mote.compiler.compiled import Compiled
 from mote.errors import MoteError
+from mote.files import fill
 from mote.measure.profiler import costs
+from mote.package.firmware.agent import AgentOptions, runtime_settings
 from mote.search import explorer
-from mote.toolchain import Compiler, Execution
+from mote.targets import Target
+from mote.toolchain import Compiler, Execution, emulators
+from mote.toolchain.firmware.agent import runtime_agent_elf
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, needs_litert
 
@@ -266,3 +272,56 @@ def test_a_board_that_vanishes(model: str, monkeypatch: pytest.MonkeyPatch, caps
     assert main(["run", model, "--board", BOARD]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "board: does not come back" in said and "Traceback" not in said
+
+
+@pytest.mark.soak
+@needs_litert
+def test_samples_on_two_boards(compiled: Compiled) -> None:
+    """Each runs a part, and the answers are those of one."""
+    rng = np.random.default_rng(1)
+    data = rng.integers(-128, 128, (13, 8, 8, 3)).astype(np.int8), rng.integers(0, 5, 13)
+    one, two = (mote.evaluate(compiled, data, board=board).core for board in (BOARD, f"2 x {BOARD}"))
+    assert one is not None and two is not None and two.emulator == f"board 2 x {BOARD}"
+    assert replace(two, emulator=one.emulator) == one and one.equal == 13
+
+
+@pytest.mark.soak
+@needs_litert
+def test_an_image_is_loaded_by_the_agent(model: str, tmp_path: Path) -> None:
+    """An agent with a runtime, behind a serial port, gets the image over the wire."""
+    target = mote.targets.load("cortex-m4")
+    library = mote.runtime([model], target=target, optimize="size", update=True)
+    fill(tmp_path / "runtime", library.package.files)
+    image = mote.pack(model, replace(library.settings, fixed=library.manifest.fixed))
+    image.write(tmp_path / "small.mote")
+    elf = runtime_agent_elf(
+        library.package.files,
+        runtime_settings([8192], 1024),
+        target,
+        toolchain.find_compiler(target),
+        tmp_path,
+        optimize="size",
+        options=AgentOptions(image=16_384),
+        emulated=True,
+    )
+    with serial_board(elf, target) as board:
+        loaded = mote.load_image(tmp_path / "small.mote", target=target, runtime=tmp_path / "runtime")
+        there, here = mote.run(loaded, board=board), mote.run(loaded)
+        assert [x.sha256 for x in there.outputs] == [x.sha256 for x in here.outputs]
+        assert there.board is not None and there.board.code.startswith("loaded as an image of")
+        assert all(x.instructions for x in there.layers) and there.unit == "ticks" and there.seconds
+        assert mote.verify(loaded, 2, source=model, board=board).exact
+
+
+@contextmanager
+def serial_board(elf: Path, target: Target) -> Iterator[str]:
+    """The address of a serial port behind which firmware runs in QEMU."""
+    command = emulators.command(elf, target, emulators.find_emulator(target, "qemu"), serial="pty")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            named = re.search(r"/dev/\S+", process.stdout.readline())
+            assert named
+            yield f"serial:{named[0]}"
+        finally:
+            process.kill()

@@ -16,8 +16,9 @@ from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation.inferences import as_real, as_taken, channels_moved_to, posed
 from mote.evaluation.layer_noise import LayerNoise, comparable, layer_noise
+from mote.evaluation.on_core import on_core
 from mote.evaluation.result import Against, Evaluation
-from mote.evaluation.runners import THRESHOLD, How, answers_here, by_reference, compiled_of, on_core, rated_by, worst_of
+from mote.evaluation.runners import THRESHOLD, How, answers_here, by_reference, compiled_of, rated_by, worst_of
 from mote.evaluation.score import real, score
 from mote.evaluation.worst_samples import agreement, most_different
 from mote.graph.tensor import Array

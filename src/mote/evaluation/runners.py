@@ -1,32 +1,24 @@
-"""Runs samples through a compiled model: on the host, in the format's own runtime, on the emulated core; and scores
-them."""
+"""Runs samples through a compiled model on the host and in the format's own runtime, and scores them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count as counting
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from mote.boards.boards_file import BoardEntry
-from mote.boards.pool import board_pool
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import Bench, bench
 from mote.compiler.line import compile
 from mote.compiler.settings import NO_STEPS, Settings, chosen_settings
 from mote.errors import MoteError
 from mote.evaluation.inferences import Posed
-from mote.evaluation.result import ByReference, OnCore, SampleAnswer
+from mote.evaluation.result import ByReference, SampleAnswer
 from mote.evaluation.score import by_class, inputs_of, rated, real
 from mote.evaluation.verify import judged, oracle
 from mote.evaluation.worst_samples import worst
-from mote.execute import reference
 from mote.execute.host_library import HostModel, as_in_model, on_vectors
-from mote.files import temporary_folder
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import allowed_difference, compare
@@ -34,13 +26,10 @@ from mote.metrics import Score
 from mote.metrics.events import events
 from mote.ops.features.scores import Decision
 from mote.progress import Say, counted
-from mote.toolchain import Mode
 
 THRESHOLD = 0.5
 """Default detection threshold."""
 
-SAMPLES = 8
-"""Samples that run on an emulated core unless their number is given."""
 TIMED = 0.2
 """Seconds of work needed to measure the rate."""
 
@@ -152,112 +141,3 @@ def _same_rows(one: Array, other: Array) -> Array:
     same = (one == other) | near | ((one != one) & (other != other))
     equal: Array = same.reshape(len(same), -1).all(1)
     return equal
-
-
-def on_core(
-    compiled: Compiled,
-    questions: Posed,
-    answers: Sequence[Array],
-    how: How,
-    samples: int | None,
-    say: Say,
-    compiler: str | None,
-    emulator: str | None,
-    board: str | None = None,
-) -> OnCore | None:
-    """Runs some samples on the emulated core, or all on a board, whose answers are scored then; None for the host, or
-    if not requested."""
-    target, graph = compiled.settings.target, compiled.plan.graph
-    wanted = samples if samples is not None else SAMPLES if board is None else len(questions)
-    if (target.is_host and board is None) or not wanted:
-        return None
-    chosen = questions.some(wanted)
-    say(f"running {len(chosen)} samples on {target.name}")
-    alone = bool(graph.states) and not questions.kept
-    groups = [[i] for i in chosen] if alone else [chosen]
-    finished, progress = counting(1), counted(say, f"samples on {target.name}")
-
-    def done(count: int) -> None:
-        progress(min(next(finished), len(chosen)), len(chosen))
-
-    if board is None:
-        parts = [_ran(compiled, questions, groups, compiler, emulator, None, done)]
-    else:
-        with board_pool(board) as pool, ThreadPoolExecutor(pool.size) as boards:
-            groups = groups if graph.states else [x for n in range(pool.size) if (x := chosen[n :: pool.size])]
-            shares = [share for n in range(pool.size) if (share := groups[n :: pool.size])]
-
-            def ran(share: list[list[int]]) -> _Ran:
-                return pool.evaluate(lambda place: _ran(compiled, questions, share, compiler, emulator, place, done))
-
-            parts = list(boards.map(ran, shares))
-    outputs = {i: given for part in parts for i, given in part.outputs.items()}
-    equal, apart = 0, 0.0
-    for group in groups:
-        sizes = reference.magnitudes(graph)
-        for i in group:
-            size = sizes(questions.cases[i])
-            if i < questions.warm:
-                continue
-            differences = [
-                compare(x, y[i], size.get(t, 0.0)) for t, x, y in zip(graph.outputs, outputs[i], answers, strict=True)
-            ]
-            apart = max(apart, *(difference for difference, _ in differences))
-            equal += not any(wrong for _, wrong in differences)
-    compared = sum(i >= questions.warm for i in chosen)
-    counts = [count for part in parts for count in part.counts]
-    mean = round(sum(counts) / len(counts)) if counts else None
-    scored = board is not None and len(chosen) == len(questions)
-    score = rated_by(how, graph, np.stack([outputs[i][0] for i in chosen]), questions) if scored else None
-    tool = parts[0].tool if board is None else f"board {board}"
-    return OnCore(target.name, tool, compared, equal, apart, mean, parts[0].unit, score)
-
-
-@dataclass(frozen=True)
-class _Ran:
-    """Samples that one emulator or one board ran."""
-
-    outputs: Mapping[int, list[Array]]
-    """Outputs in the model's layout, by the number of the sample."""
-    counts: Sequence[int]
-    tool: str
-    unit: str
-
-
-def _ran(
-    compiled: Compiled,
-    questions: Posed,
-    groups: Sequence[Sequence[int]],
-    compiler: str | None,
-    emulator: str | None,
-    board: BoardEntry | None,
-    done: Callable[[int], None],
-) -> _Ran:
-    """Runs groups of samples, each from the initial states on."""
-    graph, outputs, counts = compiled.plan.graph, dict[int, list[Array]](), list[int]()
-    with (
-        temporary_folder() as folder,
-        bench(compiled, folder, compiler=compiler, emulator=emulator, board=board) as on,
-    ):
-        for group in groups:
-            given, instructions = _executed(on, graph, [questions.cases[i] for i in group], done)
-            counts += instructions
-            outputs |= dict(zip(group, given, strict=True))
-    return _Ran(outputs, counts, on.tools[0], on.counts)
-
-
-def _executed(
-    on: Bench, graph: Graph, cases: Sequence[dict[int, Array]], done: Callable[[int], None]
-) -> tuple[list[list[Array]], list[int]]:
-    """Outputs of inferences on the core in the model's layout, and their instructions."""
-    raw = [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
-    run = on.execute(Mode.MEASURE, raw, done)
-    tensors = [graph.tensors[t] for t in graph.outputs]
-    outputs = [
-        [
-            as_in_model(t, np.frombuffer(x, t.dtype.numpy).reshape(1, *t.shape))[0]
-            for t, x in zip(tensors, row, strict=True)
-        ]
-        for row in run.outputs
-    ]
-    return outputs, list(run.instructions or ())
