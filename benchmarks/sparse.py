@@ -13,23 +13,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from compare import included
-from cost_layers import Layer, graph_of
-from fit_costs import Core, ops_of
 from mote.kernels.contract import Call
+from mote.tune.calibration.cost_fit import CostCore, ops_of
+from mote.tune.calibration.cost_layers import CostLayer, graph_of
 
-CORE = Core("cortex-m4")
+CORE = CostCore("cortex-m4")
 PAGE = Path(__file__).parents[1] / "docs" / "compile" / "kernels.md"
 ZEROS = (0.0, 0.25, 0.5, 0.75, 0.9)
 LAYERS = (
-    Layer("CONV_2D", (12, 12), 64, 64, block=(2, 4)),
-    Layer("CONV_2D", (12, 12), 64, 64, block=(1, 4)),
-    Layer("CONV_2D", (12, 12), 64, 64, block=(1, 1)),
-    Layer("CONV_2D", (10, 10), 32, 32, (3, 3), block=(2, 4)),
-    Layer("FULLY_CONNECTED", (1, 1), 512, 64, block=(4, 8)),
-    Layer("FULLY_CONNECTED", (1, 1), 512, 64, block=(1, 4)),
+    CostLayer("CONV_2D", (12, 12), 64, 64, block=(2, 4)),
+    CostLayer("CONV_2D", (12, 12), 64, 64, block=(1, 4)),
+    CostLayer("CONV_2D", (12, 12), 64, 64, block=(1, 1)),
+    CostLayer("CONV_2D", (10, 10), 32, 32, (3, 3), block=(2, 4)),
+    CostLayer("FULLY_CONNECTED", (1, 1), 512, 64, block=(4, 8)),
+    CostLayer("FULLY_CONNECTED", (1, 1), 512, 64, block=(1, 4)),
 )
 
-Figures = dict[tuple[Layer, float], dict[str, tuple[int, int]]]
+Figures = dict[tuple[CostLayer, float], dict[str, tuple[int, int]]]
 """Cycles and bytes of constants of a layer with some zeros, by the family of the kernel."""
 
 
@@ -43,7 +43,7 @@ def main() -> None:
         PAGE.write_text(included(PAGE.read_text(encoding="utf-8"), {"sparse": text}), encoding="utf-8")
 
 
-def measure(layers: tuple[Layer, ...], zeros: tuple[float, ...]) -> Figures:
+def measure(layers: tuple[CostLayer, ...], zeros: tuple[float, ...]) -> Figures:
     cases = [(layer, share) for layer in layers for share in zeros]
     graph = graph_of([replace(layer, kept=1 - share) for layer, share in cases])
     offered = ops_of(graph, CORE.how)

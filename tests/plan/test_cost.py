@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import cost_layers
-import fit_costs
-from cost_layers import Layer
-from fit_costs import Core, Sample
 from mote import compile, profile, targets, toolchain
 from mote.errors import MoteError
 from mote.graph import Graph
@@ -25,6 +21,9 @@ from mote.plan.selection.estimate import estimate
 from mote.plan.selection.request import Lowering, Policy
 from mote.quantize import post_training
 from mote.targets import Reads
+from mote.tune.calibration import cost_fit, cost_layers
+from mote.tune.calibration.cost_fit import CostCore, CostSample
+from mote.tune.calibration.cost_layers import CostLayer
 from tests.helpers.support import emulated, soaked
 from tests.plan.test_plan import MODELS, model
 
@@ -38,14 +37,14 @@ LARGE = 30_000
 UPDATE = "PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --update"
 USED = frozenset().union(*(k.isa for k in KERNELS))
 """Features of cores that there are kernels for."""
-M4 = Core("cortex-m4")
+M4 = CostCore("cortex-m4")
 TABLE = {family: dict(costs) for family, costs in cost.load("cortex-m4").families.items()}
 LAYERS = [
-    Layer("CONV_2D", (14, 14), 40, 36, kept=0.3, block=(2, 4)),
-    Layer("CONV_2D", (9, 9), 16, 32, (3, 3), linear=True, kept=0.4, block=(2, 4)),
-    Layer("DEPTHWISE_CONV_2D", (14, 14), 40, 40, (3, 3), before=8),
-    Layer("DEPTHWISE_CONV_2D", (7, 7), 72, 72, (5, 5)),
-    Layer("FULLY_CONNECTED", (1, 1), 960, 196, kept=0.3, block=(4, 8)),
+    CostLayer("CONV_2D", (14, 14), 40, 36, kept=0.3, block=(2, 4)),
+    CostLayer("CONV_2D", (9, 9), 16, 32, (3, 3), linear=True, kept=0.4, block=(2, 4)),
+    CostLayer("DEPTHWISE_CONV_2D", (14, 14), 40, 40, (3, 3), before=8),
+    CostLayer("DEPTHWISE_CONV_2D", (7, 7), 72, 72, (5, 5)),
+    CostLayer("FULLY_CONNECTED", (1, 1), 960, 196, kept=0.3, block=(4, 8)),
 ]
 """Those with zeros have kernels that skip them, and all others as well."""
 
@@ -65,14 +64,14 @@ def fitted(name: str) -> str:
 
 def test_tables_are_in_cycles_and_named_after_cores_that_use_them() -> None:
     assert [targets.load(name).costs for name in cost.tables()] == cost.tables()
-    assert {cost.load(name).unit for name in cost.tables()} == {fit_costs.UNIT}
+    assert {cost.load(name).unit for name in cost.tables()} == {cost_fit.UNIT}
     assert {targets.load(name).costs for name in targets.names()} == set(cost.tables())
 
 
 @cache
 def graphs(half: bool) -> list[Graph]:
     """The layers that costs are fitted to."""
-    return [cost_layers.graph_of(part) for part in cost_layers.models(fit_costs.EVERY, half)]
+    return [cost_layers.graph_of(part) for part in cost_layers.models(cost_fit.EVERY, half)]
 
 
 @cache
@@ -80,7 +79,7 @@ def offered(features: frozenset[str]) -> list[tuple[str, list[Packed]]]:
     """The operators of these layers, and their kernels."""
     found = []
     for graph in graphs("mve" in features):
-        kernels = fit_costs.ops_of(graph, Lowering(features, Policy.SIZE))
+        kernels = cost_fit.ops_of(graph, Lowering(features, Policy.SIZE))
         found += [(operator(graph, ops).name, each) for ops, each in kernels.items()]
     return found
 
@@ -88,7 +87,7 @@ def offered(features: frozenset[str]) -> list[tuple[str, list[Packed]]]:
 def families_on(name: str) -> set[str]:
     """The families of these kernels on a core."""
     found = offered(targets.load(name).features & USED)
-    return {family for _, kernels in found for k in kernels for family in fit_costs.families_of(k)}
+    return {family for _, kernels in found for k in kernels for family in cost_fit.families_of(k)}
 
 
 def priced(name: str) -> set[str]:
@@ -100,7 +99,7 @@ def test_layers_have_every_kernel_that_has_a_cost() -> None:
     """A family that no layer of cost_layers.py has is never measured."""
     measured = {family for name in cost.tables() for family in families_on(name)}
     missing = {family for name in cost.tables() for family in priced(name)} - measured
-    assert not missing, f"benchmarks/cost_layers.py has no layer for {', '.join(sorted(missing))}"
+    assert not missing, f"cost_layers.py has no layer for {', '.join(sorted(missing))}"
 
 
 @pytest.mark.parametrize("name", cost.tables())
@@ -109,18 +108,18 @@ def test_every_family_has_a_cost_and_every_cost_a_family(name: str) -> None:
     kernels = [
         k
         for graph in (model("digits"), model("keywords"))
-        for each in fit_costs.ops_of(graph, how).values()
+        for each in cost_fit.ops_of(graph, how).values()
         for k in each
     ]
-    wanted = families_on(name) | {family for k in kernels for family in fit_costs.families_of(k)}
-    new, gone = wanted - priced(name), priced(name) - wanted - fit_costs.usable(targets.load(name))
+    wanted = families_on(name) | {family for k in kernels for family in cost_fit.families_of(k)}
+    new, gone = wanted - priced(name), priced(name) - wanted - cost_fit.usable(targets.load(name))
     assert not new and not gone, f"new: {new}, gone: {gone}; {UPDATE.replace('cortex-m4', name)}"
 
 
 @pytest.mark.parametrize("name", cost.tables())
 def test_every_kernel_of_a_core_has_a_cost(name: str) -> None:
     coded = {k.name for k in KERNELS if k.coded}
-    assert fit_costs.usable(targets.load(name)) - coded <= priced(name)
+    assert cost_fit.usable(targets.load(name)) - coded <= priced(name)
     assert all(name.rstrip("0123456789").removesuffix("_coded") in priced("cortex-m4") for name in coded)
 
 
@@ -135,7 +134,7 @@ def test_operators_with_a_choice_have_families() -> None:
 @pytest.mark.parametrize("name", cost.tables())
 def test_costs_are_rounded_and_not_negative(name: str) -> None:
     for costs in cost.load(name).families.values():
-        assert costs and all(value > 0 and float(f"{value:.{fit_costs.DIGITS}g}") == value for value in costs.values())
+        assert costs and all(value > 0 and float(f"{value:.{cost_fit.DIGITS}g}") == value for value in costs.values())
 
 
 LONG = ("keywords", "avr5")
@@ -268,32 +267,32 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
         if not isinstance(op, Arrival):
             features = cost.features(compiled.plan.graph, op, step.kernel, step.whole)
             rows = 0 if step.whole else step.kernel.entry.group
-            families = fit_costs.families_of(step.kernel)
+            families = cost_fit.families_of(step.kernel)
             named = (families[0], families[1:], op.name, step.kernel.name)
-            samples.append(Sample(*named, rows, features, layer.cycles))
+            samples.append(CostSample(*named, rows, features, layer.cycles))
     _check(samples)
 
 
 @pytest.mark.soak
 def test_a_layer_of_each_kind_that_was_not_fitted(core: str) -> None:
-    samples = fit_costs.measure_model(M4, [LAYERS[1], LAYERS[3]])
+    samples = cost_fit.measure_model(M4, [LAYERS[1], LAYERS[3]])
     assert {s.family for s in samples} >= {"winograd2", "depthwise"}
     _check(samples)
 
 
 @pytest.mark.soak
 def test_other_layers_than_those_that_were_fitted(core: str) -> None:
-    samples = fit_costs.measure_model(M4, LAYERS)
+    samples = cost_fit.measure_model(M4, LAYERS)
     families = {s.family for s in samples}
     assert families >= {"pointwise3_wide", "winograd2", "depthwise", "fully_connected4"}
     assert len({family for family in families if "sparse" in family}) == 12
     _check(samples)
 
 
-def _check(samples: list[Sample]) -> None:
+def _check(samples: list[CostSample]) -> None:
     wrong = []
     for s in samples:
-        error = fit_costs.predicted(TABLE, s) / s.cycles - 1
+        error = cost_fit.predicted(TABLE, s) / s.cycles - 1
         margin = LOOSE if {s.family, *s.beside} & {*IN_C, *WRITTEN, cost.CODED} else MARGIN
         if s.cycles > LARGE and s.family not in (OTHER, OTHER_S16, OTHER_F32) and abs(error) > margin:
             wrong.append(f"{error:+.0%} of {s.cycles:,}: {s.layer}, {s.kernel}, {s.rows or 'all'} rows at once")

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparse
-from cost_layers import Layer, graph_of
 from mote.graph.region import Numbers
 from mote.kernels.contract import Packed
 from mote.kernels.pack.weights.sparse import LEAST, MOST, paired, without_zeros
 from mote.plan.planner import plan
 from mote.plan.selection.request import Lowering, Policy
 from mote.plan.selection.select import Selection
+from mote.tune.calibration.cost_layers import CostLayer, graph_of
 from tests.helpers.support import HOST_DSP, check, emulated, exact_on, needs_litert
 from tests.kernels import test_variants
 from tests.ops.windows import test_conv
@@ -95,8 +95,8 @@ def test_rows_that_use_the_same_blocks_are_paired() -> None:
 
 
 POINTWISE, DENSE = (
-    Layer("CONV_2D", (6, 6), 64, 33, block=(2, 4)),
-    Layer("FULLY_CONNECTED", (1, 1), 256, 30, block=(4, 8)),
+    CostLayer("CONV_2D", (6, 6), 64, 33, block=(2, 4)),
+    CostLayer("FULLY_CONNECTED", (1, 1), 256, 30, block=(4, 8)),
 )
 
 
@@ -110,7 +110,7 @@ def test_three_quarters_of_zeros_save_half_of_the_instructions() -> None:
 
 @pytest.mark.parametrize("optimize", ["speed", "balanced", "size"])
 @pytest.mark.parametrize("layer", [POINTWISE, DENSE], ids=str)
-def test_chosen_where_it_saves_something(layer: Layer, optimize: str) -> None:
+def test_chosen_where_it_saves_something(layer: CostLayer, optimize: str) -> None:
     def chosen(kept: float) -> tuple[str, str]:
         found = plan(graph_of([replace(layer, kept=kept)]), Lowering(frozenset({"dsp"}), Policy(optimize)))
         ((option, *_),) = found.choices.values()

@@ -6,6 +6,7 @@ import argparse
 
 from mote.cli.common import bold, print_json, progress, show, table
 from mote.tune.calibration.calibrate import Calibration, calibrate_target
+from mote.tune.calibration.cost_fit import EVERY
 from mote.tune.calibration.microbenchmarks import FAMILIES
 
 
@@ -20,6 +21,10 @@ def add(p: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--emulated", metavar="PART", help="measure the profiler's model of this part instead of a board"
     )
+    p.add_argument("--costs", action="store_true", help="measure layers too, for the table of costs: takes minutes")
+    p.add_argument(
+        "--every", type=int, default=EVERY, metavar="N", help="for --costs: every Nth layer with a choice of kernels"
+    )
     p.add_argument("--output", "-o", required=True, metavar="FILE.toml", help="target's file to write")
     p.add_argument("--trust-target", action="store_true", help="allow any compiler option that the target names")
     p.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -31,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.target,
             board=arguments.board,
             emulated=arguments.emulated,
+            costs=arguments.costs,
+            every=arguments.every,
             trust_target=arguments.trust_target,
             say=say,
         )
@@ -45,4 +52,8 @@ def print_text(result: Calibration, output: str) -> None:
     print(table(("programs", "", "error"), rows, left=2))
     show(f"memory:       {result.memory.reads}")
     show(f"error:        {result.memory.error:.2%}, the mean of {result.memory.programs} programs")
+    if result.costs is not None:
+        worst = max(result.costs.families.items(), key=lambda each: each[1])
+        show(f"costs:        {result.costs.layers:,} layers; error {result.costs.error:.2%} in the mean")
+        show(f"              {len(result.costs.families)} families of kernels, {worst[0]} the worst: {worst[1]:.2%}")
     show(f"wrote {output}: mote profile MODEL --target {output}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from mote.notebook import card, table
 from mote.progress import Say, silent
 from mote.targets import Memory, Reads, Target
 from mote.targets.memory import HOLDS
+from mote.tune.calibration.board_costs import CostFit, fit_costs
+from mote.tune.calibration.cost_fit import EVERY
 from mote.tune.calibration.measurer import BoardMeasurer, EmulatedMeasurer, Measurer
 from mote.tune.calibration.memory_fit import MemoryFit, fit_memory, with_reads
 
@@ -33,13 +36,16 @@ class Calibration:
     """The board."""
     memory: MemoryFit
     """Memory timing, and its error."""
+    costs: CostFit | None = None
+    """The table of kernels' costs, and its error; None where it was not measured."""
 
     def __repr__(self) -> str:
         return f"<Calibration of {self.target} on {self.measured_on}: error {100 * self.memory.error:.2f}%>"
 
     def _repr_html_(self) -> str:
         facts = {"memory": str(self.memory.reads), "error": f"{self.memory.error:.2%}"}
-        rows = [(family, f"{error:.2%}") for family, error in self.memory.families.items()]
+        facts |= {} if self.costs is None else {"error of costs": f"{self.costs.error:.2%}"}
+        rows = [(family, f"{error:.2%}") for family, error in self.errors.items()]
         return card(f"{self.target} on {self.measured_on}", facts, table(("programs", "error"), rows))
 
     def json(self) -> dict[str, Any]:
@@ -54,14 +60,20 @@ class Calibration:
             f" {self.memory.error:.1%}"
         )
 
-    def toml(self, extends: str = "") -> str:
-        """The target's file, which extends the target that was given."""
+    @property
+    def errors(self) -> dict[str, float]:
+        """Mean relative errors by families of programs and of kernels."""
+        return self.memory.families | ({} if self.costs is None else self.costs.families)
+
+    def toml(self, extends: str = "", costs: str = "") -> str:
+        """The target's file, which extends the target that was given; `costs` is the file of its table."""
         base = targets.load(self.target)
         reads = replace(self.memory.reads, source=self.source)
         measured = with_reads(base, reads)
         lines = [
             f"{BEGINS} on {self.measured_on}: mean error {self.memory.error:.2%} of {self.memory.programs} programs.",
             f"extends = {json.dumps(extends or self.target)}",
+            *([f"costs = {json.dumps(costs)}"] if costs else []),
         ]
         if base.memories:
             for memory in measured.memories:
@@ -69,19 +81,24 @@ class Calibration:
         else:
             lines += ["", "[reads]", *_reads(reads)]
         lines += ["", "[calibration]", f"measured = {json.dumps(self.source)}"]
-        lines += [f"memory_error = {_rounded(self.memory.error)}", "", "[calibration.errors]"]
-        lines += [f"{family} = {_rounded(error)}" for family, error in self.memory.families.items()]
+        lines += [f"memory_error = {_rounded(self.memory.error)}"]
+        lines += [] if self.costs is None else [f"cost_error = {_rounded(self.costs.error)}"]
+        lines += ["", "[calibration.errors]"]
+        lines += [f"{json.dumps(family)} = {_rounded(error)}" for family, error in self.errors.items()]
         return "\n".join(lines) + "\n"
 
     def write(self, path: str | Path) -> str:
-        """Writes the target's file."""
+        """Writes the target's file, and beside it the table of costs, where there is one."""
         file = Path(path)
         if file.suffix != ".toml":
             raise MoteError("must end in .toml", where=str(path), remedy="name a target's file, such as part.toml")
         extends = self.target
         if extends.endswith(".toml") or "/" in extends:
             extends = os.path.relpath(extends, file.parent)
-        write_file(str(file), self.toml(extends).encode(), BEGINS.encode())
+        table = file.with_suffix(".json")
+        if self.costs is not None:
+            write_file(str(table), self.costs.table.encode(), b'{\n  "unit": "cycles"')
+        write_file(str(file), self.toml(extends, table.name if self.costs else "").encode(), BEGINS.encode())
         return str(file)
 
 
@@ -92,14 +109,19 @@ def calibrate_target(
     board: str | None = None,
     emulated: str | None = None,
     measurer: Measurer | None = None,
+    costs: bool = False,
+    every: int = EVERY,
+    families: Sequence[str] = (),
     trust_target: bool = False,
     say: Say = silent,
 ) -> Calibration:
-    """Measure small programs on a board and fit the memory timing of its part: wait states, lines, prefetch.
+    """Measure small programs on a board and fit the memory timing of its part: wait states, lines, prefetch; with
+    `costs` also layers with each of their kernels, for the table of costs that plans are made by.
 
     `target` is the part, or its core, which the emulator traces the same programs on. They run on a `board` with an
-    agent that is flashed for it, on the profiler's model of an `emulated` part, or on any other `measurer`. The result
-    writes a target's file that extends the target, with its errors; `say` is a callback for progress."""
+    agent that is flashed for it, on the profiler's model of an `emulated` part, or on any other `measurer`. `costs`
+    measures every Nth layer (`every`), of all `families` of kernels or of some. The result writes a target's file that
+    extends the target, with its errors; `say` is a callback for progress."""
     base = targets.load(target, trusted=trust_target)
     chosen = [each for each in (board, emulated, measurer) if each is not None]
     if len(chosen) != 1:
@@ -110,7 +132,13 @@ def calibrate_target(
         )
     if measurer is None:
         measurer = BoardMeasurer(board) if board is not None else _emulated(str(emulated), base, trust_target)
-    return Calibration(target, measurer.title, fit_memory(measurer, base, say))
+    if every < 1:
+        raise MoteError(f"must be a positive number, not {every}", where="option every")
+    memory = fit_memory(measurer, base, say)
+    table = None
+    if costs or families:
+        table = fit_costs(measurer, base, memory.reads, every=every, only=families, say=say)
+    return Calibration(target, measurer.title, memory, table)
 
 
 def _emulated(name: str, base: Target, trusted: bool) -> EmulatedMeasurer:

@@ -1,4 +1,4 @@
-"""Layers that kernels' costs are fitted to (fit_costs.py): shapes like those of small networks, and some odd ones."""
+"""Layers that the costs of kernels are fitted to: shapes like those of small networks, and some odd ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCH = 24
 
 
 @dataclass(frozen=True)
-class Layer:
+class CostLayer:
     """A layer to measure."""
 
     kind: str
@@ -197,47 +197,47 @@ ZEROS = {
 BINARY, TERNARY = (-90, 90), (-90, 0, 90)
 
 
-def layers() -> list[Layer]:
+def layers() -> list[CostLayer]:
     return [*_choices(), *_others(), *_awkward(), *_chains()]
 
 
-def models(every: int = 1, half: bool = False) -> list[list[Layer]]:
+def models(every: int = 1, half: bool = False) -> list[list[CostLayer]]:
     """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others, and every
     Nth of them is taken; with `half` those in half precision too, which few cores have."""
     kinds = [_some(_choices(), every), _others(), _awkward(), _some(_chains(), every), *([_half()] if half else [])]
-    parts = [(found, -(-len(found) // BATCH)) for found in kinds]
-    return [found[i::count] for found, count in parts for i in range(count)]
+    parts = [(gathered, -(-len(gathered) // BATCH)) for gathered in kinds]
+    return [gathered[i::count] for gathered, count in parts for i in range(count)]
 
 
-def small() -> list[list[Layer]]:
+def small() -> list[list[CostLayer]]:
     """Layers of networks for a few kilobytes of RAM, each in a model of its own."""
     windows = [
-        Layer("CONV_2D", (8, 8), 1, 16, (3, 3)),
-        Layer("CONV_2D", (8, 8), 1, 4, (3, 3)),
-        Layer("CONV_2D", (9, 7), 3, 8, (3, 3), 2),
-        Layer("CONV_2D", (6, 6), 8, 12, (3, 3), padding="VALID", linear=True),
-        Layer("CONV_2D", (6, 6), 8, 24, (3, 3), padding="VALID"),
-        Layer("CONV_2D", (12, 5), 2, 8, (5, 3)),
-        Layer("CONV_2D", (5, 5), 16, 4, (3, 3)),
-        Layer("CONV_2D", (4, 4), 4, 32, (2, 2)),
-        Layer("CONV_2D", (1, 20), 4, 8, (1, 5)),
-        Layer("CONV_2D", (4, 6), 6, 16, (3, 3)),
-        Layer("CONV_2D", (6, 6), 8, 16),
-        Layer("CONV_2D", (4, 4), 24, 32),
-        Layer("CONV_2D", (4, 4), 16, 10, linear=True),
-        Layer("CONV_2D", (2, 8), 40, 8),
-        Layer("CONV_2D", (5, 3), 12, 20),
-        Layer("DEPTHWISE_CONV_2D", (8, 8), 16, 16, (3, 3), 2),
-        Layer("DEPTHWISE_CONV_2D", (4, 4), 24, 24, (3, 3)),
-        Layer("DEPTHWISE_CONV_2D", (6, 5), 8, 8, (3, 3), padding="VALID"),
-        Layer("DEPTHWISE_CONV_2D", (10, 1), 12, 12, (5, 1)),
-        Layer("DEPTHWISE_CONV_2D", (7, 7), 4, 4, (5, 5)),
+        CostLayer("CONV_2D", (8, 8), 1, 16, (3, 3)),
+        CostLayer("CONV_2D", (8, 8), 1, 4, (3, 3)),
+        CostLayer("CONV_2D", (9, 7), 3, 8, (3, 3), 2),
+        CostLayer("CONV_2D", (6, 6), 8, 12, (3, 3), padding="VALID", linear=True),
+        CostLayer("CONV_2D", (6, 6), 8, 24, (3, 3), padding="VALID"),
+        CostLayer("CONV_2D", (12, 5), 2, 8, (5, 3)),
+        CostLayer("CONV_2D", (5, 5), 16, 4, (3, 3)),
+        CostLayer("CONV_2D", (4, 4), 4, 32, (2, 2)),
+        CostLayer("CONV_2D", (1, 20), 4, 8, (1, 5)),
+        CostLayer("CONV_2D", (4, 6), 6, 16, (3, 3)),
+        CostLayer("CONV_2D", (6, 6), 8, 16),
+        CostLayer("CONV_2D", (4, 4), 24, 32),
+        CostLayer("CONV_2D", (4, 4), 16, 10, linear=True),
+        CostLayer("CONV_2D", (2, 8), 40, 8),
+        CostLayer("CONV_2D", (5, 3), 12, 20),
+        CostLayer("DEPTHWISE_CONV_2D", (8, 8), 16, 16, (3, 3), 2),
+        CostLayer("DEPTHWISE_CONV_2D", (4, 4), 24, 24, (3, 3)),
+        CostLayer("DEPTHWISE_CONV_2D", (6, 5), 8, 8, (3, 3), padding="VALID"),
+        CostLayer("DEPTHWISE_CONV_2D", (10, 1), 12, 12, (5, 1)),
+        CostLayer("DEPTHWISE_CONV_2D", (7, 7), 4, 4, (5, 5)),
     ]
     vectors = [
-        Layer("FULLY_CONNECTED", (1, 1), *s) for s in ((32, 10), (64, 16), (128, 12), (16, 4), (400, 8), (60, 30))
+        CostLayer("FULLY_CONNECTED", (1, 1), *s) for s in ((32, 10), (64, 16), (128, 12), (16, 4), (400, 8), (60, 30))
     ]
     tables = [
-        Layer("LOGISTIC", size, channels, channels) for size, channels in (((4, 4), 16), ((1, 1), 10), ((8, 8), 8))
+        CostLayer("LOGISTIC", size, channels, channels) for size, channels in (((4, 4), 16), ((1, 1), 10), ((8, 8), 8))
     ]
     linear = [replace(layer, linear=True) for layer in windows]
     types = [replace(layer, dtype=dtype) for layer in (*windows, *vectors) for dtype in ("int16", "float32")]
@@ -246,13 +246,13 @@ def small() -> list[list[Layer]]:
     return [[layer] for layer in (*windows, *linear, *vectors, *tables, *fitting)]
 
 
-def _some(found: list[Layer], every: int) -> list[Layer]:
+def _some(gathered: list[CostLayer], every: int) -> list[CostLayer]:
     """Every Nth; all shapes of fully connected layers, which take least time, and of windows of 3x3, which have most
     kernels to choose from."""
-    return [x for i, x in enumerate(found) if i % every == 0 or _many_kernels(x)]
+    return [x for i, x in enumerate(gathered) if i % every == 0 or _many_kernels(x)]
 
 
-def _many_kernels(layer: Layer) -> bool:
+def _many_kernels(layer: CostLayer) -> bool:
     if layer.values:
         return True
     if layer.kind == "FULLY_CONNECTED":
@@ -260,111 +260,117 @@ def _many_kernels(layer: Layer) -> bool:
     return layer.kind == "CONV_2D" and layer.kernel == (3, 3) and layer.stride == 1 and not layer.added
 
 
-def _choices() -> list[Layer]:
+def _choices() -> list[CostLayer]:
     """Those that several kernels can compute."""
-    found = [Layer("CONV_2D", *shape, linear=i % 3 == 2) for i, shape in enumerate(POINTWISE)]
+    gathered = [CostLayer("CONV_2D", *shape, linear=i % 3 == 2) for i, shape in enumerate(POINTWISE)]
     for i, (size, inputs, outputs, kernel, stride) in enumerate(CONV):
         padding = "VALID" if i % 4 == 3 or size[1] == 1 else "SAME"
-        found.append(Layer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2))
+        gathered.append(CostLayer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2))
     for i, (vectors, inputs, outputs) in enumerate(FULLY_CONNECTED):
-        found.append(Layer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2))
-    found = [_pruned(layer, i) for i, layer in enumerate(found)]
-    found += [replace(layer, linear=False, clamped=True) for layer in found if layer.kind == "FULLY_CONNECTED"]
-    found += _few_values()
+        gathered.append(CostLayer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2))
+    gathered = [_pruned(layer, i) for i, layer in enumerate(gathered)]
+    gathered += [replace(layer, linear=False, clamped=True) for layer in gathered if layer.kind == "FULLY_CONNECTED"]
+    gathered += _few_values()
     for i, (size, channels, kernel, stride) in enumerate(DEPTHWISE):
         padding = "VALID" if i % 4 == 3 or kernel[1] == 1 else "SAME"
         for before in (0, 4 * (1 + i % 5)):
-            layer = Layer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, padding, i % 3 == 2)
-            found.append(replace(layer, before=before))
+            layer = CostLayer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, padding, i % 3 == 2)
+            gathered.append(replace(layer, before=before))
     for kind, size, channels in SIMPLE:
         kernel = size if kind.startswith("AVERAGE") else (2, 2)
-        found.append(Layer(kind, size, channels, channels, kernel, 2, "VALID"))
-    return found
+        gathered.append(CostLayer(kind, size, channels, channels, kernel, 2, "VALID"))
+    return gathered
 
 
-def _few_values() -> list[Layer]:
+def _few_values() -> list[CostLayer]:
     """Convolutions with binary, ternary and sparse ternary weights."""
     kinds = BINARY, TERNARY, (*TERNARY, 0, 0, 0)
     shapes = [(size, n, outputs, (1, 1), 1) for size, n, outputs in POINTWISE[:10:2]] + CONV[:12:3]
     return [
-        Layer("CONV_2D", *shape, linear=i % 3 == 2, values=values) for values in kinds for i, shape in enumerate(shapes)
+        CostLayer("CONV_2D", *shape, linear=i % 3 == 2, values=values)
+        for values in kinds
+        for i, shape in enumerate(shapes)
     ]
 
 
-def _chains() -> list[Layer]:
+def _chains() -> list[CostLayer]:
     """Those that a kernel computes together with the addition behind them: the same layers as without it, so that the
     difference is what it takes."""
     plain = [x for x in _choices() if x.kind == "CONV_2D" and x.outputs % 2 == 0 and not x.values]
     return [replace(layer, kept=1.0, added=True) for layer in plain]
 
 
-def _others(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -> list[Layer]:
+def _others(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -> list[CostLayer]:
     """Those that one kernel computes on each core."""
-    found = []
+    gathered = []
     for size, channels, kernel, stride in pool:
         for kind in POOLS:
             for padding in ("SAME", "VALID")[kernel == size :]:
-                found.append(Layer(kind, size, channels, channels, kernel, stride, padding))
+                gathered.append(CostLayer(kind, size, channels, channels, kernel, stride, padding))
     for size, channels in images:
         for kind in ("ADD", "MUL"):
-            plain = Layer(kind, size, channels, channels)
-            found += [plain, replace(plain, clamped=True), replace(plain, repeated=True)]
-            found.append(replace(plain, clamped=True, repeated=True))
-        found += [Layer(kind, size, channels, channels) for kind in ANY]
-    found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
-    found += [Layer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
-    return [*found, *_floats(), *_wide(), *_packed()]
+            plain = CostLayer(kind, size, channels, channels)
+            gathered += [plain, replace(plain, clamped=True), replace(plain, repeated=True)]
+            gathered.append(replace(plain, clamped=True, repeated=True))
+        gathered += [CostLayer(kind, size, channels, channels) for kind in ANY]
+    gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
+    gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
+    return [*gathered, *_floats(), *_wide(), *_packed()]
 
 
-def _awkward(images: Sequence[Image] = IMAGES) -> list[Layer]:
+def _awkward(images: Sequence[Image] = IMAGES) -> list[CostLayer]:
     """Additions that cannot be done four at a time."""
-    found = [Layer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in images]
-    return [*found, *(replace(layer, repeated=True) for layer in found)]
+    gathered = [CostLayer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in images]
+    return [*gathered, *(replace(layer, repeated=True) for layer in gathered)]
 
 
-def _packed() -> list[Layer]:
+def _packed() -> list[CostLayer]:
     """Some of the same with weights that lie two in a byte."""
-    return [Layer("FULLY_CONNECTED", (1, vectors), n, outputs, bits=4) for vectors, n, outputs in FULLY_CONNECTED]
+    return [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs, bits=4) for vectors, n, outputs in FULLY_CONNECTED]
 
 
-def _floats() -> list[Layer]:
+def _floats() -> list[CostLayer]:
     """Some of the same in floating point."""
-    found = [Layer("CONV_2D", *shape) for shape in FLOAT_CONV]
-    found += [Layer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in FLOAT_DEPTHWISE]
-    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
-    found += [replace(layer, halves=True) for layer in found]
-    found += [Layer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
-    found += [Layer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
-    found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
-    return [replace(layer, dtype="float32") for layer in found]
+    gathered = [CostLayer("CONV_2D", *shape) for shape in FLOAT_CONV]
+    gathered += [
+        CostLayer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in FLOAT_DEPTHWISE
+    ]
+    gathered += [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
+    gathered += [replace(layer, halves=True) for layer in gathered]
+    gathered += [CostLayer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
+    gathered += [CostLayer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
+    gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
+    return [replace(layer, dtype="float32") for layer in gathered]
 
 
-def _half() -> list[Layer]:
+def _half() -> list[CostLayer]:
     """Float layers in half precision."""
-    found = [Layer("CONV_2D", *shape) for shape in FLOAT_CONV]
-    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
-    return [replace(layer, dtype="float32", half=True) for layer in found]
+    gathered = [CostLayer("CONV_2D", *shape) for shape in FLOAT_CONV]
+    gathered += [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
+    return [replace(layer, dtype="float32", half=True) for layer in gathered]
 
 
-def _wide() -> list[Layer]:
+def _wide() -> list[CostLayer]:
     """Some of the same with int16 activations."""
-    convolutions = [*POINTWISE[::2], *CONV[::2], *CONV[-5::2]]
-    found = [Layer("CONV_2D", *shape) for shape in convolutions]
-    found += [Layer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in DEPTHWISE[::3]]
-    found += [Layer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FULLY_CONNECTED]
-    found += [Layer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
-    found += [Layer(kind, size, n, n) for size, n in IMAGES for kind in WIDE]
-    found += [Layer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
-    return [replace(layer, dtype="int16") for layer in found]
+    convolutions: list[Any] = [*POINTWISE[::2], *CONV[::2], *CONV[-5::2]]
+    gathered = [CostLayer("CONV_2D", *shape) for shape in convolutions]
+    gathered += [
+        CostLayer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in DEPTHWISE[::3]
+    ]
+    gathered += [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FULLY_CONNECTED]
+    gathered += [CostLayer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
+    gathered += [CostLayer(kind, size, n, n) for size, n in IMAGES for kind in WIDE]
+    gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
+    return [replace(layer, dtype="int16") for layer in gathered]
 
 
-def _pruned(layer: Layer, i: int) -> Layer:
+def _pruned(layer: CostLayer, i: int) -> CostLayer:
     choices = ZEROS[layer.kind]
     kept, block = choices[i % len(choices)]
     return replace(layer, kept=kept, block=block)
 
 
-def graph_of(part: Sequence[Layer]) -> Graph:
+def graph_of(part: Sequence[CostLayer]) -> Graph:
     w = Writer("layers")
     for layer in part:
         _add(w, layer)
@@ -379,7 +385,7 @@ def streamed(windows: Sequence[tuple[int, int]]) -> Graph:
     length, channels = 64, windows[0][1]
     x = w.input("x", (1, length, 1, channels), "int8", 0.05, -128)
     for kernel, outputs in windows:
-        layer = Layer("CONV_2D", (length, 1), channels, outputs, (kernel, 1), padding="VALID")
+        layer = CostLayer("CONV_2D", (length, 1), channels, outputs, (kernel, 1), padding="VALID")
         x, length, channels = _weighted(w, layer, x), layer.spatial[0], outputs
     w.output(x)
     return stream.run(tflite.parse(w.finish(), "streamed"), 1, 1, causal=False)
@@ -396,12 +402,12 @@ def preprocessing_graphs() -> list[Graph]:
     return graphs
 
 
-def _add(w: Writer, layer: Layer) -> None:
+def _add(w: Writer, layer: CostLayer) -> None:
     shape: tuple[int, ...] = (1, *layer.size, layer.before or layer.inputs)
     shape = shape[2:] if layer.kind in ("FULLY_CONNECTED", "SOFTMAX") else shape
     x = w.input("x", shape, *_type(layer, -128, layer.scales[0]))
     if layer.before:
-        x = _weighted(w, Layer("CONV_2D", layer.size, layer.before, layer.inputs), x)
+        x = _weighted(w, CostLayer("CONV_2D", layer.size, layer.before, layer.inputs), x)
     if layer.kind in ("ADD", "MUL"):
         y = _arithmetic(w, layer, x, shape)
     elif layer.kind in POOLS:
@@ -416,21 +422,21 @@ def _add(w: Writer, layer: Layer) -> None:
     w.output(y)
 
 
-def _type(layer: Layer, zero_point: int, scale: float) -> tuple[Any, ...]:
+def _type(layer: CostLayer, zero_point: int, scale: float) -> tuple[Any, ...]:
     """The type, scale and zero point of its tensors."""
     if layer.dtype == "float32":
         return (layer.dtype,)
     return (layer.dtype, scale / 128, 0) if layer.dtype == "int16" else (layer.dtype, scale, zero_point)
 
 
-def _arithmetic(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
+def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, layer.scales[1]))
     y = w.tensor(str(layer), shape, *_type(layer, -10, layer.scales[2]))
     w.op(layer.kind, [x, other], [y], fused_activation_function="RELU" if layer.clamped else "NONE")
     return y
 
 
-def _added(w: Writer, layer: Layer, x: int) -> int:
+def _added(w: Writer, layer: CostLayer, x: int) -> int:
     """Something else added to a layer's outputs, of which LiteRT's roundings are known to be done in one step."""
     shape = (1, *layer.spatial, layer.outputs)
     zero_point, scale = 3 if layer.linear else -128, _output_scale(prod(layer.kernel) * layer.inputs)
@@ -440,7 +446,7 @@ def _added(w: Writer, layer: Layer, x: int) -> int:
     return y
 
 
-def _unary(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
+def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
     """A layer with one tensor, and constants that say what happens to it."""
     high, wide, channels = shape[1:] if len(shape) == 4 else (1, 1, 1)
     constants: dict[str, Any] = {
@@ -464,11 +470,12 @@ def _unary(w: Writer, layer: Layer, x: int, shape: tuple[int, ...]) -> int:
     types = {"DEQUANTIZE": "float32", "QUANTIZE": "int8"}
     out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), -128, scale)
     y = w.tensor(str(layer), shapes.get(layer.kind, shape), *out)
-    w.op(layer.kind, given, [y], **({"axis": 3} if layer.kind == "CONCATENATION" else {}))
+    options: dict[str, Any] = {"axis": 3} if layer.kind == "CONCATENATION" else {}
+    w.op(layer.kind, given, [y], **options)
     return y
 
 
-def _weighted(w: Writer, layer: Layer, x: int) -> int:
+def _weighted(w: Writer, layer: CostLayer, x: int) -> int:
     """A layer with weights that are spread as trained ones are, and outputs that use their range."""
     shape: tuple[int, ...] = (layer.outputs, *layer.kernel, layer.inputs)
     out: tuple[int, ...] = (1, *layer.spatial, layer.outputs)
@@ -508,7 +515,7 @@ def _output_scale(depth: int) -> float:
     return float(0.05 * 0.01 * 40 * depth**0.5)
 
 
-def _without_blocks(weights: NDArray[np.int8], layer: Layer) -> NDArray[np.int8]:
+def _without_blocks(weights: NDArray[np.int8], layer: CostLayer) -> NDArray[np.int8]:
     """Weights [outputs, ..] with zeros in all blocks but some."""
     (high, wide), matrix = layer.block, weights.reshape(layer.outputs, -1)
     rows, columns = -(-matrix.shape[0] // high), -(-matrix.shape[1] // wide)
@@ -517,6 +524,6 @@ def _without_blocks(weights: NDArray[np.int8], layer: Layer) -> NDArray[np.int8]
     return (matrix * mask).reshape(weights.shape)
 
 
-def _moves(layer: Layer) -> dict[str, Any]:
+def _moves(layer: CostLayer) -> dict[str, Any]:
     """How its window moves."""
     return {"padding": layer.padding, "stride_h": layer.stride, "stride_w": layer.stride}
