@@ -49,37 +49,52 @@ static inline const int8_t *mote_winograd_words_patch(const mote_winograd_words_
     return patch;
 }
 
-/* Sums of one channel of a tile, `step` words from one position to the next, transformed back down its columns. */
-static inline void mote_winograd_words_half(const uint32_t *m, int32_t step, uint32_t *half) {
-    for (int32_t k = 0; k < 6; k++, m += step) {
-        mote_winograd_words_four(m, 6 * step, half + k, 6);
+/* Sums of one channel of a tile, `step` words from one position to the next, transformed back: down columns, then along
+ * rows, where they lie. */
+MOTE_NOINLINE MOTE_HOT void mote_winograd_words_back(const uint32_t *m, int32_t step, uint32_t *to) {
+    for (const uint32_t *const end = m + 6 * step; m != end; m += step, to++) {
+        mote_winograd_words_four(m, 6 * step, to, 6);
+        MOTE_MOVED(to);
+    }
+    to -= 6;
+    for (const uint32_t *const end = to + 24; to != end; to += 6) {
+        mote_winograd_words_four(to, 1, to, 1);
+        MOTE_MOVED(to);
     }
 }
 
 /* The sum of a window. */
 MOTE_ALWAYS_INLINE int32_t mote_winograd_words_sum(uint32_t y) { return (int32_t)(y * 0x38E38E39u) >> 6; }
 
-/* Outputs of one channel of a tile, of which `rows` and `columns` lie inside of the image. */
-typedef struct {
-    const int32_t *q; /* the channel's constants */
-    int32_t lo, hi, rows, columns, stride, pixel;
-} mote_winograd_words_to_t;
-
 #define MOTE_WINOGRAD_WORDS_FINISH(form) \
     MOTE_NOINLINE MOTE_HOT void mote_winograd_words_finish_##form(const uint32_t *m, int32_t step, \
                                                                   const mote_winograd_words_to_t *t, int8_t *out) { \
+        uint32_t y[24]; \
+        mote_winograd_words_back(m, step, y); \
+        MOTE_WINOGRAD_WORDS_BYTES_##form(y, t, out); \
+    }
+
+/* The loop in C. */
+#define MOTE_WINOGRAD_WORDS_IN_C(form, y, t, out) \
+    do { \
         MOTE_LANES_LOCALS_##form; \
-        const int32_t bias = t->q[-1]; \
-        uint32_t half[24], y[4]; \
-        mote_winograd_words_half(m, step, half); \
-        for (int32_t i = 0; i < t->rows; i++, out += t->stride) { \
+        const int32_t bias = (t)->q[-1]; \
+        const uint32_t *from = y; \
+        for (int32_t i = t->rows; i > 0; i--, out += t->stride, from += 6) { \
             int8_t *to = out; \
-            mote_winograd_words_four(half + 6 * i, 1, y, 1); \
-            for (int32_t k = 0; k < t->columns; k++, to += t->pixel) { \
-                *to = MOTE_LANES_BYTE_##form(mote_wrapping_add(mote_winograd_words_sum(y[k]), bias)); \
+            for (const uint32_t *x = from, *const end = from + t->columns; x != end; to += t->pixel) { \
+                *to = MOTE_LANES_BYTE_##form(mote_wrapping_add(mote_winograd_words_sum(*x++), bias)); \
             } \
         } \
-    }
+    } while (0)
+#define MOTE_WINOGRAD_WORDS_BYTES_plain(y, t, out) MOTE_WINOGRAD_WORDS_IN_C(plain, y, t, out)
+#define MOTE_WINOGRAD_WORDS_BYTES_halves(y, t, out) MOTE_WINOGRAD_WORDS_IN_C(halves, y, t, out)
+#define MOTE_WINOGRAD_WORDS_BYTES_plain_full(y, t, out) MOTE_WINOGRAD_WORDS_IN_C(plain_full, y, t, out)
+#define MOTE_WINOGRAD_WORDS_BYTES_halves_full(y, t, out) MOTE_WINOGRAD_WORDS_IN_C(halves_full, y, t, out)
+#ifndef MOTE_WINOGRAD_WORDS_BYTES_short
+#define MOTE_WINOGRAD_WORDS_BYTES_short(y, t, out) MOTE_WINOGRAD_WORDS_IN_C(short, y, t, out)
+#define MOTE_WINOGRAD_WORDS_BYTES_short_halves(y, t, out) MOTE_WINOGRAD_WORDS_IN_C(short_halves, y, t, out)
+#endif
 
 /* Whole tensors, `tiles` at once and channels in blocks of `lanes`: all products of a block are made by `products`. */
 #define MOTE_WINOGRAD_WORDS(form, tiles, lanes, id) \

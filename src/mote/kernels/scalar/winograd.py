@@ -27,7 +27,7 @@ MOST = 1 << 25
 """Sums are smaller than that."""
 UNROLLED = 16
 """Input channels of a turn of the loop, at most."""
-SHARE = 0.6
+SHARE = 0.7
 """Of the time that windows take directly, about what they take by tiles."""
 HEADER = "winograd_words_s8"
 
