@@ -139,10 +139,10 @@ def agent(
     with files of the kinds `binaries` (elf, bin, hex, uf2). `production` leaves out what changes the device: `run`
     takes neither code nor restarts, `identify` runs nothing either. `frame` are the bytes of a message, `scratch` those
     of the RAM for code under tuning. `metadata` of packages is KEY=VALUE."""
-    check_agent_package(package)
     chosen = chosen_settings(settings, options)
     _check(chosen, package, binaries, model, runtime)
     kept = _options(production, frame=frame, scratch=scratch)
+    check_agent_package(package, chosen.target, kept)
     if runtime is None:
         if image_ram or arena or states or keys:
             raise MoteError(

@@ -10,6 +10,7 @@ from mote.emit.licence import SPDX
 from mote.errors import MoteError
 from mote.package.description import LICENCE_FILE, Files, Package
 from mote.package.readme import readme
+from mote.targets import Target
 
 SCHEMA = "1.7.36"
 """Version of the schema of package descriptions that is followed."""
@@ -43,7 +44,7 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 def files(package: Package) -> Files:
     """The pack as a folder: the description, the library in `src`, and an example."""
-    check_core(package)
+    check_core(package.target)
     example = EXAMPLE.format(name=package.name)
     return {
         f"{vendor(package)}.{package.name}.pdsc": description(package),
@@ -58,11 +59,11 @@ def files(package: Package) -> Files:
     }
 
 
-def check_core(package: Package) -> None:
-    """Refuses a library for cores that no device of a CMSIS pack has."""
-    if package.target.cpu not in CORES and not package.target.is_host:
+def check_core(target: Target) -> None:
+    """Refuses a target with a core that no device of a CMSIS pack has."""
+    if target.cpu not in CORES and not target.is_host:
         raise MoteError(
-            f"a CMSIS pack is for Arm's Cortex-M cores, and {package.target.name} has none",
+            f"a CMSIS pack is for Arm's Cortex-M cores, and {target.name} has none",
             where="option package",
             remedy="choose a target with such a core, or host for portable C",
         )

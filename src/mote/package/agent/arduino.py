@@ -7,9 +7,11 @@ import json
 from mote.emit.licence import SPDX
 from mote.package.agent.description import NAME, PORT, AgentPackage, check_sentence, port_text, without_scratch
 from mote.package.description import Files
+from mote.package.firmware.agent import AgentOptions
 from mote.package.libraries.arduino import BAUD, architectures
 from mote.package.libraries.layout import KEYWORDS, self_contained
 from mote.package.libraries.platformio import BOARDS, NATIVE
+from mote.targets import Target
 
 ARDUINO_HEADER, ARDUINO_PORT = "mote_agent_arduino.h", "mote_port.cpp"
 SKETCH = f"examples/{NAME}/{NAME}.ino"
@@ -24,6 +26,12 @@ void setup() {{
 
 void loop() {{ mote_agent_poll(); }}
 """
+
+
+def check(target: Target, options: AgentOptions) -> None:
+    """Refuses code in RAM on cores where data is not executed."""
+    if target.arch not in ("arm", "host"):
+        without_scratch(options, "Arduino", f"its core for {target.name} has none for that")
 
 
 def files(package: AgentPackage) -> Files:
@@ -52,8 +60,6 @@ def platformio_files(package: AgentPackage) -> Files:
 def _sources(package: AgentPackage, ecosystem: str) -> dict[str, str]:
     """The C and C++ files, with flags that the code needs in the text: a library of Arduino has none."""
     self_contained(package.library, ecosystem)
-    if package.target.arch not in ("arm", "host"):
-        without_scratch(package, "Arduino", f"its core for {package.target.name} has none for that")
     pragmas = "".join(f'#pragma GCC optimize("{f.removeprefix("-f")}")\n' for f in package.library.needed)
     needed = {path: f"{pragmas}{package.files[path]}" for path in package.model_sources if pragmas}
     own = {name: port_text("arduino", name) for name in (ARDUINO_HEADER, ARDUINO_PORT)}

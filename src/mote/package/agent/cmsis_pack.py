@@ -8,15 +8,21 @@ from mote.emit.licence import SPDX
 from mote.package import cmsis_pack
 from mote.package.agent.description import HEADER, NAME, PORT, AgentPackage, check_sentence, port_text, rtt_files
 from mote.package.description import Files, Package
+from mote.package.firmware.agent import AgentOptions
+from mote.targets import Target
 
 FOLDER = f"examples/{NAME}"
 TEMPLATE = f"{FOLDER}/{PORT}"
 
 
+def check(target: Target, options: AgentOptions) -> None:
+    """Refuses cores that no device of a pack has."""
+    cmsis_pack.check_core(target)
+
+
 def files(package: AgentPackage) -> Files:
     """The pack as a folder."""
     pack = _pack(package)
-    cmsis_pack.check_core(pack)
     page = _readme(package, pack)
     return {
         f"{cmsis_pack.vendor(pack)}.{NAME}.pdsc": cmsis_pack.description(pack, "The agent over a debug probe"),

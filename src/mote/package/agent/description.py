@@ -162,9 +162,9 @@ def rtt_files() -> dict[str, str]:
     return {name: port_text("rtt", name) for name in ("mote_rtt.c", "mote_rtt.h")}
 
 
-def without_scratch(package: AgentPackage, ecosystem: str, why: str) -> None:
+def without_scratch(options: AgentOptions, ecosystem: str, why: str) -> None:
     """Refuses memory for code where the ecosystem has none that can be written."""
-    if package.options.scratch:
+    if options.scratch:
         raise MoteError(
             f"code cannot be written to RAM in {ecosystem}: {why}",
             where="option scratch",

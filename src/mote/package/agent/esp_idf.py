@@ -14,8 +14,10 @@ from mote.package.agent.description import (
     without_scratch,
 )
 from mote.package.description import Files
+from mote.package.firmware.agent import AgentOptions
 from mote.package.libraries.esp_idf import ESPRESSIF, PSRAM, uses_psram
 from mote.package.libraries.layout import self_contained
+from mote.targets import Target
 
 COMPONENT = f"components/{NAME}"
 NO_USB = ("esp32", "esp32s2")
@@ -71,16 +73,20 @@ endmenu
 """
 
 
-def files(package: AgentPackage) -> Files:
-    """The project."""
-    self_contained(package.library, "esp-idf")
-    without_scratch(package, "ESP-IDF", "its memory for code is protected")
-    if not (package.target.is_host or package.target.name.startswith(ESPRESSIF)):
+def check(target: Target, options: AgentOptions) -> None:
+    """Refuses other makers' parts, and code in RAM."""
+    without_scratch(options, "ESP-IDF", "its memory for code is protected")
+    if not (target.is_host or target.name.startswith(ESPRESSIF)):
         raise MoteError(
-            f"{package.target.name} is no part that ESP-IDF builds for",
+            f"{target.name} is no part that ESP-IDF builds for",
             where="option package",
             remedy="make it for esp32, esp32c3, esp32s3, esp32p4 or host",
         )
+
+
+def files(package: AgentPackage) -> Files:
+    """The project."""
+    self_contained(package.library, "esp-idf")
     return {
         **{f"{COMPONENT}/src/{path}": text for path, text in package.files.items()},
         f"{COMPONENT}/CMakeLists.txt": _component(package),
