@@ -41,6 +41,15 @@ def test_a_model_that_is_there_is_run(port: tuple[str, str], tmp_path: Path) -> 
     assert target_of(address).name == core
 
 
+def test_compiler_flags_are_part_of_the_id() -> None:
+    model = board_model("cortex-m4")
+    ids = {replace(model, optimize=how).id for how in ("balanced", "speed", "O3", "O3-unroll")}
+    assert len(ids) == 4
+    assert len({replace(model, optimize=how).ids[-1] for how in ("balanced", "speed")}) == 1
+    assert len(replace(model, optimize="O3").ids) == 1
+    assert replace(model, flags=("-I/elsewhere",)).id == model.id != replace(model, flags=("-fno-gcse",)).id
+
+
 def test_another_model_is_loaded_to_ram(port: tuple[str, str], tmp_path: Path) -> None:
     core, address = port
     model = board_model(core, "size")

@@ -16,6 +16,7 @@ from tests.boards.pool_work import squared, squared_with_faults
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="emulated boards need pseudo-terminals")
 
 
+@pytest.mark.soak
 def test_a_cluster_takes_the_boards(tmp_path: Path, scheduler: str) -> None:
     with board_pool("2 x qemu:cortex-m4") as pool:
         done = list(on_pool(pool, squared, range(6), tmp_path, scheduler=scheduler))

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import mote.targets as targets
@@ -22,6 +22,7 @@ from mote.deploy.wire.links import Connecting, Line, Serial
 from mote.errors import MoteError
 from mote.package.firmware.agent import AgentOptions
 from mote.targets import Target
+from mote.targets.flags import SETS
 from mote.toolchain.compilers import Compiler, find_compiler
 from mote.toolchain.firmware.agent import AgentModel, agent_elf
 from mote.toolchain.firmware.flash import FlashJob, firmware_part, flash, flash_command
@@ -54,12 +55,20 @@ class BoardModel:
 
     @property
     def agent(self) -> AgentModel:
-        return AgentModel(self.files, self.sources, self.glue, self.flags, self.secret)
+        own = [flag for flag in self.flags if not flag.startswith("-I")]
+        variant = " ".join([self.optimize, *own])
+        return AgentModel(self.files, self.sources, self.glue, self.flags, self.secret, variant)
 
     @property
     def id(self) -> bytes:
-        """The id that an agent with this model reports."""
+        """The id that an agent with this model reports, which compiler flags are part of."""
         return self.agent.id
+
+    @property
+    def ids(self) -> tuple[bytes, ...]:
+        """With the id of agents that were built from a project by its own build files, where these have the flags that
+        are wanted."""
+        return (self.id,) if self.optimize in SETS else (self.id, replace(self.agent, variant="").id)
 
 
 @dataclass(frozen=True)
@@ -230,8 +239,8 @@ def _place(
 ) -> str:
     """Puts a model onto a real board; how."""
     identity = session.identity
-    if identity.model == model.id:
-        session.expect(model.id)
+    if identity.model in model.ids:
+        session.expect(identity.model)
         return "already there"
     _check_target(entry, entry.target or _known_target(identity.target), model)
     if entry.flash is not None:

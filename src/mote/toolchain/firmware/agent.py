@@ -17,6 +17,8 @@ from mote.toolchain.firmware.build import Build
 
 ADAPTER = "agent_model.c"
 _GLUE = "harness_glue.c"
+_VARIANT = "mote_variant.h"
+"""A name that no file of a project has."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,13 @@ class AgentModel:
     """Options for the model's files."""
     secret: str = field(default="", repr=False)
     """C with a key, which no cache keeps."""
+    variant: str = ""
+    """The compiler flags in a word, where they tell builds of the same files apart."""
 
     @property
     def id(self) -> bytes:
         """The identity that an agent with this model reports."""
-        return model_id(self.files)
+        return model_id({**self.files, _VARIANT: self.variant} if self.variant else self.files)
 
 
 @dataclass(frozen=True)
