@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from mote.boards.facts import CYCLES
 from mote.lower.program import program
 from mote.measure.energy.alignment import Turns
 from mote.measure.energy.capture import Capture
@@ -23,10 +24,13 @@ def energy_of(
     subtract_idle: bool = False,
     inferences: int | None = None,
 ) -> MeasuredEnergy:
-    """The energy of each layer of a plan, by the marks of its turns. Turns of a layer are taken to be equally long."""
+    """The energy of each layer of a plan, by the marks of its turns, which are expected to take as long as a board has
+    counted, or else as the profile says. Turns of a layer are taken to be equally long."""
     schedule = program(plan).schedule
     times = Counter(schedule)
-    cycles = np.array([profile.layers[work].cycles / times[work] for work in schedule], np.float64)
-    turns = Turns(tuple(schedule), cycles, profile.clock_hz)
+    on = profile.board if profile.board is not None and profile.board.facts.unit == CYCLES else None
+    layers = [(None if on is None else layer.measured) or layer.cycles for layer in profile.layers]
+    cycles = np.array([layers[work] / times[work] for work in schedule], np.float64)
+    turns = Turns(tuple(schedule), cycles, (None if on is None else on.facts.clock_hz) or profile.clock_hz)
     numbers = [layer.number for layer in profile.layers]
     return measured_energy(capture, turns, numbers, pin=mark, subtract_idle=subtract_idle, count=inferences)
