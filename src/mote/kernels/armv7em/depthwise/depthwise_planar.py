@@ -131,8 +131,8 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     )
 
 
-def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for windows of any size; `shift`: only with this one."""
+def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Order = "") -> Packed | Refusal:
+    """The kernel for windows of any size; `shift`: only with this one; `order`: with code in that order."""
     present = view.once(_present)
     layout = view.once(planar_layout)
     if layout and blocks3(view, present):
@@ -143,7 +143,7 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None) -> Packed 
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    return replace(_packed(view, *wide_parts(view, split, channels, weights, max(present))), beats=(ANY,))
+    return replace(_packed(view, *wide_parts(view, split, channels, weights, max(present), order)), beats=(ANY,))
 
 
 ANY3, ANY = "depthwise3_any", "depthwise_any"
@@ -194,6 +194,8 @@ def _kernel(name: str, weights: Weights) -> Kernel:
         isa=DSP,
         reads=planar_layout,
     )
+    if name == "depthwise_wide":
+        return replace(kernel, knobs=order_knob)
     if name == "depthwise3" and weights == "w16":
         return replace(kernel, knobs=_orders3)
     return with_order(kernel) if name == "depthwise_two" else kernel

@@ -9,6 +9,7 @@ from functools import cache
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.depthwise.depthwise_wide_assembly import MOST_OFFSET, MOST_OUTPUTS, Block, code, row_bytes
 from mote.kernels.armv7em.depthwise.records import Channels, Weights, stream
+from mote.kernels.armv7em.ordering.schedule import Order
 from mote.kernels.contract import Instance, Params, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -106,9 +107,10 @@ def wide_split(view: View, present: list[int], weights: Weights = "w16") -> Spli
 
 
 def wide_parts(
-    view: View, split: Split, channels: Channels, weights: Weights, most: int
+    view: View, split: Split, channels: Channels, weights: Weights, most: int, order: Order = ""
 ) -> tuple[str, tuple[Instance, ...], Params]:
-    """The kernel's name, the instances that make it, and its parameters; `most`: rows inside the image."""
+    """The kernel's name, the instances that make it, and its parameters; `most`: rows inside the image; `order`: of its
+    code."""
     y, window = view.output, window_of(view)
     used = replace(channels, weights=channels.weights[:, window.rows][:, :, window.columns])
     words = used.words(window.stride, weights)
@@ -124,20 +126,20 @@ def wide_parts(
         "most": most,
         "line": split.line,
         "left": split.left,
-        **_passes(split, y.shape[3], row),
+        **_passes(split, y.shape[3], row, order),
     }
     form, shift, record = channels.form, channels.requantization.shift, records.nbytes // y.shape[3]
     start = f"{len(window.rows)}x{len(window.columns)}_{weights}_s{window.stride}_{most}_{y.shape[3]}_{row}"
-    end = f"{form}_{shift}"
+    end = f"{form}_{shift}{f'_{order}' if order else ''}"
     functions: dict[str, list[Instance]] = {}
     if split.fours:
         name = f"wide_{start}_{end}"
-        functions[name] = _functions(name, split.four, (most, y.shape[3], form, shift, record), row)
+        functions[name] = _functions(name, split.four, (most, y.shape[3], form, shift, record), row, order=order)
     if split.last:
         pixels = split.last.pixels
         shape = f"{split.last.outputs}_{split.left}_{pixels.start}_{pixels.stop}_{split.line}"
         name = f"wide_{start}_{shape}_{end}"
-        functions[name] = _functions(name, split.last, (most, y.shape[3], form, shift, record), row, split.line)
+        functions[name] = _functions(name, split.last, (most, y.shape[3], form, shift, record), row, split.line, order)
     name = f"depthwise_{'_and_'.join(functions)}"
     kind = "BOTH" if len(functions) > 1 else "BLOCKS" if split.fours else "ONE"
     arguments: tuple[str | int, ...] = (
@@ -164,25 +166,26 @@ def _numbers(params: Params) -> list[int]:
 
 
 def _functions(
-    name: str, block: Block, shape: tuple[int, int, str, int, int], row: int, line: int = 0
+    name: str, block: Block, shape: tuple[int, int, str, int, int], row: int, line: int = 0, order: Order = ""
 ) -> list[Instance]:
     """The code of blocks, from rows that are `row` bytes behind one another, and from rows anywhere."""
-    made = {f"{name}_near": code(replace(block, near=row), *shape, line), name: code(block, *shape, line)}
-    return [Instance("MOTE_WIDE_CODE", (which,), tuple(lines)) for which, lines in made.items()]
+    near = code(replace(block, near=row), *shape, line, order)
+    made = {f"{name}_near": near, name: code(block, *shape, line, order)}
+    return [Instance("MOTE_WIDE_CODE", (which,), lines) for which, lines in made.items()]
 
 
-def _passes(split: Split, channels: int, row: int) -> Params:
+def _passes(split: Split, channels: int, row: int, order: Order) -> Params:
     used, made = 4 * split.four.stride * split.fours, 4 * split.fours * channels
     passes: Params = {}
     if split.fours:
         skip = split.line - used
-        passes["blocks"] = {**_sizes(split.four, row), "stop": used, "wide": made - 1, "skip": skip}
+        passes["blocks"] = {**_sizes(split.four, row, order), "stop": used, "wide": made - 1, "skip": skip}
     if split.last:
         offset = used + 4 * split.last.words.start
-        passes["last"] = {**_sizes(split.last, row), "offset": offset, "out": made}
+        passes["last"] = {**_sizes(split.last, row, order), "offset": offset, "out": made}
     return passes
 
 
-def _sizes(block: Block, row: int) -> Params:
+def _sizes(block: Block, row: int, order: Order) -> Params:
     """Bytes of code for a row of the window."""
-    return {"code": row_bytes(block), "near": row_bytes(replace(block, near=row))}
+    return {"code": row_bytes(block, order), "near": row_bytes(replace(block, near=row), order)}

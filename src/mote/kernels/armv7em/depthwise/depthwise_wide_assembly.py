@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mote.kernels.armv7em.depthwise.records import MOST_STORED, Weights
+from mote.kernels.armv7em.ordering.schedule import Order, ordered, rearranged
 
 RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 8, 16, 24, 28, 40, 68
 """Where on the stack those of `mote_wide_frame_t` lie, and its size."""
@@ -290,14 +291,43 @@ def _load(pointer: str, registers: Sequence[str], update: bool) -> str:
     return f"ldm.w {pointer}{'!' if update else ''}, {{{', '.join(registers)}}}"
 
 
-def code(block: Block, rows: int, channels: int, form: str, shift: int, record: int, line: int = 0) -> list[str]:
+def code(
+    block: Block, rows: int, channels: int, form: str, shift: int, record: int, line: int = 0, order: Order = ""
+) -> tuple[str, ...]:
     """A function that computes all channels of a row: one block of each, in lines of `line` bytes, or several blocks
-    of each, one after another, where `line` is 0. `rows`: at most so many lie inside the image; `record`: bytes."""
+    of each, one after another, where `line` is 0. `rows`: at most so many lie inside the image; `record`: bytes;
+    `order`: in that of some core."""
+    return ordered(tuple(_code(block, rows, channels, form, shift, record, line, order)), order, _between(block))
+
+
+def _between(block: Block) -> frozenset[str]:
+    """Registers that hold something from one row to the next."""
+    return frozenset({"r0", "r1", *(_sum(j) for j in range(block.outputs))})
+
+
+def _next_row(block: Block, slot: int, order: Order) -> list[str]:
+    """The code of a row behind the first one, all of the same size: it is jumped into."""
+    assert block.row is not None
+    lines = block.row.lines(str(slot), first=False)
+    return [_wide(text) for text in rearranged(lines, _between(block), frozenset(), order)] if order else lines
+
+
+def _wide(text: str) -> str:
+    """The instruction in a form that takes four bytes."""
+    name, _, rest = text.partition(" ")
+    if name in ("add", "sub") and "#" in rest:
+        return _four_bytes(text) if name == "add" else f"subw {rest}"
+    return f"{name}.w {rest}" if name in ("ldr", "add", "sub", "mov") else text
+
+
+def _code(
+    block: Block, rows: int, channels: int, form: str, shift: int, record: int, line: int, order: Order
+) -> list[str]:
     row = block.row
     assert row is not None
     sums = [_sum(j) for j in range(block.outputs)]
     bias = row.bias if block.weights == "w16" else ""
-    chain = [text for i in range(1, rows) for text in row.lines(str(ROWS + 4 * i), first=False)]
+    chain = [text for i in range(1, rows) for text in _next_row(block, ROWS + 4 * i, order)]
     back = [f"ldr r3, [sp, #{ROWS}]", "sub r1, r1, r3"] if block.near else []
     return [
         "push {r4-r11, lr}",
@@ -335,10 +365,9 @@ def code(block: Block, rows: int, channels: int, form: str, shift: int, record: 
     ]
 
 
-def row_bytes(block: Block) -> int:
+def row_bytes(block: Block, order: Order = "") -> int:
     """Of code."""
-    assert block.row is not None
-    return 4 * len(block.row.lines("0", first=False))
+    return 4 * len(_next_row(block, ROWS, order))
 
 
 def scale(register: str, form: str) -> list[str]:

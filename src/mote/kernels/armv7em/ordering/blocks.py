@@ -14,6 +14,7 @@ Registers = frozenset[str]
 
 _LABEL = re.compile(r"^(\d+):$")
 _BRANCH = re.compile(r"^b(\w\w)?(?:\.[nw])? (\d+)([bf])$")
+_JUMP = "ldr pc, "
 _WORD = re.compile(r"\b(r\d+|lr|[sd]\d+)-?(r\d+|[sd]\d+)?\b")
 _FLOATS = tuple(f"s{i}" for i in range(32))
 ALL: Registers = frozenset((*GENERAL, *_FLOATS, FLAGS))
@@ -39,12 +40,12 @@ class StraightLines:
 class _Line:
     text: str
     operations: tuple[Operation, ...] | None
-    results: Registers
+    jumped: Registers
 
     @property
     def reads(self) -> Registers:
         if self.operations is None:
-            return _fixed(self.text)[0] | (self.results if self.text.startswith(("pop", "bx")) else frozenset())
+            return self.jumped if self.text.startswith(_JUMP) else _fixed(self.text)[0]
         written: set[str] = set()
         read: set[str] = set()
         for operation in self.operations:
@@ -88,12 +89,13 @@ def _members(listed: str) -> list[str]:
     return [half for register in registers for half in halves(register)]
 
 
-def straight(code: Sequence[str], results: Registers = frozenset()) -> list[StraightLines]:
-    """All lines of a function in order: blocks of operations, and in between those that stay where they are; `results`:
-    registers in which it returns something."""
-    lines = [_Line(text, None if (made := parsed(text)) is None else tuple(made), results) for text in code]
+def straight(code: Sequence[str], jumped: Registers = ALL) -> list[StraightLines]:
+    """All lines of a function in order: blocks of operations, and in between those that stay where they are, as do
+    those behind a jump by an address up to the next label: it may go there. `jumped`: the registers that are read
+    behind such a jump. What a function returns is made behind its loops."""
+    lines = [_Line(text, None if (made := parsed(text)) is None else tuple(made), jumped) for text in code]
     behind = _needed(lines)
-    loops = _loops(lines)
+    loops = _loops(lines) - _behind_jumps(lines)
     pieces = []
     for (movable, looped), group in groupby(
         range(len(lines)), key=lambda n: (lines[n].operations is not None, n in loops)
@@ -127,11 +129,21 @@ def _needed(lines: Sequence[_Line]) -> list[Registers]:
         for n in reversed(range(len(lines))):
             target, text = targets[n], lines[n].text
             ends = re.match(r"b(\.[nw])? ", text) or (text.startswith(("pop", "bx")) and ("pc" in text or "bx" in text))
+            ends = ends or text.startswith(_JUMP)
             after = frozenset() if ends or n + 1 == len(lines) else before[n + 1]
             after |= before[target] if target is not None else frozenset()
             now = reads[n] | (after - writes[n])
             changed |= now != before[n]
             before[n], behind[n] = now, after
+    return behind
+
+
+def _behind_jumps(lines: Sequence[_Line]) -> set[int]:
+    """The lines from a jump by an address to the next label."""
+    behind, jumped = set(), False
+    for n, line in enumerate(lines):
+        jumped = line.text.startswith(_JUMP) or (jumped and not _LABEL.match(line.text))
+        behind |= {n} if jumped else set()
     return behind
 
 

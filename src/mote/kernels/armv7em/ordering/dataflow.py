@@ -17,6 +17,8 @@ BASE, INDEX = -1, -2
 """The places of an access's registers beside its operands."""
 MOST_UPDATE = 255
 """The furthest that an access can move its pointer."""
+MOST_ADDED = 4095
+"""The most that an instruction adds to one."""
 
 
 @dataclass
@@ -181,6 +183,8 @@ class _Builder:
                 (self.nodes[mover].before if at == 0 else self.nodes[n].before).add(n if at == 0 else mover)
             elif at:
                 return False
+        if any(abs(total) > MOST_ADDED for total in self.amount.values()):
+            return False
         return all(self._reached(n, node) for n, node in enumerate(self.nodes) if node.pointer)
 
     def _move(self, register: str, total: int) -> None:

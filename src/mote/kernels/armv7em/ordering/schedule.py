@@ -19,7 +19,7 @@ from typing import Literal
 
 from mote.cores.arm.cycles import M4, DualIssue, m7_latency
 from mote.cores.instructions import Task, Timed
-from mote.kernels.armv7em.ordering.blocks import Registers, straight
+from mote.kernels.armv7em.ordering.blocks import ALL, Registers, straight
 from mote.kernels.armv7em.ordering.dataflow import BASE, INDEX, Dataflow, FlowNode, dataflow, producers
 from mote.kernels.armv7em.ordering.same import same
 from mote.kernels.armv7em.ordering.text import GENERAL, Operation, parsed
@@ -31,13 +31,14 @@ MOST_READY = 12
 
 
 @lru_cache(maxsize=512)
-def ordered(code: tuple[str, ...], order: Order) -> tuple[str, ...]:
-    """A function's assembly with the blocks of its loops in another order, where that takes fewer cycles."""
+def ordered(code: tuple[str, ...], order: Order, jumped: Registers = ALL) -> tuple[str, ...]:
+    """A function's assembly with the blocks of its loops in another order, where that takes fewer cycles; `jumped`: the
+    registers that are read behind a jump by an address."""
     if not order:
         return code
     frame = _frame(code)
     lines: list[str] = []
-    for piece in straight(code):
+    for piece in straight(code, jumped):
         lines += rearranged(piece.lines, piece.needed, frame, order) if piece.looped else piece.lines
     return tuple(lines)
 
