@@ -8,7 +8,12 @@ from mote.boards.session import BoardSession, Wants
 from mote.errors import MoteError
 from mote.toolchain import Execution, Mode
 
-WANTS = {Mode.MEASURE: Wants(stack=True), Mode.PROFILE: Wants(steps=True), Mode.DUMP: Wants(tensors=True)}
+WANTS = {
+    Mode.MEASURE: Wants(stack=True, marks=True),
+    Mode.PROFILE: Wants(steps=True),
+    Mode.DUMP: Wants(tensors=True),
+}
+"""Marks are for energy meters; they take no time that is counted."""
 
 
 def board_execution(
