@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from zlib import crc32
@@ -239,6 +240,38 @@ def test_the_agent_of_an_ecosystem_answers(
         for given, wanted in expected:
             assert asks.run(given, len(wanted)) == wanted
         running.kill()
+
+
+@pytest.mark.soak
+def test_the_agent_runs_on_zephyr(tmp_path: Path) -> None:
+    """With the user's own Zephyr, on its emulated Cortex-M3; the smaller twin is the run on the host. The toolchain is
+    the one that Zephyr's variables name, modules are those of the west workspace or of ZEPHYR_MODULES."""
+    if "ZEPHYR_BASE" not in os.environ:
+        pytest.skip("ZEPHYR_BASE does not name a Zephyr tree")
+    needs("cmake", "ninja", "qemu-system-arm")
+    agent(DIGITS, package="zephyr", target="cortex-m3").write(tmp_path / "app")
+    modules = [f"-DZEPHYR_MODULES={os.environ['ZEPHYR_MODULES']}"] if "ZEPHYR_MODULES" in os.environ else []
+    run("cmake", "-GNinja", "-S", "app", "-B", "build", "-DBOARD=mps2/an385", *modules, cwd=tmp_path)
+    run("cmake", "--build", "build", cwd=tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        serial = f"tcp:127.0.0.1:{server.getsockname()[1]}"
+        machine = ("-M", "mps2-an385", "-display", "none", "-monitor", "none", "-serial", serial, "-kernel")
+        with subprocess.Popen(["qemu-system-arm", *machine, tmp_path / "build/zephyr/zephyr.elf"]) as running:
+            line, _ = server.accept()
+            with line:
+                asks = over(line.fileno(), line.fileno())
+                time.sleep(2)
+                boots = asks.identify().boots
+                first = compile(DIGITS, target="cortex-m3").project.example.runs[0]
+                assert first.outputs is not None
+                wanted = first.outputs[0].tobytes()
+                assert asks.run(first.inputs[0].tobytes(), len(wanted)) == wanted
+                status, data = asks.ask(host.RUN, struct.pack("<2I", 1 | host.MEASURE_STACK, host.NO_STOP))
+                assert status == OK and 0 < struct.unpack_from("<4I", data)[3] < 8192
+                assert asks.ask(host.RESTART) == (OK, b"")
+                time.sleep(2)
+                assert asks.identify().boots == boots + 1
+            running.kill()
 
 
 PROBE = """\
