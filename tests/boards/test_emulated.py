@@ -7,6 +7,7 @@ import random
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,38 @@ def test_resets_and_kills_change_no_result(board: OpenBoard) -> None:
         line.send = send  # type: ignore[method-assign]
     assert line.process_id != process  # type: ignore[attr-defined]
     assert board.session.restart().boots != boots or boots == 1
+
+
+@pytest.mark.soak
+def test_noise_and_many_resets_change_no_result(board: OpenBoard) -> None:
+    """Bytes are lost and damaged on the way, and the board is switched off and on at random."""
+    given = inputs(3)
+    wanted = board_execution(board.session, Mode.DUMP, given)
+    line, chance, resets = board.session.line, random.Random(6), 0
+    send, receive = line.send, line.receive
+
+    def noisy(data: bytes) -> bytes:
+        if chance.random() < 0.003 and data:
+            at = chance.randrange(len(data))
+            return data[:at] + chance.randbytes(chance.randrange(3)) + data[at + 1 :]
+        return data
+
+    def sending(data: bytes) -> None:
+        nonlocal resets
+        if chance.random() < 0.005:
+            resets += 1
+            line.restart()  # type: ignore[attr-defined]
+        send(noisy(data))
+
+    line.send, line.receive = sending, lambda seconds: noisy(receive(seconds))  # type: ignore[method-assign]
+    patience = board.session.patience
+    board.session.patience = replace(patience, attempts=1000)
+    try:
+        while resets < 4:
+            assert board_execution(board.session, Mode.DUMP, given, stateful=resets % 2 == 0) == wanted
+    finally:
+        board.session.patience = patience
+        line.send, line.receive = send, receive  # type: ignore[method-assign]
 
 
 def test_a_model_for_another_core_is_refused(tmp_path: Path) -> None:

@@ -105,6 +105,36 @@ def test_random_bytes_are_no_answer(seed: int, share: float) -> None:
     assert message in list(reader.take(data))
 
 
+@pytest.mark.soak
+def test_a_thousand_resets_never_give_a_wrong_answer() -> None:
+    device = StandIn(Faults(11, lost=0.0005, damaged=0.0005, reset=0.03, hang=0.002, broken=0.0005))
+    session, rounds = session_of(device), 0
+    while device.resets < 1000:
+        given, rounds = inputs_of(3, rounds), rounds + 1
+        results = session.inferences([[d] for d in given], Wants(tensors=True), stateful=rounds % 2 == 0)
+        wanted = outputs_of(given) if rounds % 2 == 0 else [outputs_of([data])[0] for data in given]
+        assert [r.outputs for r in results] == wanted
+    assert session.restarts >= 900
+
+
+@pytest.mark.soak
+def test_a_million_damaged_frames_are_no_messages() -> None:
+    """Every message that the reader gives was sent, whatever happened to the frames around it."""
+    chance = random.Random(5)
+    kept = [Message(chance.randrange(256), chance.randrange(256), chance.randbytes(14)) for _ in range(500)]
+    reader, given = FrameReader(), set(kept)
+    for _ in range(2000):
+        stream = bytearray()
+        for message in kept:
+            frame = bytearray(message.framed)
+            at = chance.randrange(1, len(frame) - 1)
+            frame[at] ^= 1 << chance.randrange(8)
+            if chance.random() < 0.2:
+                del frame[chance.randrange(1, len(frame) - 1)]
+            stream += frame
+        assert given.issuperset(reader.take(bytes(stream)))
+
+
 def test_requests_are_executed_once_where_answers_are_lost() -> None:
     device = StandIn(Faults(3, lost=0.004))
     session_of(device).inferences([[data] for data in inputs_of(20)], stateful=False)
