@@ -116,8 +116,8 @@ void mote_port_write(const uint8_t *data, uint32_t bytes) {
     while (bytes-- != 0) mote_put((char)*data++);
 }
 
-/* An energy meter's pin is the board's: see docs/deploy/agent.md. */
-void mote_port_mark(unsigned step) { (void)step; }
+/* An energy meter's pin is the board's: a function of this name in a file of yours toggles it. */
+__attribute__((weak)) void mote_port_mark(unsigned step) { (void)step; }
 
 void mote_port_restart(void) {
 #if defined(__arm__)
