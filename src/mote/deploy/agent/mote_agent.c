@@ -354,10 +354,9 @@ NOINLINE void mote_agent_step(uint32_t step, const void *data, size_t bytes) {
 static void calibrate(void) {
     own.cost = 0;
     own.stop = MOTE_AGENT_NO_STOP;
-    for (int turn = 0; turn < 3; turn++) {
-        own.since = turn == 0 ? mote_port_cycles() : own.since;
-        mote_agent_step(MOTE_AGENT_BEGIN, NULL, 0);
-    }
+    mote_agent_step(MOTE_AGENT_BEGIN, message, 1); /* one after another, as the model calls it */
+    mote_agent_step(MOTE_AGENT_BEGIN, message, 1);
+    mote_agent_step(MOTE_AGENT_BEGIN, message, 1);
     own.cost = own.interval;
     own.total = 0;
 }
