@@ -35,7 +35,13 @@ FILES = {
         *(f"src/{name}" for name in (*OWN, *RTT, "mote_port.c")),
     },
     "esp-idf": {
-        *("CMakeLists.txt", "sdkconfig.defaults", "main/CMakeLists.txt", "main/Kconfig.projbuild"),
+        *(
+            "CMakeLists.txt",
+            "sdkconfig.defaults",
+            "main/CMakeLists.txt",
+            "main/Kconfig.projbuild",
+            "main/idf_component.yml",
+        ),
         *("components/mote_agent/CMakeLists.txt", "main/mote_port.c", *(f"main/{name}" for name in RTT)),
         *(f"components/mote_agent/src/{name}" for name in OWN),
     },

@@ -20,6 +20,8 @@ from mote.package.libraries.layout import self_contained
 from mote.targets import Target
 
 COMPONENT = f"components/{NAME}"
+LEAST_VERSION = "5.3"
+"""The version of ESP-IDF since which its drivers are components of their own."""
 NO_USB = ("esp32", "esp32s2")
 """Parts without USB Serial/JTAG."""
 KCONFIG = f"""\
@@ -94,6 +96,7 @@ def files(package: AgentPackage) -> Files:
         **{f"main/{path}": text for path, text in rtt_files().items()},
         "main/CMakeLists.txt": _main(),
         "main/Kconfig.projbuild": KCONFIG,
+        "main/idf_component.yml": f'# {SPDX}\ndependencies:\n  idf: ">={LEAST_VERSION}"\n',
         "CMakeLists.txt": _project(package),
         "sdkconfig.defaults": _defaults(package),
         "README.md": _readme(package),
@@ -163,8 +166,8 @@ def _readme(package: AgentPackage) -> str:
 idf.py build flash
 ```
 
-`idf.py menuconfig` (Mote's agent) chooses the line: USB Serial/JTAG where the part has it, a UART with its pins, or a
-debug probe; and the pin for an energy meter. Close `idf.py monitor` before the host connects. The counter is
-`esp_cpu_get_cycle_count`.
+ESP-IDF {LEAST_VERSION} or later. `idf.py menuconfig` (Mote's agent) chooses the line: USB Serial/JTAG where the part
+has it, a UART with its pins, or a debug probe; and the pin for an energy meter. Close `idf.py monitor` before the host
+connects. The counter is `esp_cpu_get_cycle_count`.
 
 {check_sentence(["serial:/dev/ttyACM0"], "Over USB Serial/JTAG; a UART bridge is usually /dev/ttyUSB0:")}"""
