@@ -118,6 +118,22 @@ def test_a_flash_command_that_fails_is_an_error(tmp_path: Path, command: str, me
         write_firmware(read_boards(boards).board("a"), elf, targets.load("cortex-m4"))
 
 
+@pytest.mark.parametrize(("part", "has"), [("rp2040", True), ("samd51", False), ("stm32l4r5", False)])
+def test_uf2_files_do_not_overwrite_boot_loaders(tmp_path: Path, part: str, has: bool) -> None:
+    from mote.boards.placing import write_firmware
+
+    needs("cortex-m4")
+    elf = built(board_model("cortex-m4"), tmp_path, emulated=True)
+    boards = tmp_path / "boards.toml"
+    boards.write_text("[boards.a]\naddress = 'tcp:a:1'\nflash = {command = 'true {uf2}'}", encoding="utf-8")
+    entry = read_boards(boards).board("a")
+    if has:
+        assert write_firmware(entry, elf, targets.load(part)) == "flashed by true"
+    else:
+        with pytest.raises(MoteError, match=r"cannot be flashed by a \.uf2 file"):
+            write_firmware(entry, elf, targets.load(part))
+
+
 def test_emulated_boards_need_a_model() -> None:
     with pytest.raises(MoteError, match="starts with a model only"), connected("qemu:cortex-m4", boards=BoardsFile()):
         pass

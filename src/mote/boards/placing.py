@@ -292,7 +292,7 @@ def write_firmware(entry: BoardEntry, elf: Path, target: Target, say: Callable[[
     for kind, data in (("hex", intel_hex(image)), ("bin", binary(image))):
         files[kind] = folder / f"agent.{kind}"
         files[kind].write_bytes(data)
-    if target.boot.uf2_family is not None:
+    if target.boot.uf2_family is not None and target.boot.uf2_origin is None:  # else a boot loader lies there
         files["uf2"] = folder / "agent.uf2"
         files["uf2"].write_bytes(uf2(image, target.boot.uf2_family))
     if entry.flash.command:
@@ -313,7 +313,7 @@ def _named(word: str, files: Mapping[str, Path], entry: BoardEntry) -> str:
     for kind, path in files.items():
         word = word.replace(f"{{{kind}}}", str(path))
     if "{uf2}" in word:
-        raise MoteError("has no UF2 boot loader that is known", where=f"board {entry.label}", remedy="flash {elf}")
+        raise MoteError("cannot be flashed by a .uf2 file", where=f"board {entry.label}", remedy="flash {elf}")
     return word
 
 
