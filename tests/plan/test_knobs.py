@@ -54,12 +54,14 @@ def names(packed: Iterator[Packed]) -> list[str]:
 
 
 def test_all_variants_of_a_layer() -> None:
+    catalogue.KERNELS[:] = [_usual(), catalogue.KERNELS[-1]]
     every = ["turnable", "turnable[order=channels]", "turnable[columns=2]", "turnable[columns=2,order=channels]"]
     assert names(catalogue.variants(view(), DSP)) == [*every, "turnable[columns=4]"]
     assert [k.variant for k in catalogue.candidates(view(), DSP) if k.knobs] == []
 
 
 def test_variants_that_are_bound_once() -> None:
+    catalogue.KERNELS[:] = [_usual(), catalogue.KERNELS[-1]]
     one = view()
     first = {k.variant: k for k in catalogue.variants(one, DSP) if k.family == "turnable"}
     again = {k.variant: k for k in catalogue.variants(one, DSP) if k.family == "turnable"}
