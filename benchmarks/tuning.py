@@ -1,11 +1,12 @@
 """Cycles that `mote tune` saves against `--optimize speed`, on parts with wait states and on cores without.
 
     python benchmarks/tuning.py [--models FOLDER] [--only KWS ...] [--targets stm32l4r5 ...] [--minutes N]
-        [--costs FILE] [--pins FOLDER]
+        [--more-ram BYTES] [--costs FILE] [--pins FOLDER]
 
 FOLDER holds the published models (MLPerf Tiny and MCUNet); without it, architectures of the same shapes with random
 weights stand in. Each model is tuned for each target, its pins are compiled anew and profiled, and every tensor is
-verified. `--costs` keeps measured costs of layers, `--pins` the files of pins. All models on all targets take hours.
+verified. `--more-ram` limits what code and constants in RAM may take; without it that is all that the part has.
+`--costs` keeps measured costs of layers, `--pins` the files of pins. All models on all targets take hours.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def main() -> None:
     p.add_argument("--targets", nargs="+", default=TARGETS, metavar="TARGET", help="some of the targets")
     p.add_argument("--minutes", type=float, default=20.0, help="time for one model on one target")
     p.add_argument("--workers", type=int, default=0, help="worker processes")
+    p.add_argument("--more-ram", type=int, metavar="BYTES", help="RAM that tuning may take beside that of the plan")
     p.add_argument("--costs", type=Path, help="database of costs")
     p.add_argument("--pins", type=Path, help="folder for the files of pins")
     arguments = p.parse_args()
@@ -65,11 +67,15 @@ def main() -> None:
 
 def tuned(model: Path | bytes, target: str, pins: Path, arguments: argparse.Namespace) -> Row:
     """Tunes a model, and profiles what is compiled with its pins."""
+    before = compile(model, target=target, optimize="speed")
+    ram = None if arguments.more_ram is None else before.plan.ram + arguments.more_ram
     began = time.monotonic()
-    result = tune(model, target=target, minutes=arguments.minutes, workers=arguments.workers, costs=arguments.costs)
+    result = tune(
+        model, target=target, ram=ram, minutes=arguments.minutes, workers=arguments.workers, costs=arguments.costs
+    )
     minutes = (time.monotonic() - began) / 60
     result.write(pins)
-    before, after = compile(model, target=target, optimize="speed"), compile(model, target=target, pins=pins)
+    after = compile(model, target=target, pins=pins)
     cycles = [profile(compiled, layers=False).cycles for compiled in (before, after)]
     exact = verify(after, 4).passed
     return Row(*cycles, result.ram_before, result.ram_after, minutes, exact)
