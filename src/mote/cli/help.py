@@ -111,8 +111,8 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "tune": (
-        (f"{DIGITS} -t stm32l4r5 -o build/pins.toml", "kernels, places and flags with the fewest cycles"),
-        (f"{DIGITS} -t cortex-m4 --trials 20 --costs build/costs.jsonl", "a few trials, costs for other models"),
+        (f"{DIGITS} -t stm32l4r5 --minutes 1 -o build/pins.toml", "kernels, places and flags with the fewest cycles"),
+        (f"{DIGITS} -t cortex-m4 --trials 6 --costs build/costs.jsonl", "a few trials, costs for other models"),
     ),
     "shrink": ((DIGITS, "channels and layers that cannot change an output"),),
     "run": (
