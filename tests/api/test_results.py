@@ -98,6 +98,7 @@ def _board() -> mote.BoardInfo:
 
 
 RESULTS: dict[str, Callable[[Path], Any]] = {
+    "AgentProject": lambda _: mote.agent(DIGITS, target="cortex-m4"),
     "BoardFlashed": lambda _: mote.BoardFlashed(_board(), "flashed by pyocd"),
     "BoardInfo": lambda _: _board(),
     "BoardList": lambda _: mote.board(),
@@ -129,6 +130,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "ShrinkResult": lambda _: mote.shrink(DIGITS, inputs=20),
     "Signing": lambda folder: _signed(folder)[0],
     "ThresholdFit": lambda _: mote.fit_threshold(DIGITS, TEST, event=3),
+    "Tuned": lambda _: mote.tune(DIGITS, target="cortex-m4", trials=1),
     "UpdateOutcome": lambda _: UpdateOutcome(DEVICE, "delta", 120, 0, 120, state="confirmed"),
     "VerifyResult": lambda _: mote.verify(DIGITS, 1),
 }

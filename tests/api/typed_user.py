@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import mote
 from mote.api.operators import Operator
 from mote.graph import Graph
+from mote.measure.energy.capture import Capture
 from mote.metrics import Score
 from mote.targets import Target
 
@@ -94,6 +95,14 @@ def deployed() -> None:
     assert_type(verdict, mote.ImageVerdict)
     assert_type(verdict.valid, bool)
     assert_type(mote.flash("build", dry_run=True), mote.FlashResult)
+
+
+def on_boards() -> None:
+    boards = mote.board()
+    assert_type(boards, mote.BoardList | mote.BoardInfo | mote.BoardFlashed | str)
+    project: mote.AgentProject = mote.agent(MODEL, package="zephyr", target="cortex-m4")
+    assert_type(project.id, str)
+    assert_type(mote.read_capture("ppk2.csv", volts=3.0), Capture)
 
 
 def tuned() -> None:

@@ -69,12 +69,15 @@ class AgentProject:
     package: str
     """The ecosystem."""
     target: str
+    """The target's name."""
     model: str
     """The compiled model's name; empty for the runtime."""
     id: str
     """The identity of the model or the runtime that the agent reports, in hexadecimal digits."""
     options: AgentOptions
+    """Sizes of buffers, and what the agent lets the host do."""
     files: Files = field(repr=False)
+    """The text of each file."""
     edited: frozenset[str] = field(repr=False)
     """Files for users to edit, which are kept once they were."""
     room: ImageRoom | None = None
