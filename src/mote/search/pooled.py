@@ -13,7 +13,7 @@ from mote.boards.placing import BoardModel, opened
 from mote.boards.pool import BoardPool, Function
 from mote.boards.session import BoardPatience
 from mote.files import temporary_folder
-from mote.search.runner import running
+from mote.search.runner import run
 from mote.toolchain import Execution, Mode
 
 Item = TypeVar("Item")
@@ -39,8 +39,8 @@ def on_pool(
     `scheduler` of Dask, its workers take the boards that are connected to their hosts.
     """
     count = workers or (0 if scheduler else pool.workers)
-    with running(shared, scheduler=scheduler, workers=count, journal=journal) as runner:
-        yield from runner.run(pool.job(function), items, key=key, name=name)
+    job = pool.job(function)
+    return run(job, items, shared, scheduler=scheduler, workers=count, journal=journal, key=key, name=name)
 
 
 def pool_execution(

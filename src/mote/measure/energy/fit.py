@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from mote.measure.least_squares import non_negative
 from mote.measure.profiler.costs import Profile
 from mote.notebook import card, table
 from mote.targets.energy import CLASSES, EnergyModel
+from mote.targets.extending import extending_file
 
 SMALL = 0.02
 """Share of the largest layer: errors of layers that take less do not count as much."""
@@ -107,12 +107,7 @@ class EnergyFit:
 
     def write(self, path: str | Path) -> str:
         """Writes the target's file."""
-        file = Path(path)
-        if file.suffix != ".toml":
-            raise MoteError("must end in .toml", where=str(path), remedy="name a target's file, such as part.toml")
-        extends = self.target
-        if extends.endswith(".toml") or "/" in extends:
-            extends = os.path.relpath(extends, file.parent)
+        file, extends = extending_file(path, self.target)
         write_file(str(file), self.toml(extends).encode(), BEGINS.encode())
         return str(file)
 

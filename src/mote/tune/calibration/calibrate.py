@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from mote.files import write_file
 from mote.notebook import card, table
 from mote.progress import Say, silent
 from mote.targets import Memory, Reads, Target
+from mote.targets.extending import extending_file
 from mote.targets.memory import HOLDS
 from mote.tune.calibration.board_costs import CostFit, fit_costs
 from mote.tune.calibration.cost_fit import EVERY
@@ -89,12 +89,7 @@ class Calibration:
 
     def write(self, path: str | Path) -> str:
         """Writes the target's file, and beside it the table of costs, where there is one."""
-        file = Path(path)
-        if file.suffix != ".toml":
-            raise MoteError("must end in .toml", where=str(path), remedy="name a target's file, such as part.toml")
-        extends = self.target
-        if extends.endswith(".toml") or "/" in extends:
-            extends = os.path.relpath(extends, file.parent)
+        file, extends = extending_file(path, self.target)
         table = file.with_suffix(".json")
         if self.costs is not None:
             write_file(str(table), self.costs.table.encode(), b'{\n  "unit": "cycles"')
