@@ -111,7 +111,7 @@ def test_a_disk_that_is_full_of_results(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (
             "plan x.tflite --falsh 3K",
             "mote plan",
-            "unrecognized arguments: --falsh 3K (did you mean: --flash, --check-flash?)",
+            "unrecognized arguments: --falsh 3K (did you mean: --flash, --flags, --check-flash?)",
         ),
         ("plan x.tflite --trget=host", "mote plan", "did you mean: --target"),
         ("run x.tflite --optimize sped", "mote run", "did you mean: speed?"),

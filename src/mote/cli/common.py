@@ -43,6 +43,9 @@ from mote.toolchain.emulators import EMULATORS
 Options = argparse.ArgumentParser | argparse._ArgumentGroup
 """An argparse parser, or a group of its options."""
 
+DEFAULT_TARGET = "host"
+"""The target where none is named; of a command with `--board`, that of the board."""
+
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the options for what is printed."""
@@ -113,7 +116,7 @@ def add_compile_options(
         "-t",
         nargs="+" if targets else None,
         action="extend" if targets else "store",
-        default=None if targets else "host",
+        default=None if targets else DEFAULT_TARGET,
         help=f"{'names' if targets else 'a name'} from `mote targets` or a .toml file (default: host)",
     )
     parser.add_argument(
@@ -464,7 +467,7 @@ def settings(arguments: argparse.Namespace, **others: Any) -> Settings:
     names = {"trust_target", "point", "pins", *(field.name for field in fields(Settings))}
     options = {name: value for name, value in given.items() if name in names}
     options |= {"kernels": given.get("kernel", []), "shrink": not arguments.no_shrink, **reading(arguments)}
-    if given.get("board") and options["target"] == "host":
+    if given.get("board") and options["target"] == DEFAULT_TARGET:
         options["target"] = board_target(given["board"])
     return make_settings(**options | others)
 

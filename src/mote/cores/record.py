@@ -124,6 +124,8 @@ class Architecture:
     """The folders of `mote/kernels` with assembly that every core with this `cpu` has the instructions for."""
     cycles: Mapping[str, CycleModel] = field(default_factory=dict)
     """The cycle models, by `cycle_model` of targets."""
+    jump: str = ""
+    """The mnemonic of an unconditional jump, for programs that calibrate the timing of memories; empty: none are."""
 
     @property
     def gcc_install(self) -> str:

@@ -78,4 +78,5 @@ ARM = Architecture(
     features=("armv6m", "armv7m", "mul32", "dsp", "dual", "fpu", "fma", "mve"),
     kernels=lambda cpu: ("armv6m" if cpu in _SMALL else "armv7em",),
     cycles=CYCLES,
+    jump="b",
 )

@@ -78,4 +78,5 @@ RISCV = Architecture(
     ),
     features=("float32", "rv32m", "mul32", "zve32x"),
     cycles=CYCLES,
+    jump="j",
 )

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mote.compiler.firmware import Firmware
+from mote.cores import ARCHITECTURES
 from mote.errors import MoteError
 from mote.targets import Target
 
 ALIGNMENT = 256
-JUMPS = {"arm": "b", "riscv": "j"}
-"""An unconditional jump, by the architecture."""
 WORD = 4
 SOURCE = "microbenchmarks.c"
 FAMILIES = {
@@ -72,14 +71,15 @@ def line_microbenchmarks(code_line: int, data_line: int, most: int) -> list[Micr
 
 def firmware_of(programs: Sequence[Microbenchmark], target: Target) -> Firmware:
     """A firmware with a step for each program."""
-    if target.arch not in JUMPS:
+    jump = target.core.jump
+    if not jump:
         raise MoteError(
             f"there are no microbenchmarks for {target.core.title}",
             where=f"target {target.name}",
-            remedy=f"calibrate a part with one of: {', '.join(JUMPS)}",
+            remedy=f"calibrate a part with one of: {', '.join(c.title for c in ARCHITECTURES.values() if c.jump)}",
         )
     return Firmware(
-        {SOURCE: source(programs, JUMPS[target.arch])},
+        {SOURCE: source(programs, jump)},
         (SOURCE,),
         target,
         "balanced",
