@@ -25,5 +25,5 @@ def test_what_is_recorded() -> None:
 
 def test_only_tests_that_exist_are_recorded() -> None:
     for test in (*known(), *LONG.read_text(encoding="utf-8").split()):
-        file, _, name = test.rpartition("::")
+        file, *_, name = test.split("::")
         assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), f"{test}: run `make test-costs`"
