@@ -8,7 +8,7 @@ import pytest
 
 import mote
 from mote import targets
-from mote.measure.profiler.costs import LayerProfile, Mix, Slow
+from mote.measure.profiler.result import LayerProfile, Mix, Slow
 from mote.reporter.sections.roofline import LayerBound, bound, explained, flash_bandwidth, roofline, spent
 from mote.reporter.subject import Subject
 from tests.reporter.conftest import MODELS

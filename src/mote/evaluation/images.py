@@ -37,7 +37,8 @@ from mote.graph.tensor import Quantization
 from mote.graph.types import DType
 from mote.kernels import catalogue
 from mote.kernels.contract import NHWC, Layout
-from mote.measure.profiler.costs import LayerFacts, Profile, Profiled, profiled
+from mote.measure.profiler.costs import LayerFacts, Profiled, profiled
+from mote.measure.profiler.result import Profile
 from mote.measure.run import LayerCost, MeasuredSubject, RunResult, measured, stimulus
 from mote.notebook import card, sizes, table
 from mote.package.runtime_project import WRAPPING

@@ -13,7 +13,8 @@ import mote.targets as targets
 from mote.errors import MoteError
 from mote.measure.energy.fit import fit_energy
 from mote.measure.energy.layers import LayerEnergy, MeasuredEnergy
-from mote.measure.profiler.costs import Cost, LayerProfile, Mix, Profile, Slow
+from mote.measure.profiler.result import LayerProfile, Mix, Profile, Slow
+from mote.measure.profiler.traced import Cost
 from mote.targets.energy import EnergyModel
 
 TRUTH = EnergyModel(multiply_pj=180.0, memory_pj=260.0, other_pj=140.0, wait_pj=60.0, flash_byte_pj=35.0)

@@ -20,8 +20,8 @@ from mote.lower.program import program
 from mote.measure.energy.meters import read_capture
 from mote.measure.energy.profiled import energy_of
 from mote.measure.profiler import Profile
-from mote.measure.profiler.costs import Energy
 from mote.measure.profiler.measured import BoardMeasurement
+from mote.measure.profiler.result import Energy
 from mote.reporter.sections.cost import cost
 from mote.reporter.sections.overview import overview
 from mote.reporter.subject import Subject, metered

@@ -17,9 +17,9 @@ import pytest
 from mote import targets, toolchain
 from mote.cores import ARCHITECTURES
 from mote.cores.instructions import Timed
-from mote.measure.profiler.costs import TracedRun
 from mote.measure.profiler.instructions import cycle_model, disassemble
 from mote.measure.profiler.trace import trace
+from mote.measure.profiler.traced import TracedRun
 from mote.toolchain.builder import board_of
 from mote.toolchain.machine_code import read_code
 from tests.helpers.support import emulated

@@ -15,7 +15,7 @@ from mote.errors import MoteError, explaining
 from mote.files import read_file, write_file
 from mote.measure.energy.capture import Reals
 from mote.measure.least_squares import non_negative
-from mote.measure.profiler.costs import Profile
+from mote.measure.profiler.result import Profile
 from mote.notebook import card, table
 from mote.targets.energy import CLASSES, EnergyModel
 from mote.targets.extending import extending_file

@@ -11,7 +11,7 @@ from mote.lower.program import program
 from mote.measure.energy.alignment import Turns
 from mote.measure.energy.capture import Capture
 from mote.measure.energy.layers import MeasuredEnergy, measured_energy
-from mote.measure.profiler.costs import Profile
+from mote.measure.profiler.result import Profile
 from mote.plan.plan import Plan
 
 

@@ -1,11 +1,13 @@
 """`mote profile`: cycles of a model or any other program.
 
 `trace` records the executed basic blocks, `instructions` decodes them, the core's cycle model times them, `waits`
-simulates memory wait states, and `costs` adds it up for each layer and function.
+simulates memory wait states, `traced` adds it up for each function and step, and `costs` makes the `result` of it.
 """
 
-from mote.measure.profiler.costs import Cost, FunctionCost, LayerProfile, Profile, Slow, profile, profile_elf, steps
+from mote.measure.profiler.costs import profile, profile_elf, steps
 from mote.measure.profiler.measured import BoardMeasurement, percent
+from mote.measure.profiler.result import FunctionCost, LayerProfile, Profile, Slow
+from mote.measure.profiler.traced import Cost
 
 __all__ = [
     "BoardMeasurement",

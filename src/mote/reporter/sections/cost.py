@@ -6,7 +6,7 @@ from typing import Any
 
 from mote.measure.energy.layers import MeasuredEnergy
 from mote.measure.profiler import Profile
-from mote.measure.profiler.costs import LayerProfile
+from mote.measure.profiler.result import LayerProfile
 from mote.plan.selection.estimate import layer_costs
 from mote.reporter.section import Section
 from mote.reporter.subject import Subject

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from mote.measure.profiler.costs import LayerProfile
+from mote.measure.profiler.result import LayerProfile
 from mote.plan.memory.traffic import activations
 from mote.plan.selection.estimate import layer_costs
 from mote.reporter.section import Section
