@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice, zip_longest
-from math import inf
+from math import inf, prod
 from time import monotonic
 
 from mote.compiler.line import prepared
@@ -346,17 +346,19 @@ def _turned(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
 
 
 def _combinations(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
-    """The best kernel of a piece with several knobs changed: to values that took fewer cycles than the default when
-    they were changed alone."""
+    """The best kernel of a piece with several knobs changed: to any values where there are few combinations, otherwise
+    to those that took fewer cycles than the default when they were changed alone."""
     known = [(cycles, one) for cycles, one in costs[piece.layers].values() if one is not None]
     if not known:
         return []
     best = min(known, key=lambda pair: pair[0])[1]
     alike = {one.knobs: cycles for cycles, one in known if (one.family, one.constants) == (best.family, best.constants)}
+    knobs = space.knobs(piece, best.family)
+    most = inf if prod(map(len, knobs.values())) <= COMBINATIONS else alike.get((), 0)
     good: dict[str, tuple[Knob, ...]] = {}
-    for name, (usual, *others) in space.knobs(piece, best.family).items():
-        faster = [value for value in others if alike.get(((name, value),), inf) < alike.get((), 0)]
-        good[name] = (*sorted(faster, key=lambda value: alike[((name, value),)]), usual)
+    for name, (usual, *others) in knobs.items():
+        alone = {value: alike.get(((name, value),), inf) for value in others}
+        good[name] = (*sorted((value for value in others if alone[value] <= most), key=alone.__getitem__), usual)
     combined = [one for one in space.combined(piece, best, good) if len(one.knobs) > 1]
     return combined[:COMBINATIONS]
 
