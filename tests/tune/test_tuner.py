@@ -3,7 +3,7 @@ trials."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -143,29 +143,41 @@ def _pack(view: View, columns: int = 1, order: str = "rows") -> Packed | Refusal
     return next(k for k in catalogue.KERNELS if k.name == "pointwise").pack(view)  # type: ignore[no-any-return]
 
 
-def test_knobs_and_their_combination(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of one knob pays a little, of the other one costs; both together pay most. A third value is refused."""
+def _best_with(monkeypatch: pytest.MonkeyPatch, measurer: Counted, pack: Callable[..., Packed | Refusal]) -> Best:
+    """The best setup with one more kernel, `turnable`, that has knobs."""
     usual = next(k for k in catalogue.KERNELS if k.name == "pointwise")
-    turnable = replace(usual, name="turnable", pack=_pack, knobs=_knobs, costs="pointwise4x2_wide")
+    turnable = replace(usual, name="turnable", pack=pack, knobs=_knobs, costs="pointwise4x2_wide")
     monkeypatch.setattr(catalogue, "KERNELS", [*catalogue.KERNELS, turnable])
-
-    class Turned(Counted):
-        def of(self, kernel: Packed) -> int:
-            if kernel.family != "turnable":
-                return 1000
-            return {"": 900, "2": 850, "channels": 950, "2channels": 700}.get(
-                "".join(str(value) for _, value in kernel.knobs), 950
-            )
-
     settings = make_settings(M4, optimize="speed")
-    of = TuningTask(given_model(SMALL + b"\0\0\0\0", settings), settings, Turned())
+    of = TuningTask(given_model(SMALL + b"\0\0\0\0", settings), settings, measurer)
     with running(of) as runner:
         made = Tuner(of, runner, CostDatabase(), TuningEffort(600))
         made.first = made.best = Best(Setup(), restored(tried(of, Setup())))
         made._kernels(made._ground())
-        best = made.best
+        return made.best
+
+
+class Turned(Counted):
+    def of(self, kernel: Packed) -> int:
+        if kernel.family != "turnable":
+            return 1000
+        return {"": 900, "2": 850, "channels": 950, "2channels": 700}.get(
+            "".join(str(value) for _, value in kernel.knobs), 950
+        )
+
+
+def test_knobs_and_their_combination(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of one knob pays a little, of the other one costs; both together pay most. A third value is refused."""
+    best = _best_with(monkeypatch, Turned(), _pack)
     assert best.setup.kernels["2"] == "turnable[columns=2,order=channels]"
-    assert best.cycles == made.first.cycles - 300
+
+
+def test_a_kernel_that_fits_with_a_knob_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def picky(view: View, columns: int = 1, order: str = "rows") -> Packed | Refusal:
+        return _pack(view, columns, order) if columns == 2 else Refusal("two columns only")
+
+    best = _best_with(monkeypatch, Turned(), picky)
+    assert best.setup.kernels["2"] == "turnable[columns=2,order=channels]"
 
 
 def test_structure() -> None:

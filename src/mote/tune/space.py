@@ -147,6 +147,16 @@ class Space:
         how = replace(self.how, reads=piece.reads, writes=piece.writes)
         return self.offers.knobs(piece.ops, how).get(family, {})
 
+    def refused(self, piece: PlanPiece) -> list[KernelChoice]:
+        """Kernels that do not fit a piece with the defaults of their knobs, and may with other values."""
+        how = replace(self.how, reads=piece.reads, writes=piece.writes)
+        place = FLASH if self.places else ""
+        return [
+            choice(piece.layers, family, (), place, 0.0)
+            for family in self.offers.knobs(piece.ops, how)
+            if not self.offers.turned(piece.ops, how, (), family)
+        ]
+
     def packed(self, piece: PlanPiece, of: KernelChoice) -> Packed | None:
         """The kernel of a choice, bound to the operators of a piece; None where there is none."""
         how = replace(self.how, reads=piece.reads, writes=piece.writes)

@@ -335,14 +335,16 @@ Move = tuple[KernelChoice, set[str]]
 
 
 def _turned(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
-    """The best kernels of a piece, each with the better place of its constants and with one knob changed."""
+    """The best kernels of a piece, each with the better place of its constants and with one knob changed, and those
+    that need a change to fit."""
     known = sorted(((n, one) for n, one in costs[piece.layers].values() if one is not None), key=lambda pair: pair[0])
     least = min(cycles for cycles, _ in costs[piece.layers].values())
     families: dict[str, KernelChoice] = {}
     for cycles, one in known:
         if not one.knobs and cycles <= CLOSE * least and space.knobs(piece, one.family):
             families.setdefault(one.family, one)
-    return [turned for one in list(families.values())[:FAMILIES] for turned in space.turned(piece, one)]
+    some = [*list(families.values())[:FAMILIES], *space.refused(piece)]
+    return [turned for one in some for turned in space.turned(piece, one)]
 
 
 def _combinations(space: Space, costs: Costs, piece: PlanPiece) -> list[KernelChoice]:
