@@ -16,6 +16,7 @@ from tests.conftest import COLLECTED
 
 TOP = Path(mote.__file__).parent
 ROOMS = (
+    "npu",
     *("graph", "ops", "cores", "targets", "kernels", "frontends", "passes", "features", "data"),
     "metrics",
     *("offload", "plan", "lower", "emit", "deploy", "package", "pictures"),

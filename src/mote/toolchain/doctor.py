@@ -189,6 +189,7 @@ def _purposes() -> Iterator[_Purpose]:
     yield _Purpose("try-it", "run the model in the page of `mote report`", (("ziglang", "clang and wasm-ld"),))
     yield _Purpose("cluster", "searches on a cluster of Dask", (("distributed",),))
     yield _Purpose("boards", "talk to boards over serial ports", (("pyserial",),))
+    yield _Purpose("ethos-u", "compile regions of a model for Ethos-U", (("ethos-u-vela",),))
     yield _Purpose("flash", "write firmware to a part", (tuple(FLASH_TOOLS),))
     yield _Purpose("docs", "the documentation as a site", (("mkdocs-material",), ("mkdocstrings",)))
 
@@ -255,6 +256,7 @@ def _wheels() -> Sequence[tuple[str, str, str, InstallCommand]]:
         ("cryptography", "cryptography", "keys, signatures and encryption", _extra("sign")),
         ("distributed", "distributed", "clusters of Dask", _extra("cluster")),
         ("pyserial", "serial", "serial ports of boards and of `mote ota`", _extra("boards")),
+        ("ethos-u-vela", "ethosu", "Vela, the compiler of Ethos-U", _extra("ethos-u")),
         ("mkdocs-material", "material", "the site of the documentation", _extra("docs")),
         ("mkdocstrings", "mkdocstrings", "the Python API in the documentation", _extra("docs")),
     )
