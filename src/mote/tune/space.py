@@ -128,11 +128,13 @@ class Space:
         op = self.graph.ops[n]
         return not is_alias(self.graph, op) and not isinstance(op, Control)
 
+    def _how(self, piece: PlanPiece) -> Lowering:
+        return replace(self.how, reads=piece.reads, writes=piece.writes)
+
     def kernels(self, piece: PlanPiece) -> list[KernelChoice]:
         """Kernels of a piece with the defaults of their knobs, in the layouts that it has, the best first by the
         estimate; without the hopeless."""
-        how = replace(self.how, reads=piece.reads, writes=piece.writes)
-        return _promising(list(self._choices(piece, self.offers.everything(piece.ops, how))))
+        return _promising(list(self._choices(piece, self.offers.everything(piece.ops, self._how(piece)))))
 
     def _choices(self, piece: PlanPiece, kernels: list[Packed]) -> Iterator[KernelChoice]:
         op = self.offers.op(piece.ops)
@@ -144,12 +146,11 @@ class Space:
 
     def knobs(self, piece: PlanPiece, family: str) -> Mapping[str, tuple[Knob, ...]]:
         """The knobs of a kernel for a piece, and their values, the default first."""
-        how = replace(self.how, reads=piece.reads, writes=piece.writes)
-        return self.offers.knobs(piece.ops, how).get(family, {})
+        return self.offers.knobs(piece.ops, self._how(piece)).get(family, {})
 
     def refused(self, piece: PlanPiece) -> list[KernelChoice]:
         """Kernels that do not fit a piece with the defaults of their knobs, and may with other values."""
-        how = replace(self.how, reads=piece.reads, writes=piece.writes)
+        how = self._how(piece)
         place = FLASH if self.places else ""
         return [
             choice(piece.layers, family, (), place, 0.0)
@@ -159,7 +160,7 @@ class Space:
 
     def packed(self, piece: PlanPiece, of: KernelChoice) -> Packed | None:
         """The kernel of a choice, bound to the operators of a piece; None where there is none."""
-        how = replace(self.how, reads=piece.reads, writes=piece.writes)
+        how = self._how(piece)
         turned = self.offers.turned(piece.ops, how, of.knobs, of.family) if of.knobs else None
         kernels = self.offers.everything(piece.ops, how) if turned is None else turned
         kernel = next((k for k in kernels if k.family == of.family), None)
@@ -189,7 +190,7 @@ class Space:
         moves = []
         for n in dict.fromkeys(pieces):
             alone = (n,)
-            for reads in (NHWC, *self.offers._wanted_layouts(alone, self.how)):
+            for reads in (NHWC, *self.offers.wanted_layouts(alone, self.how)):
                 if pieces[n].ops != alone or pieces[n].reads != reads:
                     moves += self._best(alone, reads)
         for region in self.offers.regions(self.how):
@@ -198,7 +199,7 @@ class Space:
         return moves
 
     def _read(self, region: Numbers) -> list[Layout]:
-        return [NHWC, *self.offers._wanted_layouts(region, self.how)]
+        return [NHWC, *self.offers.wanted_layouts(region, self.how)]
 
     def _best(self, ops: Numbers, reads: Layout) -> list[KernelChoice]:
         piece = PlanPiece(ops, tuple(self.graph.numbers[n] for n in ops), reads)

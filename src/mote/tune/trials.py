@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
@@ -106,20 +106,10 @@ def layer_time(plan: Plan, step: Step, cycles: int, around: str, *, places: bool
     return LayerTime(layers, pin_of(kernel, places=places), *names, step.whole, cycles, key)
 
 
-class Surrounded(Protocol):
-    """A space of kernels among surroundings."""
-
-    @property
-    def space(self) -> Space: ...
-
-    @property
-    def around(self) -> str: ...
-
-
-def key_of(ground: Surrounded, piece: PlanPiece, choice: KernelChoice) -> str:
+def key_of(space: Space, around: str, piece: PlanPiece, choice: KernelChoice) -> str:
     """The key in the database of the cost of a choice; empty where there is no such kernel."""
-    kernel = ground.space.packed(piece, choice)
-    return "" if kernel is None else _key(ground.around, ground.space.graph, piece.ops, kernel, whole=True)
+    kernel = space.packed(piece, choice)
+    return "" if kernel is None else _key(around, space.graph, piece.ops, kernel, whole=True)
 
 
 def _key(around: str, graph: Graph, ops: Numbers, kernel: Packed, *, whole: bool) -> str:

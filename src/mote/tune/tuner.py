@@ -241,7 +241,7 @@ class Tuner:
             known = costs[piece.layers]
             new = []
             for one in offered:
-                key = key_of(ground, piece, one)
+                key = key_of(ground.space, ground.around, piece, one)
                 cycles = known[one.pin][0] if one.pin in known else self.database.cycles(key)
                 if cycles is not None:
                     known[one.pin] = cycles, one

@@ -179,7 +179,7 @@ class Offers:
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
         """The layout other than NHWC that the kernels of operators prefer for their first input; None if several
         kernels read it as it is, or no kernel could then write the output."""
-        layouts = self._wanted_layouts(ops, how)
+        layouts = self.wanted_layouts(ops, how)
         if not layouts or len(self.kernels(ops, how)) > 1:
             return None
         written = self.writable(ops, how)
@@ -190,7 +190,7 @@ class Offers:
         )
         return next(able, None)
 
-    def _wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
+    def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
         return catalogue.wanted_layouts(self._view(ops, how), how.features, fixed=how.fixed is not None)
 
     def writable(self, ops: Numbers, how: Lowering) -> list[Layout]:
@@ -200,7 +200,7 @@ class Offers:
             return [how.writes]
         out = self.op(ops).outputs[0]
         readers = [(n,) for n, op in enumerate(self.graph.ops) if op.inputs and op.inputs[0] == out]
-        wanted = [layout for reader in readers for layout in self._wanted_layouts(reader, how)]
+        wanted = [layout for reader in readers for layout in self.wanted_layouts(reader, how)]
         return list(dict.fromkeys([how.writes, *wanted]))
 
     def writes(self, ops: Numbers, how: Lowering, layout: Layout) -> bool:
