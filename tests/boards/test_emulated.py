@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mote.boards.execution import board_execution
+from mote.boards.facts import facts_of
 from mote.boards.placing import OpenBoard, opened
 from mote.boards.session import BoardPatience
 from mote.errors import MoteError
@@ -51,7 +52,7 @@ def test_instructions_are_those_of_the_harness(board: OpenBoard, tmp_path: Path)
     assert execution.instructions and wanted.instructions and execution.steps and wanted.steps
     assert execution.instructions[0] == pytest.approx(wanted.instructions[0], rel=0.01)
     assert execution.steps[0] == pytest.approx(wanted.steps[0], rel=0.05, abs=40)
-    assert board.counts == "instructions"
+    assert facts_of(board).unit == "instructions"
     measured = board_execution(board.session, Mode.MEASURE, inputs(1))
     assert measured.instructions is not None
     assert measured.instructions[0] == pytest.approx(wanted.instructions[0], rel=0.01)

@@ -12,6 +12,7 @@ import pytest
 import mote.targets as targets
 from mote.boards.boards_file import BoardsFile, read_boards
 from mote.boards.execution import board_execution
+from mote.boards.facts import facts_of
 from mote.boards.placing import built, connected, opened, target_of
 from mote.errors import MoteError
 from mote.toolchain import Mode
@@ -35,7 +36,7 @@ def test_a_model_that_is_there_is_run(port: tuple[str, str], tmp_path: Path) -> 
     core, address = port
     with opened(address, board_model(core), folder=tmp_path) as board:
         assert board.placed == "already there"
-        assert board.counts == "cycles"
+        assert facts_of(board).unit == "ticks"
         outputs = board_execution(board.session, Mode.PROFILE, inputs(1)).outputs
     assert outputs == emulated(core, Mode.DUMP, 1, tmp_path / "harness").outputs
     assert target_of(address).name == core

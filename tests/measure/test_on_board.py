@@ -32,7 +32,7 @@ from mote.package.firmware.agent import AgentOptions, runtime_settings
 from mote.search import explorer
 from mote.targets import Target
 from mote.toolchain import Compiler, Execution, emulators
-from mote.toolchain.firmware.agent import runtime_agent_elf
+from mote.toolchain.firmware.agent import linked_runtime_agent
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, needs_litert
 
@@ -294,7 +294,7 @@ def test_an_image_is_loaded_by_the_agent(model: str, tmp_path: Path) -> None:
     fill(tmp_path / "runtime", library.package.files)
     image = mote.pack(model, replace(library.settings, fixed=library.manifest.fixed))
     image.write(tmp_path / "small.mote")
-    elf = runtime_agent_elf(
+    elf = linked_runtime_agent(
         library.package.files,
         runtime_settings([8192], 1024),
         target,
@@ -303,7 +303,7 @@ def test_an_image_is_loaded_by_the_agent(model: str, tmp_path: Path) -> None:
         optimize="size",
         options=AgentOptions(image=16_384),
         emulated=True,
-    )
+    ).elf
     with serial_board(elf, target) as board:
         loaded = mote.load_image(tmp_path / "small.mote", target=target, runtime=tmp_path / "runtime")
         there, here = mote.run(loaded, board=board), mote.run(loaded)

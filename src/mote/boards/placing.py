@@ -24,7 +24,7 @@ from mote.package.firmware.agent import AgentOptions
 from mote.targets import Target
 from mote.targets.flags import SETS
 from mote.toolchain.compilers import Compiler, find_compiler
-from mote.toolchain.firmware.agent import AgentModel, agent_elf
+from mote.toolchain.firmware.agent import AgentModel, linked_agent
 from mote.toolchain.firmware.flash import FlashJob, firmware_part, flash, flash_command
 from mote.toolchain.firmware.formats import binary, intel_hex, loaded, uf2
 
@@ -32,7 +32,8 @@ RESETTING_S = 60.0
 WAITING_S = 1.0
 """Seconds to wait for a board that another process is about to leave."""
 FLASH_HELP = "state how it is flashed in boards.toml ([boards.NAME.flash]), or flash it with `mote board flash`"
-EMULATED = AgentOptions(scratch=1 << 18)
+SCRATCH_BYTES = 1 << 18
+"""Scratch memory of an emulated board."""
 _MOST_SAID = 400
 
 
@@ -83,11 +84,6 @@ class OpenBoard:
     @property
     def identity(self) -> Identity:
         return self.session.identity
-
-    @property
-    def counts(self) -> str:
-        """The unit of its counter: cycles, or for an emulated board instructions."""
-        return "instructions" if self.entry.address.is_emulated else "cycles"
 
     @property
     def label(self) -> str:
@@ -222,11 +218,11 @@ def built(model: BoardModel, folder: Path, compiler: Compiler | None = None, *, 
     """The ELF file of firmware with the agent and a model."""
     made = folder / ("emulated" if emulated else "firmware")
     made.mkdir(parents=True, exist_ok=True)
-    options = AgentOptions(steps=max(1, model.works), scratch=EMULATED.scratch if emulated else 0)
+    options = AgentOptions(steps=max(1, model.works), scratch=SCRATCH_BYTES if emulated else 0)
     chosen = compiler or find_compiler(model.target)
-    return agent_elf(
+    return linked_agent(
         model.agent, model.target, chosen, made, optimize=model.optimize, options=options, emulated=emulated
-    )
+    ).elf
 
 
 def _place(

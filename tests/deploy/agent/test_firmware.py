@@ -31,7 +31,7 @@ from mote.package.firmware.agent import AgentOptions, runtime_settings
 from mote.targets import Target
 from mote.toolchain import Mode
 from mote.toolchain.emulators import command, find_emulator
-from mote.toolchain.firmware.agent import AgentModel, agent_elf, runtime_agent_elf
+from mote.toolchain.firmware.agent import AgentModel, linked_agent, linked_runtime_agent
 from tests.deploy.agent.agent_bench import (
     CALL,
     CONTINUE,
@@ -137,7 +137,7 @@ def compiled(name: str) -> tuple[Compiled, Target]:
 def linked(model: Compiled, target: Target, folder: Path, **options: int) -> tuple[Path, bytes]:
     parts = firmware(model)
     agent = AgentModel(parts.files, parts.sources, parts.glue(Mode.DUMP), parts.flags(Mode.DUMP))
-    elf = agent_elf(
+    elf = linked_agent(
         agent,
         target,
         toolchain.find_compiler(target),
@@ -145,7 +145,7 @@ def linked(model: Compiled, target: Target, folder: Path, **options: int) -> tup
         optimize=parts.optimize,
         options=AgentOptions(**options),  # type: ignore[arg-type]
         emulated=True,
-    )
+    ).elf
     return elf, agent.id
 
 
@@ -224,7 +224,7 @@ def test_images_are_loaded_checked_and_run(signed: bool, tmp_path: Path) -> None
         ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
         key = ed25519.Ed25519PrivateKey.generate()
         data, public = keys.sign(split(data, "image"), key).data, [keys.public_of(key)]
-    elf = runtime_agent_elf(
+    elf = linked_runtime_agent(
         library.package.files,
         runtime_settings([8192], 1024, keys=public),
         target,
@@ -233,7 +233,7 @@ def test_images_are_loaded_checked_and_run(signed: bool, tmp_path: Path) -> None
         optimize="size",
         options=AgentOptions(image=16_384),
         emulated=True,
-    )
+    ).elf
     graph = image.plan.graph
     given = np.random.default_rng(1).integers(-128, 128, graph.tensors[graph.inputs[0]].shape).astype(np.int8)
     expected = graph.evaluate({graph.inputs[0]: given})[graph.outputs[0]].tobytes()

@@ -51,21 +51,6 @@ class LinkedAgent:
     sources: FirmwareSources
 
 
-def agent_elf(
-    model: AgentModel,
-    target: Target,
-    compiler: Compiler,
-    folder: Path,
-    *,
-    optimize: str,
-    options: AgentOptions | None = None,
-    emulated: bool = False,
-) -> Path:
-    """Links a model with the agent as bare-metal firmware for a part or, `emulated`, for its board in QEMU. The
-    files lie in `folder`."""
-    return linked_agent(model, target, compiler, folder, optimize=optimize, options=options, emulated=emulated).elf
-
-
 def linked_agent(
     model: AgentModel,
     target: Target,
@@ -78,8 +63,9 @@ def linked_agent(
     arenas: Mapping[str, int] | None = None,
     uf2: bool = False,
 ) -> LinkedAgent:
-    """The firmware of `agent_elf` with its files. `arenas` are bytes that the model takes of each RAM; with `uf2`,
-    flash begins behind the part's UF2 boot loader."""
+    """Links a model with the agent as bare-metal firmware for a part or, `emulated`, for its board in QEMU, in
+    `folder`. `arenas` are bytes that the model takes of each RAM; with `uf2`, flash begins behind the part's UF2 boot
+    loader."""
     options = options or AgentOptions()
     adapter = {name: (HARNESS / name).read_text(encoding="utf-8") for name in (ADAPTER, "harness.h")}
     glue = {**adapter, _GLUE: model.glue}
@@ -90,24 +76,6 @@ def linked_agent(
     build = Build(project, model.sources, target, compiler, optimize, (*trace, *model.flags))
     flags = ("-Os", *options.macros, f"-DMOTE_MODEL_ID={_listed(model.id)}")
     return LinkedAgent(build.elf(firmware, flags, build.secret(model.secret)), firmware)
-
-
-def runtime_agent_elf(
-    files: Mapping[str, str],
-    settings: str,
-    target: Target,
-    compiler: Compiler,
-    folder: Path,
-    *,
-    optimize: str,
-    options: AgentOptions,
-    emulated: bool = False,
-) -> Path:
-    """Links the agent with a runtime, for images that the host loads: `files` are those of a runtime with the update
-    module, `settings` is the text of `runtime_settings`. `options.image` is the room for an image."""
-    return linked_runtime_agent(
-        files, settings, target, compiler, folder, optimize=optimize, options=options, emulated=emulated
-    ).elf
 
 
 def linked_runtime_agent(
@@ -122,8 +90,9 @@ def linked_runtime_agent(
     emulated: bool = False,
     uf2: bool = False,
 ) -> LinkedAgent:
-    """The firmware of `runtime_agent_elf` with its files. With `uf2`, flash begins behind the part's UF2 boot
-    loader."""
+    """Links the agent with a runtime, for images that the host loads: `files` are those of a runtime with the update
+    module, `settings` is the text of `runtime_settings`. `options.image` is the room for an image. With `uf2`, flash
+    begins behind the part's UF2 boot loader."""
     glue = {"mote_agent_settings.c": settings}
     firmware = agent_sources(target, glue, emulated=emulated, runtime=True, uf2=uf2)
     project = folder / "project"
