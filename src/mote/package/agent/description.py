@@ -101,7 +101,6 @@ def agent_package(
             **agent,
             HEADER: _with_settings(agent[HEADER]),
             SETTINGS: settings_text(library.target, options),
-            "mote_counter.h": port_text("common", "mote_counter.h"),
         },
         tuple(path for path in agent if path.endswith(".c")),
         options,

@@ -4,8 +4,7 @@
 
 #include "agent_part.h"
 #include "firmware.h"
-
-#define REGISTER(address) (*(volatile uint32_t *)(address))
+#include "mote_counter.h"
 
 #ifndef MOTE_AGENT_SCRATCH_BYTES
 #define MOTE_AGENT_SCRATCH_BYTES 0
@@ -32,42 +31,35 @@ void mote_systick(void) { wraps++; }
 
 static void start_counter(void) {
 #if MOTE_PART_COUNTER == MOTE_COUNTER_DWT
-    REGISTER(0xE000EDFCu) |= 1u << 24;      /* DEMCR.TRCENA */
-    REGISTER(0xE0001FB0u) = 0xC5ACCE55u;    /* the lock that a Cortex-M7 has */
-    REGISTER(0xE0001004u) = 0;
-    REGISTER(0xE0001000u) |= 1u;            /* CYCCNTENA */
+    (void)mote_counter_start();
 #elif MOTE_PART_COUNTER == MOTE_COUNTER_SYSTICK
-    REGISTER(0xE000E014u) = 0xFFFFFFu;
-    REGISTER(0xE000E018u) = 0;
-    REGISTER(0xE000E010u) = 7; /* the core's clock, an exception when it wraps */
+    MOTE_REGISTER(0xE000E014u) = 0xFFFFFFu;
+    MOTE_REGISTER(0xE000E018u) = 0;
+    MOTE_REGISTER(0xE000E010u) = 7; /* the core's clock, an exception when it wraps */
 #elif defined(MOTE_PART_CMSDK)
-    REGISTER(MOTE_PART_CMSDK - 4u) = 0;
-    REGISTER(MOTE_PART_CMSDK) = 0xFFFFFFFFu;
-    REGISTER(MOTE_PART_CMSDK + 4u) = 0xFFFFFFFFu;
-    REGISTER(MOTE_PART_CMSDK - 4u) = 1;
+    MOTE_REGISTER(MOTE_PART_CMSDK - 4u) = 0;
+    MOTE_REGISTER(MOTE_PART_CMSDK) = 0xFFFFFFFFu;
+    MOTE_REGISTER(MOTE_PART_CMSDK + 4u) = 0xFFFFFFFFu;
+    MOTE_REGISTER(MOTE_PART_CMSDK - 4u) = 1;
 #elif defined(MOTE_PART_SSE)
-    REGISTER(0x58100000u) = 1; /* the system counter's control frame */
+    MOTE_REGISTER(0x58100000u) = 1; /* the system counter's control frame */
 #endif
 }
 
 uint32_t mote_port_cycles(void) {
-#if MOTE_PART_COUNTER == MOTE_COUNTER_DWT
-    return REGISTER(0xE0001004u);
-#elif MOTE_PART_COUNTER == MOTE_COUNTER_SYSTICK
+#if MOTE_PART_COUNTER == MOTE_COUNTER_SYSTICK
     uint32_t high, low;
     do {
         high = wraps;
-        low = REGISTER(0xE000E018u);
+        low = MOTE_REGISTER(0xE000E018u);
     } while (high != wraps);
     return (high + 1u) * 0x1000000u - (low == 0 ? 0x1000000u : low); /* the exception comes with 0 */
-#elif MOTE_PART_COUNTER == MOTE_COUNTER_MCYCLE
-    uint32_t value;
-    __asm__ volatile(".option push\n.option arch, +zicsr\ncsrr %0, mcycle\n.option pop" : "=r"(value));
-    return value;
 #elif defined(MOTE_PART_CMSDK)
-    return 0u - REGISTER(MOTE_PART_CMSDK); /* it counts down */
+    return 0u - MOTE_REGISTER(MOTE_PART_CMSDK); /* it counts down */
+#elif defined(MOTE_PART_TIME)
+    return MOTE_REGISTER(MOTE_PART_TIME);
 #else
-    return REGISTER(MOTE_PART_TIME);
+    return mote_counter_read();
 #endif
 }
 
@@ -77,28 +69,28 @@ uint32_t mote_port_cycles(void) {
 #define UART MOTE_PART_SLEEPS_CMSDK
 static void prepare_sleep(void) {
     __asm__ volatile("cpsid i" : : : "memory");
-    REGISTER(UART + 0x8u) |= 8u; /* an interrupt for each byte */
-    for (uint32_t i = 0; i < 4; i++) REGISTER(0xE000E100u + 4 * i) = 0xFFFFFFFFu;
+    MOTE_REGISTER(UART + 0x8u) |= 8u; /* an interrupt for each byte */
+    for (uint32_t i = 0; i < 4; i++) MOTE_REGISTER(0xE000E100u + 4 * i) = 0xFFFFFFFFu;
 }
 
 static void nap(void) {
-    REGISTER(UART + 0xCu) = 2;
-    for (uint32_t i = 0; i < 4; i++) REGISTER(0xE000E280u + 4 * i) = 0xFFFFFFFFu;
-    if ((REGISTER(UART + 0x4u) & 2u) == 0) __asm__ volatile("dsb\nwfi" : : : "memory");
+    MOTE_REGISTER(UART + 0xCu) = 2;
+    for (uint32_t i = 0; i < 4; i++) MOTE_REGISTER(0xE000E280u + 4 * i) = 0xFFFFFFFFu;
+    if ((MOTE_REGISTER(UART + 0x4u) & 2u) == 0) __asm__ volatile("dsb\nwfi" : : : "memory");
 }
 #elif defined(MOTE_PART_SLEEPS_PLIC)
 #define PLIC 0x0C000000u
 #define UART_INTERRUPT 10u
 static void prepare_sleep(void) {
     *(volatile uint8_t *)(MOTE_PART_SLEEPS_PLIC + 1u) = 1; /* an interrupt for each byte */
-    REGISTER(PLIC + 4 * UART_INTERRUPT) = 1;
-    REGISTER(PLIC + 0x2000u) = 1u << UART_INTERRUPT;
+    MOTE_REGISTER(PLIC + 4 * UART_INTERRUPT) = 1;
+    MOTE_REGISTER(PLIC + 0x2000u) = 1u << UART_INTERRUPT;
     __asm__ volatile(".option push\n.option arch, +zicsr\ncsrs mie, %0\n.option pop" : : "r"(1u << 11));
 }
 
 static void nap(void) {
-    const uint32_t claimed = REGISTER(PLIC + 0x200004u);
-    if (claimed != 0) REGISTER(PLIC + 0x200004u) = claimed;
+    const uint32_t claimed = MOTE_REGISTER(PLIC + 0x200004u);
+    if (claimed != 0) MOTE_REGISTER(PLIC + 0x200004u) = claimed;
     if ((*(volatile uint8_t *)(MOTE_PART_SLEEPS_PLIC + 5u) & 1u) == 0) __asm__ volatile("wfi" : : : "memory");
 }
 #else
@@ -122,7 +114,7 @@ __attribute__((weak)) void mote_port_mark(unsigned step) { (void)step; }
 void mote_port_restart(void) {
 #if defined(__arm__)
     __asm__ volatile("dsb" : : : "memory");
-    REGISTER(0xE000ED0Cu) = 0x05FA0004u; /* AIRCR.SYSRESETREQ */
+    MOTE_REGISTER(0xE000ED0Cu) = 0x05FA0004u; /* AIRCR.SYSRESETREQ */
     for (;;) {
     }
 #else
@@ -134,7 +126,7 @@ static void forget_code(void) {
 #if defined(__arm__)
     __asm__ volatile("dsb" : : : "memory");
 #ifdef MOTE_PART_CACHES
-    REGISTER(0xE000EF50u) = 0; /* ICIALLU */
+    MOTE_REGISTER(0xE000EF50u) = 0; /* ICIALLU */
     __asm__ volatile("dsb" : : : "memory");
 #endif
     __asm__ volatile("isb" : : : "memory");
@@ -148,11 +140,7 @@ void mote_port_fresh_caches(void) { forget_code(); }
 void mote_port_new_code(void) { forget_code(); }
 
 void mote_port_identify(mote_agent_identity *identity) {
-#if defined(__arm__)
-    identity->core = REGISTER(0xE000ED00u); /* CPUID */
-#elif defined(__riscv)
-    __asm__ volatile(".option push\n.option arch, +zicsr\ncsrr %0, marchid\n.option pop" : "=r"(identity->core));
-#endif
+    identity->core = mote_core_id();
     identity->clock_hz = MOTE_PART_CLOCK;
     identity->counter_hz = MOTE_PART_COUNTER_HZ;
     identity->counter = MOTE_PART_COUNTER;
