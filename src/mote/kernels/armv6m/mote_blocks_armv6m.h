@@ -6,38 +6,7 @@
 
 #ifdef MOTE_SWAR_PUSH
 
-/* r0: inputs, r1: weights, r6: 0x00FF00FF, r8 to r11: sums, r12: the last word of a group, or half of 2^16, lr: the end. */
-#define MOTE_BLOCKS_V6(loop, constant, turn) \
-    __attribute__((naked, noinline, unused, aligned(4))) static const int32_t *mote_blocks_##loop( \
-        const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)), \
-        const uint32_t *end __attribute__((unused)), int32_t *sum __attribute__((unused))) { \
-        __asm__ volatile( \
-            MOTE_SWAR_PUSH \
-            "push {r3}\n" \
-            "mov lr, r2\n" \
-            "ldmia r1!, {r4-r7}\n" \
-            "mov r8, r4\n" \
-            "mov r9, r5\n" \
-            "mov r10, r6\n" \
-            "mov r11, r7\n" \
-            constant \
-            ".balign 4\n" \
-            "1:\n" \
-            turn \
-            turn \
-            "cmp r0, lr\n" \
-            "bne 1b\n" \
-            "movs r0, r1\n" \
-            "pop {r3}\n" \
-            "mov r4, r8\n" \
-            "mov r5, r9\n" \
-            "mov r6, r10\n" \
-            "mov r7, r11\n" \
-            "stmia r3!, {r4-r7}\n" \
-            MOTE_SWAR_POP); \
-    }
-
-/* 43 cycles for 16 products. */
+/* 43 cycles for 16 products. r6: 0x00FF00FF, r12: the last word of a group. */
 #define MOTE_BLOCKS_JOINED(word, sum) \
     "lsrs r5, " word ", #8\n" \
     "ands r5, r5, r6\n" \
@@ -56,10 +25,10 @@
     "ldmia r1!, {r4, r7}\n" \
     MOTE_BLOCKS_JOINED("r4", "r10") \
     MOTE_BLOCKS_JOINED("r7", "r11")
-MOTE_BLOCKS_V6(joined4x4, "movs r6, #0xFF\nlsls r5, r6, #16\norrs r6, r6, r5\n", MOTE_BLOCKS_JOINED_FOUR)
+MOTE_SWAR_SUMS(mote_blocks_joined4x4, MOTE_SWAR_BYTES, MOTE_BLOCKS_JOINED_FOUR)
 #define mote_blocks_joined4x4 mote_blocks_joined4x4
 
-/* 37 cycles for 16 products. */
+/* 37 cycles for 16 products. r12: half of 2^16. */
 #define MOTE_BLOCKS_WORDS(first, second) \
     "ldmia r1!, {r4-r7}\n" \
     "muls r4, r2, r4\n" \
@@ -76,7 +45,7 @@ MOTE_BLOCKS_V6(joined4x4, "movs r6, #0xFF\nlsls r5, r6, #16\norrs r6, r6, r5\n",
     "add " second ", " second ", r6\n"
 #define MOTE_BLOCKS_WORDS_FOUR \
     "ldmia r0!, {r2, r3}\n" MOTE_BLOCKS_WORDS("r8", "r9") MOTE_BLOCKS_WORDS("r10", "r11")
-MOTE_BLOCKS_V6(words4x4, "movs r4, #128\nlsls r4, r4, #8\nmov r12, r4\n", MOTE_BLOCKS_WORDS_FOUR)
+MOTE_SWAR_SUMS(mote_blocks_words4x4, "movs r4, #128\nlsls r4, r4, #8\nmov r12, r4\n", MOTE_BLOCKS_WORDS_FOUR)
 #define mote_blocks_words4x4 mote_blocks_words4x4
 
 #endif

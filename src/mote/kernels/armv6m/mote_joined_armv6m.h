@@ -40,66 +40,20 @@
             "sub sp, sp, #40\n" \
             "str r2, [sp, #36]\n" \
             "subs r5, r1, #1\n" \
-            "movs r6, #7\n" \
-            "ands r5, r5, r6\n" \
-            "subs r5, r6, r5\n" \
+            MOTE_SWAR_LEFT_OUT \
             "lsls r5, r5, #6\n" \
-            "adr r6, 3f\n" \
-            "adds r5, r5, r6\n" \
-            "str r5, [sp, #4]\n" \
-            "ldmia r0!, {r1-r4}\n" \
-            "str r1, [sp]\n" \
-            "str r2, [sp, #28]\n" \
-            "mov lr, r2\n" \
-            "rsbs r4, r4, #0\n" \
-            "str r4, [sp, #8]\n" \
-            "mov r1, r3\n" \
-            "ldmia r0!, {r4-r7}\n" \
-            "add r0, sp, #12\n" \
-            "stmia r0!, {r4-r7}\n" \
+            MOTE_SWAR_ENTRY \
+            MOTE_SWAR_INPUTS \
+            MOTE_SWAR_OUTPUTS \
             "2:\n" \
             "movs r2, #0xFF\n" \
             "lsls r3, r2, #16\n" \
             "orrs r2, r2, r3\n" \
             "mov r12, r2\n" \
-            "ldr r0, [sp]\n" \
-            "ldr r2, [sp, #4]\n" \
-            "ldmia r1!, {r3}\n" \
-            "mov r8, r3\n" \
-            "mov r9, r3\n" \
-            "mov r10, r3\n" \
-            "mov r11, r3\n" \
-            "mov pc, r2\n" \
-            ".balign 4\n" \
-            "3:\n" \
-            MOTE_JOINED_GROUP MOTE_JOINED_GROUP MOTE_JOINED_GROUP MOTE_JOINED_GROUP \
-            MOTE_JOINED_GROUP MOTE_JOINED_GROUP MOTE_JOINED_GROUP MOTE_JOINED_GROUP \
-            "cmp r0, lr\n" \
-            "beq 9f\n" \
-            "b 3b\n" \
-            "9:\n" \
-            "ldmia r1!, {r2}\n" \
-            "cmp r2, #0\n" \
-            "beq 5f\n" \
-            "lsls r2, r2, #3\n" \
-            "adds r2, r2, r1\n" \
-            "mov lr, r2\n" \
-            "movs r2, #128\n" \
-            "lsls r2, r2, #8\n" \
-            "mov r12, r2\n" \
+            MOTE_SWAR_GROUPS(MOTE_JOINED_GROUP) \
+            MOTE_SWAR_ROUND \
             "ldr r0, [sp, #36]\n" \
-            "4:\n" \
-            "ldmia r1!, {r2, r3}\n" \
-            "adds r2, r2, r0\n" \
-            MOTE_SWAR_LEFT("r8", "0") \
-            MOTE_SWAR_LEFT("r9", "4") \
-            MOTE_SWAR_LEFT("r10", "16") \
-            MOTE_SWAR_LEFT("r11", "20") \
-            "cmp r1, lr\n" \
-            "bne 4b\n" \
-            "5:\n" \
-            "ldmia r1!, {r2-r6}\n" \
-            "mov lr, r2\n" \
+            MOTE_SWAR_LEFT_OVER \
             channel \
             "beq 6f\n" \
             "b 2b\n" \

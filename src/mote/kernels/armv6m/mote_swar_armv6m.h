@@ -187,75 +187,92 @@ MOTE_NOINLINE MOTE_HOT void mote_swar_spread(const int8_t *from, int32_t groups,
     "adds r0, r0, #1\n" \
     "str r0, [sp, #8]\n"
 
-/* r0: inputs, r1: stream, r2 and r3: weights, r8 to r11: sums, r12: half of 2^16, lr: the end of the inputs. On the
- * stack: inputs, where the loop is entered, channels left, four pointers to outputs, the end, and room for the stream.
- * The loop does eight groups; it is entered in the middle where their number is no multiple of that. */
+/* r0: inputs, r1: stream, r2 and r3: weights, r8 to r11: sums, lr: the end of the inputs. On the stack: inputs, where the
+ * loop is entered, channels left, four pointers to outputs, the end, and room for the stream. The loop does eight groups;
+ * it is entered in the middle where their number is no multiple of that. */
+#define MOTE_SWAR_INPUTS \
+    "ldmia r0!, {r1-r4}\n" \
+    "str r1, [sp]\n" \
+    "str r2, [sp, #28]\n" \
+    "mov lr, r2\n"
+/* r5: groups but one; becomes the number of those that the first turn leaves out. */
+#define MOTE_SWAR_LEFT_OUT \
+    "movs r6, #7\n" \
+    "ands r5, r5, r6\n" \
+    "subs r5, r6, r5\n"
+#define MOTE_SWAR_ENTRY \
+    "adr r6, 3f\n" \
+    "adds r5, r5, r6\n" \
+    "str r5, [sp, #4]\n"
+#define MOTE_SWAR_OUTPUTS \
+    "rsbs r4, r4, #0\n" \
+    "str r4, [sp, #8]\n" \
+    "mov r1, r3\n" \
+    "ldmia r0!, {r4-r7}\n" \
+    "add r0, sp, #12\n" \
+    "stmia r0!, {r4-r7}\n"
+/* The groups of a channel, up to the products that are left over: with none of them it ends at 5. */
+#define MOTE_SWAR_GROUPS(group) \
+    "ldr r0, [sp]\n" \
+    "ldr r2, [sp, #4]\n" \
+    "ldmia r1!, {r3}\n" \
+    "mov r8, r3\n" \
+    "mov r9, r3\n" \
+    "mov r10, r3\n" \
+    "mov r11, r3\n" \
+    "mov pc, r2\n" \
+    ".balign 4\n" \
+    "3:\n" \
+    group group group group group group group group \
+    "cmp r0, lr\n" \
+    "beq 9f\n" \
+    "b 3b\n" \
+    "9:\n" \
+    "ldmia r1!, {r2}\n" \
+    "cmp r2, #0\n" \
+    "beq 5f\n" \
+    "lsls r2, r2, #3\n" \
+    "adds r2, r2, r1\n" \
+    "mov lr, r2\n"
+/* r12: half of 2^16, from r2. */
+#define MOTE_SWAR_ROUND \
+    "movs r2, #128\n" \
+    "lsls r2, r2, #8\n" \
+    "mov r12, r2\n"
+/* r0: what the products that are left over are of. */
+#define MOTE_SWAR_LEFT_OVER \
+    "4:\n" \
+    "ldmia r1!, {r2, r3}\n" \
+    "adds r2, r2, r0\n" \
+    MOTE_SWAR_LEFT("r8", "0") \
+    MOTE_SWAR_LEFT("r9", "4") \
+    MOTE_SWAR_LEFT("r10", "16") \
+    MOTE_SWAR_LEFT("r11", "20") \
+    "cmp r1, lr\n" \
+    "bne 4b\n" \
+    "5:\n" \
+    "ldmia r1!, {r2-r6}\n" \
+    "mov lr, r2\n"
 #define MOTE_SWAR_CODE(form, channel) \
     __attribute__((naked, noinline, unused, aligned(4))) static void mote_swar_##form( \
         const mote_swar_frame_t *f __attribute__((unused))) { \
         __asm__ volatile( \
             MOTE_SWAR_PUSH \
             "sub sp, sp, #36\n" \
-            "ldmia r0!, {r1-r4}\n" \
-            "str r1, [sp]\n" \
-            "str r2, [sp, #28]\n" \
-            "mov lr, r2\n" \
+            MOTE_SWAR_INPUTS \
             "subs r5, r2, r1\n" \
             "lsrs r5, r5, #5\n" \
             "subs r5, r5, #1\n" \
-            "movs r6, #7\n" \
-            "ands r5, r5, r6\n" \
-            "subs r5, r6, r5\n" \
+            MOTE_SWAR_LEFT_OUT \
             "movs r6, #54\n" \
             "muls r5, r6, r5\n" \
-            "adr r6, 3f\n" \
-            "adds r5, r5, r6\n" \
-            "str r5, [sp, #4]\n" \
-            "rsbs r4, r4, #0\n" \
-            "str r4, [sp, #8]\n" \
-            "mov r1, r3\n" \
-            "ldmia r0!, {r4-r7}\n" \
-            "add r0, sp, #12\n" \
-            "stmia r0!, {r4-r7}\n" \
+            MOTE_SWAR_ENTRY \
+            MOTE_SWAR_OUTPUTS \
             "2:\n" \
-            "movs r2, #128\n" \
-            "lsls r2, r2, #8\n" \
-            "mov r12, r2\n" \
+            MOTE_SWAR_ROUND \
+            MOTE_SWAR_GROUPS(MOTE_SWAR_GROUP) \
             "ldr r0, [sp]\n" \
-            "ldr r2, [sp, #4]\n" \
-            "ldmia r1!, {r3}\n" \
-            "mov r8, r3\n" \
-            "mov r9, r3\n" \
-            "mov r10, r3\n" \
-            "mov r11, r3\n" \
-            "mov pc, r2\n" \
-            ".balign 4\n" \
-            "3:\n" \
-            MOTE_SWAR_GROUP MOTE_SWAR_GROUP MOTE_SWAR_GROUP MOTE_SWAR_GROUP \
-            MOTE_SWAR_GROUP MOTE_SWAR_GROUP MOTE_SWAR_GROUP MOTE_SWAR_GROUP \
-            "cmp r0, lr\n" \
-            "beq 9f\n" \
-            "b 3b\n" \
-            "9:\n" \
-            "ldmia r1!, {r2}\n" \
-            "cmp r2, #0\n" \
-            "beq 5f\n" \
-            "lsls r2, r2, #3\n" \
-            "adds r2, r2, r1\n" \
-            "mov lr, r2\n" \
-            "ldr r0, [sp]\n" \
-            "4:\n" \
-            "ldmia r1!, {r2, r3}\n" \
-            "adds r2, r2, r0\n" \
-            MOTE_SWAR_LEFT("r8", "0") \
-            MOTE_SWAR_LEFT("r9", "4") \
-            MOTE_SWAR_LEFT("r10", "16") \
-            MOTE_SWAR_LEFT("r11", "20") \
-            "cmp r1, lr\n" \
-            "bne 4b\n" \
-            "5:\n" \
-            "ldmia r1!, {r2-r6}\n" \
-            "mov lr, r2\n" \
+            MOTE_SWAR_LEFT_OVER \
             channel \
             "beq 6f\n" \
             "b 2b\n" \
@@ -268,8 +285,39 @@ MOTE_SWAR_CODE(plain32, MOTE_SWAR_PLAIN_CHANNEL)
 MOTE_SWAR_CODE(linear32, MOTE_SWAR_LINEAR_CHANNEL)
 #define mote_swar_linear32 mote_swar_linear32
 
-/* 47 cycles for 16 products. r0: inputs, r1: weights, r2, r3 and r12: of a group, r6: 0x00FF00FF, r8 to r11: sums, lr: the
- * end. */
+/* r0: inputs, r1: weights, r8 to r11: sums, lr: the end; `constant` is made once, a turn of the loop is two groups. */
+#define MOTE_SWAR_SUMS(name, constant, group) \
+    __attribute__((naked, noinline, unused, aligned(4))) static const int32_t *name( \
+        const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)), \
+        const uint32_t *end __attribute__((unused)), int32_t *sum __attribute__((unused))) { \
+        __asm__ volatile( \
+            MOTE_SWAR_PUSH \
+            "push {r3}\n" \
+            "mov lr, r2\n" \
+            "ldmia r1!, {r4-r7}\n" \
+            "mov r8, r4\n" \
+            "mov r9, r5\n" \
+            "mov r10, r6\n" \
+            "mov r11, r7\n" \
+            constant \
+            ".balign 4\n" \
+            "1:\n" \
+            group \
+            group \
+            "cmp r0, lr\n" \
+            "bne 1b\n" \
+            "movs r0, r1\n" \
+            "pop {r3}\n" \
+            "mov r4, r8\n" \
+            "mov r5, r9\n" \
+            "mov r6, r10\n" \
+            "mov r7, r11\n" \
+            "stmia r3!, {r4-r7}\n" \
+            MOTE_SWAR_POP); \
+    }
+#define MOTE_SWAR_BYTES "movs r6, #0xFF\nlsls r5, r6, #16\norrs r6, r6, r5\n"
+
+/* 47 cycles for 16 products. r2, r3 and r12: of a group, r6: 0x00FF00FF. */
 #define MOTE_SWAR_CHANNEL(word, sum) \
     "lsrs r5, " word ", #8\n" \
     "ands " word ", " word ", r6\n" \
@@ -289,36 +337,7 @@ MOTE_SWAR_CODE(linear32, MOTE_SWAR_LINEAR_CHANNEL)
     "ldmia r1!, {r4, r7}\n" \
     MOTE_SWAR_CHANNEL("r4", "r10") \
     MOTE_SWAR_CHANNEL("r7", "r11")
-__attribute__((naked, noinline, unused, aligned(4))) static const int32_t *mote_swar_vector(
-    const uint32_t *inputs __attribute__((unused)), const int32_t *stream __attribute__((unused)),
-    const uint32_t *end __attribute__((unused)), int32_t *sum __attribute__((unused))) {
-    __asm__ volatile(
-        MOTE_SWAR_PUSH
-        "push {r3}\n"
-        "mov lr, r2\n"
-        "ldmia r1!, {r4-r7}\n"
-        "mov r8, r4\n"
-        "mov r9, r5\n"
-        "mov r10, r6\n"
-        "mov r11, r7\n"
-        "movs r6, #0xFF\n"
-        "lsls r5, r6, #16\n"
-        "orrs r6, r6, r5\n"
-        ".balign 4\n"
-        "1:\n"
-        MOTE_SWAR_FOUR
-        MOTE_SWAR_FOUR
-        "cmp r0, lr\n"
-        "bne 1b\n"
-        "movs r0, r1\n"
-        "pop {r3}\n"
-        "mov r4, r8\n"
-        "mov r5, r9\n"
-        "mov r6, r10\n"
-        "mov r7, r11\n"
-        "stmia r3!, {r4-r7}\n"
-        MOTE_SWAR_POP);
-}
+MOTE_SWAR_SUMS(mote_swar_vector, MOTE_SWAR_BYTES, MOTE_SWAR_FOUR)
 #define mote_swar_vector mote_swar_vector
 
 #endif
