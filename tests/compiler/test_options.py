@@ -89,7 +89,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "edges": ("nhwc", None),
     "features": ("float64", None),
     "outputs": (3, None),
-    "offload": (3, None, ["absent"]),
+    "backend": (3, None, ["absent"]),
     "signature": (3, None, "absent"),
     "constants": ("x=1", 3, None),
     "preprocess": (3, None, "nothing"),

@@ -24,8 +24,8 @@ from mote.graph import Graph, Op
 from mote.graph.region import Region, joined
 from mote.graph.tensor import Array
 from mote.kernels.contract import Refusal
+from mote.offload.backends import GENERATORS
 from mote.offload.contract import (
-    GENERATORS,
     SCRATCH,
     Artifact,
     Blob,
@@ -152,7 +152,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def compiled(generator: Generator, **options: Any) -> Compiled:
     mote.register_generator(generator)
-    return mote.compile(model(), offload=generator.name, **options)
+    return mote.compile(model(), backend=generator.name, **options)
 
 
 def offloaded(plan: Plan) -> Offloaded:
@@ -190,7 +190,7 @@ def test_a_region_with_two_outputs(folder: Path, tmp_path: Path) -> None:
 def test_an_image_refuses_it(folder: Path) -> None:
     mote.register_generator(Diamond(folder))
     with pytest.raises(MoteError, match="'diamond' computes it with C of its own, which no image holds"):
-        mote.pack(model(), offload=["diamond"])
+        mote.pack(model(), backend=["diamond"])
     assert mote.pack(model()).data
 
 
@@ -267,9 +267,9 @@ def test_bad_artifacts(folder: Path, changes: dict[str, Any], why: str) -> None:
 
 
 def test_other_refusals(folder: Path) -> None:
-    with pytest.raises(MoteError, match=r"there is no generator 'diamant'\n  help: did you mean: diamond\?"):
+    with pytest.raises(MoteError, match=r"there is no backend 'diamant'\n  help: did you mean: diamond\?"):
         compiled(Diamond(folder))
-        mote.compile(model(), offload=["diamant"])
+        mote.compile(model(), backend=["diamant"])
     with pytest.raises(MoteError, match="multiples of 16 bytes, which only an arena"):
         compiled(Diamond(folder), caller_arena=True)
     with pytest.raises(MoteError, match=r"the file model\.h of an external generator is another file"):
@@ -289,6 +289,45 @@ def test_other_refusals(folder: Path) -> None:
     assert not any(isinstance(step.kernel, Offloaded) for step in compiled(Refusing(folder)).plan.steps)
 
 
+class Either(Diamond):
+    """Builds alternatives of the diamond."""
+
+    def __init__(self, folder: Path, *alternatives: dict[str, Any]) -> None:
+        super().__init__(folder)
+        self.alternatives = alternatives
+
+    def build(self, region: Op, graph: Graph, target: Target) -> Sequence[Artifact]:
+        artifact = super().build(region, graph, target)
+        assert isinstance(artifact, Artifact)
+        return [replace(artifact, **changes) for changes in self.alternatives]
+
+
+def test_alternatives_of_a_region(folder: Path) -> None:
+    """The cheaper one is taken where its working memory fits; a pin takes the other."""
+    fast = {"variant": "fast", "cost": 100.0, "scratch": 4000}
+    both = Either(folder, fast, {"variant": "small", "cost": 300.0})
+    large = compiled(both, optimize="speed")
+    assert offloaded(large.plan).variant == "diamond[variant=fast]"
+    small = compiled(both, ram=large.plan.ram - 3000)
+    assert offloaded(small.plan).variant == "diamond[variant=small]" and small.plan.ram <= large.plan.ram - 3000
+    assert mote.verify(small, inputs=1).exact
+    for text, variant in (("diamond[variant=small]", "small"), ("diamond", "fast")):
+        assert offloaded(compiled(both, kernels={"2": text}, optimize="speed").plan).artifact.variant == variant
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "why"),
+    [
+        ([], "it builds nothing"),
+        ([{}, {}], "alternatives without names of their own"),
+        ([{"variant": "a b"}], "variants called a b"),
+    ],
+)
+def test_bad_alternatives(folder: Path, alternatives: list[dict[str, Any]], why: str) -> None:
+    with pytest.raises(MoteError, match=why):
+        compiled(Either(folder, *alternatives))
+
+
 @needs_litert
 def test_the_example_of_the_page(folder: Path, tmp_path: Path) -> None:
     """The plugin of the documentation, as it stands there."""
@@ -301,7 +340,7 @@ def test_the_example_of_the_page(folder: Path, tmp_path: Path) -> None:
     w.op("LOGISTIC", [x], [first])
     w.op("LEAKY_RELU", [x], [second], alpha=0.3)
     w.output(first, second)
-    found = mote.compile(w.finish(), offload=["two_tables"])
+    found = mote.compile(w.finish(), backend=["two_tables"])
     assert [step.kernel.name for step in found.plan.steps] == ["two_tables"]
     assert found.project.sources == ("model.c", "two_tables.c")
     assert mote.verify(found, inputs=8).exact

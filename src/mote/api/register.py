@@ -18,7 +18,7 @@ from mote.features.steps import STEPS
 from mote.graph.tensor import Array, Shape
 from mote.kernels import catalogue, library
 from mote.kernels.contract import Kernel
-from mote.offload import contract
+from mote.offload import backends
 from mote.offload.contract import Generator
 from mote.ops.control.custom import DEFINITIONS, Definition, Use
 
@@ -77,10 +77,10 @@ def register_kernel(kernel: Kernel, *, header: str | Path) -> None:
 
 
 def register_generator(generator: Generator) -> None:
-    """Make an external generator known, which `--offload NAME` (`offload=["NAME"]`) then asks for the regions of a
+    """Make an external generator known, which `--backend NAME` (`backend=["NAME"]`) then asks for the regions of a
     model that it computes (see docs/develop/external-generators.md for the contract). A second one of the same name
     takes the place of the first."""
-    contract.register(generator)
+    backends.register(generator)
     forget()
 
 

@@ -144,7 +144,7 @@ def _check(settings: Settings) -> None:
     """Refuses settings that leave nothing to choose, or that cannot be measured."""
     for option, wrong, why in (
         ("cores", settings.cores > 1, "two cores are not emulated"),
-        ("offload", bool(settings.offload), "an external generator's C is not measured"),
+        ("backend", bool(settings.external), "an external generator's C is not measured"),
         ("fixed", settings.fixed is not None, "the kernels of a firmware are fixed"),
         ("recompute", settings.recompute > 0, "layers that run twice are not tuned"),
     ):

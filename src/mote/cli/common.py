@@ -211,11 +211,12 @@ def add_compile_options(
             "--pins", default="", metavar="FILE", help="kernels, places and compiler flags that `mote tune` has chosen"
         )
         parser.add_argument(
-            "--offload",
+            "--backend",
             action="append",
             default=[],
             metavar="NAME",
-            help="external generator, registered by a --plugin, that computes parts of the model; repeatable",
+            help="backends that compute parts of the model where that costs less than Mote's own kernels, separated by"
+            " commas; repeatable",
         )
         budget.add_argument(
             "--point",

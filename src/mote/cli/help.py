@@ -32,7 +32,7 @@ OPTION_GROUPS = {
         *("percentile", "false_positives", "false_alarms", "margin"),
     ),
     "plan": (
-        *("optimize", "ram", "latency", "cycles", "flash", "point", "kernel", "pins", "offload", "aligned", "input"),
+        *("optimize", "ram", "latency", "cycles", "flash", "point", "kernel", "pins", "backend", "aligned", "input"),
         *("step", "no_shrink", "recompute", "layer", "points", "measure"),
     ),
     "preprocessing": ("preprocess", "postprocess"),

@@ -195,7 +195,7 @@ def bench(
     if subject.not_run:
         raise MoteError(
             f"layer {', '.join(subject.not_run)} is not run here: only its generator says what it computes",
-            remedy="`mote verify` compares that; omit --offload to run all layers on the core",
+            remedy="`mote verify` compares that; omit --backend to run all layers on the core",
         )
     target = subject.target
     if board is not None:

@@ -41,7 +41,7 @@ class CommonOptions(TypedDict, total=False):
     red_zones: bool
     step: str
     recompute: float
-    offload: str | Sequence[str]
+    backend: str | Sequence[str]
     cores: int
     barrier: int
     place_code: str

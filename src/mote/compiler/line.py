@@ -41,7 +41,7 @@ from mote.graph import Graph
 from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.kernels.catalogue import instruction_sets
-from mote.offload.contract import Offload, named
+from mote.offload.backends import offload
 from mote.package.packagers import packaged
 from mote.passes import Saving, optimize
 from mote.passes.rewriting import split_layers
@@ -381,7 +381,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
     try:
-        return plan(graph, _lowering(settings), goal, memories, say, Offload(named(settings.offload), settings.target))
+        return plan(graph, _lowering(settings), goal, memories, say, offload(settings.backend, settings.target))
     except TooSmallError as error:
         raise BudgetError(
             f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"

@@ -60,9 +60,10 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         values["shapes"] = _shapes(values["shapes"])
     if "constants" in values:
         values["constants"] = _constants(values["constants"])
-    for option in ("outputs", "offload"):
-        if option in values:
-            values[option] = _names(option, values[option])
+    if "outputs" in values:
+        values["outputs"] = _names("outputs", values["outputs"])
+    if "backend" in values:
+        values["backend"] = _backends(values["backend"])
     if "labels" in values:
         values["labels"] = _labels(values["labels"])
     return values if point is None else values | point_settings(point)
@@ -199,6 +200,14 @@ def _names(option: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, str | Iterable):
         raise _wrong(option, names, "a list of names")
     return (names,) if isinstance(names, str) else tuple(map(str, names))
+
+
+def _backends(names: Any) -> tuple[str, ...]:
+    """Backends, from a list of names or from text with commas between them."""
+    texts = [part.strip() for text in _names("backend", names) for part in text.split(",")]
+    if not all(texts):
+        raise MoteError("a name is empty", where="option backend", remedy="write it like mote,cmsis-nn")
+    return tuple(dict.fromkeys(texts))
 
 
 def _labels(labels: Any) -> tuple[str, ...]:

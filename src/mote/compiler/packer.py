@@ -235,7 +235,7 @@ def _check_own(plan: Plan) -> None:
             raise MoteError(
                 f"the external generator '{steps[0].kernel.name}' computes it with C of its own, which no image holds",
                 where=f"layer {plan.number(steps[0])} {op.kind} '{op.name}'",
-                remedy="omit --offload, or make C of the model: `mote compile`",
+                remedy="omit --backend, or make C of the model: `mote compile`",
             )
 
 

@@ -18,6 +18,7 @@ from mote.frontends import EDGES, FEATURES
 from mote.kernels import cost
 from mote.kernels.contract import Fixed
 from mote.kernels.cost import Costs
+from mote.offload.backends import external
 from mote.plan.selection.request import Policy
 from mote.targets import Reads, Target
 from mote.targets.flags import SETS
@@ -118,8 +119,9 @@ class PlanOptions(TargetOptions):
     """Percent of the model's MACs that may be recomputed to save RAM."""
     kernels: Mapping[str, str] = field(default_factory=dict)
     """Required kernels, by name or family, for layers by name or by number in `mote plan`."""
-    offload: tuple[str, ...] = ()
-    """External generators, by name, that are asked which parts of the model they compute (`register_generator`)."""
+    backend: tuple[str, ...] = ()
+    """Backends, by name, that compute parts of the model where that is better: external generators, which are asked
+    for the regions that they compute. `mote` names Mote's own kernels, which are candidates in any case."""
     cores: int = 1
     """Cores that compute one inference: 2 splits layers between two equal cores, which wait for each other at barriers
     of the firmware's."""
@@ -141,6 +143,11 @@ class PlanOptions(TargetOptions):
     """The SHA-256 of the only model that the kernels are for. Internal: a file of pins says it."""
     low: float = 1.0
     """How many times the estimate a plan's cycles are. Internal: determined by running it, for a time limit."""
+
+    @property
+    def external(self) -> tuple[str, ...]:
+        """The backends other than Mote's own kernels."""
+        return external(self.backend)
 
     @property
     def built_for(self) -> str:
@@ -267,11 +274,11 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             check_constants_ram(self.target, self.encrypt)
         if self.encrypt:
             read_key(self.encrypt)
-        if self.encrypt and self.offload:
+        if self.encrypt and self.external:
             raise MoteError(
                 "constants of an external generator are not decrypted",
                 where="option encrypt",
-                remedy="omit --offload, or --encrypt",
+                remedy="omit --backend, or --encrypt",
             )
         self._check_time()
         self._check_cores()

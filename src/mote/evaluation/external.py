@@ -9,7 +9,8 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.region import Numbers, in_order, joined
 from mote.graph.tensor import Array
-from mote.offload.contract import Judgement, Offloaded, named
+from mote.offload.backends import named
+from mote.offload.contract import Judgement, Offloaded
 from mote.plan.plan import Plan
 
 Given = Callable[["ExternalPart"], Mapping[int, Array]]
@@ -48,7 +49,7 @@ def parts(plan: Plan) -> list[ExternalPart]:
         raise MoteError(
             f"layer '{apart[0].region.name}' is not exact, and what it gives is kept in states for the next inference",
             where=f"generator '{apart[0].kernel.family}'",
-            remedy="verify the model without states, or omit --offload",
+            remedy="verify the model without states, or omit --backend",
         )
     return apart
 

@@ -267,7 +267,7 @@ def _compared_without_running(judged: Judged, cases: Sequence[Case]) -> VerifyRe
     if any(part.is_run for part in judged.apart):
         raise MoteError(
             "one of its layers is judged by running it, another one cannot be run here",
-            remedy="verify them one by one, with one --offload each",
+            remedy="verify them one by one, with one --backend each",
         )
     graph, judge = judged.graph, Judge()
     works = [work for work in judged.works if work.place in {part.place for part in judged.apart}]

@@ -74,7 +74,7 @@ def on_vectors(compiled: Compiled, say: Say = silent) -> Compiled:
     """The model compiled for the vectors of this computer, whatever its target is: integers are the same bit for bit.
     Where its code is not all Mote's, or its weights are encrypted, it stays as it is."""
     settings = compiled.settings
-    if VECTORS in settings.target.features or settings.offload or settings.encrypt or added():
+    if VECTORS in settings.target.features or settings.external or settings.encrypt or added():
         return compiled
     same = {name: getattr(settings, name) for name in SAME_RESULTS}
     here = Settings(targets.load(NATIVE), name=compiled.name, optimize="speed", **same)
@@ -231,5 +231,5 @@ def check_buildable(compiled: Compiled) -> None:
     if project.external or project.includes or not_run(compiled.plan):
         raise MoteError(
             "it needs files of an external generator that are not in the project",
-            remedy="omit --offload, or use `mote verify` or `mote run`",
+            remedy="omit --backend, or use `mote verify` or `mote run`",
         )

@@ -23,12 +23,14 @@ from mote.graph.region import Numbers, Region, region_problem
 from mote.graph.tensor import Array
 from mote.kernels.contract import ALIGNMENT, Entry, Needs, Packed, Price, Refusal
 from mote.targets import Target
-from mote.text import did_you_mean
 
 SCRATCH = "scratch"
 """The name of the working memory among what a `Pointer` may point to."""
+VARIANT = "variant"
+"""The knob by which a pin names one of the alternatives of a region."""
 MOST_ALIGNMENT = 4096
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_VARIANT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 class Judgement(StrEnum):
@@ -91,6 +93,8 @@ class Artifact:
     """What the addresses of the tensors that it reads and writes, and of its working memory, are multiples of."""
     memories: tuple[str, ...] = ()
     """The only memories of the target, by name, that these may lie in; none named: any."""
+    variant: str = ""
+    """Its name among the alternatives of a region: `--kernel LAYER=NAME[variant=small]` pins it."""
     judgement: Judgement = Judgement.EXACT
     tolerance: float = 0.0
     """Of TOLERANCE: how far a stored value may be from the reference (1: one int8 code)."""
@@ -98,10 +102,28 @@ class Artifact:
     """Bytes of flash that its code takes, about."""
 
 
+@dataclass(frozen=True)
+class Missing:
+    """A package, a path or a tool that a generator cannot do without, and how to provide it."""
+
+    what: str
+    remedy: str
+
+
 class Generator(ABC):
-    """An external generator. Its name is what `--offload` takes, and what `mote plan` shows as the kernel."""
+    """An external generator. Its name is what `--backend` takes, and what `mote plan` shows as the kernel."""
 
     name: str
+    about: str = ""
+    """What it is, in a few words, for a list of backends."""
+
+    def missing(self) -> Missing | None:
+        """Whatever it needs and does not find on this machine; None where it can be used."""
+        return None
+
+    def serves(self, target: Target) -> bool:
+        """Whether it generates code for a target."""
+        return True
 
     @abstractmethod
     def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
@@ -109,38 +131,13 @@ class Generator(ABC):
         overlap: the planner takes those that save most."""
 
     @abstractmethod
-    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
-        """What computes a region that it has claimed, or why it does not after all."""
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal | Sequence[Artifact]:
+        """What computes a region that it has claimed, or why it does not after all. Several artifacts are alternatives,
+        say a fast one and one with less working memory, of which the planner takes what suits its goal."""
 
     def reference(self, region: Op, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
         """What an artifact that is judged by REFERENCE computes: the outputs of the region from its inputs."""
         raise NotImplementedError(f"the generator '{self.name}' has no reference")
-
-
-GENERATORS: dict[str, Generator] = {}
-"""Registered generators by name."""
-
-
-def register(generator: Generator) -> None:
-    """Make a generator known; a second one of the same name takes the place of the first."""
-    if not _NAME.fullmatch(generator.name):
-        raise MoteError(f"'{generator.name}' is no name of a generator", remedy="use letters, digits and underscores")
-    GENERATORS[generator.name] = generator
-    _built.cache_clear()
-
-
-def named(names: Sequence[str]) -> tuple[Generator, ...]:
-    """The generators that have these names."""
-    for name in names:
-        if name not in GENERATORS:
-            known = ", ".join(GENERATORS) or "none"
-            raise MoteError(
-                f"there is no generator '{name}'",
-                where="option offload",
-                remedy=f"{did_you_mean(name, GENERATORS)}registered are: {known}; --plugin FILE runs a Python file that"
-                " registers one (mote.register_generator)",
-            )
-    return tuple(GENERATORS[name] for name in names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +172,37 @@ def _built(graph: Graph, offload: Offload) -> dict[Numbers, list[Offloaded]]:
             ops = region.ops if isinstance(region, Region) else (region,)
             if problem := region_problem(graph, ops) or ("writes a state" if region.updates else ""):
                 raise MoteError(f"the region that it claims {problem}", where=where, remedy="correct the generator")
-            artifact = generator.build(region, graph, offload.target)
-            if isinstance(artifact, Artifact):
+            artifacts = _alternatives(generator.build(region, graph, offload.target), where)
+            for artifact in artifacts:
                 _check(artifact, region, graph, offload.target, where)
-                numbers = tuple(graph.places[id(op)] for op in ops)
-                kernels.setdefault(numbers, []).append(_kernel(generator, region, graph, artifact))
+            numbers = tuple(graph.places[id(op)] for op in ops)
+            made = [_kernel(generator, region, graph, artifact) for artifact in artifacts]
+            kernels[numbers] = [*kernels.get(numbers, []), *made]
     return kernels
+
+
+def forget() -> None:
+    """Ask generators anew: one has taken the place of another."""
+    _built.cache_clear()
+
+
+def _alternatives(built: Artifact | Refusal | Sequence[Artifact], where: str) -> list[Artifact]:
+    """The artifacts that a generator has built of a region, each with a name of its own where there are several."""
+    if isinstance(built, Refusal):
+        return []
+    artifacts = [built] if isinstance(built, Artifact) else list(built)
+    wrong = next((type(a).__name__ for a in artifacts if not isinstance(a, Artifact)), "")
+    names = [a.variant for a in artifacts]
+    problems = (
+        (not artifacts, "nothing: neither an artifact nor a refusal"),
+        (bool(wrong), f"{wrong}, which is no artifact"),
+        (not wrong and len(set(names)) < len(names), "alternatives without names of their own (variant)"),
+        (any(name and not _VARIANT.fullmatch(name) for name in names), f"variants called {', '.join(names)}"),
+    )
+    for problem, what in problems:
+        if problem:
+            raise MoteError(f"it builds {what}", where=where, remedy="correct the generator")
+    return artifacts
 
 
 def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) -> Offloaded:
@@ -196,6 +218,7 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
         ),
         price=Price(cost=artifact.cost, written=artifact.code),
         family=generator.name,
+        knobs=((VARIANT, artifact.variant),) if artifact.variant else (),
         artifact=artifact,
     )
 

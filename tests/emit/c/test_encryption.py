@@ -319,7 +319,7 @@ def test_what_cannot_decrypt_is_refused(key: str, tmp_path: Path, capsys: pytest
     with pytest.raises(MoteError, match="is for generated C: the runtime reads constants where they lie"):
         pack(DIGITS, encrypt=key)
     with pytest.raises(MoteError, match="external generator"):
-        compile(DIGITS, encrypt=key, offload=("any",))
+        compile(DIGITS, encrypt=key, backend=("any",))
     with pytest.raises(MoteError, match="two cores cannot share it: constants"):
         compile(DIGITS, encrypt=key, target="rp2040", cores=2)
     command = ["compile", str(DIGITS), "--encrypt", key, "--target", emulated("cortex-m4"), "-o", str(tmp_path / "out")]

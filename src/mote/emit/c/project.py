@@ -224,7 +224,7 @@ def _check_arena(job: Job) -> None:
         raise MoteError(
             f"an external generator wants tensors at multiples of {job.plan.alignment} bytes, which only an arena of"
             " the model's own gives",
-            remedy="omit --caller-arena, do not share the arena, or omit --offload",
+            remedy="omit --caller-arena, do not share the arena, or omit --backend",
         )
 
 

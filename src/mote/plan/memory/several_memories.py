@@ -217,7 +217,7 @@ def _check_reachable(units: Sequence[Unit], memories: Sequence[Memory]) -> None:
         raise MoteError(
             "no memory of the target can be reached by all who read and write a tensor",
             where=", ".join(m.name for m in memories),
-            remedy="compile with fewer generators (--offload), or correct the memories that they name",
+            remedy="compile with fewer backends (--backend), or correct the memories that they name",
         )
 
 

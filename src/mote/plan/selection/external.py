@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import NHWC, Packed
-from mote.offload.contract import Offload
+from mote.kernels.contract import NHWC, Knob, Knobs, Packed
+from mote.offload.contract import VARIANT, Offload, Offloaded
 from mote.plan.selection.request import Lowering
 from mote.plan.selection.select import Offers
 
@@ -30,8 +32,22 @@ class ExternalOffers(Offers):
         claimed = (ops for ops in self.artifacts if len(ops) > 1)
         return list(dict.fromkeys((*self.known.regions(how), *claimed)))
 
+    def turned(self, ops: Numbers, how: Lowering, knobs: Knobs, named: str) -> list[Packed]:
+        alternatives = [k for k in self.everything(ops, how) if isinstance(k, Offloaded) and k.knobs == knobs]
+        return [*alternatives, *(self.known.turned(ops, how, knobs, named) if self._is_known(ops, how) else ())]
+
+    def knobs(self, ops: Numbers, how: Lowering) -> dict[str, Mapping[str, tuple[Knob, ...]]]:
+        own: dict[str, Mapping[str, tuple[Knob, ...]]] = {}
+        for kernel in self.artifacts.get(ops, ()):
+            if kernel.artifact.variant:
+                own[kernel.family] = {VARIANT: (*own.get(kernel.family, {}).get(VARIANT, ()), kernel.artifact.variant)}
+        return own | (self.known.knobs(ops, how) if self._is_known(ops, how) else {})
+
     def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
         plain = how.reads == NHWC == how.writes
         own = self.artifacts.get(ops, ()) if plain else ()
-        fused = len(ops) == 1 or ops in self.known.regions(how)
-        return [*own, *(self.known.everything(ops, how) if fused else ())]
+        return [*own, *(self.known.everything(ops, how) if self._is_known(ops, how) else ())]
+
+    def _is_known(self, ops: Numbers, how: Lowering) -> bool:
+        """Whether the core may have a kernel of its own for operators."""
+        return len(ops) == 1 or ops in self.known.regions(how)
