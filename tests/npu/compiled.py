@@ -1,0 +1,57 @@
+"""Command streams of Vela, compiled in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MODELS = Path(__file__).parents[2] / "models"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One operator of Ethos-U in a file that Vela wrote."""
+
+    payload: bytes
+    weights: bytes
+    sizes: tuple[int, ...]
+    """Bytes of the base pointers: weights, scratch, fast scratch."""
+
+    writable = (False, True, True)
+
+
+@cache
+def compiled(model: str | bytes, core: str, *options: str) -> tuple[Compiled, ...]:
+    """The operators of Ethos-U that Vela makes of a bundled model, or of the bytes of one."""
+    pytest.importorskip("ethosu.vela", reason="ethos-u-vela is not installed")
+    from ethosu.vela import vela  # takes a second
+
+    content = model if isinstance(model, bytes) else (MODELS / f"{model}.tflite").read_bytes()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        path = Path(folder) / "model.tflite"
+        path.write_bytes(content)
+        vela.main([str(path), "--output-dir", folder, "--accelerator-config", core, *options])
+        return _operators((Path(folder) / "model_vela.tflite").read_bytes())
+
+
+def _operators(content: bytes) -> tuple[Compiled, ...]:
+    from ethosu.vela.tflite.Model import Model
+
+    model = Model.GetRootAsModel(content, 0)
+    graph = model.Subgraphs(0)
+    listed = []
+    for index in range(graph.OperatorsLength()):
+        operator = graph.Operators(index)
+        if model.OperatorCodes(operator.OpcodeIndex()).CustomCode() != b"ethos-u":
+            continue
+        tensors = [graph.Tensors(int(number)) for number in operator.InputsAsNumpy()[:4]]
+        payload, weights = (np.asarray(model.Buffers(t.Buffer()).DataAsNumpy()).tobytes() for t in tensors[:2])
+        listed.append(Compiled(payload, weights, tuple(int(np.prod(t.ShapeAsNumpy())) for t in tensors[1:])))
+    return tuple(listed)
