@@ -48,16 +48,27 @@ READS = 'extends = "cortex-m4"\n[reads]\n'
 def test_names_are_the_cores_and_then_the_parts() -> None:
     assert targets.names()[: len(CORES)] == CORES
     assert set(targets.names()[len(CORES) :]) == {
+        "alif-e3-he",
+        "alif-e3-hp",
+        "alif-e7-he",
+        "alif-e7-hp",
         "atmega2560",
         "atmega328p",
+        "corstone-300",
+        "corstone-300-u55-256",
+        "corstone-300-u65-256",
+        "corstone-310",
+        "corstone-320",
         "esp32",
         "esp32c3",
         "esp32p4",
         "esp8266",
         "esp32s3",
+        "himax-we2",
         "imxrt1062",
         "nrf52840",
         "nrf5340",
+        "psoc-edge-e84",
         "ra8m1",
         "rp2040",
         "rp2350",
@@ -108,6 +119,11 @@ def test_cores_have_no_limit(name: str) -> None:
         ("samd51", "cortex-m4", 1024, 256, 120),
         ("imxrt1062", "cortex-m7", 8192, 128 + 768, 600),
         ("stm32n657", "cortex-m55", 65536, 128 + 2048, 800),
+        ("corstone-300", "cortex-m55", 32768, 512 + 2048, 32),
+        ("alif-e3-he", "cortex-m55", 5632, 256 + 4096 + 2560, 160),
+        ("alif-e7-hp", "cortex-m55", 5632, 1024 + 4096 + 2560, 400),
+        ("himax-we2", "cortex-m55", 16384, 256 + 2048 + 384, 400),
+        ("psoc-edge-e84", "cortex-m55", 16384, 256 + 5120, 400),
     ],
 )
 def test_parts(name: str, cpu: str, flash: int, ram: int, mhz: int) -> None:
@@ -116,6 +132,62 @@ def test_parts(name: str, cpu: str, flash: int, ram: int, mhz: int) -> None:
     assert (part.flash, part.ram) == (flash * 1024, ram * 1024)
     core = targets.load(cpu)
     assert (part.features, part.gcc_flags, part.zig_flags) == (core.features, core.gcc_flags, core.zig_flags)
+
+
+def test_ethos_u() -> None:
+    """Parts with an Ethos-U say which one it is, where it is and what it reaches, with their sources."""
+    cores = {name: npu.core for name in targets.names() if (npu := targets.load(name).npu)}
+    assert cores == {
+        "alif-e3-he": "ethos-u55-128",
+        "alif-e3-hp": "ethos-u55-256",
+        "alif-e7-he": "ethos-u55-128",
+        "alif-e7-hp": "ethos-u55-256",
+        "corstone-300": "ethos-u55-128",
+        "corstone-300-u55-256": "ethos-u55-256",
+        "corstone-300-u65-256": "ethos-u65-256",
+        "corstone-310": "ethos-u55-256",
+        "corstone-320": "ethos-u85-256",
+        "himax-we2": "ethos-u55-64",
+        "psoc-edge-e84": "ethos-u55-128",
+    }
+    for name in cores:
+        npu = targets.load(name).npu
+        assert npu and npu.memories and npu.source and "dtcm" not in npu.memories, name
+    first = targets.load("corstone-300").npu
+    assert first and (first.family, first.macs, first.base, first.irq) == ("ethos-u55", 128, 0x48102000, 56)
+
+
+NPU = 'extends = "stm32f746"\n[npu]\n'
+TOLD = f'{NPU}core = "ethos-u55-128"\nsystem_config = "A"\nmemory_mode = "B"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('extends = "cortex-m4"\nnpu = 1', "'npu' must be a table"),
+        (NPU, "in [npu]: 'core' is missing"),
+        (f'{NPU}cores = "x"', "in [npu]: unknown key 'cores'\n  help: did you mean: core"),
+        (TOLD.replace("u55-128", "u55-100"), "unknown core 'ethos-u55-100'\n  help: did you mean: ethos-u55-"),
+        (TOLD.replace('"A"', '"A]"'), "'system_config' must be the name of a section of Vela's, not 'A]'"),
+        (f'{TOLD}memories = ["sram9"]', "'memories' names 'sram9', which is no RAM for data"),
+        (f'{TOLD}memories = "sram"', "'memories' must be a list of names"),
+        (f"{TOLD}irq = -1", "'irq' must be a whole number from 0 to 495, not -1"),
+        (f'{TOLD}fast = "x"', "'fast': not a size"),
+        (f"{TOLD}config = 3", "'config' must be a string"),
+    ],
+)
+def test_wrong_npus(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(MoteError) as error:
+        targets.load(str(tmp_path / "mine.toml"))
+    assert why in str(error.value)
+
+
+def test_a_configuration_of_vela_lies_beside_the_target(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(f'{TOLD}config = "vela.ini"', encoding="utf-8")
+    npu = targets.load(str(tmp_path / "mine.toml")).npu
+    assert npu and npu.config == str((tmp_path / "vela.ini").resolve())
+    assert tmp_path / "vela.ini" in targets.sources(str(tmp_path / "mine.toml"))
 
 
 def test_parts_say_what_reading_flash_costs() -> None:

@@ -20,6 +20,7 @@ from mote.targets.calibrated import Calibrated, read_calibrated
 from mote.targets.energy import EnergyModel, read_energy
 from mote.targets.firmware import Boot, Flashing, SerialPort, read_boot, read_flashing, read_serial
 from mote.targets.memory import KEPT, WORD, Memory, Reads, read_memory, read_reads
+from mote.targets.npu import Npu, read_npu
 from mote.targets.values import bad, cut, is_whole, parse_size
 from mote.text import did_you_mean, printable
 
@@ -31,6 +32,7 @@ __all__ = [
     "WORD",
     "EnergyModel",
     "Memory",
+    "Npu",
     "Reads",
     "Target",
     "aligned",
@@ -85,7 +87,7 @@ _MOST_TEXT = 1 << 16
 """Bytes of a target's file: the bundled ones have a fiftieth of that."""
 _UNALIGNED = "unaligned"
 """Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
-_TABLES = ("reads", "memory", "energy", "calibration", "firmware", "serial", "flash")
+_TABLES = ("reads", "memory", "energy", "calibration", "firmware", "serial", "flash", "npu")
 _KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, *_TABLES)
 
 
@@ -139,6 +141,8 @@ class Target:
     boot: Boot = field(default_factory=Boot)
     serial: SerialPort | None = None
     flashing: Flashing = field(default_factory=Flashing)
+    npu: Npu | None = None
+    """An Ethos-U beside the core, for the backend `ethos-u`."""
 
     @property
     def core(self) -> Architecture:
@@ -236,7 +240,8 @@ def load(name_or_path: str, *, trusted: bool = False) -> Target:
 
 
 def sources(name_or_path: str) -> list[Path]:
-    """The files that a target is read from: its own, the table of its costs, and those of the target it extends."""
+    """The files that a target is read from: its own, the table of its costs, the configuration of its NPU, and those of
+    the target it extends."""
     files: list[Path] = []
     while name_or_path:
         path = _locate(name_or_path)
@@ -244,7 +249,10 @@ def sources(name_or_path: str) -> list[Path]:
             break
         keys = _read(path)
         costs, parent = str(keys.get("costs", "")), str(keys.get("extends", ""))
+        npu = keys.get("npu")
+        config = npu.get("config", "") if isinstance(npu, dict) else ""
         files += [path, *([path.parent / costs] if costs.endswith(".json") else [])]
+        files += [path.parent / config] if config and isinstance(config, str) else []
         name_or_path = str(path.parent / parent) if parent.endswith(".toml") else parent
     return files
 
@@ -291,6 +299,8 @@ def _merged(path: Path, children: tuple[Path, ...], trusted: bool) -> dict[str, 
     own.setdefault("name", path.stem)
     if own.get("costs", "").endswith(".json"):
         own["costs"] = str(path.parent / own["costs"])
+    if isinstance(own.get("npu"), dict) and isinstance(own["npu"].get("config"), str):
+        own["npu"] = own["npu"] | {"config": str((path.parent / own["npu"]["config"]).resolve())}
     if parent is None:
         return own
     if parent.endswith(".toml"):
@@ -388,6 +398,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
         boot=read_boot(path, keys.get("firmware", {})),
         serial=read_serial(path, keys.get("serial")),
         flashing=read_flashing(path, keys.get("flash", {})),
+        npu=read_npu(path, keys.get("npu"), memories),
     )
     for name, _ in target.boot.unready:
         if name not in (m.name for m in memories):
