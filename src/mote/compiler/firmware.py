@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from mote import toolchain
 from mote.boards.boards_file import BoardEntry
@@ -17,11 +20,14 @@ from mote.emit.c.programs import glue
 from mote.emit.c.project import Project
 from mote.errors import MoteError
 from mote.files import fill
-from mote.offload.contract import Judgement, Offloaded
+from mote.offload.backends import named
+from mote.offload.contract import Generator, Judgement, Offloaded
 from mote.plan.plan import Plan
 from mote.targets import Target
 from mote.toolchain import Compiler, Emulator, Execution, Mode
 from mote.toolchain.builder import board_of, has_board
+from mote.toolchain.devices import SimulatedDevice, Simulation
+from mote.toolchain.emulators import check_devices
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ class Firmware:
     """C with a key, which no cache keeps."""
     stateful: bool = True
     """Whether an inference depends on those before it."""
+    simulation: Simulation = field(default_factory=Simulation, repr=False)
+    """The accelerators that are simulated where Mote itself runs the model."""
     image: bytes | None = field(default=None, repr=False)
     """The image, where it is one: agents with a runtime load it."""
 
@@ -61,6 +69,7 @@ def firmware(compiled: Compiled) -> Firmware:
         not_run(compiled.plan),
         glue.decryption([project.options]),
         bool(compiled.plan.graph.states),
+        simulation([(compiled.plan, project)]),
     )
 
 
@@ -78,6 +87,7 @@ def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware
         lambda mode: glue.several_text([(m.plan, m.project.options) for m in models]),
         lambda mode: [f"-I{path}" for path in includes],
         secret=glue.decryption([m.project.options for m in models]),
+        simulation=simulation([(model.plan, project) for model in models for project in projects]),
     )
 
 
@@ -85,6 +95,25 @@ def not_run(plan: Plan) -> list[str]:
     """The layers that an external generator computes where only its own reference says what."""
     kernels = {plan.number(step): step.kernel for step in plan.steps}
     return [n for n, k in kernels.items() if isinstance(k, Offloaded) and k.artifact.judgement is Judgement.REFERENCE]
+
+
+def simulation(made: Sequence[tuple[Plan, Project]]) -> Simulation:
+    """The simulated accelerators of plans, with their drivers in the projects."""
+    layers: dict[str, dict[str, list[bytes]]] = {}
+    for plan, _ in made:
+        for step in plan.steps:
+            if isinstance(step.kernel, Offloaded) and step.kernel.artifact.simulated:
+                blobs = [blob.data.tobytes() for blob in step.kernel.artifact.blobs]
+                layers.setdefault(step.kernel.family, {})[plan.op(step).name] = blobs
+    return Simulation(
+        {file: text for _, project in made for file, text in project.simulated.items()},
+        frozenset(path for _, project in made for path in project.replaced),
+        {g.name: SimulatedDevice(partial(_simulated, g), layers[g.name]) for g in named(tuple(layers))},
+    )
+
+
+def _simulated(generator: Generator, memory: Sequence[bytearray]) -> int:
+    return generator.simulate([np.frombuffer(area, np.uint8) for area in memory])
 
 
 @dataclass(frozen=True)
@@ -149,6 +178,8 @@ class Bench:
         compiler = self.compiler or toolchain.find_compiler(self.target)
         project = self.folder / "project"
         fill(project, self.firmware.files)
+        drivers, simulation = self.folder / "drivers", self.firmware.simulation
+        fill(drivers, simulation.files)
         joint = self.folder / "glue.c"
         joint.write_text(self.firmware.glue(mode), encoding="utf-8")
         secret = self.folder / "secret.c"
@@ -158,7 +189,7 @@ class Bench:
         workdir.mkdir(exist_ok=True)
         return toolchain.build(
             project,
-            [project / s for s in self.firmware.sources],
+            [project / s for s in self.firmware.sources if s not in simulation.replaced],
             joint,
             self.target,
             compiler,
@@ -168,6 +199,7 @@ class Bench:
             sanitize=self.sanitize,
             extra_flags=self.firmware.flags(mode),
             secret=secret if self.firmware.secret else None,
+            drivers=drivers if simulation.files else None,
         )
 
     def execute(
@@ -177,7 +209,15 @@ class Bench:
         if self.board is not None:
             return board_execution(self.board.session, mode, inputs, stateful=self.firmware.stateful, done=done)
         elf = self.elf(mode)
-        return toolchain.execute(elf, self.target, self.emulator, inputs, workdir=self.folder / mode, mode=mode)
+        return toolchain.execute(
+            elf,
+            self.target,
+            self.emulator,
+            inputs,
+            workdir=self.folder / mode,
+            mode=mode,
+            devices=self.firmware.simulation.devices,
+        )
 
 
 def bench(
@@ -201,6 +241,7 @@ def bench(
     if board is not None:
         return _on_board(subject, folder, compiler, emulator, board)
     tool = toolchain.find_emulator(target, emulator)
+    check_devices(subject.simulation.devices, tool)
     on_board = replace(subject, target=toolchain.as_run(target, tool))
     return Bench(on_board, toolchain.find_compiler(target, compiler), tool, folder, sanitize)
 
@@ -230,7 +271,14 @@ def _found_compiler(target: Target, prefer: str | None) -> Compiler | None:
 
 
 def board_model(subject: Firmware) -> BoardModel:
-    """A model for boards."""
+    """A model for boards, which have the accelerators themselves: their drivers must be among its files."""
+    simulation = subject.simulation
+    if simulation.files and not simulation.replaced:
+        raise MoteError(
+            "its accelerator is simulated here, and no driver for a board is known",
+            where=f"generator {', '.join(map(repr, simulation.devices))}",
+            remedy="use an emulator: omit --board",
+        )
     return BoardModel(
         subject.files,
         subject.sources,

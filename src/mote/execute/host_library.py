@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
 import mote.targets as targets
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import not_run
+from mote.compiler.firmware import not_run, simulation
 from mote.compiler.line import CompilerInput, emitted
 from mote.compiler.settings import Settings
 from mote.emit.c.encryption import WeightCipher
@@ -29,8 +30,9 @@ from mote.progress import Done, Say, nobody, silent
 from mote.targets import NATIVE, VECTORS
 from mote.toolchain import host
 from mote.toolchain.builder import HARNESS
+from mote.toolchain.devices import Answers, Simulation
 
-GLUE, BATCH, DECRYPT = "mote_glue.c", "mote_batch.c", "mote_decrypt.c"
+GLUE, BATCH, DECRYPT, DEVICE = "mote_glue.c", "mote_batch.c", "mote_decrypt.c", "mote_device.c"
 """C files added to those of the model."""
 SAME_RESULTS = ("io", "numerics", "shrink", "stream", "hop", "causal", "postprocess", "labels")
 """Settings that say what a model computes; all others say how."""
@@ -69,6 +71,25 @@ int mote_batch(size_t rows, int fresh, const uint8_t *const *inputs, uint8_t *co
 }
 """
 
+_DEVICE = """\
+#include "mote_device.h"
+
+typedef int (*answer_t)(const char *, void *const *, const uint32_t *, uint32_t);
+
+static answer_t answer;
+
+void mote_device_answer(answer_t function);
+void mote_device_answer(answer_t function) { answer = function; }
+
+int mote_device_call(const char *device, void *const *memory, const uint32_t *bytes, uint32_t count)
+{
+    return answer(device, memory, bytes, count);
+}
+"""
+_ANSWER = ctypes.CFUNCTYPE(
+    *(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint32), ctypes.c_uint32)
+)
+
 
 def on_vectors(compiled: Compiled, say: Say = silent) -> Compiled:
     """The model compiled for the vectors of this computer, whatever its target is: integers are the same bit for bit.
@@ -101,9 +122,10 @@ class HostModel:
         starts from the initial states, unless they are one `stream`: then outputs are valid from inference
         `graph.warm_up` on."""
         graph, count = self.graph, len(cases)
+        self._answers.failure = None
         given = [_stacked(graph.tensors[t], [case[t] for case in cases]) for t in graph.inputs]
         results = [np.zeros((count, *t.shape), t.dtype.numpy) for t in (graph.tensors[o] for o in graph.outputs)]
-        job = _Job(given, results, not stream and bool(graph.states), self.compiled.path)
+        job = _Job(given, results, not stream and bool(graph.states), self.compiled.path, self._answers)
         first = self.begin(0)
         began = monotonic()
         job.do(first, 0, min(1, count))
@@ -116,11 +138,15 @@ class HostModel:
     def begin(self, copy: int = 0) -> ctypes.CDLL:
         """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
         with naming(self.compiled.path):
-            check_buildable(self.compiled)
-            loaded = host.load(self.files, self.sources, copy, self._target)
+            check_run(self.compiled)
+            loaded = host.load(self.files, self.sources, copy, self._target, self.external, self.includes)
+        if self.simulation.files:
+            loaded.mote_device_answer(self._answer)
         if self._cipher is not None:
             loaded.mote_set_key(self._cipher.key, ctypes.c_size_t(len(self._cipher.key)))
-        _check(loaded.mote_batch_begin(), self.compiled.path)
+        status = loaded.mote_batch_begin()
+        self._answers.check()
+        _check(status, self.compiled.path)
         return loaded
 
     @property
@@ -134,7 +160,42 @@ class HostModel:
     @property
     def sources(self) -> list[str]:
         """The C files; the library is kept in a cache, so that it is given a key, and has none."""
-        return [*self.compiled.project.sources, GLUE, BATCH, *([DECRYPT] if self._cipher else [])]
+        drivers = [*self.simulation.sources, DEVICE] if self.simulation.files else []
+        return [*self.compiled.project.sources, GLUE, BATCH, *([DECRYPT] if self._cipher else []), *drivers]
+
+    @property
+    def external(self) -> list[str]:
+        """Paths of C files of external generators."""
+        return [path for path in self.compiled.project.external if path not in self.simulation.replaced]
+
+    @property
+    def includes(self) -> tuple[str, ...]:
+        """Folders with their headers."""
+        return self.compiled.project.includes
+
+    @cached_property
+    def simulation(self) -> Simulation:
+        return simulation([(self.compiled.plan, self.compiled.project)])
+
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers(self.simulation.devices)
+
+    @cached_property
+    def _answer(self) -> Any:
+        """The function that the library calls in place of accelerators."""
+
+        def answer(name: bytes, addresses: Any, sizes: Any, count: int) -> int:
+            areas = [(addresses[i], sizes[i]) for i in range(count)]
+            before = [ctypes.string_at(address, size) for address, size in areas]
+            memory = [bytearray(data) for data in before]
+            status = self._answers.answer(name.decode(errors="replace"), memory)
+            for (address, size), was, area in zip(areas, before, memory, strict=True):
+                if area != was:
+                    ctypes.memmove(address, bytes(area), size)
+            return -1 if status is None else status
+
+        return _ANSWER(answer)
 
     @cached_property
     def files(self) -> dict[str, str]:
@@ -145,7 +206,9 @@ class HostModel:
             GLUE: glue.text(self.compiled.plan, project.options),
             BATCH: _LOOP,
             DECRYPT: glue.decryption([project.options], with_key=False),
-            "harness.h": (HARNESS / "harness.h").read_text(encoding="utf-8"),
+            DEVICE: _DEVICE,
+            **{name: (HARNESS / name).read_text(encoding="utf-8") for name in ("harness.h", "mote_device.h")},
+            **self.simulation.files,
         }
 
 
@@ -157,6 +220,7 @@ class _Job:
     results: Sequence[Array]
     fresh: bool
     path: str
+    answers: Answers
 
     @property
     def rows(self) -> int:
@@ -164,7 +228,9 @@ class _Job:
 
     def do(self, library: ctypes.CDLL, row: int, rows: int) -> None:
         count = ctypes.c_size_t(rows)
-        _check(library.mote_batch(count, self.fresh, _from(self.given, row), _from(self.results, row)), self.path)
+        status = library.mote_batch(count, self.fresh, _from(self.given, row), _from(self.results, row))
+        self.answers.check()
+        _check(status, self.path)
 
 
 def _finish(job: _Job, libraries: Sequence[ctypes.CDLL], piece: int, done: Callable[[int], None]) -> None:
@@ -225,10 +291,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_run(compiled: Compiled) -> None:
+    """Refuse a model with layers for which there is nothing here that runs them."""
+    if layers := not_run(compiled.plan):
+        raise MoteError(
+            f"layer {', '.join(layers)} is not run here: only its generator says what it computes",
+            remedy="`mote verify` compares that; omit --backend to run all layers on the core",
+        )
+
+
 def check_buildable(compiled: Compiled) -> None:
     """Refuse a model of which files of an external generator lie elsewhere."""
     project = compiled.project
-    if project.external or project.includes or not_run(compiled.plan):
+    if project.external or project.includes or project.simulated or not_run(compiled.plan):
         raise MoteError(
             "it needs files of an external generator that are not in the project",
             remedy="omit --backend, or use `mote verify` or `mote run`",

@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
@@ -85,6 +86,9 @@ class Artifact:
     """C files outside of the project, by path, that are compiled with it: a driver, say."""
     includes: tuple[str, ...] = ()
     """Folders outside of the project, by path, whose headers they include."""
+    simulated: Mapping[str, str] = field(default_factory=dict)
+    """C files and headers by name, that take the place of `sources` wherever Mote itself runs the model: a driver that
+    has `Generator.simulate` compute what the accelerator would, by `mote_device_call`. No project has them."""
     init: str = ""
     """A function `int init(void)` that the model's init calls, once for all artifacts that name it; 0: it is ready."""
     scratch: int = 0
@@ -138,6 +142,11 @@ class Generator(ABC):
     def reference(self, region: Op, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
         """What an artifact that is judged by REFERENCE computes: the outputs of the region from its inputs."""
         raise NotImplementedError(f"the generator '{self.name}' has no reference")
+
+    def simulate(self, memory: Sequence[NDArray[np.uint8]]) -> int:
+        """What the accelerator does with areas of memory, in place: a simulated driver has passed them to
+        `mote_device_call`, with this generator's name. Returns 0, or an error code for the driver."""
+        raise NotImplementedError(f"the generator '{self.name}' does not simulate its accelerator")
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +271,7 @@ _ELEMENTS = tuple(map(np.dtype, ("int8", "uint8", "int16", "uint16", "int32", "u
 
 def _files_problems(artifact: Artifact) -> list[str]:
     known = re.compile(r"(?!mote_)[A-Za-z_][\w-]*\.[ch]")
-    wrong = [name for name in artifact.files if not known.fullmatch(name)]
+    wrong = [name for name in (*artifact.files, *artifact.simulated) if not known.fullmatch(name)]
     problems = [f"has a file '{name}', which is not a plain name that ends in .c or .h" for name in wrong]
     missing = [p for p in artifact.sources if not Path(p).is_file()]
     missing += [p for p in artifact.includes if not Path(p).is_dir()]

@@ -20,6 +20,7 @@ from mote.toolchain.compilers import Compiler, compile_or_raise, native_flags
 from mote.toolchain.elf import memory_section
 
 HARNESS = Path(__file__).parent / "harness"
+DEVICE_PIPES = HARNESS / "device_pipes.c"
 
 COMMON = ("-std=gnu99", "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
@@ -60,9 +61,11 @@ def build(
     sanitize: bool = False,
     extra_flags: Sequence[str] = (),
     secret: Path | None = None,
+    drivers: Path | None = None,
 ) -> Path:
     """Compile and link; the ELF file is `workdir/model.elf`. `extra_flags` are for the model's files. A `secret` file
-    is compiled with the harness, and never kept in the cache."""
+    is compiled with the harness, and never kept in the cache. `drivers` is a folder of simulated
+    drivers: their headers come before all others."""
     if optimize not in OPTIMIZATION and optimize not in SETS:
         raise MoteError(f"unknown optimization '{optimize}'", remedy=f"use one of: {', '.join(OPTIMIZATION)}")
     if sanitize and not target.is_host:
@@ -72,7 +75,7 @@ def build(
     base = [*compiler.command, *target_flags(target, compiler), *COMMON, *(_SANITIZE if sanitize else ())]
     how = optimization(optimize, target.cpu)
     level = _SANITIZE_LEVEL if sanitize else how.level
-    include = [f"-I{project.resolve()}", f"-I{HARNESS}"]
+    include = [*([f"-I{drivers.resolve()}"] if drivers else []), f"-I{project.resolve()}", f"-I{HARNESS}"]
     trace = [] if mode == Mode.MEASURE else ["-include", str(HARNESS / "trace.h")]
     if mode in (Mode.PROFILE, Mode.MARK):
         trace.append(f"-DMOTE_{mode.upper()}")
@@ -84,8 +87,12 @@ def build(
     objects.append(compilation.object([*base, level, *include], glue, "glue.harness.o"))
     if secret is not None:
         objects.append(compilation.compiled([*base, level, *include], secret, "secret.harness.o"))
+    simulated = [] if drivers is None else sorted(drivers.glob("*.c"))
+    plain = [*base, level, *include, *extra_flags]
+    objects += [compilation.object(plain, source, f"driver_{i}.harness.o") for i, source in enumerate(simulated)]
     harness = [*base, f"-I{HARNESS}", *_harness_flags(target), *(["-DHARNESS_CHECK"] if mode == Mode.DUMP else [])]
-    objects += [compilation.object(harness, source, f"{source.stem}.harness.o") for source in _harness_sources(target)]
+    own = [*_harness_sources(target), *([DEVICE_PIPES] if drivers else [])]
+    objects += [compilation.object(harness, source, f"{source.stem}.harness.o") for source in own]
 
     elf = workdir / "model.elf"
     link = [*base, level, *(_SANITIZE_LINK if sanitize else ()), *_link_flags(target, compiler, workdir), *objects]

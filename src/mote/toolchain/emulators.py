@@ -6,9 +6,10 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from mote.cores.board import RTL_BOARD
 from mote.errors import MoteError
@@ -17,6 +18,7 @@ from mote.targets import Target
 from mote.toolchain import simavr
 from mote.toolchain.builder import Mode, board_of
 from mote.toolchain.compilers import version_of
+from mote.toolchain.devices import SimulatedDevice, answered
 from mote.toolchain.harness_protocol import Execution, failure_in, fault_in, finished, interpret, records, write_inputs
 from mote.toolchain.machine_code import read_code
 from mote.toolchain.rtl import check_rtl, run_rtl
@@ -80,18 +82,31 @@ def execute(
     workdir: Path,
     mode: Mode,
     timeout_s: float = 600.0,
+    devices: Mapping[str, SimulatedDevice] = MappingProxyType({}),
 ) -> Execution:
-    """Run all inferences in one go. `mode` must be the one the ELF was built with."""
+    """Run all inferences in one go. `mode` must be the one the ELF was built with. `devices` are the accelerators that
+    are simulated meanwhile."""
     workdir.mkdir(parents=True, exist_ok=True)
     write_inputs(workdir, inputs)
-    if emulator.kind == "unicorn":
-        said = run_unicorn(elf, target, workdir, count=mode != Mode.DUMP, timeout_s=timeout_s)
-    elif emulator.kind == RTL:
-        said = run_rtl(elf, target, workdir, timeout_s=timeout_s).said
-    else:
-        said = run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
-    entries = check(elf, target, emulator, workdir, said)
+    with answered(devices, workdir):
+        if emulator.kind == "unicorn":
+            said = run_unicorn(elf, target, workdir, count=mode != Mode.DUMP, timeout_s=timeout_s)
+        elif emulator.kind == RTL:
+            said = run_rtl(elf, target, workdir, timeout_s=timeout_s).said
+        else:
+            said = run_process(command(elf, target, emulator), elf, emulator, workdir, timeout_s)
+        entries = check(elf, target, emulator, workdir, said)
     return interpret(entries, mode, None if target.is_host else board_of(target))
+
+
+def check_devices(devices: Mapping[str, SimulatedDevice], emulator: Emulator) -> None:
+    """Refuse an emulator whose board has no other files than the harness's own, where accelerators are simulated."""
+    if devices and emulator.kind in (RTL, "simavr"):
+        raise MoteError(
+            f"{emulator.kind} runs no model with a simulated accelerator",
+            where=f"generator '{next(iter(devices))}'",
+            remedy="use --emulator qemu or unicorn, or another target",
+        )
 
 
 def check(elf: Path, target: Target, emulator: Emulator, workdir: Path, said: str) -> list[tuple[int, int, bytes]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
-from mote.cores.board import Board
+from mote.cores.board import WORD, Board
 from mote.errors import MoteError
 from mote.toolchain.builder import Mode
 
@@ -61,6 +61,12 @@ class _Run:
     stack: int
     overflowed: int
     last_mark: int
+    skipped: int
+
+    @property
+    def end(self) -> int:
+        """When it ended, had simulated accelerators taken no time."""
+        return (self.after - self.skipped) % WORD
 
 
 @dataclass
@@ -119,7 +125,7 @@ def fault_in(entries: list[tuple[int, int, bytes]]) -> Fault | None:
 def failure_in(entries: list[tuple[int, int, bytes]]) -> str | None:
     """The error that the harness itself reported, in words."""
     for tag, argument, data in entries:
-        if tag == Tag.RUN and _Run(*struct.unpack("<7I", data)).overflowed:
+        if tag == Tag.RUN and _Run(*struct.unpack("<8I", data)).overflowed:
             return "the model used more than 64 KB of stack"
         if tag == Tag.FAILURE:
             (detail,) = struct.unpack("<i", data)
@@ -147,7 +153,7 @@ def interpret(entries: list[tuple[int, int, bytes]], mode: Mode, board: Board | 
         _check(board, inference)
     if mode == Mode.MEASURE:
         runs = [i.run for i in inferences if i.run]
-        totals = [board.elapsed(r.before, r.after) - overhead.call for r in runs]
+        totals = [board.elapsed(r.before, r.end) - overhead.call for r in runs]
         return Execution(outputs, dumps, totals, None, max((r.stack for r in runs), default=None))
     profiles = [_profile(board, overhead, i) for i in inferences]
     return Execution(outputs, dumps, [p[0] for p in profiles], [p[1] for p in profiles], None, [p[2] for p in profiles])
@@ -166,7 +172,7 @@ def _group(entries: list[tuple[int, int, bytes]]) -> tuple[list[_Inference], lis
         elif tag == Tag.OUTPUT:
             inferences[-1].outputs.append(data)
         elif tag in (Tag.RUN, Tag.CALIBRATION):
-            current.run = _Run(*struct.unpack("<7I", data))
+            current.run = _Run(*struct.unpack("<8I", data))
             current.steps = argument
             (inferences if tag == Tag.RUN else calibration).append(current)
             current = _Inference()
@@ -203,7 +209,7 @@ def _profile(board: Board, overhead: _Overhead, inference: _Inference) -> tuple[
     assert run is not None
     steps = [0] * inference.steps
     if not inference.marks:
-        total = board.elapsed(run.before, run.after) - overhead.call
+        total = board.elapsed(run.before, run.end) - overhead.call
         return total, steps, total
     longest = 0
     for index, (step, leave, enter) in enumerate(inference.marks):
@@ -215,5 +221,5 @@ def _profile(board: Board, overhead: _Overhead, inference: _Inference) -> tuple[
         taken = board.elapsed(start, enter) - cost
         steps[step] += taken
         longest = max(longest, taken)
-    rest = board.elapsed(run.last_mark, run.after) - overhead.last
+    rest = board.elapsed(run.last_mark, run.end) - overhead.last
     return sum(steps) + rest, steps, longest + rest

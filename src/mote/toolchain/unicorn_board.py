@@ -183,11 +183,11 @@ class _Machine:
         first, second, third = struct.unpack("<3I", self.uc.mem_read(block, 12))
         if operation == _SYS_OPEN:
             name = bytes(self.uc.mem_read(first, third)).decode()
-            self.files.append((self.workdir / name).open("wb" if second >= 4 else "rb"))
+            path = self.workdir / name
+            self.files.append(path.open("wb" if second >= 4 else "rb", buffering=0 if path.is_fifo() else -1))
             return len(self.files) - 1
         if operation == _SYS_WRITE:
-            self.files[first].write(self.uc.mem_read(second, third))
-            return 0
+            return int(third) - int(self.files[first].write(self.uc.mem_read(second, third)))
         if operation == _SYS_READ:
             data = self.files[first].read(third)
             self.uc.mem_write(second, data)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mote.emit.c import ramcode, stamps
@@ -26,7 +26,6 @@ from mote.kernels import library
 from mote.kernels.contract import aligned
 from mote.kernels.structs import INCLUDE, closure
 from mote.lower.program import Program, program
-from mote.offload.contract import Artifact
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import Memory
 
@@ -71,6 +70,10 @@ class Project:
     """C files outside of the project that are compiled with it, by path: of external generators."""
     includes: tuple[str, ...] = ()
     """Folders outside of the project with headers of external generators."""
+    simulated: Mapping[str, str] = field(default_factory=dict)
+    """C files of simulated drivers, which are compiled where Mote itself runs the model, and are not part of it."""
+    replaced: frozenset[str] = frozenset()
+    """Those of `external` in whose place they are compiled: real drivers."""
     example: Example = NO_EXAMPLE
     """The program `example/main.c`, for any ecosystem."""
     interfaces: tuple[Interface, ...] = ()
@@ -277,7 +280,8 @@ def _project(
     flashes = parts[0].job.options.flashes
     arrays = [array for p in parts for array in p.constants.arrays]
     artifacts = [artifact for p in parts for artifact in p.made.artifacts]
-    own = _own_files(artifacts, files)
+    own = _own_files([artifact.files for artifact in artifacts], files)
+    simulated = [artifact for artifact in artifacts if artifact.simulated]
     return Project(
         options,
         {**files, **own},
@@ -289,15 +293,17 @@ def _project(
         sum(array.nbytes for array in arrays if not array.sealed),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.sources)),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.includes)),
+        _own_files([artifact.simulated for artifact in simulated], {**files, **own}),
+        frozenset(path for artifact in simulated for path in artifact.sources),
         program,
         interfaces=tuple(interface(p.job.plan, p.job.options) for p in parts),
     )
 
 
-def _own_files(artifacts: Sequence[Artifact], project: Mapping[str, str]) -> dict[str, str]:
+def _own_files(given: Sequence[Mapping[str, str]], project: Mapping[str, str]) -> dict[str, str]:
     """The files of external generators, none of which may be another file of the project."""
     files: dict[str, str] = {}
-    for file, text in ((file, text) for artifact in artifacts for file, text in artifact.files.items()):
+    for file, text in ((file, text) for texts in given for file, text in texts.items()):
         if file in project or files.setdefault(file, text) != text:
             raise MoteError(
                 f"the file {file} of an external generator is another file of the project as well",

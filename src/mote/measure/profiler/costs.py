@@ -32,6 +32,7 @@ from mote.targets import Reads, Target
 from mote.text import did_you_mean
 from mote.toolchain import Emulator, Mode
 from mote.toolchain.builder import board_of
+from mote.toolchain.devices import answered
 from mote.toolchain.elf import extents
 from mote.toolchain.emulators import RTL, check
 from mote.toolchain.harness_protocol import Tag, write_inputs
@@ -331,10 +332,12 @@ def _run(on: Bench, mode: Mode, raw: list[list[bytes]]) -> TracedRun:
     target = on.target
     elf = on.elf(mode)
     code = read_code(elf)
+    devices = on.firmware.simulation.devices
     write_inputs(on.folder / mode, raw)
     timeout_s = RTL_TIMEOUT_S if on.emulator.kind == RTL else TIMEOUT_S
-    traced = trace(elf, code, target, on.emulator, on.folder / mode, timeout_s, borders(code))
-    entries = check(elf, target, on.emulator, on.folder / mode, traced.said)
+    with answered(devices, on.folder / mode):
+        traced = trace(elf, code, target, on.emulator, on.folder / mode, timeout_s, borders(code))
+        entries = check(elf, target, on.emulator, on.folder / mode, traced.said)
     outputs = [data for tag, _, data in entries if tag == Tag.OUTPUT]
     return TracedRun(code, traced, target, board_of(target), extents(elf), outputs)
 

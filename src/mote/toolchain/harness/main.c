@@ -8,7 +8,8 @@
 enum tag { CALIBRATION = 1, MARK, DUMP, RUN, OUTPUT, FAILURE, FAULT, END };
 enum failure { BAD_INPUTS = 1, INIT_FAILED, RUN_FAILED };
 
-static uint32_t last_mark; /* ticks when the last mark returned */
+static uint32_t last_mark; /* ticks when the last mark returned, less those skipped */
+uint32_t port_skipped;
 
 static void record(enum tag tag, uint32_t argument, const void *data, size_t bytes)
 {
@@ -33,10 +34,10 @@ void mote_trace(unsigned step, const void *data, size_t bytes)
 void mote_mark(unsigned step)
 {
     uint32_t interval[2];
-    interval[1] = port_ticks();
+    interval[1] = port_ticks() - port_skipped;
     interval[0] = last_mark;
     record(MARK, step, interval, sizeof interval);
-    last_mark = port_ticks();
+    last_mark = port_ticks() - port_skipped;
 }
 
 void mote_fault(uint32_t cause, uint32_t pc)
@@ -48,8 +49,10 @@ void mote_fault(uint32_t cause, uint32_t pc)
 
 static int measure(int (*function)(void), struct port_run *run)
 {
+    port_skipped = 0;
     int status = port_measure(function, run);
     run->last_mark = last_mark;
+    run->skipped = port_skipped;
     return status;
 }
 

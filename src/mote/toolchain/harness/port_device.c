@@ -24,7 +24,7 @@ extern uint32_t mote_bss_start[], mote_bss_end[];
 
 void mote_boot(void);
 
-static int inputs, results;
+static int inputs, results, calls, answers;
 
 static int open_file(const char *name, size_t length, uintptr_t mode)
 {
@@ -53,6 +53,37 @@ int port_read(void *data, size_t bytes)
 int port_write(const void *data, size_t bytes)
 {
     return transfer(SYS_WRITE, results, data, bytes);
+}
+
+int port_device_open(void)
+{
+    calls = open_file(PORT_CALLS, sizeof PORT_CALLS - 1, MODE_WRITE_BINARY);
+    answers = open_file(PORT_ANSWERS, sizeof PORT_ANSWERS - 1, MODE_READ_BINARY);
+    return calls < 0 || answers < 0;
+}
+
+/* A pipe may hold less than is wanted. */
+static int transfer_all(int operation, int file, const void *data, size_t bytes)
+{
+    const uint8_t *at = data;
+    while (bytes != 0) {
+        const size_t left = (size_t)transfer(operation, file, at, bytes);
+        if (left >= bytes)
+            return 1;
+        at += bytes - left;
+        bytes = left;
+    }
+    return 0;
+}
+
+int port_device_read(void *data, size_t bytes)
+{
+    return transfer_all(SYS_READ, answers, data, bytes);
+}
+
+int port_device_write(const void *data, size_t bytes)
+{
+    return transfer_all(SYS_WRITE, calls, data, bytes);
 }
 
 void port_exit(int status)

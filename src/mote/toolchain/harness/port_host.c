@@ -4,7 +4,7 @@
 
 #include "port.h"
 
-static FILE *inputs, *results;
+static FILE *inputs, *results, *calls, *answers;
 
 int port_open(void)
 {
@@ -23,6 +23,23 @@ int port_write(const void *data, size_t bytes)
     return fwrite(data, 1, bytes, results) == bytes ? 0 : 1;
 }
 
+int port_device_open(void)
+{
+    calls = fopen(PORT_CALLS, "wb");
+    answers = fopen(PORT_ANSWERS, "rb");
+    return calls != NULL && answers != NULL ? 0 : 1;
+}
+
+int port_device_read(void *data, size_t bytes)
+{
+    return fflush(calls) == 0 && fread(data, 1, bytes, answers) == bytes ? 0 : 1;
+}
+
+int port_device_write(const void *data, size_t bytes)
+{
+    return fwrite(data, 1, bytes, calls) == bytes ? 0 : 1;
+}
+
 void port_exit(int status)
 {
     exit(status);
@@ -35,7 +52,7 @@ int port_counts(void)
 
 int port_measure(int (*function)(void), struct port_run *run)
 {
-    struct port_run none = {0, 0, 0, 0, 0, 0, 0};
+    struct port_run none = {0, 0, 0, 0, 0, 0, 0, 0};
     *run = none;
     return function();
 }
