@@ -55,7 +55,7 @@ fuzz: $(VENV)/test tools
 	$(CHECKER) -m tests.kernels.rooms_seen --mutants $(MUTANTS)
 	$(CHECKER) -m tests.emit.image.damaged $(DAMAGED)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \
-		tests/deploy/update tests/deploy/agent tests/data tests/metrics tests/numerics tests/passes
+		tests/deploy/update tests/deploy/agent tests/data tests/metrics tests/npu tests/numerics tests/passes
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/trust/assurance.md.
 PROOF := $(CHECKER) benchmarks/prove.py
