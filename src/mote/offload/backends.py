@@ -20,7 +20,9 @@ MOTE = "mote"
 """The name of Mote's own kernels among backends."""
 GROUP = "mote.generators"
 """The group of entry points by which packages announce generators."""
-BUILT_IN: dict[str, str] = {}
+BUILT_IN: dict[str, str] = {
+    "ethos-u": "mote.offload.ethos_u:EthosU",
+}
 """Generators of this package: the module and the class of each, by name."""
 GENERATORS: dict[str, Generator] = {}
 """Registered generators, and those that were loaded, by name."""

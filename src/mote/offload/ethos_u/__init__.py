@@ -1,0 +1,64 @@
+"""The backend `ethos-u`: regions of a graph that Vela compiles for an Ethos-U beside the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mote.extras import installing, version_of
+from mote.graph import Graph, Op
+from mote.kernels.contract import Refusal
+from mote.offload.contract import Artifact, Generator, Missing
+from mote.offload.ethos_u.artifact import artifact
+from mote.offload.ethos_u.exact import InexactError, Scales, exact_once, multipliers, rounds_once
+from mote.offload.ethos_u.job import NpuJob, linked
+from mote.offload.ethos_u.regions import exported, members, regions
+from mote.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, VelaModel, compiled, configuration
+from mote.targets import Target
+
+VARIANTS = {"Performance": "fast", "Size": "small"}
+
+
+class EthosU(Generator):
+    """Regions that Vela places on the Ethos-U, exactly as LiteRT computes them."""
+
+    name = "ethos-u"
+    about = "Arm Ethos-U55, U65 and U85 through Vela"
+
+    def missing(self) -> Missing | None:
+        if version_of("ethos-u-vela"):
+            return None
+        return Missing("Vela (package ethos-u-vela) is not installed", installing("ethos-u"))
+
+    def serves(self, target: Target) -> bool:
+        return target.npu is not None
+
+    def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
+        return regions(graph, configuration(target))
+
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal | Sequence[Artifact]:
+        config, file = configuration(target), exported(region, graph)
+        made: list[Artifact] = []
+        try:
+            scales = [multipliers(graph, op) for op in members(region) if rounds_once(op)]
+            models = {goal: compiled(file.data, config, goal) for goal in OPTIMISE}
+            jobs = {goal: _job(model, scales) for goal, model in models.items()}
+        except (NotAcceptedError, InexactError) as reason:
+            return Refusal(str(reason))
+        for goal, job in jobs.items():
+            if all(job != jobs[other] for other in OPTIMISE[: OPTIMISE.index(goal)]):
+                cycles = models[goal].cycles
+                made.append(artifact(job, file.inputs, file.outputs, target, cycles, VARIANTS[goal]))
+        return made
+
+
+def _job(model: VelaModel, scales: Sequence[Scales]) -> NpuJob:
+    payload, constants = exact_once(model, scales) if scales else (model.payload, model.constants)
+    tensors = (*model.inputs, *model.outputs)
+    return NpuJob(
+        linked(payload, tensors),
+        constants,
+        model.scratch,
+        model.fast,
+        tuple(t.size for t in model.inputs),
+        tuple(t.size for t in model.outputs),
+    )
