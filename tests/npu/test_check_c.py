@@ -2,57 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import subprocess
 from collections.abc import Sequence
-from enum import IntEnum
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from mote.npu.sources import check_files
 from mote.npu.stream import CommandStream, decode, made
-from mote.toolchain import host
 from tests.emit.image.c_runtime import CHECKED, STRICT
 from tests.helpers.support import examples, needs
+from tests.npu.checker import Status, decided
 from tests.npu.compiled import Compiled, compiled
 
 CORES = ("ethos-u55-32", "ethos-u55-128", "ethos-u65-256", "ethos-u65-512")
 HERE = Path(__file__).parent
-REGIONS = 8
 MOST_BYTES = 3 << 10
 """Bytes of flash that the checker may take on a Cortex-M55."""
-
-
-class Status(IntEnum):
-    """`mote_npu_status`."""
-
-    OK = 0
-    PAYLOAD = 1
-    CORE = 2
-    COMMAND = 3
-    VALUE = 4
-    UNSET = 5
-    ALIGNMENT = 6
-    OUTSIDE = 7
-    READ_ONLY = 8
-
-
-@cache
-def library() -> ctypes.CDLL:
-    return host.load(check_files(), ["mote_npu_check.c"])
-
-
-def decided(payload: bytes, sizes: Sequence[int], writable: Sequence[bool]) -> tuple[Status, int]:
-    """The status, and where the stream was refused."""
-    words = (ctypes.c_uint32 * max(1, -(-len(payload) // 4)))()
-    ctypes.memmove(words, payload, len(payload))
-    given = (ctypes.c_uint32 * REGIONS)(*sizes)
-    bits = sum(1 << n for n, may in enumerate(writable) if may)
-    at = ctypes.c_uint32()
-    return Status(library().mote_npu_check(words, len(payload), given, bits, ctypes.byref(at))), at.value
 
 
 def status(part: Compiled, sizes: Sequence[int] | None = None, writable: Sequence[bool] | None = None) -> Status:

@@ -125,7 +125,8 @@ STOP = 0xFFFF0000
         (_payload(*CONFIG, *PADDING, 0x00010002, STOP, *PADDING, 0x00010002, STOP), "second command stream", "byte 48"),
         (_payload(*CONFIG, 0x00010002, STOP), "multiple of 16 bytes", "byte 16"),
         (_payload(*CONFIG, 0x00010005), "reserved bits are set in the padding", "byte 16"),
-        (_payload(5, 5, 5, *PADDING, 0x00010002, STOP), "no configuration", "byte 4"),
+        (_payload(5, 5, 5, *PADDING, 0x00010002, STOP), "no configuration comes before", "byte 28"),
+        (_payload(*PADDING), "there is no configuration", "byte 4"),
         (_payload(*CONFIG), "no command stream", "byte 16"),
         (_payload(CONFIG[0], 0x70001807, CONFIG[2]), "product 7 is none", "byte 8"),
         (_payload(CONFIG[0], 0x0000180B, CONFIG[2]), "no ethos-u55 of 2048", "byte 8"),
@@ -189,3 +190,11 @@ def test_values_that_do_not_fit_are_refused() -> None:
     wide = Command(named("ethos-u65")["IFM_BASE0"]).with_value(0x1234567890)
     assert wide.encode() == bytes.fromhex("0040120090785634")
     assert wide.value == 0x1234567890
+
+
+def test_distances_of_the_smallest_may_repeat_their_sign() -> None:
+    stride = 0x4004
+    assert decode(_payload(*CONFIG, *PADDING, 0x00020002, 0xFF << 16 | stride, 0xFFFFFFF0)).commands[0].value == -16
+    for high, low in ((0xFF, 0x7FFFFFF0), (0xFE, 0xFFFFFFF0), (0x1FF, 0xFFFFFFF0), (1, 0)):
+        with pytest.raises(MoteError, match="IFM_STRIDE_X sets bits that must be 0"):
+            decode(_payload(*CONFIG, *PADDING, 0x00020002, high << 16 | stride, low))

@@ -104,16 +104,16 @@ COMMON = """
 1 001 IFM_BASE1 address
 1 002 IFM_BASE2 address
 1 003 IFM_BASE3 address
-1 004 IFM_STRIDE_X address
-1 005 IFM_STRIDE_Y address
-1 006 IFM_STRIDE_C address
+1 004 IFM_STRIDE_X distance
+1 005 IFM_STRIDE_Y distance
+1 006 IFM_STRIDE_C distance
 1 010 OFM_BASE0 address
 1 011 OFM_BASE1 address
 1 012 OFM_BASE2 address
 1 013 OFM_BASE3 address
-1 014 OFM_STRIDE_X address
-1 015 OFM_STRIDE_Y address
-1 016 OFM_STRIDE_C address
+1 014 OFM_STRIDE_X distance
+1 015 OFM_STRIDE_Y distance
+1 016 OFM_STRIDE_C distance
 1 020 WEIGHT_BASE address
 1 021 WEIGHT_LENGTH _:16 length:32
 1 022 SCALE_BASE address
@@ -125,13 +125,14 @@ COMMON = """
 1 081 IFM2_BASE1 address
 1 082 IFM2_BASE2 address
 1 083 IFM2_BASE3 address
-1 084 IFM2_STRIDE_X address
-1 085 IFM2_STRIDE_Y address
-1 086 IFM2_STRIDE_C address
+1 084 IFM2_STRIDE_X distance
+1 085 IFM2_STRIDE_Y distance
+1 086 IFM2_STRIDE_C distance
 """
 """Commands that all generations have alike: words less one, the code, `op` for an operation, the name, the fields from
 the lowest bit on with their widths, `_` for bits that must be 0, `-` before the width of a signed one, `=` before the
-names of its values. The fields of two words begin in the parameter; an address has its upper byte there."""
+names of its values. The fields of two words begin in the parameter; an address has its upper byte there, and so has a
+distance, which is an address with a sign."""
 
 FIRST = """
 0 002 op CONV
@@ -227,7 +228,7 @@ microblock:3=microblock
 1 100 op BRANCH condition:1=condition _:15 target:32
 """,
 }
-"""Commands of one generation. A distance is a signed address."""
+"""Commands of one generation."""
 
 
 @dataclass(frozen=True)
@@ -270,11 +271,18 @@ class CommandKind:
     fields: tuple[CommandField, ...]
     reserved: int
     """Bits of the operand that must be 0."""
+    repeats: bool = False
+    """Whether the upper byte may be the sign again."""
 
     @property
     def head(self) -> int:
         """The first word without its parameter."""
         return (self.words - 1) << 14 | self.code
+
+    def malformed(self, operand: int) -> bool:
+        """Whether bits are set that must be 0. Ethos-U55 has no use for the upper byte of a distance, which may repeat
+        the sign."""
+        return bool(operand & self.reserved) and not (self.repeats and operand & 0x80000000FFFF == 0x8000000000FF)
 
     def field(self, name: str) -> CommandField:
         return next(field for field in self.fields if field.name == name)
@@ -341,8 +349,10 @@ def _kind(line: list[str], core: str) -> CommandKind:
         if item in ("address", "distance"):
             bits = 32 if core == "ethos-u55" else 40
             fields.append(CommandField(item, 0, bits, item == "distance", address=True))
-            reserved = 0xFFFF if core == "ethos-u55" else 0xFF00
-            return CommandKind(name, int(line[1], 16), words, operation, tuple(fields), reserved)
+            short = core == "ethos-u55"
+            reserved = 0xFFFF if short else 0xFF00
+            repeats = short and item == "distance"
+            return CommandKind(name, int(line[1], 16), words, operation, tuple(fields), reserved, repeats)
         title, _, rest = item.partition(":")
         width, _, values = rest.partition("=")
         bits = abs(int(width))

@@ -19,7 +19,7 @@ MACS = {
     "ethos-u65": (256, 512),
     "ethos-u85": (128, 256, 512, 1024, 2048),
 }
-"""Multiplications in a cycle that each generation is built with."""
+"""MACs per cycle that each generation is built with."""
 MOST_WORDS = 1 << 24
 """Command streams are shorter than this, by the field of the driver that holds the length."""
 REMEDY = "compile the model again with Vela, for a driver of Ethos-U, and hand over the payload unchanged"
@@ -43,7 +43,7 @@ class Config:
 
     @property
     def macs(self) -> int:
-        """Multiplications in a cycle, of all cores together."""
+        """MACs per cycle of all cores together."""
         return 1 << (self.word & 15)
 
     @property
@@ -210,6 +210,8 @@ def _decode_first(data: bytes) -> CommandStream:
         elif kind == COMMANDS:
             if body is not None:
                 _refuse(4 * at, "there is a second command stream: the driver starts one")
+            if config is None:
+                _refuse(4 * at, "no configuration comes before the command stream")
             if (at + 1) % 4:
                 _refuse(4 * at, "the command stream does not begin at a multiple of 16 bytes")
             body = (at + 1, length)
@@ -280,7 +282,7 @@ def _config(word: int, identity: int, offset: int) -> Config:
         _refuse(offset, f"product {product} is none of {', '.join(CORES)}")
     config = Config(word, identity)
     if config.macs not in MACS[config.core]:
-        _refuse(offset, f"there is no {config.core} of {config.macs} multiplications in a cycle")
+        _refuse(offset, f"there is no {config.core} of {config.macs} MACs per cycle")
     version = word >> 4 & 15
     if version != (1 if config.core == "ethos-u85" else 0):
         _refuse(offset, f"version {version} of command streams is unknown")
@@ -304,7 +306,7 @@ def _commands(words: Sequence[int], core: str, start: int) -> tuple[Command, ...
             if at + 1 == len(words):
                 _refuse(offset, f"{kind.name} has no second word")
             operand |= words[at + 1] << 16
-        if operand & kind.reserved:
+        if kind.malformed(operand):
             _refuse(offset, f"{kind.name} sets bits that must be 0: operand {operand:#x}")
         _known(kind, operand, offset)
         commands.append(Command(kind, operand, offset))

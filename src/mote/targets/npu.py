@@ -18,7 +18,7 @@ NPU_CORES = (
     *(f"ethos-u65-{macs}" for macs in (256, 512)),
     *(f"ethos-u85-{macs}" for macs in (128, 256, 512, 1024, 2048)),
 )
-"""Accelerators by their names in Vela: the family, and its multiplications in a cycle."""
+"""Accelerators by their names in Vela: the family, and its MACs per cycle."""
 _NEEDED = ("core", "system_config", "memory_mode")
 _WHOLE = {"base": (0, (1 << 32) - 1), "irq": (0, 495), "clock_hz": (1, 10**11)}
 _KEYS = (*_NEEDED, "config", "memories", "fast", *_WHOLE, "source")
