@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from mote.extras import installing, version_of
 from mote.graph import Graph, Op
@@ -12,10 +13,13 @@ from mote.offload.ethos_u.artifact import artifact
 from mote.offload.ethos_u.exact import InexactError, Scales, exact_once, multipliers, rounds_once
 from mote.offload.ethos_u.job import NpuJob, linked
 from mote.offload.ethos_u.regions import exported, members, regions
+from mote.offload.ethos_u.striped import NotPlainError, estimated, striped
 from mote.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, VelaModel, compiled, configuration
 from mote.targets import Target
 
 VARIANTS = {"Performance": "fast", "Size": "small"}
+STRIPED = "striped"
+"""The variant that is computed in stripes of rows."""
 
 
 class EthosU(Generator):
@@ -42,12 +46,19 @@ class EthosU(Generator):
             scales = [multipliers(graph, op) for op in members(region) if rounds_once(op)]
             models = {goal: compiled(file.data, config, goal) for goal in OPTIMISE}
             jobs = {goal: _job(model, scales) for goal, model in models.items()}
+            whole = compiled(file.data, config, whole=True)
+            plain = _job(whole, scales)
         except (NotAcceptedError, InexactError) as reason:
             return Refusal(str(reason))
         for goal, job in jobs.items():
             if all(job != jobs[other] for other in OPTIMISE[: OPTIMISE.index(goal)]):
                 cycles = models[goal].cycles
                 made.append(artifact(job, file.inputs, file.outputs, target, cycles, VARIANTS[goal]))
+        with suppress(NotPlainError):
+            stripes = striped(plain)
+            if stripes.job.scratch < min(job.scratch for job in jobs.values()):
+                estimate = estimated(stripes, whole.cycles)
+                made.append(artifact(stripes.job, file.inputs, file.outputs, target, estimate, STRIPED))
         return made
 
 

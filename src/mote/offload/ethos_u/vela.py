@@ -21,6 +21,8 @@ OPTIMISE = ("Performance", "Size")
 """The two goals of Vela's scheduler."""
 NO_LIMIT = 1 << 32
 """A limit of SRAM that is none."""
+WHOLE = "WeightBuffering|Cascading"
+"""Features of its scheduler that split operators, or copy weights."""
 CONFIG = "config_files/Arm/vela.ini"
 """The configuration that comes with Vela, beside its compiler."""
 _OUTPUT = Lock()
@@ -111,13 +113,16 @@ def configuration(target: Target) -> Configuration:
 
 
 @lru_cache(maxsize=1024)
-def compiled(data: bytes, config: Configuration, optimise: str = OPTIMISE[0], *, apart: bool = True) -> VelaModel:
+def compiled(
+    data: bytes, config: Configuration, optimise: str = OPTIMISE[0], *, apart: bool = True, whole: bool = False
+) -> VelaModel:
     """A file compiled as a whole, each once. `apart`: inputs and outputs have base pointers of their own instead of
-    places in the working memory."""
+    places in the working memory; `whole`: no operator is split, and weights are read where they lie."""
     regor = _regor()
     with _captured() as printed:
         try:
-            model = regor.compile(config.architecture, data, "TFLITE", config.system, _options(config, optimise, apart))
+            options = _options(config, optimise, apart, WHOLE if whole else "")
+            model = regor.compile(config.architecture, data, "TFLITE", config.system, options)
         except RuntimeError as error:
             raise NotAcceptedError(_reason(printed(), str(error))) from None
     report = model.perf_report
@@ -141,11 +146,11 @@ def _tensor(tensor: Any) -> VelaTensor:
     return VelaTensor(int(tensor.region), int(tensor.address), int(tensor.size))
 
 
-def _options(config: Configuration, optimise: str, apart: bool) -> str:
+def _options(config: Configuration, optimise: str, apart: bool, disabled: str) -> str:
     limit = config.npu.fast or NO_LIMIT
     return (
         "\n[compiler]\nenable_db=true\noutput_format=Raw\ncop_format=COP1\n"
-        f"\n[scheduler]\noptimize={optimise}\narena_size_limit={limit}\ndisable_feature=\n"
+        f"\n[scheduler]\noptimize={optimise}\narena_size_limit={limit}\ndisable_feature={disabled}\n"
         f"separate_io_regions={str(apart).lower()}\ncpu_tensor_alignment=16\ntensor_allocator=HillClimb\n"
         "\n[graph]\nsoftmax_int16_neg_exp_range=10.0\n"
     )

@@ -1,0 +1,142 @@
+"""Regions of the Ethos-U in stripes of rows: rings never lose a row that is read, and results are the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mote import targets
+from mote.frontends import load
+from mote.npu.commands import Command, named
+from mote.npu.stream import decode, made, operations
+from mote.offload.ethos_u import _job
+from mote.offload.ethos_u.exact import multipliers, rounds_once
+from mote.offload.ethos_u.job import TENSORS, WORKING, NpuJob
+from mote.offload.ethos_u.regions import exported, members, regions
+from mote.offload.ethos_u.striped import estimated, striped
+from mote.offload.ethos_u.striped.emit import _tiles
+from mote.offload.ethos_u.striped.program import Access, RowOperation, RowTensor, RowWindow, StreamProgram
+from mote.offload.ethos_u.striped.schedule import arranged, packed
+from mote.offload.ethos_u.vela import compiled, configuration
+from mote.passes import optimize
+
+DIGITS = Path(__file__).parents[3] / "models" / "digits.tflite"
+TARGET = targets.load("corstone-300")
+WIDTH = 16
+"""Bytes of a row in programs made up here."""
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[StreamProgram, list[int]]:
+    """Windows one after another, and sums with a tensor before; with rows in a stripe of each."""
+    rows = draw(st.integers(4, 20))
+    tensors = [RowTensor(TENSORS, rows * WIDTH, 0, rows)]
+    made_, heights = [], []
+    kind = Command(named("ethos-u55")["CONV"])
+    for number in range(draw(st.integers(1, 7))):
+        kernel, stride = draw(st.integers(1, min(5, rows))), draw(st.integers(1, 2))
+        above, below = draw(st.integers(0, kernel - 1)), draw(st.integers(0, kernel - 1))
+        after = (rows + above + below - kernel) // stride + 1
+        used = (after - 1) * stride + kernel - above - below
+        reads = [Access("IFM", number, 0, used, WIDTH, RowWindow(kernel, stride, above, used))]
+        alike = [t for t, tensor in enumerate(tensors) if tensor.rows == after]
+        if alike and draw(st.booleans()):
+            other = draw(st.sampled_from(alike))
+            reads.append(Access("IFM2", other, 0, after, WIDTH, RowWindow(1, 1, 0, after)))
+        made_.append(RowOperation(kind, {}, tuple(reads), Access("OFM", number + 1, 0, after, WIDTH)))
+        tensors.append(RowTensor(WORKING, after * WIDTH, WIDTH if draw(st.integers(0, 3)) else 0, after))
+        heights.append(draw(st.integers(1, after)))
+        rows = after
+    tensors[-1] = replace(tensors[-1], base=TENSORS + 1, pitch=0)
+    writers = ((), *((n,) for n in range(len(made_))))
+    return StreamProgram(made("ethos-u55", 128, []), tuple(made_), tuple(tensors), writers), heights
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs())
+def test_rows_are_there_when_they_are_read(given_: tuple[StreamProgram, list[int]]) -> None:
+    """Memory that remembers which row of which tensor was written where last."""
+    program, heights = given_
+    layout = arranged(program, heights)
+    memory: dict[int, tuple[int, int]] = {}
+    for stripe in layout.stripes:
+        operation = program.operations[stripe.operation]
+        for read in operation.reads:
+            if program.tensors[read.tensor].placed and read.window is not None:
+                low, high, _, _ = read.window.rows_of(stripe.first, stripe.end)
+                for row, at in _places(program, layout, read, low, high):
+                    assert all(memory[byte] == (read.tensor, row) for byte in range(at, at + WIDTH))
+        if program.tensors[operation.write.tensor].placed:
+            for row, at in _places(program, layout, operation.write, stripe.first, stripe.end):
+                assert at + WIDTH <= layout.size
+                memory.update(dict.fromkeys(range(at, at + WIDTH), (operation.write.tensor, row)))
+    last = [s for s in layout.stripes if s.operation == len(program.operations) - 1]
+    assert [s.first for s in last[1:]] == [s.end for s in last[:-1]] and last[-1].end == program.operations[-1].rows
+
+
+def _places(program: StreamProgram, layout, access: Access, first: int, end: int):  # type: ignore[no-untyped-def]
+    """Rows and their addresses, as the tiles have them."""
+    tiles = _tiles(program, layout, access, first, end)
+    top = tiles[f"{access.what}_HEIGHT0_M1"] + 1
+    for row in range(first, end):
+        part, line = ("BASE0", row - first) if row - first < top else ("BASE2", row - first - top)
+        yield row, tiles[f"{access.what}_{part}"] + line * WIDTH
+
+
+@given(st.lists(st.tuples(st.integers(1, 99), st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=12))
+def test_buffers_that_live_together_lie_apart(buffers: list[tuple[int, int, int]]) -> None:
+    sizes = [size for size, _, _ in buffers]
+    born, dead = [min(a, b) for _, a, b in buffers], [max(a, b) for _, a, b in buffers]
+    offsets, total = packed(sizes, born, dead)
+    for m in range(len(buffers)):
+        assert offsets[m] % 16 == 0 and offsets[m] + sizes[m] <= total
+        for n in range(m):
+            together = born[m] <= dead[n] and born[n] <= dead[m]
+            assert not together or offsets[m] + sizes[m] <= offsets[n] or offsets[n] + sizes[n] <= offsets[m]
+
+
+def job() -> tuple[NpuJob, int]:
+    """The digits as Vela compiles them without stripes, and its estimate of cycles."""
+    pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")
+    graph = optimize(load(DIGITS))[0]
+    (region,) = regions(graph, configuration(TARGET))
+    model = compiled(exported(region, graph).data, configuration(TARGET), whole=True)
+    return _job(model, [multipliers(graph, op) for op in members(region) if rounds_once(op)]), model.cycles
+
+
+def computed(job: NpuJob, seed: int) -> list[bytes]:
+    functional = pytest.importorskip("mote.npu.functional", reason="there is no functional model")
+    values = np.random.default_rng(seed)
+    memory = [np.frombuffer(job.constants, np.uint8), *(np.full(n, 0x5A, np.uint8) for n in job.sizes[1:])]
+    for number, size in enumerate(job.inputs):
+        memory[TENSORS + number] = values.integers(0, 256, size, dtype=np.uint8)
+    functional.execute(decode(job.payload), memory)
+    return [area.tobytes() for area in memory[TENSORS + len(job.inputs) :]]
+
+
+def test_the_same_results_in_less_memory() -> None:
+    whole, estimate = job()
+    stripes = striped(whole)
+    assert stripes.job.scratch < whole.scratch and estimated(stripes, estimate) > estimate
+    one = striped(whole, [1] * len(stripes.program.operations))
+    assert len(one.layout.stripes) == sum(operation.rows for operation in one.program.operations)
+    for seed in range(3):
+        expected = computed(whole, seed)
+        assert computed(stripes.job, seed) == expected == computed(one.job, seed)
+
+
+def test_weights_are_those_of_the_whole_operator() -> None:
+    """Operations and weights are the same, in other numbers and at other addresses."""
+    whole, _ = job()
+    names = ("WEIGHT_BASE", "WEIGHT_LENGTH", "SCALE_BASE", "OFM_DEPTH_M1", "OFM_WIDTH_M1", "KERNEL_STRIDE")
+
+    def seen(job: NpuJob) -> set[tuple[int, ...]]:
+        convs = (o for o in operations(decode(job.payload)) if o.name == "CONV")
+        return {tuple(o.value(name) for name in names) for o in convs}
+
+    assert seen(striped(whole).job) == seen(whole)
