@@ -1,0 +1,42 @@
+"""The functional model of Ethos-U: whole models against LiteRT, and refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mote.errors import MoteError
+from mote.npu.functional import execute
+from mote.npu.stream import decode
+from tests.npu.compiled import compiled
+from tests.npu.judged import judged
+
+MODELS = Path(__file__).parents[2] / "models"
+FIRST = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "ethos-u65-256", "ethos-u65-512")
+
+
+@pytest.mark.parametrize("core", FIRST)
+def test_a_model_on_every_core(core: str) -> None:
+    """Convolutions, depthwise ones, the mean and softmax, with one weight stream or two."""
+    assert judged((MODELS / "digits.tflite").read_bytes(), core).differing(3) == (0, 0)
+
+
+def test_accesses_behind_the_end_of_memory_are_refused() -> None:
+    """The areas that Vela asks for are enough; one that is shorter is refused, whichever it is."""
+    part = compiled("digits", "ethos-u55-128")[0]
+    stream = decode(part.payload)
+    whole = [np.zeros(size, np.uint8) for size in part.sizes]
+    whole[0][:] = np.frombuffer(part.weights, np.uint8)
+    execute(stream, whole)
+    for area in (0, 1):
+        short = [values[: values.size - 600 * (number == area)].copy() for number, values in enumerate(whole)]
+        with pytest.raises(MoteError, match="which has") as caught:
+            execute(stream, short)
+        assert "at byte" in caught.value.where
+    with pytest.raises(MoteError, match="no memory behind base pointer"):
+        execute(stream, whole[:1])
+    whole[1].flags.writeable = False
+    with pytest.raises(MoteError, match="read only"):
+        execute(stream, whole)
