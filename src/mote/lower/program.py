@@ -358,6 +358,11 @@ class Program:
         return [i.external.artifact for i in self.instructions if i.external is not None]
 
     @property
+    def polls(self) -> bool:
+        """Whether a step may be left before it is done: an accelerator works on it."""
+        return any(call.returns_status for artifact in self.artifacts for call in artifact.calls)
+
+    @property
     def kernels(self) -> list[Packed]:
         """Those that are called, in order."""
         shares = (share for program in self.all for i in program.instructions for share in i.shares)

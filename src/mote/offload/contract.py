@@ -27,6 +27,10 @@ from mote.targets import Target
 
 SCRATCH = "scratch"
 """The name of the working memory among what a `Pointer` may point to."""
+STATE = "state"
+"""The name of `Artifact.state` there."""
+WAIT = "wait"
+"""An argument of a call that returns a status: not 0 where it may wait for the accelerator, 0 in `step`."""
 VARIANT = "variant"
 """The knob by which a pin names one of the alternatives of a region."""
 MOST_ALIGNMENT = 4096
@@ -47,7 +51,7 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True)
 class Pointer:
-    """An argument of a C call: the address of a tensor (by id), of a blob (by name), or of SCRATCH."""
+    """An argument of a C call: the address of a tensor (by id), of a blob (by name), of SCRATCH or of STATE."""
 
     to: int | str
 
@@ -58,6 +62,9 @@ class Invocation:
 
     function: str
     arguments: tuple[Pointer | int | str, ...] = ()
+    returns_status: bool = False
+    """It returns an `int`: 0 when it is done, 1 while the accelerator works, then `step` comes back to it; a negative
+    number where it failed, and so the model has: MOTE_FAILED. It is the only call of its artifact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +100,10 @@ class Artifact:
     """A function `int init(void)` that the model's init calls, once for all artifacts that name it; 0: it is ready."""
     scratch: int = 0
     """Bytes of working memory while the calls run."""
+    state: int = 0
+    """Bytes outside of the arena, a multiple of 8, for a call that returns a status: from its begin to its end."""
+    cancel: str = ""
+    """A function `void cancel(void *state)` that the model's init calls where such a call has begun and not ended."""
     alignment: int = ALIGNMENT
     """What the addresses of the tensors that it reads and writes, and of its working memory, are multiples of."""
     memories: tuple[str, ...] = ()
@@ -235,13 +246,20 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
 def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: str) -> None:
     """Refuse an artifact that no C can be made of."""
     blobs = [blob.name for blob in artifact.blobs]
-    known = {*region.inputs, *region.outputs, *blobs, *([SCRATCH] if artifact.scratch else [])}
-    functions = [*(call.function for call in artifact.calls), *([artifact.init] if artifact.init else []), *blobs]
+    rooms = [name for name, size in ((SCRATCH, artifact.scratch), (STATE, artifact.state)) if size]
+    known = {*region.inputs, *region.outputs, *blobs, *rooms}
+    named = [name for name in (artifact.init, artifact.cancel) if name]
+    functions = [*(call.function for call in artifact.calls), *named, *blobs]
     pointers = [p.to for call in artifact.calls for p in call.arguments if isinstance(p, Pointer)]
     problems = [
         *([] if artifact.calls else ["calls nothing"]),
+        *_status_problems(artifact),
         *(f"has '{name}', which is no name in C" for name in functions if not _NAME.fullmatch(name)),
-        *([f"has two blobs of one name, or one called '{SCRATCH}'"] if len({*blobs, SCRATCH}) <= len(blobs) else []),
+        *(
+            [f"has two blobs of one name, or one called '{SCRATCH}' or '{STATE}'"]
+            if len({*blobs, SCRATCH, STATE}) <= len(blobs) + 1
+            else []
+        ),
         *(
             f"points to '{to}', which is no tensor of the region and none of its blobs"
             for to in pointers
@@ -278,6 +296,17 @@ def _files_problems(artifact: Artifact) -> list[str]:
     relative = [p for p in (*artifact.sources, *artifact.includes) if not Path(p).is_absolute()]
     problems += [f"names '{path}', which is not there" for path in missing]
     return problems + [f"names '{path}', which is no absolute path" for path in relative]
+
+
+def _status_problems(artifact: Artifact) -> list[str]:
+    """A call that returns a status may be repeated, and so nothing may stand beside it."""
+    polled = [call for call in artifact.calls if call.returns_status]
+    if not polled:
+        alone = artifact.state or artifact.cancel or any(WAIT in call.arguments for call in artifact.calls)
+        return ["has a state, or waits, and no call that returns a status"] if alone else []
+    problems = ["has a call that returns a status, and others"] if len(artifact.calls) > 1 else []
+    wrong = artifact.state < 0 or artifact.state % 8
+    return [*problems, *([f"has a state of {artifact.state} bytes, which is no multiple of 8"] if wrong else [])]
 
 
 def _state_problems(artifact: Artifact, region: Op, graph: Graph) -> list[str]:

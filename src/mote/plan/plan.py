@@ -10,6 +10,7 @@ from functools import cached_property
 from mote.graph import Graph, Op, Rows
 from mote.graph.region import Numbers, in_order
 from mote.kernels.contract import ALIGNMENT, NHWC, Call, Layout, Packed, aligned
+from mote.offload.contract import Artifact, Offloaded
 from mote.ops.control.state import SlidingWindow
 from mote.plan.goal import Goal
 from mote.plan.json_codec import dump, load, same
@@ -29,6 +30,8 @@ __all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Halved", "Option
 
 ARENA_ALIGNMENT = 8
 """Minimum alignment of an arena, in bytes."""
+STATUS_BYTES = 4
+"""Bytes of what a call to an accelerator returned."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +277,22 @@ class Plan:
     def static(self) -> int:
         """Bytes of RAM besides the arena: where the run has got to, and what is kept for the next one."""
         position = self.position_bytes + self.counter_bytes * self.counters
-        return position + self.kept_bytes + self.how.sealed + self.outputs_kept
+        pending = STATUS_BYTES + self.external_state if self.polls else 0
+        return position + self.kept_bytes + self.how.sealed + self.outputs_kept + pending
+
+    @property
+    def polls(self) -> bool:
+        """Whether a step may be left before it is done: an accelerator works on it."""
+        return any(call.returns_status for artifact in self._artifacts for call in artifact.calls)
+
+    @property
+    def external_state(self) -> int:
+        """Bytes that are kept meanwhile."""
+        return max((artifact.state for artifact in self._artifacts), default=0)
+
+    @property
+    def _artifacts(self) -> list[Artifact]:
+        return [step.kernel.artifact for step in self.steps if isinstance(step.kernel, Offloaded)]
 
     @property
     def outputs_kept(self) -> int:

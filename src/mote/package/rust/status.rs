@@ -9,6 +9,8 @@ impl Status {
     pub const BAD_STATE: Status = Status(7);
     /// A constant in flash is not what it was when the model was compiled.
     pub const DAMAGED: Status = Status(8);
+    /// An accelerator failed: the outputs mean nothing.
+    pub const FAILED: Status = Status(12);
 }
 
 const BUSY: u32 = 4;

@@ -40,7 +40,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import ALIGNMENT, Call, Sealed, Structs, operand_name
 from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Scratch
-from mote.offload.contract import SCRATCH, Pointer
+from mote.offload.contract import SCRATCH, STATE, Pointer
 
 N = Name("n")
 """How many turns the instruction has had in this inference."""
@@ -406,20 +406,39 @@ class Executor:
             if given.to == SCRATCH:
                 assert i.scratch is not None
                 return self._at(i.scratch)
+            if given.to == STATE:
+                return f"{variable(self.options, 'state')}.external"
             return constant(given.to, blobs[given.to].data, blobs[given.to].alignment)
 
         calls = [call(c.function, *map(argument, c.arguments)) for c in external.artifact.calls]
         written = [(self._at(place), place.nbytes) for place in (i.target, *i.others)]
         traces = [self._trace(number, self._at(place), place.nbytes) for place in external.shown]
-        return [*self._guarded(i, calls, *written), *(trace for lines in traces for trace in lines)]
+        shown = [trace for lines in traces for trace in lines]
+        if not any(c.returns_status for c in external.artifact.calls):
+            return [*self._guarded(i, calls, *written), *shown]
+        (made,), pending = calls, f"{variable(self.options, 'state')}.pending"
+        before, after = self._zones(i, *written)
+        done = [*after, *shown]
+        return [
+            *([when(f"{pending} == 0", *before)] if before else []),
+            assign(pending, made) if self.program.cores == 1 else when(f"{pending} >= 0", assign(pending, made)),
+            *([when(f"{pending} == 0", *done)] if done else []),
+        ]
 
     def _guarded(
         self, i: Instruction, calls: Sequence[Expression], *written: tuple[Expression, Expression]
     ) -> list[Statement]:
         """Calls of a kernel; in a debug build what lies around what it writes is noted before, and looked at after.
         `written`: addresses and bytes, besides those of working memory and sums."""
+        before, after = self._zones(i, *written)
+        return [*before, *calls, *after]
+
+    def _zones(
+        self, i: Instruction, *written: tuple[Expression, Expression]
+    ) -> tuple[list[Expression], list[Expression]]:
+        """The calls before a kernel's that note what lies around what it writes, and those behind it that look."""
         if not self.program.zone:
-            return list(calls)
+            return [], []
         spans = list(written) if 0 <= i.target.memory < STATES else []
         spans += [(self._at(room), room.nbytes) for room in (i.scratch, i.sums) if room is not None]
         handle = [HANDLE] if self.options.instances else []
@@ -427,7 +446,7 @@ class Executor:
             [call(f"{self.outermost.prefix}_{what}", *handle, at, nbytes, k) for k, (at, nbytes) in enumerate(spans)]
             for what in ("note", "look")
         )
-        return [*note, *calls, *look]
+        return note, look
 
     def _done(
         self, number: int, i: Instruction, kernel_call: Expression, target: Expression, nbytes: int

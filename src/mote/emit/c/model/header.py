@@ -41,17 +41,18 @@ STATUS = Text("""\
 #define MOTE_STATUS_DEFINED
 typedef enum {
     MOTE_OK = 0,
-    MOTE_NOT_READY = 1,   /* init was not called, or has failed */
-    MOTE_BAD_ARENA = 2,   /* the arena is missing, too small or not aligned to 8 bytes */
-    MOTE_WRONG = 3,       /* the self-test found a difference */
-    MOTE_BUSY = 4,        /* there is more to do: call step again */
-    MOTE_WAITING = 5,     /* the next row of the input, or the next frame of a stream, is needed */
-    MOTE_BROKEN = 6,      /* debug builds: a kernel wrote outside of its buffers */
-    MOTE_BAD_STATE = 7,   /* the saved state is damaged, too short, or not one of this model */
-    MOTE_DAMAGED = 8,     /* a constant in flash is not what it was when the model was compiled */
-    MOTE_BAD_IMAGE = 9,   /* the runtime: the image is damaged, or no image */
-    MOTE_NO_KERNEL = 10,  /* the runtime: the image needs a kernel that the firmware does not have */
-    MOTE_UNSUPPORTED = 11 /* the runtime: the image needs a newer runtime, or one with larger limits */
+    MOTE_NOT_READY = 1,    /* init was not called, or has failed */
+    MOTE_BAD_ARENA = 2,    /* the arena is missing, too small or not aligned to 8 bytes */
+    MOTE_WRONG = 3,        /* the self-test found a difference */
+    MOTE_BUSY = 4,         /* there is more to do: call step again */
+    MOTE_WAITING = 5,      /* the next row of the input, or the next frame of a stream, is needed */
+    MOTE_BROKEN = 6,       /* debug builds: a kernel wrote outside of its buffers */
+    MOTE_BAD_STATE = 7,    /* the saved state is damaged, too short, or not one of this model */
+    MOTE_DAMAGED = 8,      /* a constant in flash is not what it was when the model was compiled */
+    MOTE_BAD_IMAGE = 9,    /* the runtime: the image is damaged, or no image */
+    MOTE_NO_KERNEL = 10,   /* the runtime: the image needs a kernel that the firmware does not have */
+    MOTE_UNSUPPORTED = 11, /* the runtime: the image needs a newer runtime, or one with larger limits */
+    MOTE_FAILED = 12       /* an accelerator failed: the outputs mean nothing */
 } mote_status;
 #endif
 """)

@@ -9,7 +9,7 @@ from mote.emit.c.model.ports import CPort, inputs, outputs, pushed_rows
 from mote.emit.c.model.states import saved_bytes
 from mote.emit.c.options import ProjectOptions
 from mote.kernels.contract import aligned
-from mote.plan.plan import ARENA_ALIGNMENT, Plan
+from mote.plan.plan import ARENA_ALIGNMENT, STATUS_BYTES, Plan
 
 
 @dataclass(frozen=True)
@@ -48,5 +48,6 @@ def _instance_bytes(plan: Plan) -> int:
     """A bound of an instance's size: each member rounded up to the alignment that any core asks for."""
     state = plan.position_bytes + plan.counters * plan.counter_bytes
     kept = plan.state_bytes + 2 * plan.rings + 2 if plan.graph.states else 0
+    state += STATUS_BYTES + ARENA_ALIGNMENT + plan.external_state if plan.polls else 0
     members = [*(a.nbytes for a in arenas(plan)), state + 8, *([kept + 8] if kept else [])]
     return sum(aligned(nbytes, ARENA_ALIGNMENT) for nbytes in members)

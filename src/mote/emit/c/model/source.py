@@ -39,6 +39,7 @@ from mote.graph.tolerance import computes_floats
 from mote.kernels.contract import ALIGNMENT, Packed
 from mote.kernels.structs import Field, kernel_fields
 from mote.lower.program import Form, Program
+from mote.offload.contract import WAIT
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import ALIGNED
 
@@ -324,6 +325,7 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     name, position = options.name, f"{variable(options, 'state')}.position"
     body: list[Statement] = [when(f"{HANDLE} == NULL", "return MOTE_BAD_ARENA")] if options.instances else []
     body.append(assign(position, 0))
+    body += _cancel(made, options)
     if options.caller_arena:
         for a in arenas(plan):
             bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
@@ -360,6 +362,16 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors, *result]
 
 
+def _cancel(made: Program, options: ProjectOptions) -> list[Statement]:
+    """The C statements that end what an accelerator works on, before another inference begins."""
+    if not made.polls:
+        return []
+    state = variable(options, "state")
+    cancels = dict.fromkeys(artifact.cancel for artifact in made.artifacts if artifact.cancel)
+    running = [when(f"{state}.pending > 0", *(f"{cancel}({state}.external)" for cancel in cancels))] if cancels else []
+    return [*running, assign(f"{state}.pending", 0)]
+
+
 def _result(options: ProjectOptions, copies: Sequence[Statement]) -> list[Definition]:
     """The functions that end a run with copies of the outputs, and that tell how it ended."""
     status = f"{variable(options, 'results')}.status"
@@ -386,6 +398,7 @@ def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition]
         Switch("step" if made.straight else executor.scheduled("step"), cases),
     ]
     more = ["const void *row"] if made.pushed else [f"uint32_t {CORES.text}"] if made.split else []
+    more += [f"int {WAIT}"] if made.polls else []
     work = CFunction(f"static void {name}_work({taken(options, 'uint32_t step', *more)})", body)
     arriving = [_arriving(executor, options)] if options.samples else []
     return [*macros, BLANK, *functions, *arriving, work], [macro.name.split("(")[0] for macro in macros]
@@ -415,6 +428,10 @@ def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
     """The C statements after a step's work, and its return value; `busy` where there is more to do."""
     state = variable(options, "state")
     body: list[Statement] = []
+    if made.polls:
+        begin = [assign(f"{state}.pending", 0), assign(f"{state}.position", 1)]
+        body.append(when(f"{state}.pending > 0", "return MOTE_BUSY"))
+        body.append(when(f"{state}.pending < 0", *begin, f"return {_ended(options, 'MOTE_FAILED')}"))
     if made.zone:
         again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
         body.append(when(f"{state}.broken", *again, f"return {_ended(options, 'MOTE_BROKEN')}"))
@@ -446,13 +463,21 @@ def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     if not made.schedule:
         nothing = [_ready(options), f"(void){name}_work", f"return {_ended(options, 'MOTE_OK')}"]
         return [CFunction(step, nothing), Accessor(run, f"return {name}_step({handed(options)})")]
-    cores = [str(BOTH)] if made.split else []
-    work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', *cores)})"
-    again = Compound("do", [f"status = {name}_step({handed(options)})"], " while (status == MOTE_BUSY);")
-    return [
-        CFunction(step, [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]),
-        CFunction(run, ["mote_status status", again, "return status"]),
-    ]
+    more = [str(BOTH)] if made.split else []
+    more += [WAIT] if made.polls else []
+    work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', *more)})"
+    piece = [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]
+    next_piece = f"{name}_step({handed(options)})"
+    steps: list[Definition] = [CFunction(step, piece)]
+    if made.polls:
+        next_piece = f"{name}_go({handed(options, '1')})"
+        steps = [
+            Comment("One step; an accelerator is waited for, or not."),
+            CFunction(f"static mote_status {name}_go({taken(options, f'int {WAIT}')})", piece),
+            Accessor(step, f"return {name}_go({handed(options, '0')})"),
+        ]
+    again = Compound("do", [f"status = {next_piece}"], " while (status == MOTE_BUSY);")
+    return [*steps, CFunction(run, ["mote_status status", again, "return status"])]
 
 
 def _run_core(made: Program, options: ProjectOptions) -> list[Definition]:
@@ -461,6 +486,8 @@ def _run_core(made: Program, options: ProjectOptions) -> list[Definition]:
     name, state = options.name, variable(options, "state")
     wait = "MOTE_BARRIER(core)"
     number = "step" if made.straight else f"{name}_schedule[step]"
+    waiting = ", 1" if made.polls else ""
+    failed = when(f"core == 0 && {state}.pending < 0", assign(f"{state}.pending", 0), "return MOTE_FAILED")
     ready = when(f"{state}.position != 1", f"return {state}.position == 0 ? MOTE_NOT_READY : MOTE_BUSY")
     steps: list[Statement]
     if made.split:
@@ -468,11 +495,11 @@ def _run_core(made: Program, options: ProjectOptions) -> list[Definition]:
             assign("const uint32_t before", "split"),
             assign("split", f"{name}_split[{number}]"),
             when("before + split != 0", wait),
-            when("core == 0 || split != 0", f"{name}_work(step, core == 0 ? 1 : 2)"),
+            when("core == 0 || split != 0", f"{name}_work(step, core == 0 ? 1 : 2{waiting})"),
         ]
         steps = [assign("uint32_t split", 1), loop("uint32_t", "step", len(made.schedule), *each)]
     else:
-        alone = loop("uint32_t", "step", len(made.schedule), f"{name}_work(step)")
+        alone = loop("uint32_t", "step", len(made.schedule), f"{name}_work(step{waiting})")
         steps = [wait, *([when("core == 0", alone)] if made.schedule else [])]
     return [
         CFunction(
@@ -481,6 +508,7 @@ def _run_core(made: Program, options: ProjectOptions) -> list[Definition]:
                 when("core == 0", ready, *_begin(made, options)),
                 *steps,
                 wait,
+                *([failed] if made.polls else []),
                 *([when("core != 0", "return MOTE_OK")] if made.warm_up else []),
                 *_done(made, options),
             ],
@@ -497,10 +525,11 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
     scheduled = step if made.straight else element_of(options, f"{name}_schedule", step, made.schedule)
     waits = f"{name}_waits({handed(options)})"
     status = f"{waits} ? MOTE_WAITING : MOTE_BUSY"
-    work = f"{name}_work({handed(options, step, 'row')})"
+    more = [WAIT] if made.polls else []
+    work = f"{name}_work({handed(options, step, 'row', *more)})"
 
-    def advance(row: str) -> str:
-        return f"{name}_advance({handed(options, row)})"
+    def advance(row: str, wait: bool = False) -> str:
+        return f"{name}_advance({handed(options, row, *(['1' if wait else '0'] if made.polls else []))})"
 
     pushing = _push_samples if options.samples else _push_rows
     return [
@@ -511,7 +540,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
         ),
         Comment("One step; what comes after it."),
         CFunction(
-            f"static mote_status {name}_advance({taken(options, 'const void *row')})",
+            f"static mote_status {name}_advance({taken(options, 'const void *row', *(f'int {w}' for w in more))})",
             [*_begin(made, options), work, *_end(made, options, status)],
         ),
         CFunction(
@@ -523,7 +552,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
 
 
 def _push_rows(
-    port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[[str], str]
+    port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[..., str]
 ) -> list[Definition]:
     """The functions that take rows, one or several."""
     return [
@@ -539,7 +568,7 @@ def _push_rows(
                 Compound(
                     f"for (;; count--, rows += {port.macro}_ROW_SIZE)",
                     [
-                        Compound("while (status == MOTE_BUSY)", [f"status = {advance('NULL')}"]),
+                        Compound("while (status == MOTE_BUSY)", [f"status = {advance('NULL', True)}"]),
                         when("count == 0 || (status != MOTE_WAITING && status != MOTE_OK)", "return status"),
                         f"status = {advance('rows')}",
                     ],
@@ -550,7 +579,7 @@ def _push_rows(
 
 
 def _push_samples(
-    port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[[str], str]
+    port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[..., str]
 ) -> list[Definition]:
     """The functions that take samples, which fill rows where these lie: nothing else happens until a row is full."""
     name, filled = options.name, f"{variable(options, 'state')}.filled"
@@ -585,7 +614,7 @@ def _push_samples(
                 Compound(
                     "for (;;)",
                     [
-                        Compound("while (status == MOTE_BUSY)", [f"status = {advance('NULL')}"]),
+                        Compound("while (status == MOTE_BUSY)", [f"status = {advance('NULL', True)}"]),
                         when("status == MOTE_OK", "result = MOTE_OK"),
                         when("status != MOTE_OK && status != MOTE_WAITING", "return status"),
                         when("left == 0", "return result"),

@@ -33,6 +33,10 @@ def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
         fields.append(Noted("uint8_t broken", "a red zone was written to"))
     if options.cipher:
         fields.append(Noted("uint8_t locked", "constants could not be decrypted"))
+    if plan.polls:
+        fields.append(Noted("int32_t pending", "positive: an accelerator works on the step; negative: it failed"))
+    if plan.external_state:
+        fields.append(Noted(f"uint64_t external[{plan.external_state // 8}]", "of its driver"))
     progress: list[Statement] = [
         Comment("How far the inference has got."),
         Compound(static(options, "struct"), fields, f" {declared(options, 'state')};"),
