@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.offload.contract import SCRATCH, Artifact, Blob, Invocation, Pointer
+from mote.offload.contract import SCRATCH, STATE, WAIT, Artifact, Blob, Invocation, Pointer
 from mote.offload.ethos_u.job import BASES, MOST_TENSORS, NpuJob
 from mote.targets import Target
 
 ALIGNMENT = 16
 """What the driver asks of the addresses behind base pointers, and of a command stream."""
 HEAD = 12
-"""Words in front of a payload: its bytes, the number of base pointers, the bytes behind each, and padding."""
+"""Words in front of a payload: its bytes, the number of base pointers, the bytes behind each, a bit for each that may be
+written to, and padding."""
 INVOCATION = 2000.0
 """Assumed cycles of the core for one invocation: the driver's checks, registers, and its interrupt."""
+STATE_BYTES = 136
+"""Of a job that has begun, where pointers have 8 bytes: the driver's handle, addresses and sizes."""
 NAME = "npu_ethosu"
 """The C file of calls, and the beginning of its functions' names."""
 CODE = 600
@@ -38,12 +42,15 @@ def artifact(
     constants: Pointer | str = Pointer("weights") if job.constants else "NULL"
     scratch: Pointer | str = Pointer(SCRATCH) if job.scratch else "NULL"
     return Artifact(
-        calls=(Invocation(f"{NAME}_run", (Pointer("job"), constants, scratch, *tensors)),),
+        calls=(Invocation(f"{NAME}_run", (Pointer(STATE), WAIT, Pointer("job"), constants, scratch, *tensors), True),),
         cost=INVOCATION + cycles * ratio,
         header=f"{NAME}.h",
         blobs=tuple(blobs),
-        files={name: (files(__package__) / "c" / name).read_text(encoding="utf-8") for name in FILES},
+        files=_texts(f"{NAME}.h", f"{NAME}.c"),
+        simulated=_texts(f"{NAME}_driver.c"),
         scratch=job.scratch,
+        state=STATE_BYTES,
+        cancel=f"{NAME}_cancel",
         alignment=ALIGNMENT,
         memories=npu.memories,
         variant=variant,
@@ -51,12 +58,23 @@ def artifact(
     )
 
 
-FILES = (f"{NAME}.h", f"{NAME}.c")
+@cache
+def _texts(*names: str) -> dict[str, str]:
+    return {name: (files(__package__) / "c" / name).read_text(encoding="utf-8") for name in names}
 
 
 def job_words(job: NpuJob) -> NDArray[np.uint32]:
     """A job as the C file reads it: the head, and the payload behind it."""
     sizes = [*job.sizes, *[0] * (BASES - len(job.sizes))]
-    head = np.array([len(job.payload), len(job.sizes), *sizes, 0, 0], "<u4")
+    writable = sum(1 << base for base, may in enumerate(job.writable) if may)
+    head = np.array([len(job.payload), len(job.sizes), *sizes, writable, 0], "<u4")
     assert len(head) == HEAD
     return np.concatenate([head, np.frombuffer(job.payload, "<u4")])
+
+
+def job_of(words: NDArray[np.uint8]) -> tuple[bytes, tuple[int, ...], tuple[bool, ...]]:
+    """The payload of a job's words, the bytes behind each base pointer, and which of these may be written to."""
+    head = words[: 4 * HEAD].view("<u4").tolist()
+    count, writable = head[1], head[2 + BASES]
+    bases = range(count)
+    return words[4 * HEAD :].tobytes(), tuple(head[2 : 2 + count]), tuple(bool(writable >> i & 1) for i in bases)

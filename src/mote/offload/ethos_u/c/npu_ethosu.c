@@ -10,8 +10,10 @@ extern "C" {
 struct ethosu_driver;
 struct ethosu_driver *ethosu_reserve_driver(void);
 void ethosu_release_driver(struct ethosu_driver *drv);
-int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr, const int custom_data_size,
-                     uint64_t *const base_addr, const size_t *base_addr_size, const int num_base_addr, void *user_arg);
+int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr, const int custom_data_size,
+                        uint64_t *const base_addr, const size_t *base_addr_size, const int num_base_addr,
+                        void *user_arg);
+int ethosu_wait(struct ethosu_driver *drv, bool block);
 
 #ifdef __cplusplus
 }
@@ -20,21 +22,59 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr, con
 #define BASES 8 /* base pointers of the hardware */
 #define HEAD 12 /* words in front of the payload */
 
-int npu_ethosu_run(const uint32_t *job, const void *constants, void *scratch, const void *first, const void *second,
-                   const void *third, const void *fourth, const void *fifth) {
-    const void *const areas[BASES] = {constants, scratch, NULL, first, second, third, fourth, fifth};
+/* A job from its begin to its end; the driver points to the arrays. */
+typedef struct {
+    struct ethosu_driver *driver; /* NULL: it has not begun */
     uint64_t base[BASES];
     size_t bytes[BASES];
-    struct ethosu_driver *driver = ethosu_reserve_driver();
-    int result;
-    if (driver == NULL) {
-        return -1;
+} npu_ethosu_begun;
+
+/* The job that was begun without waiting for it. */
+static const void *volatile npu_ethosu_running;
+
+static int ended(npu_ethosu_begun *begun, int result) {
+    struct ethosu_driver *driver = begun->driver;
+    begun->driver = NULL;
+    if (npu_ethosu_running == begun) {
+        npu_ethosu_running = NULL;
     }
-    for (uint32_t i = 0; i < BASES; i++) {
-        base[i] = (uint64_t)(uintptr_t)areas[i];
-        bytes[i] = (size_t)job[2 + i];
-    }
-    result = ethosu_invoke_v3(driver, job + HEAD, (int)job[0], base, bytes, (int)job[1], NULL);
     ethosu_release_driver(driver);
-    return result;
+    return result == 0 ? 0 : -1;
+}
+
+int npu_ethosu_run(void *state, int wait, const uint32_t *job, const void *constants, void *scratch, const void *first,
+                   const void *second, const void *third, const void *fourth, const void *fifth) {
+    const void *const areas[BASES] = {constants, scratch, NULL, first, second, third, fourth, fifth};
+    npu_ethosu_begun *begun = (npu_ethosu_begun *)state;
+    int result;
+    if (begun->driver == NULL) {
+        if (wait == 0 && npu_ethosu_running != NULL) {
+            return 1; /* of another model: to reserve the driver would wait for it */
+        }
+        begun->driver = ethosu_reserve_driver();
+        if (begun->driver == NULL) {
+            return -1;
+        }
+        for (uint32_t i = 0; i < BASES; i++) {
+            begun->base[i] = (uint64_t)(uintptr_t)areas[i];
+            begun->bytes[i] = (size_t)job[2 + i];
+        }
+        if (ethosu_invoke_async(begun->driver, job + HEAD, (int)job[0], begun->base, begun->bytes, (int)job[1],
+                                (void *)(uintptr_t)job) != 0) {
+            return ended(begun, -1);
+        }
+        if (wait == 0) {
+            npu_ethosu_running = begun;
+            return 1;
+        }
+    }
+    result = ethosu_wait(begun->driver, wait != 0);
+    return result > 0 ? 1 : ended(begun, result);
+}
+
+void npu_ethosu_cancel(void *state) {
+    npu_ethosu_begun *begun = (npu_ethosu_begun *)state;
+    if (begun->driver != NULL) {
+        (void)ended(begun, 0);
+    }
 }
