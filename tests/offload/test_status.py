@@ -1,5 +1,5 @@
-"""Calls that return a status: `step` leaves while an accelerator works and comes back to it, `run` waits, and a failure is
-told."""
+"""Calls that return a status: `step` leaves while an accelerator works and comes back to it, `run` waits, and a failure
+is told."""
 
 from __future__ import annotations
 

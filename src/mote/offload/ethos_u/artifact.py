@@ -16,8 +16,8 @@ from mote.targets import Target
 ALIGNMENT = 16
 """What the driver asks of the addresses behind base pointers, and of a command stream."""
 HEAD = 12
-"""Words in front of a payload: its bytes, the number of base pointers, the bytes behind each, a bit for each that may be
-written to, and padding."""
+"""Words in front of a payload: its bytes, the number of base pointers, the bytes behind each, a bit for each that may
+be written to, and padding."""
 INVOCATION = 2000.0
 """Assumed cycles of the core for one invocation: the driver's checks, registers, and its interrupt."""
 STATE_BYTES = 136
