@@ -433,9 +433,7 @@ class Executor:
         before, after = self._zones(i, *written)
         return [*before, *calls, *after]
 
-    def _zones(
-        self, i: Instruction, *written: tuple[Expression, Expression]
-    ) -> tuple[list[Expression], list[Expression]]:
+    def _zones(self, i: Instruction, *written: tuple[Expression, Expression]) -> tuple[list[Template], list[Template]]:
         """The calls before a kernel's that note what lies around what it writes, and those behind it that look."""
         if not self.program.zone:
             return [], []
