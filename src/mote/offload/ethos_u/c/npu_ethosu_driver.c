@@ -1,10 +1,11 @@
 /* The functions of the Ethos-U driver that npu_ethosu.c calls, for where Mote itself runs a model: Python computes what
  * the Ethos-U would. It refuses what the driver refuses, and jobs that are begun do not end at once. */
-#include "mote_device.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* As in mote_device.h of the harness. */
+int mote_device_call(const char *device, void *const *memory, const uint32_t *bytes, uint32_t count);
 
 #define BASES 8      /* base pointers of the hardware */
 #define FAST 2       /* the one of the driver's own memory */
