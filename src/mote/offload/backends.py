@@ -21,6 +21,7 @@ MOTE = "mote"
 GROUP = "mote.generators"
 """The group of entry points by which packages announce generators."""
 BUILT_IN: dict[str, str] = {
+    "cmsis-nn": "mote.offload.cmsis_nn:CmsisNN",
     "ethos-u": "mote.offload.ethos_u:EthosU",
 }
 """Generators of this package: the module and the class of each, by name."""

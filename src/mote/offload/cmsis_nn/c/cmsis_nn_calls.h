@@ -1,0 +1,92 @@
+/* Calls of CMSIS-NN from generated code: pointers that lie in its structs are arguments here. They return 0, or
+ * the negative number of an error. */
+#ifndef CMSIS_NN_CALLS_H
+#define CMSIS_NN_CALLS_H
+
+#include "arm_nnfunctions.h"
+
+static inline int cmsis_nn_convolve_wrapper_s8(void *scratch, int32_t bytes, const int32_t *mult, const int32_t *shift,
+                                                const cmsis_nn_conv_params *params, const cmsis_nn_dims *in_dims,
+                                                const int8_t *in, const cmsis_nn_dims *filter_dims,
+                                                const int8_t *filter, const int32_t *bias,
+                                                const cmsis_nn_dims *out_dims, int8_t *out) {
+    const cmsis_nn_context context = {scratch, bytes};
+    const cmsis_nn_per_channel_quant_params scales = {(int32_t *)mult, (int32_t *)shift};
+    const cmsis_nn_dims bias_dims = {1, 1, 1, out_dims->c};
+    return (int)arm_convolve_wrapper_s8(&context, params, &scales, in_dims, in, filter_dims, filter, &bias_dims, bias,
+                                  out_dims, out);
+}
+
+static inline int cmsis_nn_convolve_s8(void *scratch, int32_t bytes, const int32_t *mult, const int32_t *shift,
+                                        const cmsis_nn_conv_params *params, const cmsis_nn_dims *in_dims,
+                                        const int8_t *in, const cmsis_nn_dims *filter_dims, const int8_t *filter,
+                                        const int32_t *bias, const cmsis_nn_dims *out_dims, int8_t *out) {
+    const cmsis_nn_context context = {scratch, bytes};
+    const cmsis_nn_per_channel_quant_params scales = {(int32_t *)mult, (int32_t *)shift};
+    const cmsis_nn_dims bias_dims = {1, 1, 1, out_dims->c};
+    return (int)arm_convolve_s8(&context, params, &scales, in_dims, in, filter_dims, filter, &bias_dims, bias, NULL, out_dims,
+                          out);
+}
+
+static inline int cmsis_nn_depthwise_conv_wrapper_s8(void *scratch, int32_t bytes, const int32_t *mult,
+                                                      const int32_t *shift, const cmsis_nn_dw_conv_params *params,
+                                                      const cmsis_nn_dims *in_dims, const int8_t *in,
+                                                      const cmsis_nn_dims *filter_dims, const int8_t *filter,
+                                                      const int32_t *bias, const cmsis_nn_dims *out_dims, int8_t *out) {
+    const cmsis_nn_context context = {scratch, bytes};
+    const cmsis_nn_per_channel_quant_params scales = {(int32_t *)mult, (int32_t *)shift};
+    const cmsis_nn_dims bias_dims = {1, 1, 1, out_dims->c};
+    return (int)arm_depthwise_conv_wrapper_s8(&context, params, &scales, in_dims, in, filter_dims, filter, &bias_dims, bias,
+                                        out_dims, out);
+}
+
+/* Those that round sums once, and those that round them after the multiplication as well: `sums` are the biases with
+ * the sums of the weights times the offset of the inputs, which Helium's version reads. */
+#define CMSIS_NN_FULLY_CONNECTED(name, function)                                                                       \
+    static inline int name(const int32_t *sums, int32_t bytes, int32_t mult, int32_t shift,                           \
+                            const cmsis_nn_fc_params *params, const cmsis_nn_dims *in_dims, const int8_t *in,          \
+                            const cmsis_nn_dims *filter_dims, const int8_t *filter, const int32_t *bias,               \
+                            const cmsis_nn_dims *out_dims, int8_t *out) {                                              \
+        const cmsis_nn_context context = {(void *)sums, bytes};                                                        \
+        const cmsis_nn_per_tensor_quant_params scale = {mult, shift};                                                  \
+        const cmsis_nn_dims bias_dims = {1, 1, 1, out_dims->c};                                                        \
+        return (int)function(&context, params, &scale, in_dims, in, filter_dims, filter, &bias_dims, bias, out_dims, out);   \
+    }
+#define CMSIS_NN_FULLY_CONNECTED_PER_CHANNEL(name, function)                                                           \
+    static inline int name(const int32_t *sums, int32_t bytes, const int32_t *mult, const int32_t *shift,             \
+                            const cmsis_nn_fc_params *params, const cmsis_nn_dims *in_dims, const int8_t *in,          \
+                            const cmsis_nn_dims *filter_dims, const int8_t *filter, const int32_t *bias,               \
+                            const cmsis_nn_dims *out_dims, int8_t *out) {                                              \
+        const cmsis_nn_context context = {(void *)sums, bytes};                                                        \
+        const cmsis_nn_per_channel_quant_params scales = {(int32_t *)mult, (int32_t *)shift};                          \
+        const cmsis_nn_dims bias_dims = {1, 1, 1, out_dims->c};                                                        \
+        return (int)function(&context, params, &scales, in_dims, in, filter_dims, filter, &bias_dims, bias, out_dims, out);  \
+    }
+
+arm_cmsis_nn_status cmsis_nn_once_arm_fully_connected_s8(
+    const cmsis_nn_context *ctx, const cmsis_nn_fc_params *params, const cmsis_nn_per_tensor_quant_params *scale,
+    const cmsis_nn_dims *in_dims, const int8_t *in, const cmsis_nn_dims *filter_dims, const int8_t *filter,
+    const cmsis_nn_dims *bias_dims, const int32_t *bias, const cmsis_nn_dims *out_dims, int8_t *out);
+arm_cmsis_nn_status cmsis_nn_once_arm_fully_connected_per_channel_s8(
+    const cmsis_nn_context *ctx, const cmsis_nn_fc_params *params, const cmsis_nn_per_channel_quant_params *scales,
+    const cmsis_nn_dims *in_dims, const int8_t *in, const cmsis_nn_dims *filter_dims, const int8_t *filter,
+    const cmsis_nn_dims *bias_dims, const int32_t *bias, const cmsis_nn_dims *out_dims, int8_t *out);
+
+CMSIS_NN_FULLY_CONNECTED(cmsis_nn_fully_connected_s8, arm_fully_connected_s8)
+CMSIS_NN_FULLY_CONNECTED(cmsis_nn_once_fully_connected_s8, cmsis_nn_once_arm_fully_connected_s8)
+CMSIS_NN_FULLY_CONNECTED_PER_CHANNEL(cmsis_nn_fully_connected_per_channel_s8, arm_fully_connected_per_channel_s8)
+CMSIS_NN_FULLY_CONNECTED_PER_CHANNEL(cmsis_nn_once_fully_connected_per_channel_s8,
+                                     cmsis_nn_once_arm_fully_connected_per_channel_s8)
+
+#define CMSIS_NN_POOL(name, function, type)                                                                            \
+    static inline int name(void *scratch, int32_t bytes, const cmsis_nn_pool_params *params,                          \
+                            const cmsis_nn_dims *in_dims, const type *in, const cmsis_nn_dims *filter_dims,            \
+                            const cmsis_nn_dims *out_dims, type *out) {                                                \
+        const cmsis_nn_context context = {scratch, bytes};                                                             \
+        return (int)function(&context, params, in_dims, in, filter_dims, out_dims, out);                                     \
+    }
+
+CMSIS_NN_POOL(cmsis_nn_avgpool_s8, arm_avgpool_s8, int8_t)
+CMSIS_NN_POOL(cmsis_nn_max_pool_s8, arm_max_pool_s8, int8_t)
+
+#endif

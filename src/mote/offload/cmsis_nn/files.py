@@ -1,0 +1,55 @@
+"""The files of CMSIS-NN that the user has, and those that Mote writes beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from mote.offload.library.sources import LibrarySources
+
+PATH, PACKS = "CMSIS_NN_PATH", "CMSIS_PACK_ROOT"
+"""Variables of the environment: the folder of CMSIS-NN, and the folder of packs."""
+INCLUDE, SOURCE = "Include", "Source"
+HEADER = "cmsis_nn_calls.h"
+OWN = {HEADER: (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")}
+"""What every project that calls CMSIS-NN has."""
+ONCE = "cmsis_nn_once_"
+"""Begins the names of functions that round once, and of their files."""
+
+
+def checkout() -> Path:
+    """The folder of CMSIS-NN. Raises FileNotFoundError, which says what is not there."""
+    if given := os.environ.get(PATH):
+        root = Path(given).resolve()
+        if not (root / INCLUDE / "arm_nnfunctions.h").is_file():
+            raise FileNotFoundError(f"{PATH} is {given}, which has no {INCLUDE}/arm_nnfunctions.h")
+        return root
+    if not (packs := os.environ.get(PACKS)):
+        raise FileNotFoundError(f"neither {PATH} nor {PACKS} is set")
+    folder = Path(packs).resolve() / "ARM" / "CMSIS-NN"
+    versions = [path.parents[1] for path in folder.glob(f"*/{INCLUDE}/arm_nnfunctions.h")]
+    if not versions:
+        raise FileNotFoundError(f"{PACKS} is {packs}, which has no pack ARM/CMSIS-NN")
+    return max(versions, key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)])
+
+
+@lru_cache(maxsize=4)
+def sources(root: Path) -> LibrarySources:
+    return LibrarySources((root / SOURCE,))
+
+
+def once_files(root: Path, functions: Sequence[str]) -> dict[str, str]:
+    """Files that compile functions and all that they call a second time, under names of their own, with sums that are
+    rounded once: CMSIS-NN has a macro for that, which holds for a whole file."""
+    library = sources(root)
+    made = {}
+    for path in library.closure(*functions):
+        names = sorted(name for file in library.closure(*library.functions(path)) for name in library.functions(file))
+        renamed = "".join(f"#define {name} {ONCE}{name}\n" for name in names)
+        inner = path.relative_to(root / SOURCE).as_posix()
+        made[f"{ONCE}{path.name}"] = f'#define CMSIS_NN_USE_SINGLE_ROUNDING\n{renamed}#include "{inner}"\n'
+    return made

@@ -1,0 +1,79 @@
+"""The quantization of layers with weights, as the functions of libraries take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.graph import Graph
+from mote.graph.types import DType, Rounding
+from mote.kernels.contract import Refusal
+from mote.offload.contract import Blob
+from mote.ops.common import bias_values, channel_scales, quantized_range, wide_sums
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+
+Layer = Conv2D | DepthwiseConv2D | FullyConnected
+
+
+@dataclass(frozen=True, eq=False)
+class Requantization:
+    """How the sums of a layer become its outputs."""
+
+    mult: NDArray[np.int32]
+    shift: NDArray[np.int32]
+    """Of each channel; a right shift is negative."""
+    input_offset: int
+    """The zero point of the inputs, negated."""
+    output_offset: int
+    low: int
+    high: int
+    once: bool
+    """Rounded once, halves up; otherwise after the multiplication as well."""
+
+    @property
+    def blobs(self) -> tuple[Blob, Blob]:
+        return Blob("mult", self.mult), Blob("shift", self.shift)
+
+    @property
+    def per_tensor(self) -> bool:
+        """Whether all channels have the same multiplier and shift."""
+        return bool(np.all(self.mult == self.mult[0]) and np.all(self.shift == self.shift[0]))
+
+
+def requantization(graph: Graph, op: Layer) -> Requantization | Refusal:
+    """That of an int8 layer, or an int16 one with int8 weights, exactly as LiteRT computes it."""
+    x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)
+    if x.dtype not in (DType.INT8, DType.INT16) or y.dtype != x.dtype or w.dtype != DType.INT8 or w.data is None:
+        return Refusal(f"it computes int8 and int16 with constant int8 weights, not {x.dtype} with {w.dtype}")
+    if op.rounding is Rounding.EVEN:
+        return Refusal("it does not round to even")
+    peak = graph.peak(op)
+    if peak is not None and peak.wraps:
+        return Refusal("sums may leave 32 bits")
+    low, high = quantized_range(op.activation, y)
+    mult, shift = channel_scales(x, w, y, y.channels)
+    once = op.rounding is Rounding.ONCE
+    if x.dtype == DType.INT8:
+        sums = op.sums(graph, graph.ranges[x.id])
+        if not np.all(sums.exact):
+            return Refusal("no multiplier rounds its results as LiteRT does, which computes them in double precision")
+        mult, shift = sums.mult, sums.shift
+    elif once or not wide_sums(graph, op):
+        return Refusal("LiteRT rounds its 32-bit sums otherwise")
+    return Requantization(mult.astype(np.int32), shift.astype(np.int32), -x.zero_point, y.zero_point, low, high, once)
+
+
+def bias_blob(graph: Graph, op: Layer) -> Blob:
+    """The biases of a layer, zeros where it has none; 64 bits each where sums have as many."""
+    kind = np.int64 if op.input(graph).dtype == DType.INT16 else np.int32
+    return Blob("bias", bias_values(op.tensor(graph, 2), op.output(graph).channels).astype(kind))
+
+
+def weights_blob(graph: Graph, op: Layer) -> Blob:
+    data = op.input(graph, 1).data
+    assert data is not None
+    return Blob("weights", data)

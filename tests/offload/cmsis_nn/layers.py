@@ -1,0 +1,64 @@
+"""Models of many layers side by side, each of which CMSIS-NN can compute."""
+
+from __future__ import annotations
+
+from tests.helpers.network import Net
+
+
+def convolutions(seed: int = 0) -> bytes:
+    """Windows of all kinds: 1x1 with and without strides, one row, gaps, even sizes, odd numbers of channels."""
+    net = Net(seed)
+    x, row = net.input(1, 6, 7, 5), net.input(1, 1, 19, 4)
+    outputs = [
+        net.conv(x, 6, 3),
+        net.conv(x, 7, 1),
+        net.conv(x, 8, 1, stride=2),
+        net.conv(x, 3, (2, 3), stride=(2, 1), padding="VALID", fused_activation_function="RELU6"),
+        net.conv(x, 4, 3, dilation=2),
+        net.conv(x, 16, (1, 3), fused_activation_function="RELU"),
+        net.conv(row, 6, (1, 3)),
+        net.conv(row, 6, (1, 5), stride=(1, 2)),
+        net.conv(row, 6, (1, 6)),
+        net.conv(row, 6, (1, 5), padding="VALID"),
+        net.conv(row, 6, (1, 2), stride=(1, 2), padding="VALID"),
+        net.conv(row, 5, (1, 4), stride=(1, 3), padding="VALID"),
+        net.conv(net.input(3, 5, 4, 4), 9, 3),
+    ]
+    return net.finish(*outputs)
+
+
+def depthwises(seed: int = 0) -> bytes:
+    """Channels in fours and not, several outputs a channel, one channel, gaps, strides, batches."""
+    net = Net(seed)
+    x, one = net.input(1, 7, 6, 9), net.input(1, 6, 6, 1)
+    outputs = [
+        net.depthwise(x, 1, 3),
+        net.depthwise(x, 1, 3, stride=2),
+        net.depthwise(x, 1, (5, 2), fused_activation_function="RELU6"),
+        net.depthwise(x, 2, 3),
+        net.depthwise(x, 4, (3, 2), padding="VALID"),
+        net.depthwise(x, 1, 3, dilation=2),
+        net.depthwise(one, 1, 3),
+        net.depthwise(one, 8, (4, 3), stride=2),
+        net.depthwise(one, 12, 3),
+        net.depthwise(net.input(2, 5, 5, 4), 1, 3),
+        net.depthwise(net.input(1, 5, 5, 132), 1, (3, 5)),
+    ]
+    return net.finish(*outputs)
+
+
+def others(seed: int = 0) -> bytes:
+    """Fully connected layers, and pooling with and without padding."""
+    net = Net(seed)
+    vector, image = net.input(3, 37), net.input(2, 7, 6, 9)
+    window = {"filter_height": 3, "filter_width": 2, "stride_h": 2, "stride_w": 2, "padding": "SAME"}
+    outputs = [net.fully_connected(vector, 10), net.fully_connected(vector, 13, quant=(0.004, 100))]
+    weights = net.weights(7, 37)
+    outputs.append(net.op("FULLY_CONNECTED", [vector, *net.constants(vector, weights, None, 0)], (3, 7)))
+    for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        outputs += [net.pool(image, (7, 6), kind), net.pool(image, 2, kind, 1)]
+        outputs.append(net.moved(kind, [image], (2, 4, 3, 9), fused_activation_function="RELU", **window))
+    return net.finish(*outputs)
+
+
+MODELS = {"convolutions": convolutions, "depthwises": depthwises, "others": others}

@@ -1,0 +1,71 @@
+"""The backend `cmsis-nn` with functions of Mote's own that have the documented signatures and semantics: its calls
+compile against them, and whole models equal LiteRT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote.compiler.compiled import Compiled
+from mote.errors import MoteError
+from mote.offload.cmsis_nn import CmsisNN
+from mote.offload.cmsis_nn.files import PACKS, PATH, checkout, sources
+from mote.offload.contract import Offloaded
+from tests.helpers.support import needs_litert
+from tests.offload.cmsis_nn.layers import MODELS
+
+pytestmark = needs_litert
+
+
+def on_core(made: Compiled) -> list[str]:
+    """The operators that kernels of the core compute."""
+    return [made.plan.graph.ops[s.ops[0]].kind for s in made.plan.steps if not isinstance(s.kernel, Offloaded)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_layers(name: str, standin: Path) -> None:
+    """With sanitizers: no call reads or writes beside its tensors, constants and working memory."""
+    made = mote.compile(MODELS[name](), backend="cmsis-nn")
+    assert on_core(made) == []
+    result = mote.verify(made, 2, sanitize=True)
+    assert result.passed, result.mismatches
+
+
+def test_no_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in (PATH, PACKS):
+        monkeypatch.delenv(name, raising=False)
+    model = MODELS["others"]()
+    with pytest.raises(MoteError, match=f"neither {PATH} nor {PACKS} is set"):
+        mote.compile(model, backend="cmsis-nn")
+    monkeypatch.setenv(PATH, str(tmp_path))
+    with pytest.raises(MoteError, match=r"which has no Include/arm_nnfunctions\.h"):
+        mote.compile(model, backend="cmsis-nn")
+    monkeypatch.delenv(PATH)
+    monkeypatch.setenv(PACKS, str(tmp_path))
+    missing = CmsisNN().missing()
+    assert missing is not None and "no pack ARM/CMSIS-NN" in missing.what and PATH in missing.remedy
+
+
+def test_a_pack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The newest version of the pack."""
+    monkeypatch.delenv(PATH, raising=False)
+    monkeypatch.setenv(PACKS, str(tmp_path))
+    for version in ("6.0.0", "10.1.0", "7.0.0"):
+        header = tmp_path / "ARM" / "CMSIS-NN" / version / "Include" / "arm_nnfunctions.h"
+        header.parent.mkdir(parents=True)
+        header.touch()
+    assert checkout().name == "10.1.0" and CmsisNN().missing() is None
+
+
+def test_sources_that_a_function_needs(standin: Path, tmp_path: Path) -> None:
+    library = sources(standin)
+    assert [path.name for path in library.closure("arm_avgpool_s8")] == ["pooling.c"]
+    assert library.has("arm_fully_connected_s8") and not library.has("requantize")
+    (tmp_path / "a.c").write_text("int first(int x)\n{\n    return second(x); /* third(x) */\n}\n", encoding="utf-8")
+    (tmp_path / "b.c").write_text("static int inner(void) { return 0; }\nint second(int x) { return inner(); }\n")
+    (tmp_path / "c.c").write_text("int third(\n    int x);\nint third(\n    int x) {\n    return x;\n}\n")
+    own = type(library)((tmp_path,))
+    assert [path.name for path in own.closure("first")] == ["a.c", "b.c"]
+    assert own.functions(tmp_path / "c.c") == ["third"] and own.functions(tmp_path / "b.c") == ["second"]
