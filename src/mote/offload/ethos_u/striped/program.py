@@ -215,8 +215,44 @@ def _joined(stream: CommandStream, kept: Sequence[_Seen], job: NpuJob) -> Stream
         )
         for seen in kept
     )
-    writers = tuple(tuple(n for n, o in enumerate(made) if o.write.tensor == t) for t in range(len(tensors)))
-    return StreamProgram(stream, made, tuple(tensors), writers)
+    return _in_place(StreamProgram(stream, made, tuple(tensors)))
+
+
+def _in_place(program: StreamProgram) -> StreamProgram:
+    """Element-wise operations write over an operand that nothing else reads: both become one tensor."""
+    changed = list(program.operations)
+    for number, operation in enumerate(changed):
+        to = operation.write
+        for read in operation.reads if operation.command.name == "ELEMENTWISE" else ():
+            users = [o for o in changed if read.tensor in (o.write.tensor, *(r.tensor for r in o.reads))]
+            alone = len(users) == 2 and [r.tensor for r in operation.reads].count(read.tensor) == 1
+            if alone and program.tensors[to.tensor].placed and _alike(program, operation, read):
+                for n in (n for n, o in enumerate(changed) if any(o is user for user in users)):
+                    changed[n] = _renamed(changed[n], read.tensor, to.tensor)
+                operation = changed[number]
+                break
+    writers = (tuple(n for n, o in enumerate(changed) if o.write.tensor == t) for t in range(len(program.tensors)))
+    return replace(program, operations=tuple(changed), writers=tuple(writers))
+
+
+def _alike(program: StreamProgram, operation: RowOperation, read: Access) -> bool:
+    """Whether an operand lies in memory as the result does."""
+    registers, to = operation.registers, operation.write
+    pairs = [(f"{read.what}_{name}", f"OFM_{name}") for name in ("STRIDE_X", "STRIDE_Y", "STRIDE_C")]
+    given, made = (registers[f"{what}_PRECISION"] for what in (read.what, "OFM"))
+    return (
+        program.tensors[read.tensor] == program.tensors[to.tensor]
+        and read.window is not None
+        and (read.offset, read.rows, read.pitch) == (to.offset, to.rows, to.pitch)
+        and all(registers[a].value == registers[b].value for a, b in pairs)
+        and all(given[field] == made[field] for field in ("bits", "layout"))
+    )
+
+
+def _renamed(operation: RowOperation, old: int, new: int) -> RowOperation:
+    reads = (replace(read, tensor=new) if read.tensor == old else read for read in operation.reads)
+    write = replace(operation.write, tensor=new) if operation.write.tensor == old else operation.write
+    return replace(operation, reads=tuple(reads), write=write)
 
 
 def _tensor(areas: Sequence[_Area], base: int, start: int, size: int) -> RowTensor:

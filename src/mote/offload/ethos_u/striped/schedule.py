@@ -2,7 +2,7 @@
 
 Every operation computes a number of rows at a time, and as late as possible: before a stripe, the rows that it reads
 are computed. A tensor needs room for the rows between the newest one and the oldest one that is still read: they lie
-in a ring, row `r` in line `r` modulo its lines. Rings whose lifetimes do not overlap share memory.
+in a ring, row `r` in line `r` modulo its lines. Rings that are not needed at the same time share memory.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def stripes(program: StreamProgram, heights: Sequence[int]) -> list[Stripe]:
             end = min(first + heights[number], operation.rows)
             for read in operation.reads:
                 needed = wanted(program, read, first, end)[1]
-                for writer in program.writers[read.tensor]:
+                for writer in reversed(program.writers[read.tensor]):
                     if writer < number:
                         compute(writer, min(needed, program.operations[writer].rows))
             order.append(Stripe(number, first, end))
@@ -70,24 +70,33 @@ def wanted(program: StreamProgram, read: Access, first: int, end: int) -> tuple[
 def arranged(program: StreamProgram, heights: Sequence[int]) -> StripePlan:
     """The layout for heights of stripes."""
     order = stripes(program, heights)
-    count = len(program.tensors)
-    born, dead, lines = [-1] * count, [-1] * count, [0] * count
     oldest = _oldest(program, order)
+    lines = [0] * len(program.tensors)
     for step, stripe in enumerate(order):
-        operation = program.operations[stripe.operation]
-        write = operation.write.tensor
-        if born[write] < 0:
-            born[write] = step
-        dead[write] = max(dead[write], step)
-        for read in operation.reads:
-            dead[read.tensor] = step
+        write = program.operations[stripe.operation].write.tensor
         lines[write] = max(lines[write], stripe.end - oldest[step])
+    live = lives(program, order)
     sizes = [
-        0 if not tensor.placed or born[t] < 0 else lines[t] * tensor.pitch if tensor.pitch else tensor.size
+        0 if not tensor.placed or not live[t] else lines[t] * tensor.pitch if tensor.pitch else tensor.size
         for t, tensor in enumerate(program.tensors)
     ]
-    offsets, size = packed(sizes, born, dead)
+    offsets, size = packed(sizes, live)
     return StripePlan(tuple(order), tuple(offsets), tuple(lines), size)
+
+
+def lives(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
+    """The stripes during which anything of a tensor is needed, one bit each."""
+    last: list[dict[int, int]] = [{} for _ in program.tensors]
+    for step, stripe in enumerate(order):
+        for read in program.operations[stripe.operation].reads:
+            rows = range(*wanted(program, read, stripe.first, stripe.end))
+            last[read.tensor].update(dict.fromkeys(rows, step))
+    live = [0] * len(program.tensors)
+    for step, stripe in enumerate(order):
+        write = program.operations[stripe.operation].write.tensor
+        end = max((last[write].get(row, step) for row in range(stripe.first, stripe.end)), default=step)
+        live[write] |= (1 << end + 1) - (1 << step)
+    return live
 
 
 def _oldest(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
@@ -104,33 +113,26 @@ def _oldest(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
     return oldest
 
 
-def packed(sizes: Sequence[int], born: Sequence[int], dead: Sequence[int]) -> tuple[list[int], int]:
-    """Offsets for buffers with lifetimes, each as low as it can lie beside those placed before it; of several orders,
-    the one that takes least."""
+def packed(sizes: Sequence[int], live: Sequence[int]) -> tuple[list[int], int]:
+    """Offsets for buffers that are needed at times, each as low as it can lie beside those placed before it; of several
+    orders, the one that takes least."""
     used = [n for n, size in enumerate(sizes) if size]
+    lengths = [mask.bit_count() for mask in live]
     orders = (
-        sorted(used, key=lambda n: (-sizes[n], born[n])),
-        sorted(used, key=lambda n: (-sizes[n] * (dead[n] - born[n] + 1), born[n])),
-        sorted(used, key=lambda n: (born[n] - dead[n], -sizes[n])),
-        sorted(used, key=lambda n: (born[n], -sizes[n])),
+        sorted(used, key=lambda n: (-sizes[n], -lengths[n])),
+        sorted(used, key=lambda n: (-sizes[n] * lengths[n], -sizes[n])),
+        sorted(used, key=lambda n: (-lengths[n], -sizes[n])),
+        sorted(used, key=lambda n: (live[n] & -live[n], -sizes[n])),
     )
-    best: tuple[list[int], int] | None = None
-    for order in orders:
-        offsets = [0] * len(sizes)
-        placed: list[int] = []
-        for n in order:
-            beside = sorted(
-                (offsets[m], offsets[m] + sizes[m]) for m in placed if born[m] <= dead[n] and born[n] <= dead[m]
-            )
-            at = 0
-            for start, end in beside:
-                if at + sizes[n] <= start:
-                    break
-                at = max(at, -(-end // ALIGNMENT) * ALIGNMENT)
-            offsets[n] = at
-            placed.append(n)
-        size = max((offsets[n] + sizes[n] for n in used), default=0)
-        if best is None or size < best[1]:
-            best = offsets, size
-    assert best is not None
-    return best
+    return min((_placed(order, sizes, live) for order in orders), key=lambda way: way[1])
+
+
+def _placed(order: Sequence[int], sizes: Sequence[int], live: Sequence[int]) -> tuple[list[int], int]:
+    offsets = [0] * len(sizes)
+    for k, n in enumerate(order):
+        beside = sorted((offsets[m], offsets[m] + sizes[m]) for m in order[:k] if live[m] & live[n])
+        for start, end in beside:
+            if offsets[n] + sizes[n] <= start:
+                break
+            offsets[n] = max(offsets[n], -(-end // ALIGNMENT) * ALIGNMENT)
+    return offsets, max((offsets[n] + sizes[n] for n in order), default=0)
