@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mote.api.listings import CMakeFiles, cmake, ops
     from mote.api.measuring import profile, run, verify
     from mote.api.memory_plan import MemoryPlan, plan
+    from mote.api.npu.disassembly import Disassembly, disassemble
     from mote.api.register import register, register_generator, register_kernel, register_step
     from mote.api.tuning import tune
     from mote.compiler.compiled import Compiled
@@ -81,6 +82,7 @@ __all__ = [
     "Delta",
     "Device",
     "Diagnosis",
+    "Disassembly",
     "EnergyFit",
     "Evaluation",
     "Finding",
@@ -123,6 +125,7 @@ __all__ = [
     "convert",
     "dataset",
     "delta",
+    "disassemble",
     "doctor",
     "dump",
     "evaluate",
@@ -174,6 +177,7 @@ _HOMES = {
     "Delta": "api.deploying",
     "Device": "deploy.update.session",
     "Diagnosis": "toolchain.doctor",
+    "Disassembly": "api.npu.disassembly",
     "EnergyFit": "measure.energy.fit",
     "Evaluation": "evaluation.evaluator",
     "Finding": "toolchain.doctor",
@@ -215,6 +219,7 @@ _HOMES = {
     "convert": "evaluation.converter",
     "dataset": "data.dataset",
     "delta": "api.deploying",
+    "disassemble": "api.npu.disassembly",
     "doctor": "toolchain.doctor",
     "dump": "api.image_dump",
     "evaluate": "evaluation.evaluator",

@@ -22,6 +22,7 @@ from mote.boards.session import BoardSession
 from mote.deploy.update.session import Device, UpdateOutcome
 from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.measure.run import Flash, LayerCost, Ram
+from mote.npu.stream import made
 from mote.targets import Reads
 from mote.targets.energy import EnergyModel
 from mote.tune.calibration.memory_fit import MemoryFit
@@ -61,6 +62,12 @@ def _image(folder: Path) -> Path:
 def _delta(folder: Path) -> mote.Delta:
     mote.pack(DIGITS, model_version=2).write(folder / "new.mote")
     return mote.delta(_image(folder), folder / "new.mote")
+
+
+def _disassembly(folder: Path) -> mote.Disassembly:
+    stream = made("ethos-u55", 128, [])
+    (folder / "payload.bin").write_bytes(stream.with_commands([stream.command("STOP", 0xFFFF)]).encode())
+    return mote.disassemble(folder / "payload.bin")
 
 
 def _flash(folder: Path) -> mote.FlashResult:
@@ -112,6 +119,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "Delta": _delta,
     "Diagnosis": lambda _: mote.doctor("host", "flash"),
     "Device": lambda _: DEVICE,
+    "Disassembly": _disassembly,
     "EnergyFit": lambda _: _energy(),
     "Evaluation": lambda _: mote.evaluate(DIGITS, TEST, worst=2),
     "FlashResult": _flash,

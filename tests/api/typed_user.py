@@ -86,6 +86,7 @@ def deployed() -> None:
     assert_type(mote.runtime("minimal"), mote.Runtime)
     assert_type(mote.load_image("model.mote"), mote.LoadedImage)
     assert_type(mote.dump("model.mote"), mote.ImageDump)
+    assert_type(mote.disassemble("model_vela.tflite"), mote.Disassembly)
     assert_type(mote.delta("a.mote", "b.mote").data, bytes)
     delta: mote.Delta = mote.delta("a.mote", "b.mote")
     delta.write("c.delta")

@@ -30,6 +30,12 @@ class Compiled:
 @cache
 def compiled(model: str | bytes, core: str, *options: str) -> tuple[Compiled, ...]:
     """The operators of Ethos-U that Vela makes of a bundled model, or of the bytes of one."""
+    return _operators(compiled_file(model, core, *options))
+
+
+@cache
+def compiled_file(model: str | bytes, core: str, *options: str) -> bytes:
+    """The file that Vela makes of a model."""
     pytest.importorskip("ethosu.vela", reason="ethos-u-vela is not installed")
     from ethosu.vela import vela  # takes a second
 
@@ -38,7 +44,7 @@ def compiled(model: str | bytes, core: str, *options: str) -> tuple[Compiled, ..
         path = Path(folder) / "model.tflite"
         path.write_bytes(content)
         vela.main([str(path), "--output-dir", folder, "--accelerator-config", core, *options])
-        return _operators((Path(folder) / "model_vela.tflite").read_bytes())
+        return (Path(folder) / "model_vela.tflite").read_bytes()
 
 
 def _operators(content: bytes) -> tuple[Compiled, ...]:

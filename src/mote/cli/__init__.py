@@ -28,6 +28,7 @@ COMMANDS = {
     "quantize": "quantize a float model",
     "pack": "pack a model as an image for the runtime",
     "dump": "show what is in an image",
+    "disassemble": "show the command streams of Ethos-U in a file",
     "delta": "make a delta update between two images",
     "ota": "update a device over the air",
     "runtime": "write the C library that runs images of `mote pack`",

@@ -14,7 +14,10 @@ COMMAND_GROUPS = {
     "improve": ("tune", "quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "fit-energy", "calibrate-target", "verify", "evaluate", "report"),
     "project": ("build", "check"),
-    "deploy": ("pack", "runtime", "dump", "sign", "verify-image", "delta", "ota", "agent", "board", "flash", "cmake"),
+    "deploy": (
+        *("pack", "runtime", "dump", "disassemble", "sign", "verify-image", "delta", "ota", "agent", "board", "flash"),
+        "cmake",
+    ),
 }
 """The groups of `mote --help`."""
 OPTION_GROUPS = {
@@ -22,7 +25,7 @@ OPTION_GROUPS = {
         *("model", "shape", "set", "signature", "plugin", "outputs", "edges", "features", "io", "numerics", "labels"),
         *("quantize", "calibrate", "source", "runtime", "label_file", "elf", "entry", "against"),
     ),
-    "image": ("image", "old", "new", "model_version", "product", "strip", "sources"),
+    "image": ("image", "file", "old", "new", "model_version", "product", "strip", "sources"),
     "project": ("names", "project", "junit"),
     "target": ("target", "trust_target", "cores", "barrier", "firmware"),
     "data": (
@@ -159,6 +162,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         (f"{DIGITS} -t cortex-m4 --model-version 2 -o build/digits.mote", "with a version, for updates"),
     ),
     "runtime": ((f"-t cortex-m4 --kernels {DIGITS} -o build/runtime", "the C library with the kernels of a model"),),
+    "disassemble": (("build/model_vela.tflite", "commands of a model that Vela compiled, and the bytes they touch"),),
     "dump": (("build/digits.mote", "header, kernels and operators of an image"),),
     "sign": (
         ("--new-key build/device.pem", "a key, once"),

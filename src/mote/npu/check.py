@@ -20,6 +20,8 @@ BASES = 8
 """Base pointers of a stream."""
 INTERNAL = BASES
 """The number that stands for the NPU's internal memory where others are those of base pointers."""
+UNLIMITED = 1 << 48
+"""More bytes than addresses reach, for footprints of streams whose memory is not known."""
 BLOCK = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")
 """Operations that compute; the others transfer, wait or end."""
 UNARY = ("LRELU", "ABS", "CLZ", "NOT")
@@ -74,20 +76,27 @@ def check(stream: CommandStream, sizes: Sequence[int], writable: Sequence[bool])
     error with the byte of the payload where it was refused."""
     if len(sizes) > BASES or len(writable) > BASES:
         raise MoteError(f"a stream has {BASES} base pointers, not more", remedy=f"hand over {BASES} sizes at most")
-    memory = (
-        [*sizes, *[0] * (BASES - len(sizes)), _internal(stream.config)],
-        [*writable, *[False] * (BASES - len(writable)), True],
-    )
+    given = ([*sizes, *[0] * (BASES - len(sizes))], [*writable, *[False] * (BASES - len(writable))])
     listed: list[OperationFootprint] = []
     for operation in operations(stream):
         if operation.name == "STOP":
             if operation.command is not stream.commands[-1]:
                 _refuse(operation, "commands follow the one that stops the NPU")
             return Footprint(tuple(listed))
-        listed.append(_Checked(stream.config, *memory, operation).footprint())
+        listed.append(touched(stream.config, operation, *given))
     last = stream.commands[-1] if stream.commands else None
     end = 0 if last is None else last.offset + 4 * last.kind.words
     raise MoteError("no command stops the NPU", where=f"end of the command stream at byte {end}", remedy=REMEDY)
+
+
+def touched(
+    config: Config,
+    operation: NpuOperation,
+    sizes: Sequence[int] = (UNLIMITED,) * BASES,
+    writable: Sequence[bool] = (True,) * BASES,
+) -> OperationFootprint:
+    """The footprint of one operation, if it is good."""
+    return _Checked(config, [*sizes, _internal(config)], [*writable, True], operation).footprint()
 
 
 class _Checked:
@@ -147,8 +156,7 @@ class _Checked:
         if self._scaled():
             self.scales(made[2])
         self.first(each, made)
-        if self.newest:
-            self.table()
+        self.table()
 
     def first(self, each: bool, made: tuple[int, ...]) -> None:
         """The first input: as large as the output, or what windows cover."""
@@ -266,10 +274,16 @@ class _Checked:
         return self.operation.has("PARALLEL_MODE") and self.value("PARALLEL_MODE") != 0
 
     def table(self) -> None:
-        """The table of an activation function of Ethos-U85."""
-        if not self.operation.has("ACTIVATION") or self.operation.said("ACTIVATION", "function") == "NONE":
+        """The table of an activation function. Before Ethos-U85 its place is that of the hardware, whatever is said."""
+        function = self.operation.said("ACTIVATION", "function") if self.operation.has("ACTIVATION") else "NONE"
+        if not self.newest:
+            if function.startswith("TABLE"):
+                first = max(0, self.config.shram - TABLES)
+                self.reads.append(MemorySpan(INTERNAL, first, self.config.shram, "ACTIVATION"))
             return
-        size = TABLE_BYTES.get(self.operation.said("ACTIVATION", "function"), TABLES)
+        if function == "NONE":
+            return
+        size = TABLE_BYTES.get(function, TABLES)
         first = size * self.value("ACTIVATION", "table")
         self.touch(MemorySpan(INTERNAL, first, first + size, "ACTIVATION"))
 

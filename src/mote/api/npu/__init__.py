@@ -1,0 +1,1 @@
+"""Functions of `import mote` about accelerators."""
