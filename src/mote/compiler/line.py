@@ -42,6 +42,7 @@ from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.kernels.catalogue import instruction_sets
 from mote.offload.backends import offload
+from mote.offload.streams import stream_backends
 from mote.package.packagers import packaged
 from mote.passes import Saving, optimize
 from mote.passes.rewriting import split_layers
@@ -380,8 +381,9 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
     if goal.pushed and not settings.preprocess:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
+    backends = (*settings.backend, *stream_backends(graph, settings.target))
     try:
-        return plan(graph, _lowering(settings), goal, memories, say, offload(settings.backend, settings.target))
+        return plan(graph, _lowering(settings), goal, memories, say, offload(backends, settings.target))
     except TooSmallError as error:
         raise BudgetError(
             f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"

@@ -23,6 +23,7 @@ GROUP = "mote.generators"
 BUILT_IN: dict[str, str] = {
     "cmsis-nn": "mote.offload.cmsis_nn:CmsisNN",
     "ethos-u": "mote.offload.ethos_u:EthosU",
+    "ethos-u-stream": "mote.offload.ethos_u.streams:EthosUStreams",
 }
 """Generators of this package: the module and the class of each, by name."""
 GENERATORS: dict[str, Generator] = {}

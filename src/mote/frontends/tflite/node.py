@@ -52,6 +52,8 @@ class Node:
     """Warnings about the file."""
     blocks: Mapping[int, BlockwiseScales] = field(default_factory=dict)
     """The tensors that are block-wise quantized."""
+    arena: tuple[int, ...] = ()
+    """Offsets of tensors in the arena, as the file says."""
 
     def activation(self) -> Activation:
         """The fused activation; an unknown one makes the layer unsupported."""

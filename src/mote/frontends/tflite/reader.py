@@ -231,7 +231,7 @@ class _File:
         for index, call in enumerate(file.calls):
             inputs = tuple(held.value(i) for i in call.inputs)
             of_file = (call.options, inputs, call.outputs, tensors, states, call.intermediates, call.custom)
-            node = Node(call.code, index, *of_file, made, known.open, self.notes, blocks)
+            node = Node(call.code, index, *of_file, made, known.open, self.notes, blocks, self.about.arena)
             ops: tuple[Op, ...] = ()
             problem = None
             try:

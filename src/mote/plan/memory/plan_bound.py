@@ -7,13 +7,15 @@ from mote.plan.memory.bound import lower_bound
 from mote.plan.plan import Plan
 from mote.plan.planner import Planner
 from mote.plan.planner import plan as plan_of
+from mote.plan.selection.external import PlannedOffers
 from mote.plan.selection.select import LEAN, offers
 
 
 def bound(plan: Plan) -> int:
     """A lower bound for the arena of any plan of the same work: without recomputation, with each operator's rows in one
     direction, and the least scratch of the kernels."""
-    planner = Planner(with_bodies(offers(plan.graph), plan.goal, plan_of), plan.how, plan.goal)
+    known = PlannedOffers(offers(plan.graph), plan.steps)
+    planner = Planner(with_bodies(known, plan.goal, plan_of), plan.how, plan.goal)
     bounds = []
     for side in (planner.side(LEAN, bottom_up) for bottom_up in planner.directions):
         schedule = side.scheduler.cheapest(side.least)

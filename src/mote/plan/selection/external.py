@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels.contract import NHWC, Knob, Knobs, Packed
 from mote.offload.contract import VARIANT, Offload, Offloaded
+from mote.plan.plan import Step
 from mote.plan.selection.request import Lowering
 from mote.plan.selection.select import Offers
 
@@ -23,7 +24,7 @@ class ExternalOffers(Offers):
     def __init__(self, known: Offers, offload: Offload) -> None:
         super().__init__(known.graph)
         self.known, self.offload = known, offload
-        self.artifacts = offload.kernels(known.graph)
+        self.artifacts: Mapping[Numbers, Sequence[Offloaded]] = offload.kernels(known.graph)
 
     def of(self, graph: Graph) -> Offers:
         return ExternalOffers(self.known.of(graph), self.offload)
@@ -51,3 +52,15 @@ class ExternalOffers(Offers):
     def _is_known(self, ops: Numbers, how: Lowering) -> bool:
         """Whether the core may have a kernel of its own for operators."""
         return len(ops) == 1 or ops in self.known.regions(how)
+
+
+class PlannedOffers(ExternalOffers):
+    """Other offers, and the artifacts that a plan has taken."""
+
+    def __init__(self, known: Offers, steps: Iterable[Step]) -> None:
+        Offers.__init__(self, known.graph)
+        self.known = known
+        self.artifacts = {step.ops: [step.kernel] for step in steps if isinstance(step.kernel, Offloaded)}
+
+    def of(self, graph: Graph) -> Offers:
+        return self.known.of(graph)

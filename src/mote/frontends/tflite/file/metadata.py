@@ -21,8 +21,8 @@ from mote.frontends.tflite.file.storage import Storage
 from mote.graph.tensor import Normalization
 from mote.text import printable
 
-NAME, PREPROCESS = "TFLITE_METADATA", "MOTE_PREPROCESS"
-"""The metadata that TFLite defines, and the steps that make a model's input, as text."""
+NAME, PREPROCESS, ARENA = "TFLITE_METADATA", "MOTE_PREPROCESS", "OfflineMemoryAllocation"
+"""The metadata that TFLite defines, the steps that make a model's input, as text, and where Vela has placed tensors."""
 IDENTIFIER = b"M001"
 """Bytes 4 to 7 of the metadata."""
 MOST_TENSORS = 256
@@ -72,6 +72,8 @@ class FileMetadata:
     """The steps that make the model's input."""
     inputs: tuple[TensorMetadata, ...] = ()
     outputs: tuple[TensorMetadata, ...] = ()
+    arena: tuple[int, ...] = ()
+    """Offsets of tensors in the arena by index, -1 where a runtime may choose; empty: of none is one known."""
 
 
 def metadata(root: TableRecord, buffers: Sequence[Storage], data: bytes, number: int, notes: list[str]) -> FileMetadata:
@@ -82,12 +84,21 @@ def metadata(root: TableRecord, buffers: Sequence[Storage], data: bytes, number:
         places = {entry.string("name"): entry.integer("buffer") for entry in reversed(entries)}
         contents = {name: buffers[at].content() for name, at in places.items() if at < len(buffers)}
         about = replace(about, preprocess=_steps(contents.get(PREPROCESS, b""), notes))
+        about = replace(about, arena=_arena(contents.get(ARENA, b"")))
         if content := contents.get(NAME):
             if content[4:8] != IDENTIFIER:
                 raise MalformedError("no M001 identifier")
             read = _read(TableRecord(MODEL, FlatBuffer(content).root()), data, number, notes)
-            return replace(read, preprocess=about.preprocess)
+            return replace(read, preprocess=about.preprocess, arena=about.arena)
     return about
+
+
+def _arena(content: bytes) -> tuple[int, ...]:
+    """Offsets of tensors: words, of which the first is a version and the third the number of those that follow."""
+    words = np.frombuffer(content[: len(content) // 4 * 4], "<i4")
+    if len(words) < 3 or words[0] != 0 or words[2] != len(words) - 3:
+        return ()
+    return tuple(map(int, words[3:]))
 
 
 def _steps(content: bytes, notes: list[str]) -> str:

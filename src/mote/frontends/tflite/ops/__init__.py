@@ -9,6 +9,7 @@ from mote.frontends.tflite.ops import (
     constants,
     detections,
     elementwise,
+    ethos_u,
     lookups,
     matrix,
     moves,
@@ -164,6 +165,7 @@ PARSERS: Mapping[str, Parser] = {
 }
 
 CUSTOM_PARSERS: Mapping[str, Parser] = {
+    "ethos-u": ethos_u.stream,
     "SignalDelay": signals.delay,
     "SignalEnergy": signals.energy,
     "SignalFftAutoScale": signals.fft_auto_scale,

@@ -1,6 +1,7 @@
 #include "npu_ethosu.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,4 +78,12 @@ void npu_ethosu_cancel(void *state) {
     if (begun->driver != NULL) {
         (void)ended(begun, 0);
     }
+}
+
+void npu_ethosu_put(void *scratch, uint32_t at, const void *tensor, uint32_t bytes) {
+    memcpy((uint8_t *)scratch + at, tensor, bytes);
+}
+
+void npu_ethosu_get(const void *scratch, uint32_t at, void *tensor, uint32_t bytes) {
+    memcpy(tensor, (const uint8_t *)scratch + at, bytes);
 }

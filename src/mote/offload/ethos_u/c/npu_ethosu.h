@@ -47,6 +47,10 @@ int npu_ethosu_run(void *state, int wait, const uint32_t *job, const void *const
 /* Ends a job that has begun. */
 void npu_ethosu_cancel(void *state);
 
+/* Copy a tensor to its place in the working memory of a job, `at` bytes from its beginning, and from there. */
+void npu_ethosu_put(void *scratch, uint32_t at, const void *tensor, uint32_t bytes);
+void npu_ethosu_get(const void *scratch, uint32_t at, void *tensor, uint32_t bytes);
+
 #ifdef __cplusplus
 }
 #endif
