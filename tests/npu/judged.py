@@ -17,6 +17,8 @@ from mote.npu.stream import CommandStream, decode
 from mote.offload.ethos_u.vela import Configuration, VelaModel, compiled, configuration
 
 Arrays = list[NDArray[Any]]
+ROUNDED = 16
+"""Vela copies whole multiples of this."""
 SYSTEMS = {
     "ethos-u55": ("Ethos_U55_High_End_Embedded", "Shared_Sram"),
     "ethos-u65": ("Ethos_U65_Embedded", "Shared_Sram"),
@@ -64,7 +66,7 @@ class Judged:
         tensors = (*model.inputs, *model.outputs)
         sizes = {0: len(model.constants), 1: model.scratch, 2: model.fast}
         for t in tensors:
-            sizes[t.base] = max(sizes.get(t.base, 0), t.offset + t.size)
+            sizes[t.base] = max(sizes.get(t.base, 0), -(-(t.offset + t.size) // ROUNDED) * ROUNDED)
         rng = np.random.default_rng(1)
         memory = [rng.integers(0, 256, sizes.get(base, 0), np.uint8) for base in range(max(sizes) + 1)]
         memory[0][:] = np.frombuffer(model.constants, np.uint8)

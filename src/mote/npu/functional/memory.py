@@ -154,21 +154,14 @@ def feature_map(operation: NpuOperation, name: str) -> FeatureMap:
     value = operation.value
     precision = operation.register(f"{name}_PRECISION")
     bricks = precision.said("layout") == "NHCWB16"
-    y, x = (distance(operation, f"{name}_STRIDE_{axis}") for axis in "YX")
+    y, x = (value(f"{name}_STRIDE_{axis}") for axis in "YX")
     return FeatureMap(
         operation,
         value(f"{name}_REGION"),
         tuple(value(f"{name}_BASE{tile}") for tile in range(4)),
         (value(f"{name}_HEIGHT0_M1") + 1, value(f"{name}_HEIGHT1_M1") + 1),
         value(f"{name}_WIDTH0_M1") + 1,
-        (y, x, distance(operation, f"{name}_STRIDE_C") if bricks else 0),
+        (y, x, value(f"{name}_STRIDE_C") if bricks else 0),
         bricks,
         TYPES[bool(precision["sign"]), 8 << precision["bits"]],
     )
-
-
-def distance(operation: NpuOperation, name: str) -> int:
-    """A stride, which may be negative."""
-    register = operation.register(name)
-    bits = register.kind.fields[0].bits
-    return (register.value ^ 1 << bits - 1) - (1 << bits - 1)

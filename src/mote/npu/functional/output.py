@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.npu.functional.memory import TYPES, FeatureMap, Ints, NpuMemory, feature_map, refuse
+from mote.npu.functional.curves import sigmoid, tanh
+from mote.npu.functional.memory import TYPES, FeatureMap, Ints, NpuMemory, feature_map
 from mote.npu.functional.rounding import wrapped
 from mote.npu.stream import NpuOperation
 
+CURVES = {"SIGMOID": sigmoid, "TANH": tanh}
 FIRST_TABLE = 16
 """Activation functions from this on are tables."""
 INTERPOLATED = 7
@@ -23,14 +25,12 @@ def finish(memory: NpuMemory, operation: NpuOperation, values: Ints) -> Ints:
     """Write scaled values to the output; the numbers that were written."""
     target = feature_map(operation, "OFM")
     activation = operation.register("ACTIVATION")
-    values = values + operation.value("OFM_ZERO_POINT")
+    curve = CURVES.get(activation.said("function"))
+    values = (values if curve is None else curve(values)) + operation.value("OFM_ZERO_POINT")
     if target.bits < 32 or activation.said("clip") != "OFM":
         values = np.clip(values, *_bounds(operation, target, activation.said("clip")))
-    function = activation["function"]
-    if function >= FIRST_TABLE:
-        values = _looked_up(memory, operation, target, values, function - FIRST_TABLE)
-    elif activation.said("function") != "RELU":
-        refuse(operation, f"the activation {activation.said('function')} is not modelled")
+    if activation["function"] >= FIRST_TABLE:
+        values = _looked_up(memory, operation, target, values, activation["function"] - FIRST_TABLE)
     values = wrapped(values, target.bits) if target.signed else values & (1 << target.bits) - 1
     target.write(memory, values)
     return values
