@@ -22,6 +22,7 @@ GROUP = "mote.generators"
 """The group of entry points by which packages announce generators."""
 BUILT_IN: dict[str, str] = {
     "cmsis-nn": "mote.offload.cmsis_nn:CmsisNN",
+    "esp-nn": "mote.offload.esp_nn:EspNN",
     "ethos-u": "mote.offload.ethos_u:EthosU",
     "ethos-u-stream": "mote.offload.ethos_u.streams:EthosUStreams",
 }

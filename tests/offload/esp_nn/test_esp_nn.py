@@ -1,0 +1,199 @@
+"""The backend `esp-nn`: every function that it calls, with a stand-in for ESP-NN and, where there is one, with the
+user's own, on this computer and on an emulated core; exact to the reference."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mote
+from mote import targets
+from mote.compiler.compiled import Compiled
+from mote.errors import MoteError
+from mote.execute.host_library import HostModel
+from mote.execute.stimuli import stimuli
+from mote.frontends import load
+from mote.graph import Graph, Op
+from mote.kernels.contract import Refusal
+from mote.offload.backends import GENERATORS
+from mote.offload.contract import Artifact, Offloaded
+from mote.offload.esp_nn import EspNN
+from mote.offload.esp_nn.library import PATH, Edition, missing, sources
+from mote.offload.esp_nn.operators import layer
+from mote.passes import optimize
+from mote.targets import Target
+from tests.helpers.network import Net
+
+STANDIN = Path(__file__).parent / "standin"
+USERS = os.environ.get(PATH, "")
+PARTS = ("esp32", "esp32c3", "esp32s3", "esp32p4")
+users = pytest.mark.skipif(not USERS, reason=f"{PATH} names no ESP-NN")
+
+
+class Cheap(EspNN):
+    """Every function that there is, whatever it costs."""
+
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
+        made = super().build(region, graph, target)
+        return made if isinstance(made, Refusal) else replace(made, cost=0.0)
+
+
+@pytest.fixture(params=[pytest.param(str(STANDIN), id="standin"), pytest.param(USERS, id="users", marks=users)])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A folder with ESP-NN, and the backend in which every function costs nothing."""
+    monkeypatch.setenv(PATH, request.param)
+    before = dict(GENERATORS)
+    mote.register_generator(Cheap())
+    yield request.param
+    GENERATORS.clear()
+    GENERATORS.update(before)
+
+
+def layers() -> bytes:
+    """Every function, with windows and paddings of several kinds, on one input."""
+    net = Net(3)
+    x = net.input(2, 9, 8, 6)
+    image = net.conv(x, 16, 3, fused_activation_function="RELU6")
+    wide = net.depthwise(image, 1, 3, fused_activation_function="RELU")
+    outputs = [
+        net.conv(image, 5, (5, 2), stride=2, padding="VALID"),
+        net.conv(x, 7, 1),
+        net.conv(x, 8, 1, stride=2, padding="VALID"),
+        net.conv(x, 3, 4),
+        net.depthwise(image, 1, (4, 3), stride=2),
+        net.depthwise(x, 4, 3, padding="VALID"),
+        net.depthwise(x, 3, 5),
+        net.pool(image, (3, 2), stride=(2, 1)),
+        net.moved("AVERAGE_POOL_2D", [x], filter_height=3, filter_width=3, padding="SAME"),
+        net.moved("MAX_POOL_2D", [x], filter_height=2, filter_width=3, padding="SAME"),
+        net.add(image, wide),
+        net.op("ADD", [wide, image], fused_activation_function="RELU"),
+        net.op("MUL", [image, wide]),
+        net.op("MUL", [net.writer.const("factors", net.weights(1, 1, 1, 16), 0.02, 7), image], net.shapes[image]),
+        net.op("HARD_SWISH", [wide]),
+        net.op("HARD_SWISH", [x], quant=(0.4, -5)),
+        net.op("LOGISTIC", [image], quant=(1 / 256, -128)),
+        net.op("SOFTMAX", [wide], quant=(1 / 256, -128), beta=1.0),
+        net.mean(image),
+    ]
+    vectors = net.fully_connected(net.reshape(wide, 18, 128), 9)
+    per_channel = net.constants(vectors, net.weights(11, 9))
+    outputs += [vectors, net.op("FULLY_CONNECTED", [vectors, *per_channel], (18, 11))]
+    outputs.append(net.op("FULLY_CONNECTED", [vectors, per_channel[0], -1], (18, 11)))
+    return net.finish(*outputs)
+
+
+def offloaded(compiled: Compiled) -> list[Offloaded]:
+    return [step.kernel for step in compiled.plan.steps if isinstance(step.kernel, Offloaded)]
+
+
+KINDS = {
+    *("conv", "depthwise", "average", "max", "softmax", "hard_swish", "mean"),
+    *("fully_connected", "fully_connected_per_channel"),
+}
+WRAPPED = {f"esp_nn_layer_{kind}" for kind in KINDS}
+PLAIN = {
+    "esp_nn_add_elementwise_s8",
+    "esp_nn_mul_elementwise_s8",
+    "esp_nn_mul_broadcast_channel_s8",
+    "esp_nn_logistic_s8",
+}
+
+
+def compiled_for(part: str) -> Compiled:
+    compiled = mote.compile(layers(), target=part, backend="esp-nn", optimize="speed")
+    assert {c.function for kernel in offloaded(compiled) for c in kernel.artifact.calls} == WRAPPED | PLAIN
+    return compiled
+
+
+@pytest.mark.parametrize("part", ["esp32", "esp32s3"])
+def test_every_function_on_this_computer(library: str, part: str) -> None:
+    """Of the ESP32-S3's edition those functions run that are for any core."""
+    compiled = compiled_for(part)
+    graph = compiled.plan.graph
+    cases = stimuli(graph, 3)
+    made = HostModel(compiled).run(cases)
+    for number, case in enumerate(cases):
+        expected = graph.evaluate(case)
+        for tensor, values in zip(graph.outputs, made, strict=True):
+            assert np.array_equal(values[number], expected[tensor]), graph.tensors[tensor].name
+
+
+def test_every_function_on_an_emulated_core(library: str) -> None:
+    assert mote.verify(compiled_for("esp32c3"), inputs=1).exact
+
+
+def test_only_parts_of_espressif(library: str) -> None:
+    assert [part for part in targets.names() if EspNN().serves(targets.load(part))] == sorted(PARTS)
+    with pytest.raises(MoteError, match="backend 'esp-nn' does not serve the target cortex-m4"):
+        mote.compile(layers(), target="cortex-m4", backend="esp-nn")
+
+
+def test_vectors_lie_at_multiples_of_16_bytes(library: str) -> None:
+    plan = compiled_for("esp32s3").plan
+    for step in plan.steps:
+        if isinstance(step.kernel, Offloaded):
+            op = plan.op(step)
+            tensors = [plan.place[t].offset for t in (*op.inputs, *op.outputs) if t in plan.place]
+            assert all(at % 16 == 0 for at in (*tensors, step.scratch or 0)), op.name
+
+
+def test_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(PATH, raising=False)
+    with pytest.raises(MoteError, match="ESP_NN_PATH is not set") as error:
+        mote.compile(layers(), target="esp32", backend="esp-nn")
+    assert "managed_components/espressif__esp-nn" in str(error.value)
+    for folder, version, what in (("include", "", "has no include/esp_nn.h"), ("", "1.1.2", "has ESP-NN 1.1.2")):
+        monkeypatch.setenv(PATH, str(tmp_path))
+        if version:
+            (tmp_path / "include" / "esp_nn.h").touch()
+            (tmp_path / "idf_component.yml").write_text(f"version: '{version}'\n", encoding="utf-8")
+        else:
+            (tmp_path / folder).mkdir()
+        told = missing()
+        assert told is not None and what in told.what
+    (tmp_path / "idf_component.yml").unlink()
+    told = missing()
+    assert told is not None and "of an unknown version" in told.what
+
+
+def refusals(net: Net, *outputs: int, edition: Edition = Edition.GENERIC) -> list[str]:
+    graph = optimize(load(net.finish(*outputs)))[0]
+    made = [layer(op, graph, edition) for op in graph.ops]
+    return [m.why for m in made if isinstance(m, Refusal)]
+
+
+def test_operators_that_it_does_not_compute() -> None:
+    net = Net(1)
+    x = net.input(1, 8, 8, 4)
+    wide = net.op("MUL", [x, net.writer.const("row", net.weights(1, 1, 8, 1), 0.02, 7)], net.shapes[x])
+    why = refusals(net, net.conv(x, 4, dilation=2), wide, net.op("MEAN", [x, net.ints(1)], (1, 8, 4)))
+    assert why == [
+        "ESP-NN multiplies tensors of one shape, or channels by a number each",
+        "ESP-NN has no dilated windows",
+        "ESP-NN has means of all pixels of an image only",
+    ]
+    floats = Net(1, "float32")
+    assert refusals(floats, floats.conv(floats.input(1, 8, 8, 4), 4)) == ["ESP-NN computes with int8 activations"]
+    swish = Net(1)
+    y = swish.op("HARD_SWISH", [swish.input(1, 8, quant=(0.05, -3))], quant=(0.05, -2))
+    assert refusals(swish, y, edition=Edition.P4) == [
+        "ESP-NN rounds products of negative numbers another way on an ESP32-P4"
+    ]
+
+
+@users
+@pytest.mark.parametrize("edition", Edition)
+def test_the_files_of_its_own_build(edition: Edition) -> None:
+    """Those that the CMakeLists.txt of ESP-NN lists."""
+    where = Path(USERS).resolve()
+    listed = re.findall(r'"(src/[^"]+)"', (where / "CMakeLists.txt").read_text(encoding="utf-8"))
+    others = {other.value for other in Edition if other.vectors and other is not edition}
+    wanted = sorted(str(where / path) for path in listed if not any(f"_{other}." in path for other in others))
+    assert list(map(str, sources(where, edition))) == sorted(path for path in wanted if path.endswith((".c", ".S")))
