@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mote.files import temporary_folder
 from mote.offload.esp_nn import known_defects, scratch
-from mote.offload.esp_nn.layer import Window
+from mote.offload.esp_nn.layer import EspWindow
 from mote.offload.esp_nn.library import PATH, Edition, includes
 
 USERS = os.environ.get(PATH, "")
@@ -28,14 +28,14 @@ FILES = {
 }
 
 
-def window(rows: int, columns: int, channels: int, **changes: int) -> Window:
+def window(rows: int, columns: int, channels: int, **changes: int) -> EspWindow:
     """A 3x3 window with stride 1 that is padded all around, but for changes."""
-    plain = Window(1, rows, columns, channels, 3, 3, rows, columns, channels, 1, 1, 1, 1, 3, -4, -128, 127)
+    plain = EspWindow(1, rows, columns, channels, 3, 3, rows, columns, channels, 1, 1, 1, 1, 3, -4, -128, 127)
     return replace(plain, **changes)
 
 
 @st.composite
-def windows(draw: st.DrawFn) -> tuple[Window, int]:
+def windows(draw: st.DrawFn) -> tuple[EspWindow, int]:
     """A convolution's window, and the channel multiplier of a depthwise one."""
     size, kernel, stride = st.integers(1, 40), st.integers(1, 5), st.integers(1, 3)
     channels = draw(st.sampled_from([1, 2, 3, 4, 5, 8, 12, 16, 24, 32, 40, 48, 96]))
@@ -89,7 +89,7 @@ def compiled(file: str, edition: Edition) -> ctypes.CDLL:
         return ctypes.CDLL(str(folder / "sizes.so"), mode=os.RTLD_LAZY)
 
 
-def asked(kind: str, edition: Edition, w: Window, multiplier: int) -> int:
+def asked(kind: str, edition: Edition, w: EspWindow, multiplier: int) -> int:
     """The bytes that ESP-NN's own function says."""
     sizes = (Dims(w.in_width, w.in_height, w.in_channels), Dims(w.width, w.height, w.in_channels))
     out = Dims(w.out_width, w.out_height, w.out_channels)
@@ -103,7 +103,7 @@ def asked(kind: str, edition: Edition, w: Window, multiplier: int) -> int:
 
 @users
 @given(windows(), st.sampled_from([Edition.S3, Edition.P4]))
-def test_working_memory(case: tuple[Window, int], edition: Edition) -> None:
+def test_working_memory(case: tuple[EspWindow, int], edition: Edition) -> None:
     """The bytes are those that ESP-NN's own functions say, for every layer that is not refused."""
     w, multiplier = case
     if not known_defects.conv(w, edition):
@@ -133,7 +133,7 @@ S3, P4 = Edition.S3, Edition.P4
         ("depthwise", P4, window(4, 4, 257), "more than 256 channels"),
     ],
 )
-def test_windows_that_are_refused(kind: str, edition: Edition, w: Window, why: str) -> None:
+def test_windows_that_are_refused(kind: str, edition: Edition, w: EspWindow, why: str) -> None:
     """What one edition computes wrong, the generic one does not."""
 
     def problem(of: Edition) -> str:

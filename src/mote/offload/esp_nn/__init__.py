@@ -11,7 +11,7 @@ from mote.kernels.contract import ALIGNMENT, Refusal
 from mote.offload.contract import Artifact, Generator, Missing
 from mote.offload.esp_nn import library, operators
 from mote.offload.esp_nn.costs import cycles
-from mote.offload.esp_nn.layer import Layer
+from mote.offload.esp_nn.layer import EspLayer
 from mote.offload.esp_nn.library import Edition
 from mote.targets import Target
 
@@ -42,7 +42,7 @@ class EspNN(Generator):
         return layer if isinstance(layer, Refusal) else artifact(layer, edition, library.folder())
 
 
-def artifact(layer: Layer, edition: Edition, where: Path) -> Artifact:
+def artifact(layer: EspLayer, edition: Edition, where: Path) -> Artifact:
     """What computes a layer with the ESP-NN of a folder."""
     header = (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")
     return Artifact(

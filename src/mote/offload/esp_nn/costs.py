@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mote.offload.esp_nn.layer import Layer
+from mote.offload.esp_nn.layer import EspLayer
 from mote.offload.esp_nn.library import Edition
 
 Rates = dict[str, float]
@@ -24,7 +24,7 @@ GENERIC: dict[str, Rates] = {
 RATES = {Edition.GENERIC: GENERIC, Edition.S3: GENERIC, Edition.P4: GENERIC}
 
 
-def cycles(layer: Layer, edition: Edition) -> float:
+def cycles(layer: EspLayer, edition: Edition) -> float:
     """About the cycles that a layer takes."""
     rates = RATES[edition][layer.function]
     return sum(rates[what] * times for what, times in {**layer.work, "calls": len(layer.calls)}.items())

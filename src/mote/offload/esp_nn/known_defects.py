@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.graph import Tensor
 from mote.graph.numeric.fixedpoint import Ints, rounding_shift_right
-from mote.offload.esp_nn.layer import Window
+from mote.offload.esp_nn.layer import EspWindow
 from mote.offload.esp_nn.library import Edition
 from mote.offload.esp_nn.scratch import S3_WHOLE_WIDE
 
@@ -21,13 +21,13 @@ LEAST_VECTOR = 32
 """From so many values on a softmax of the ESP32-S3 looks for the largest with vectors."""
 
 
-def conv(w: Window, edition: Edition) -> str:
+def conv(w: EspWindow, edition: Edition) -> str:
     if edition is Edition.S3:
         return _conv_s3(w)
     return _conv_p4(w) if edition is Edition.P4 else ""
 
 
-def depthwise(w: Window, multiplier: int, edition: Edition) -> str:
+def depthwise(w: EspWindow, multiplier: int, edition: Edition) -> str:
     if edition is Edition.S3 and multiplier == 1 and w.in_channels % 8 == 0:
         return _depthwise_s3(w)
     if edition is Edition.P4 and multiplier == 1 and w.in_channels > MOST_P4_DEPTHWISE:
@@ -35,7 +35,7 @@ def depthwise(w: Window, multiplier: int, edition: Edition) -> str:
     return ""
 
 
-def average(w: Window, edition: Edition) -> str:
+def average(w: EspWindow, edition: Edition) -> str:
     if edition is Edition.S3 and w.height * w.width > MOST_AVERAGED:
         return f"ESP-NN adds the values of a window in 16 bits on an ESP32-S3: {w.height * w.width} are too many"
     return ""
@@ -63,7 +63,7 @@ def hard_swish(x: Tensor, y: Tensor, out: tuple[int, int], unit: tuple[int, int]
     return np.clip(rounding_shift_right(halved, -shift) + y.zero_point, -128, 127)
 
 
-def _conv_s3(w: Window) -> str:
+def _conv_s3(w: EspWindow) -> str:
     row, taps = w.width * w.in_channels, w.width * w.height * w.in_channels
     if w.pointwise or row < 16 <= taps:
         return ""
@@ -72,7 +72,7 @@ def _conv_s3(w: Window) -> str:
     return ""
 
 
-def _conv_p4(w: Window) -> str:
+def _conv_p4(w: EspWindow) -> str:
     taps = w.width * w.height * w.in_channels
     if w.padded:
         return "" if taps >= 16 else "ESP-NN asks for too little working memory on an ESP32-P4"
@@ -83,7 +83,7 @@ def _conv_p4(w: Window) -> str:
     return ""
 
 
-def _depthwise_s3(w: Window) -> str:
+def _depthwise_s3(w: EspWindow) -> str:
     three = w.height == w.width == 3
     if three and w.in_channels % 16 == 0:
         pads = w.pad_y, w.pad_x

@@ -11,7 +11,7 @@ MOST = (1 << 15) - 1
 
 
 @dataclass(frozen=True)
-class Window:
+class EspWindow:
     """The sizes of a layer with a window over NHWC images: the fields of `esp_nn_window_t`, in its order."""
 
     images: int
@@ -58,7 +58,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Layer:
+class EspLayer:
     """The calls that compute an operator, before a target is known."""
 
     function: str

@@ -13,7 +13,7 @@ from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import Refusal
 from mote.offload.contract import SCRATCH, Blob, Invocation, Pointer
 from mote.offload.esp_nn import known_defects, scratch
-from mote.offload.esp_nn.layer import MOST, Layer, Window
+from mote.offload.esp_nn.layer import MOST, EspLayer, EspWindow
 from mote.offload.esp_nn.library import Edition
 from mote.offload.esp_nn.rounding import twice_multiplier
 from mote.ops.common import WindowOp, bias_values, channel_scales, quantized_range
@@ -35,7 +35,7 @@ MOST_SHIFT = 30
 Argument = Pointer | int | str
 
 
-def layer(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def layer(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     """The calls that compute an operator."""
     make = MADE.get(type(op))
     if make is None:
@@ -46,14 +46,14 @@ def layer(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
     return make(op, graph, edition)
 
 
-def _conv(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _conv(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, Conv2D)
     w = _window(op, graph, op.activation)
     problem = _window_problem(op, w) or _weights_problem(op, graph, op.rounding) or known_defects.conv(w, edition)
     return Refusal(problem) if problem else _weighted("conv", op, graph, w, scratch.conv(w, edition))
 
 
-def _depthwise(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _depthwise(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, DepthwiseConv2D)
     w = _window(op, graph, op.activation)
     problem = _window_problem(op, w) or _weights_problem(op, graph, op.rounding)
@@ -62,19 +62,19 @@ def _depthwise(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
     return _weighted("depthwise", op, graph, w, scratch.depthwise(w, op.multiplier, edition))
 
 
-def _pool(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _pool(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, AveragePool | MaxPool)
     w, average = _window(op, graph, op.activation), isinstance(op, AveragePool)
     if problem := _window_problem(op, w) or (known_defects.average(w, edition) if average else ""):
         return Refusal(problem)
     called = Invocation(f"esp_nn_layer_{'average' if average else 'max'}", _pointers("window", *_ends(op)))
     taps = w.images * w.out_height * w.out_width * w.out_channels * w.height * w.width
-    return Layer(
+    return EspLayer(
         "avg_pool" if average else "max_pool", (called,), (_blob("window", w.words),), work=_work(op, graph, taps)
     )
 
 
-def _fully_connected(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _fully_connected(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, FullyConnected)
     x, y = op.input(graph), op.output(graph)
     if problem := _weights_problem(op, graph, None):
@@ -92,13 +92,13 @@ def _fully_connected(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
     work = _work(op, graph, op.macs(graph))
     if np.all(scales == scales[:, :1]):
         arguments: tuple[Argument, ...] = (source, weights, bias, target, *sizes, *scales[:, 0].tolist(), low, high)
-        return Layer("fully_connected", (Invocation("esp_nn_layer_fully_connected", arguments),), blobs, work=work)
+        return EspLayer("fully_connected", (Invocation("esp_nn_layer_fully_connected", arguments),), blobs, work=work)
     arguments = (source, weights, bias, Pointer("scales"), target, *sizes, low, high)
     called = Invocation("esp_nn_layer_fully_connected_per_channel", arguments)
-    return Layer("fully_connected", (called,), (*blobs, _blob("scales", scales)), work=work)
+    return EspLayer("fully_connected", (called,), (*blobs, _blob("scales", scales)), work=work)
 
 
-def _softmax(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _softmax(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, Softmax)
     x = op.input(graph)
     classes, rows = x.channels, x.size // x.channels
@@ -107,10 +107,10 @@ def _softmax(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
     mult, shift, radius = op.scaling(graph)
     source, target = map(Pointer, _ends(op))
     called = Invocation("esp_nn_layer_softmax", (source, target, rows, classes, mult, shift, -radius, Pointer(SCRATCH)))
-    return Layer("softmax", (called,), scratch=scratch.softmax(classes), work=_work(op, graph, 0))
+    return EspLayer("softmax", (called,), scratch=scratch.softmax(classes), work=_work(op, graph, 0))
 
 
-def _add(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _add(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, Add)
     operands, y = [op.input(graph), op.input(graph, 1)], op.output(graph)
     if problem := _pair_problem(operands, y):
@@ -131,10 +131,10 @@ def _add(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
         *quantized_range(op.activation, y),
         y.size,
     )
-    return Layer("add", (Invocation("esp_nn_add_elementwise_s8", arguments),), blobs, work=_work(op, graph, 0))
+    return EspLayer("add", (Invocation("esp_nn_add_elementwise_s8", arguments),), blobs, work=_work(op, graph, 0))
 
 
-def _mul(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _mul(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, Mul)
     operands, y = [op.input(graph), op.input(graph, 1)], op.output(graph)
     if problem := _pair_problem(operands, y):
@@ -159,10 +159,10 @@ def _mul(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
     alike = shapes[1] == y.shape
     function = "esp_nn_mul_elementwise_s8" if alike else "esp_nn_mul_broadcast_channel_s8"
     arguments = (*arguments, *((y.size,) if alike else (y.size // channels, channels)))
-    return Layer("mul", (Invocation(function, arguments),), blobs, work=_work(op, graph, 0))
+    return EspLayer("mul", (Invocation(function, arguments),), blobs, work=_work(op, graph, 0))
 
 
-def _hard_swish(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _hard_swish(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, HardSwish)
     x, y = op.input(graph), op.output(graph)
     (mult, shift), (unit, unit_shift) = op.multipliers(x, y)
@@ -173,19 +173,19 @@ def _hard_swish(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
     arguments = (source, target, y.size, x.zero_point, mult, unit, unit_shift, shift, y.zero_point)
     room_at: Argument = Pointer(SCRATCH) if room else "0"
     called = Invocation("esp_nn_layer_hard_swish", (*arguments, room_at))
-    return Layer("hard_swish", (called,), scratch=room, work=_work(op, graph, 0))
+    return EspLayer("hard_swish", (called,), scratch=room, work=_work(op, graph, 0))
 
 
-def _logistic(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _logistic(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     """ESP-NN looks values up in a table that it would make with a float32 exp; the one that it gets is LiteRT's."""
     assert isinstance(op, Logistic)
     table = Blob("table", np.roll(op.table(graph), -128), ALIGNMENT)
     source, target = map(Pointer, _ends(op))
     called = Invocation("esp_nn_logistic_s8", (source, target, op.output(graph).size, Pointer("table")))
-    return Layer("logistic", (called,), (table,), work=_work(op, graph, 0))
+    return EspLayer("logistic", (called,), (table,), work=_work(op, graph, 0))
 
 
-def _mean(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
+def _mean(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, Mean)
     x, y = op.input(graph), op.output(graph)
     if len(x.shape) != 4 or op.axes != (1, 2):
@@ -198,10 +198,10 @@ def _mean(op: Op, graph: Graph, edition: Edition) -> Layer | Refusal:
     source, target = map(Pointer, _ends(op))
     sizes = (images, height, width, channels)
     called = Invocation("esp_nn_layer_mean", (source, target, *sizes, x.zero_point, y.zero_point, mult, shift))
-    return Layer("mean", (called,), work=_work(op, graph, x.size))
+    return EspLayer("mean", (called,), work=_work(op, graph, x.size))
 
 
-Make = Callable[[Op, Graph, Edition], Layer | Refusal]
+Make = Callable[[Op, Graph, Edition], EspLayer | Refusal]
 MADE: dict[type[Op], Make] = {
     Conv2D: _conv,
     DepthwiseConv2D: _depthwise,
@@ -242,13 +242,13 @@ def _work(op: Op, graph: Graph, taps: int) -> dict[str, int]:
     return {"taps": taps, "outputs": op.output(graph).size}
 
 
-def _window(op: WindowOp, graph: Graph, activation: Activation) -> Window:
+def _window(op: WindowOp, graph: Graph, activation: Activation) -> EspWindow:
     x, y = op.input(graph), op.output(graph)
     rows, columns = op.vertical, op.horizontal
     images, height, width, channels = x.shape
     _, out_height, out_width, out_channels = y.shape
     low, high = quantized_range(activation, y)
-    return Window(
+    return EspWindow(
         images,
         height,
         width,
@@ -269,7 +269,7 @@ def _window(op: WindowOp, graph: Graph, activation: Activation) -> Window:
     )
 
 
-def _window_problem(op: WindowOp, w: Window) -> str:
+def _window_problem(op: WindowOp, w: EspWindow) -> str:
     if (op.vertical.dilation, op.horizontal.dilation) != (1, 1):
         return "ESP-NN has no dilated windows"
     sizes = (w.in_height + w.pad_y + w.height, w.in_width + w.pad_x + w.width, w.in_channels, w.out_channels)
@@ -289,7 +289,7 @@ def _weights_problem(op: Op, graph: Graph, rounding: Rounding | None) -> str:
     return "its sums may overflow 32 bits" if peak is None or peak.wraps else ""
 
 
-def _weighted(kind: str, op: Op, graph: Graph, w: Window, room: int) -> Layer:
+def _weighted(kind: str, op: Op, graph: Graph, w: EspWindow, room: int) -> EspLayer:
     """A convolution of either kind."""
     x, y, weights = op.input(graph), op.output(graph), op.input(graph, 1)
     constant, bias, blobs = _constants(op, graph)
@@ -297,7 +297,7 @@ def _weighted(kind: str, op: Op, graph: Graph, w: Window, room: int) -> Layer:
     source, target = map(Pointer, _ends(op))
     room_at: Argument = Pointer(SCRATCH) if room else "0"
     arguments = (Pointer("window"), source, constant, bias, Pointer("scales"), target, room_at)
-    return Layer(
+    return EspLayer(
         f"{kind}_conv" if kind == "depthwise" else kind,
         (Invocation(f"esp_nn_layer_{kind}", arguments),),
         (_blob("window", w.words), *blobs, _blob("scales", scales)),

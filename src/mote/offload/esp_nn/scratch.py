@@ -5,7 +5,7 @@ bytes, and sums of weights."""
 
 from __future__ import annotations
 
-from mote.offload.esp_nn.layer import Window
+from mote.offload.esp_nn.layer import EspWindow
 from mote.offload.esp_nn.library import Edition
 
 S3_MARGIN = 64
@@ -24,13 +24,13 @@ def aligned(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
-def conv(w: Window, edition: Edition) -> int:
+def conv(w: EspWindow, edition: Edition) -> int:
     if edition is Edition.S3:
         return _conv_s3(w)
     return _conv_p4(w) if edition is Edition.P4 else 0
 
 
-def depthwise(w: Window, multiplier: int, edition: Edition) -> int:
+def depthwise(w: EspWindow, multiplier: int, edition: Edition) -> int:
     return _depthwise_s3(w, multiplier) if edition is Edition.S3 else 0
 
 
@@ -42,7 +42,7 @@ def hard_swish(edition: Edition) -> int:
     return HARD_SWISH if edition is Edition.S3 else 0
 
 
-def _pointwise(w: Window, margin: int) -> int:
+def _pointwise(w: EspWindow, margin: int) -> int:
     """Both vector editions transpose eight pixels at once, with channels in multiples of eight."""
     channels = aligned(w.in_channels, 8)
     pixels = w.in_height * w.in_width
@@ -51,7 +51,7 @@ def _pointwise(w: Window, margin: int) -> int:
     return image + channels * w.out_channels + turned + margin
 
 
-def _conv_s3(w: Window) -> int:
+def _conv_s3(w: EspWindow) -> int:
     if w.pointwise:
         return _pointwise(w, S3_MARGIN)
     row, taps = w.width * w.in_channels, w.width * w.height * w.in_channels
@@ -69,7 +69,7 @@ def _conv_s3(w: Window) -> int:
     return image + weights + rows + edges + S3_MARGIN + sums
 
 
-def _depthwise_s3(w: Window, multiplier: int) -> int:
+def _depthwise_s3(w: EspWindow, multiplier: int) -> int:
     channels, weights = w.in_channels, w.width * w.height * w.out_channels
     image = w.in_width * w.in_height * channels
     three = w.width == w.height == 3
@@ -94,7 +94,7 @@ def _depthwise_s3(w: Window, multiplier: int) -> int:
     return 2 * (weights + image) + 32 if multiplier % 4 == 0 else 32
 
 
-def _depthwise_three(w: Window, weights: int) -> int:
+def _depthwise_three(w: EspWindow, weights: int) -> int:
     """A copy of the weights, and one of the image with padding: all of it, or three rows."""
     if w.padded:
         columns, rows = 2 * w.pad_x, 2 * w.pad_y
@@ -108,7 +108,7 @@ def _depthwise_three(w: Window, weights: int) -> int:
     return weights + (whole if whole <= S3_WHOLE else strip) + 16
 
 
-def _conv_p4(w: Window) -> int:
+def _conv_p4(w: EspWindow) -> int:
     sums = 4 * w.out_channels
     if w.pointwise:
         return sums + 16 * w.out_channels + 32 + P4_MARGIN if w.in_channels < 16 else _pointwise(w, P4_MARGIN)
