@@ -60,6 +60,8 @@ FUSED = (Way(fused=True), Way(layouts=False, fused=True))
 BOTH_WAYS = 1_500
 """Maximum number of nodes by rows for which bottom-up plans are searched with all kernels; in larger models only with
 lean ones."""
+MOST_ROOMS = 6
+"""Maximum number of limits of the RAM of external regions for which plans are searched."""
 FLASH_STEP, FLASH_STEPS = 1.1, 16
 """Price increase of flash from one plan to the next on the flash curve, and the number of plans."""
 RATE_STEP = 2.0
@@ -141,9 +143,33 @@ def _planner(known: Offers, how: Lowering, goal: Goal, say: Say) -> Planner:
 
 
 def _draft(planner: Planner) -> Draft:
+    """The plan of a planner. Where memory or time is limited and external generators have regions, it is also planned
+    without these, since whole tensors may not be placed as well as rows are; the better plan is taken."""
     goal = planner.goal
     limited = goal.least or goal.pushed or goal.ram is not None
-    return _with_recomputation(planner) if goal.recompute > 0 and limited else planner.draft()
+    make = _with_recomputation if goal.recompute > 0 and limited else Planner.draft
+    if planner.alone or not (limited or goal.most_cost is not None) or not planner.external:
+        return make(planner)
+    drafts: list[Draft] = []
+    errors: list[DoesNotFitError | TooSlowError] = []
+    for each in (planner, replace(planner, alone=True, _selections={}, _sides={}, _prepared={}, _fronts={})):
+        try:
+            drafts.append(make(each))
+        except (DoesNotFitError, TooSlowError) as error:
+            errors.append(error)
+        if drafts and not goal.spend and not goal.least and goal.most_cost is None:
+            break
+    if not drafts:
+        raise min(errors, key=lambda error: error.least if isinstance(error, DoesNotFitError) else error.taken)
+    return min(drafts, key=partial(_by_goal, planner))
+
+
+def _by_goal(planner: Planner, draft: Draft) -> tuple[float, float]:
+    """The measures of a limited plan: the first is minimized, the second decides between equals."""
+    cost = estimate(planner.goal.costs, draft.plan)
+    if planner.goal.least or planner.goal.pushed or planner.goal.most_cost is not None:
+        return draft.plan.ram, cost
+    return (_smaller(planner.goal, draft) if planner.how.optimize is Policy.SIZE else cost), draft.plan.ram
 
 
 def _flash(candidate: Plan) -> float:
@@ -159,6 +185,8 @@ class Planner:
     how: Lowering
     goal: Goal
     say: Say = silent
+    alone: bool = False
+    """Whether only kernels of the core compute several operators at once, unless others are pinned."""
     _selections: dict[Way, Selection] = field(default_factory=dict, compare=False)
     _sides: dict[tuple[Way, bool], Side] = field(default_factory=dict, compare=False)
     _prepared: dict[tuple[bool, bool], PlanFront] = field(default_factory=dict, compare=False)
@@ -168,10 +196,13 @@ class Planner:
 
     def selection(self, way: Way) -> Selection:
         """The selection of a way. LEAN equals ROOMY if no tensor is planar and no operators are fused."""
+        room = None if not self.external else 0 if self.alone else way.room
+        roomy = replace(ROOMY, room=room)
         if self.how.optimize is Policy.SIZE:
             way = LEAN
-        elif way == LEAN and self.selection(ROOMY).simple:
-            way = ROOMY
+        elif way == LEAN and self.selection(roomy).simple:
+            way = roomy
+        way = replace(way, room=room)
         if way not in self._selections:
             self._selections[way] = Selection(self.offers, self.how, self.goal, way)
         return self._selections[way]
@@ -211,7 +242,7 @@ class Planner:
         """The ways with distinct selections, one lane each."""
         selection = self.selection(ROOMY)
         if self.how.optimize is Policy.SIZE:
-            return [LEAN]
+            return self._distinct([replace(LEAN, room=room) for room in self._rooms])
         groups = {k.entry.group for ops in selection.ops for k in selection.offered(ops)}
         ways = [ROOMY, *(Way(group=n) for n in sorted(groups) if n > 1)]
         ways += [replace(way, shifted=True) for way in ways[1:] if self._shifts(way)]
@@ -221,7 +252,34 @@ class Planner:
             if self.selection(way).ops.keys() != self.selection(replace(way, fused=False)).ops.keys()
         ]
         apart = [APART] if self.selection(APART).ops.keys() != selection.ops.keys() else []
-        return [*ways, *fused] if selection.simple else [*ways, LEAN, *apart, *fused]
+        ways = [*ways, *fused] if selection.simple else [*ways, LEAN, *apart, *fused]
+        between = [replace(way, room=room) for room in self._rooms for way in (ROOMY, LEAN)]
+        return self._distinct([*ways, *between]) if self.external else ways
+
+    def _distinct(self, ways: Iterable[Way]) -> list[Way]:
+        """The ways without those that select what one before them does."""
+        kept: dict[tuple[object, ...], Way] = {}
+        for way in ways:
+            selection = self.selection(way)
+            same = replace(way, room=None, layouts=True), tuple(selection.ops), tuple(selection.layouts.items())
+            kept.setdefault(same, way)
+        return list(kept.values())
+
+    @cached_property
+    def external(self) -> list[int]:
+        """The RAM that regions of external generators take, in ascending order."""
+        selection = Selection(self.offers, self.how, self.goal, ROOMY)
+        sizes = {selection.region_bytes(ops) for ops in self.offers.regions(self.how)}
+        return sorted(size for size in sizes if size is not None)
+
+    @property
+    def _rooms(self) -> list[int | None]:
+        """Limits of the RAM of external regions, a lane for each: a region that takes more than the budget may overlap
+        with smaller ones."""
+        if self.alone or not self.external:
+            return [None]
+        step = -(-len(self.external) // MOST_ROOMS)
+        return [None, *self.external[::-1][step::step], 0]
 
     def _shifts(self, way: Way) -> bool:
         """Whether groups of rows could be shifted; images have groups that begin with row 0."""

@@ -27,6 +27,7 @@ from mote.plan.scheduling.op_order import order
 from mote.plan.scheduling.rows import Arrival, is_alias, lacks_rows, operator, takes_rows
 from mote.plan.selection.code_size_model import code, flash, missing, smallest
 from mote.plan.selection.cores import split
+from mote.plan.selection.cover import cover, pieces
 from mote.plan.selection.request import Lowering, Policy
 
 RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
@@ -42,6 +43,8 @@ MOST_RATE = 1e6
 """The exchange rate at which only flash counts, in cycles per byte."""
 SMALLEST = 1000.0
 """With --optimize size, cycles that a byte of flash may cost where flash is not over budget."""
+SURELY = 1e15
+"""Cycles that fusing saves where no operator of a region has a kernel of its own, or where it must fuse."""
 MOST_DECODING = 2.0
 """Maximum slowdown of an operator by compressed weights, unless flash is over budget."""
 
@@ -180,7 +183,8 @@ class Offers:
         """The layout other than NHWC that the kernels of operators prefer for their first input; None if several
         kernels read it as it is, or no kernel could then write the output."""
         layouts = self.wanted_layouts(ops, how)
-        if not layouts or len(self.kernels(ops, how)) > 1:
+        own = [kernel for kernel in self.kernels(ops, how) if not isinstance(kernel, Offloaded)]
+        if not layouts or len(own) > 1:
             return None
         written = self.writable(ops, how)
         able = (
@@ -243,11 +247,14 @@ class Way:
     shifted: bool = False
     """Whether groups of rows end where those of the operator behind them want it: fewer rows wait, in one more
     group."""
+    room: int | None = None
+    """The most bytes that regions of external generators take, with their whole inputs and outputs and their working
+    memory; larger ones are not taken unless they are pinned. None: any."""
 
 
 ROOMY = Way()
 APART = Way(apart=True)
-LEAN = Way(layouts=False)
+LEAN = Way(layouts=False, room=0)
 
 
 @dataclass(frozen=True)
@@ -283,39 +290,46 @@ class Selection:
         """Operators grouped by fusion, in topological order, views included. With --optimize size, or apart, only
         external generators fuse: one more kernel takes more code than it saves. A region is split again if no kernel
         reads its input in the chosen layout."""
-        regions = self.offers.regions(self.how)
+        regions = [ops for ops in self.offers.regions(self.how) if self._has_room(ops)]
         if self.how.optimize is Policy.SIZE or self.way.apart:
             regions = [ops for ops in regions if self._must_fuse(ops)]
         gains = {ops: self._gain(ops) for ops in regions}
-        least = -math.inf if self.way.fused else 0.0
-        wanted = sorted((ops for ops in regions if gains[ops] > least), key=lambda ops: -gains[ops])
+        wanted = {ops: min(gain, SURELY) for ops, gain in gains.items() if gain > (-math.inf if self.way.fused else 0)}
+        if self.way.fused:
+            wanted = {ops: gain + SURELY * (len(ops) - 1) for ops, gain in wanted.items()}
         while True:
-            pieces = self._joined(wanted)
-            layouts = self._layouts(pieces)
-            lost = {ops for ops in wanted if ops in pieces and not self._kernels(pieces[ops], ops, layouts)}
+            order = in_order(self.graph, pieces(self.graph, cover(self.graph, wanted)))
+            assert order is not None
+            joined = {ops: self.offers.op(ops) for ops in order}
+            layouts = self._layouts(joined)
+            lost = {ops for ops in wanted if ops in joined and not self._kernels(joined[ops], ops, layouts)}
             if not lost:
-                return pieces
-            wanted = [ops for ops in wanted if ops not in lost]
+                return joined
+            wanted = {ops: gain for ops, gain in wanted.items() if ops not in lost}
+
+    def _has_room(self, region: Numbers) -> bool:
+        """Whether a region that an external generator computes is small enough for this way, or pinned."""
+        if self.way.room is None or self.offers.pinned(region):
+            return True
+        taken = self.region_bytes(region)
+        return taken is None or taken <= self.way.room
+
+    def region_bytes(self, region: Numbers) -> int | None:
+        """The RAM that the artifacts of external generators take at least while they compute a region; None where a
+        kernel of the core can compute it."""
+        kernels = self._somehow(region)
+        if not kernels or not all(isinstance(kernel, Offloaded) for kernel in kernels):
+            return None
+        op = self.offers.op(region)
+        tensors = {t for _, t in op.computed(self.graph)} | set(op.outputs)
+        scratch = min(aligned(kernel.needs.scratch or 0) for kernel in kernels)
+        return scratch + sum(aligned(self.graph.tensors[t].nbytes) for t in tensors)
 
     def _must_fuse(self, region: Numbers) -> bool:
         """Whether an external generator computes a region, or a kernel is pinned for it that needs all of it."""
         if any(isinstance(kernel, Offloaded) for kernel in self._somehow(region)):
             return True
         return bool(self.offers.pinned(region)) and not all(self._somehow((n,)) for n in region)
-
-    def _joined(self, regions: Sequence[Numbers]) -> dict[Numbers, Op]:
-        """Operators grouped by these regions; a region is skipped if an earlier one has an operator of it, or if fusing
-        it would make a cycle."""
-        piece_of: dict[int, Numbers] = {n: (n,) for n in range(len(self.graph.ops))}
-        for region in regions:
-            if all(piece_of[n] == (n,) for n in region):
-                more = piece_of | dict.fromkeys(region, region)
-                fuses = can_fuse(self.graph, [self.graph.ops[n] for n in region])
-                if fuses or in_order(self.graph, set(more.values())) is not None:
-                    piece_of = more
-        order = in_order(self.graph, set(piece_of.values()))
-        assert order is not None
-        return {ops: self.offers.op(ops) for ops in order}
 
     def _gain(self, region: Numbers) -> float:
         """Cycles that fusing a region saves, constants included; -inf where no kernel qualifies. In lean selections the

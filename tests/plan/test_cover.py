@@ -1,0 +1,197 @@
+"""External generators against the kernels of the core: the best disjoint regions are taken, within any budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from mote import targets
+from mote.execute.stimuli import stimuli
+from mote.graph import Graph, Op
+from mote.graph.region import Numbers, in_order, joined
+from mote.offload.contract import SCRATCH, Artifact, Blob, Generator, Invocation, Offload, Pointer
+from mote.ops.elementwise.activations import LeakyRelu
+from mote.plan.goal import DoesNotFitError, Goal
+from mote.plan.plan import Plan
+from mote.plan.planner import plan
+from mote.plan.selection import cover as covers
+from mote.plan.selection.cover import cover, pieces
+from mote.plan.selection.estimate import estimate
+from mote.plan.selection.request import Lowering, Policy
+from mote.targets import Target
+from tests.helpers.support import examples
+from tests.lower.executor import execute
+from tests.plan.graphs import GraphNet, graphs
+from tests.plan.test_planned_regions import grown
+
+HOST = targets.load("host")
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "phases": [Phase.generate]}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a made-up generator asks for a region."""
+
+    share: float
+    """Of what the core takes for it."""
+    scratch: int = 0
+    alignment: int = 4
+    constants: int = 0
+
+
+class Claiming(Generator):
+    """Claims regions that are made up."""
+
+    def __init__(self, name: str, claims: Mapping[Numbers, Claim]) -> None:
+        self.name, self.wanted = name, claims
+
+    def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
+        return [joined(graph, [graph.ops[n] for n in ops]) for ops in self.wanted]
+
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact:
+        ops = tuple(graph.places[id(op)] for op in getattr(region, "ops", (region,)))
+        claim = self.wanted[ops]
+        tensors = [*dict.fromkeys(t for _, t in region.computed(graph)), *region.outputs]
+        blobs = (Blob("weights", np.zeros(claim.constants, np.int8)),) if claim.constants else ()
+        names = [*tensors, *(blob.name for blob in blobs), *([SCRATCH] if claim.scratch else [])]
+        return Artifact(
+            calls=(Invocation("compute", tuple(map(Pointer, names))),),
+            cost=float(round(claim.share * 40 * sum(graph.tensors[t].size for t in region.outputs))),
+            header="compute.h",
+            files={"compute.h": ""},
+            blobs=blobs,
+            scratch=claim.scratch,
+            alignment=claim.alignment,
+        )
+
+
+def planned(
+    graph: Graph, goal: Goal, *generators: Generator, policy: Policy = Policy.SPEED, target: Target = HOST
+) -> Plan:
+    """A plan that the checker accepts, and that computes what the reference does."""
+    made = plan(graph, Lowering(optimize=policy), goal, target.ram, offload=Offload(generators, target))
+    case = stimuli(graph, 1)[0]
+    expected = graph.evaluate(case)
+    assert all(np.array_equal(value, expected[t]) for t, value in execute(made, case).items())
+    return made
+
+
+def cost(made: Plan) -> float:
+    return estimate(made.goal.costs, made)
+
+
+def subsets(graph: Graph, regions: Iterable[Numbers]) -> list[tuple[Numbers, ...]]:
+    """All sets of disjoint regions that can be computed one after another."""
+    regions = list(regions)
+    every = [chosen for count in range(len(regions) + 1) for chosen in combinations(regions, count)]
+    apart = [chosen for chosen in every if len({n for ops in chosen for n in ops}) == sum(map(len, chosen))]
+    return [chosen for chosen in apart if in_order(graph, pieces(graph, chosen)) is not None]
+
+
+@given(graphs(), st.data())
+@settings(max_examples=examples(150, 40), **QUIET)
+def test_the_cover_is_the_best_of_all(graph: Graph, data: st.DataObject) -> None:
+    assume(len(graph.ops) > 2)
+    regions = data.draw(st.lists(grown(graph), min_size=1, max_size=7, unique=True))
+    gains = {ops: data.draw(st.integers(-3, 9)) for ops in regions}
+    best = max(sum(gains[ops] for ops in chosen) for chosen in subsets(graph, regions))
+    taken = cover(graph, gains)
+    assert sum(gains[ops] for ops in taken) == best and set(taken) <= set(regions)
+    assert in_order(graph, pieces(graph, taken)) is not None
+
+
+def chain(length: int) -> Graph:
+    net = GraphNet()
+    x = net.input(1, 4, 4, 4)
+    for _ in range(length):
+        x = net.op(LeakyRelu, x, alpha=0.3)
+    return net.graph(x)
+
+
+def test_greed_is_not_enough() -> None:
+    """The region that saves most stands in the way of two that save more together."""
+    gains = {(1, 2): 5.0, (0, 1): 4.0, (2, 3): 4.0}
+    assert cover(chain(4), gains) == [(0, 1), (2, 3)]
+
+
+def test_many_claims_take_no_time() -> None:
+    """All intervals of a long chain: every one saves as much as it is long, less one."""
+    graph = chain(120)
+    gains = {tuple(range(a, b)): (b - a) ** 1.5 for a in range(120) for b in range(a + 2, min(a + 12, 121))}
+    taken = cover(graph, gains)
+    assert all(len(ops) == 11 for ops in taken[:10]) and sum(map(len, taken)) == 120
+
+
+def test_circles_are_left_out_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without attempts the cover is still valid."""
+    net = GraphNet()
+    x = net.input(1, 4, 4, 4)
+    one, two = net.op(LeakyRelu, x, alpha=0.1), net.op(LeakyRelu, x, alpha=0.2)
+    three, four = net.op(LeakyRelu, two, alpha=0.1), net.op(LeakyRelu, one, alpha=0.2)
+    graph = net.graph(three, four)
+    monkeypatch.setattr(covers, "in_order", lambda _, chosen: None if {(0, 2), (1, 3)} <= set(chosen) else chosen)
+    gains = {(0, 2): 3.0, (1, 3): 4.0}
+    assert cover(graph, gains) == [(1, 3)]
+    monkeypatch.setattr(covers, "ROUNDS", 0)
+    assert cover(graph, gains) == [(1, 3)]
+
+
+claim = st.builds(
+    Claim,
+    st.floats(0.05, 2.0),
+    st.sampled_from([0, 0, 40, 900]),
+    st.sampled_from([4, 4, 16]),
+    st.sampled_from([0, 0, 60]),
+)
+
+
+@st.composite
+def generators(draw: st.DrawFn, graph: Graph) -> list[Claiming]:
+    """One or two generators whose claims overlap."""
+    regions = draw(st.lists(grown(graph), min_size=1, max_size=3, unique=True))
+    split = draw(st.integers(0, len(regions)))
+    parts = [part for part in (regions[:split], regions[split:]) if part]
+    return [Claiming(f"made-up-{i}", {ops: draw(claim) for ops in part}) for i, part in enumerate(parts)]
+
+
+@given(graphs(), st.data())
+@settings(max_examples=examples(60, 8), **QUIET)
+def test_never_worse_than_without(graph: Graph, data: st.DataObject) -> None:
+    assume(len(graph.ops) > 2)
+    offered = data.draw(generators(graph))
+    own = planned(graph, Goal())
+    assert cost(planned(graph, Goal(), *offered)) <= cost(own)
+    least = planned(graph, Goal(least=True))
+    assert planned(graph, Goal(least=True), *offered).ram <= least.ram
+    for ram in (least.ram, (least.ram + own.ram) // 2):
+        try:
+            without = planned(graph, Goal(ram=ram))
+        except DoesNotFitError:
+            continue
+        within = planned(graph, Goal(ram=ram), *offered)
+        assert within.ram <= ram and cost(within) <= cost(without)
+
+
+@given(graphs(), st.data())
+@settings(max_examples=examples(40, 5), **QUIET)
+def test_best_by_brute_force(graph: Graph, data: st.DataObject) -> None:
+    """No choice of regions gives a faster plan within the budget."""
+    assume(len(graph.ops) > 2)
+    offered = data.draw(generators(graph))
+    claims = {ops: one for generator in offered for ops, one in generator.wanted.items()}
+    least = planned(graph, Goal(least=True)).ram
+    for ram in (None, least + data.draw(st.integers(0, 600))):
+        made = planned(graph, Goal(ram=ram), *offered)
+        for chosen in subsets(graph, claims):
+            only = Claiming("made-up-0", {ops: claims[ops] for ops in chosen})
+            try:
+                other = planned(graph, Goal(ram=ram), only)
+            except DoesNotFitError:
+                continue
+            assert cost(made) <= cost(other) * 1.0001, chosen
