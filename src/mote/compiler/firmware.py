@@ -100,15 +100,20 @@ def not_run(plan: Plan) -> list[str]:
 def simulation(made: Sequence[tuple[Plan, Project]]) -> Simulation:
     """The simulated accelerators of plans, with their drivers in the projects."""
     layers: dict[str, dict[str, list[bytes]]] = {}
+    devices: dict[str, SimulatedDevice] = {}
     for plan, _ in made:
         for step in plan.steps:
             if isinstance(step.kernel, Offloaded) and step.kernel.artifact.simulated:
                 blobs = [blob.data.tobytes() for blob in step.kernel.artifact.blobs]
                 layers.setdefault(step.kernel.family, {})[plan.op(step).name] = blobs
+    for g in named(tuple(layers)):
+        shared = devices.get(g.device or g.name)
+        known = {**(shared.layers if shared else {}), **layers[g.name]}
+        devices[g.device or g.name] = SimulatedDevice(partial(_simulated, g), known)
     return Simulation(
         {file: text for _, project in made for file, text in project.simulated.items()},
         frozenset(path for _, project in made for path in project.replaced),
-        {g.name: SimulatedDevice(partial(_simulated, g), layers[g.name]) for g in named(tuple(layers))},
+        devices,
     )
 
 

@@ -131,6 +131,8 @@ class Generator(ABC):
     name: str
     about: str = ""
     """What it is, in a few words, for a list of backends."""
+    device: str = ""
+    """The name that its simulated drivers pass to `mote_device_call`, where generators share one; empty: its own."""
 
     def missing(self) -> Missing | None:
         """Whatever it needs and does not find on this machine; None where it can be used."""

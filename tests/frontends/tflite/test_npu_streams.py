@@ -88,3 +88,10 @@ def test_the_operator_of_vela_is_within_its_memory() -> None:
     assert isinstance(op, NpuStream)
     touched = check(op.stream, (graph.tensors[op.inputs[-1]].nbytes, op.scratch, op.fast), (False, True, True))
     assert touched.written(1)[1] <= op.scratch and touched.written(0) == (0, 0)
+
+
+@pytest.mark.parametrize("target", ["corstone-300"])
+def test_a_file_runs_on_the_core_and_its_simulated_accelerator(target: str) -> None:
+    """The tensors are copied to their places, and from there, also where the job is begun and polled."""
+    result = mote.verify(mote.compile(npu_file(copying((0, BYTES)), layers=1), target=target), 2)
+    assert result.exact and "numpy" in result.reference

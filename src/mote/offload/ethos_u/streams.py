@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mote.graph import Graph, Op
-from mote.offload.contract import SCRATCH, Artifact, Generator, Invocation, Pointer
+from mote.offload.contract import Artifact, Blob, Generator, Pointer
 from mote.offload.ethos_u.artifact import NAME, artifact
-from mote.offload.ethos_u.job import NpuJob
+from mote.offload.ethos_u.job import MOST_TENSORS, NpuJob
+from mote.offload.ethos_u.simulated import simulate
 from mote.ops.control.ethos_u import NpuStream
 from mote.targets import Target
 
@@ -17,6 +21,7 @@ class EthosUStreams(Generator):
     """Operators that are a command stream: its tensors are copied to their places in its working memory."""
 
     name = "ethos-u-stream"
+    device = "ethos-u"
     about = "command streams in files that Vela has compiled"
 
     def serves(self, target: Target) -> bool:
@@ -25,18 +30,30 @@ class EthosUStreams(Generator):
     def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
         return (op for op in graph.ops if isinstance(op, NpuStream))
 
+    def simulate(self, memory: Sequence[NDArray[np.uint8]]) -> int:
+        simulate(memory)
+        return 0
+
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact:
         assert isinstance(region, NpuStream) and target.npu is not None
         constants = region.input(graph, len(region.inputs) - 1).data
         assert constants is not None
         job = NpuJob(region.payload, constants.tobytes(), region.scratch, region.fast, (), ())
         made = artifact(job, (), (), target, region.macs(graph) / target.npu.macs)
-        given = len(region.inputs) - 1
-        copies = [
-            Invocation(
-                f"{NAME}_{'put' if number < given else 'get'}",
-                (Pointer(SCRATCH), at, Pointer(tensor), graph.tensors[tensor].nbytes),
-            )
-            for number, (tensor, at) in enumerate(region.tensors)
+        tensors = region.tensors
+        places = [
+            len(region.inputs) - 1,
+            len(tensors),
+            *(n for t, at in tensors for n in (at, graph.tensors[t].nbytes)),
         ]
-        return replace(made, calls=(*copies[:given], *made.calls, *copies[given:]))
+        addresses: list[Pointer | int | str] = [
+            *(Pointer(tensor) for tensor, _ in tensors),
+            *["NULL"] * (MOST_TENSORS - len(tensors)),
+        ]
+        (call,) = made.calls
+        before = call.arguments[:-MOST_TENSORS]
+        return replace(
+            made,
+            calls=(replace(call, function=f"{NAME}_run_inside", arguments=(*before, Pointer("places"), *addresses)),),
+            blobs=(*made.blobs, Blob("places", np.array(places, np.uint32))),
+        )

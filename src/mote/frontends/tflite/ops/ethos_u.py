@@ -16,6 +16,8 @@ from mote.ops.control.ethos_u import NpuStream
 
 STREAM, CONSTANTS, WORKING, FAST, TENSORS = range(5)
 """Positions of inputs, and the first one of a tensor."""
+MOST_TENSORS = 5
+"""Inputs and outputs that are handed over with a job at most."""
 MEMORIES = ("command stream", "constants", "working memory", "fast memory")
 
 
@@ -38,6 +40,8 @@ def _stream(node: Node) -> NpuStream:
     # Without a fast memory of its own the working memory stands in its place, and no stream uses it.
     fast = node.input(FAST).nbytes if node.inputs[FAST] != node.inputs[WORKING] else 0
     tensors = [*map(node.input, range(TENSORS, len(node.inputs))), *map(node.output, range(len(node.outputs)))]
+    if len(tensors) > MOST_TENSORS:
+        raise UnsupportedNodeError(f"it has {len(tensors)} inputs and outputs, and jobs have {MOST_TENSORS} at most")
     if wrong := [t.name for t in tensors if t.data is not None]:
         raise UnsupportedNodeError(f"it reads the constant '{wrong[0]}' beside its own constants")
     if wrong := [t.name for t in tensors if t.quant is not None and t.quant.unsigned]:

@@ -22,6 +22,7 @@ int ethosu_wait(struct ethosu_driver *drv, bool block);
 
 #define BASES 8 /* base pointers of the hardware */
 #define HEAD 12 /* words in front of the payload */
+#define TENSORS 5 /* of a job at most */
 
 /* A job from its begin to its end; the driver points to the arrays. */
 typedef struct {
@@ -80,10 +81,22 @@ void npu_ethosu_cancel(void *state) {
     }
 }
 
-void npu_ethosu_put(void *scratch, uint32_t at, const void *tensor, uint32_t bytes) {
-    memcpy((uint8_t *)scratch + at, tensor, bytes);
-}
-
-void npu_ethosu_get(const void *scratch, uint32_t at, void *tensor, uint32_t bytes) {
-    memcpy(tensor, (const uint8_t *)scratch + at, bytes);
+int npu_ethosu_run_inside(void *state, int wait, const uint32_t *job, const void *constants, void *scratch,
+                          const uint32_t *places, const void *first, const void *second, const void *third,
+                          const void *fourth, const void *fifth) {
+    const void *const tensors[TENSORS] = {first, second, third, fourth, fifth};
+    const uint32_t inputs = places[0], count = places[1];
+    uint8_t *const work = (uint8_t *)scratch;
+    if (((npu_ethosu_begun *)state)->driver == NULL) {
+        for (uint32_t i = 0; i < inputs; i++) {
+            memcpy(work + places[2 + 2 * i], tensors[i], places[3 + 2 * i]);
+        }
+    }
+    const int result = npu_ethosu_run(state, wait, job, constants, scratch, NULL, NULL, NULL, NULL, NULL);
+    if (result == 0) {
+        for (uint32_t i = inputs; i < count; i++) {
+            memcpy((void *)(uintptr_t)tensors[i], work + places[2 + 2 * i], places[3 + 2 * i]);
+        }
+    }
+    return result;
 }

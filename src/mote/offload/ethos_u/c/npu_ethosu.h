@@ -47,9 +47,11 @@ int npu_ethosu_run(void *state, int wait, const uint32_t *job, const void *const
 /* Ends a job that has begun. */
 void npu_ethosu_cancel(void *state);
 
-/* Copy a tensor to its place in the working memory of a job, `at` bytes from its beginning, and from there. */
-void npu_ethosu_put(void *scratch, uint32_t at, const void *tensor, uint32_t bytes);
-void npu_ethosu_get(const void *scratch, uint32_t at, void *tensor, uint32_t bytes);
+/* Runs a job whose tensors have places in its working memory: they are copied there before it begins, and from there when
+ * it is done. `places` are words: the number of inputs, the number of tensors, and of each its offset and its bytes. */
+int npu_ethosu_run_inside(void *state, int wait, const uint32_t *job, const void *constants, void *scratch,
+                          const uint32_t *places, const void *first, const void *second, const void *third,
+                          const void *fourth, const void *fifth);
 
 #ifdef __cplusplus
 }
