@@ -21,6 +21,7 @@ from mote.offload.ethos_u.job import NpuJob, linked
 from mote.offload.ethos_u.regions import exported, problem, regions
 from mote.offload.ethos_u.vela import NotAcceptedError, VelaTensor, compiled, configuration
 from mote.passes import optimize
+from tests.helpers.network import Net
 
 pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")
 DIGITS = Path(__file__).parents[3] / "models" / "digits.tflite"
@@ -39,11 +40,11 @@ def built(model: bytes | Path) -> list[Artifact]:
     return made
 
 
-def adding() -> bytes:
+def adding(shape: tuple[int, ...] = (1, 6, 5, 8)) -> bytes:
     """Two inputs, and an operator between two others that the Ethos-U does not compute."""
     w = Writer("adding")
-    x, y = (w.input(name, (1, 6, 5, 8), "int8", 0.05, 3) for name in "xy")
-    total, turned, last = (w.tensor(name, (1, 6, 5, 8), "int8", 0.1, -4) for name in ("total", "turned", "last"))
+    x, y = (w.input(name, shape, "int8", 0.05, 3) for name in "xy")
+    total, turned, last = (w.tensor(name, shape, "int8", 0.1, -4) for name in ("total", "turned", "last"))
     w.op("ADD", [x, y], [total], fused_activation_function="NONE")
     w.op("REVERSE_V2", [total, w.const("axis", np.array([1], np.int32))], [turned])
     w.op("ADD", [turned, x], [last], fused_activation_function="NONE")
@@ -71,6 +72,14 @@ def test_a_plan() -> None:
     assert {made.plan.memories[made.plan.place[t].memory].name for t in tensors} == {"sram"}
     assert all(made.plan.place[t].offset % 16 == 0 for t in tensors)
     assert "npu_ethosu.c" in made.project.sources
+
+
+def test_a_region_of_unlike_shapes() -> None:
+    """Its first operator has kernels of the core with layouts of their own; the region as a whole has none."""
+    net = Net()
+    data = net.finish(net.mean(net.depthwise(net.input(1, 40, 40, 16, quant=(0.05, -128)), 1, (3, 3))))
+    made = mote.compile(data, target="corstone-300", backend="ethos-u", optimize="speed")
+    assert [step.kernel.name for step in made.plan.steps] == ["ethos-u"]
 
 
 def test_the_rest_stays_on_the_core() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import NHWC, Knob, Knobs, Packed
+from mote.kernels.contract import NHWC, Knob, Knobs, Layout, Packed
 from mote.offload.contract import VARIANT, Offload, Offloaded
 from mote.plan.plan import Step
 from mote.plan.selection.request import Lowering
@@ -48,6 +48,15 @@ class ExternalOffers(Offers):
         plain = how.reads == NHWC == how.writes
         own = self.artifacts.get(ops, ()) if plain else ()
         return [*own, *(self.known.everything(ops, how) if self._is_known(ops, how) else ())]
+
+    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.known.adding(ops, how) if self._is_known(ops, how) else None
+
+    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.known.ring(ops, how) if self._is_known(ops, how) else None
+
+    def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        return self.known.wanted_layouts(ops, how) if self._is_known(ops, how) else []
 
     def _is_known(self, ops: Numbers, how: Lowering) -> bool:
         """Whether the core may have a kernel of its own for operators."""
