@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mote.extras import installing, version_of
 from mote.graph import Graph, Op
 from mote.kernels.contract import Refusal
@@ -13,6 +16,7 @@ from mote.offload.ethos_u.artifact import artifact
 from mote.offload.ethos_u.exact import InexactError, Scales, exact_once, multipliers, rounds_once
 from mote.offload.ethos_u.job import NpuJob, linked
 from mote.offload.ethos_u.regions import exported, members, regions
+from mote.offload.ethos_u.simulated import simulate
 from mote.offload.ethos_u.striped import NotPlainError, estimated, striped
 from mote.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, VelaModel, compiled, configuration
 from mote.targets import Target
@@ -60,6 +64,10 @@ class EthosU(Generator):
                 estimate = estimated(stripes, whole.cycles)
                 made.append(artifact(stripes.job, file.inputs, file.outputs, target, estimate, STRIPED))
         return made
+
+    def simulate(self, memory: Sequence[NDArray[np.uint8]]) -> int:
+        simulate(memory)
+        return 0
 
 
 def _job(model: VelaModel, scales: Sequence[Scales]) -> NpuJob:
