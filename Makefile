@@ -44,16 +44,18 @@ test-costs: $(VENV)/test tools
 # What tests and benchmarks import from each other.
 CHECKER := PYTHONPATH=.:models:benchmarks $(BIN)/python
 
-# Mutants of models (see tests/fuzz) and of images (tests/emit/image/damaged.py), then the property tests on other random
-# examples than those of `make test`.
+# Mutants of models (see tests/fuzz), of images (tests/emit/image/damaged.py) and of command streams (tests/npu/fuzz.py),
+# then the property tests on other random examples than those of `make test`.
 FUZZ ?= --minutes 20 --jobs 2
 MUTANTS ?= 2000
 DAMAGED ?= --minutes 10
+STREAMS ?= --minutes 5
 fuzz: $(VENV)/test tools
 	$(CHECKER) -m tests.fuzz $(FUZZ)
 	$(CHECKER) -m tests.fuzz --format onnx $(FUZZ)
 	$(CHECKER) -m tests.kernels.rooms_seen --mutants $(MUTANTS)
 	$(CHECKER) -m tests.emit.image.damaged $(DAMAGED)
+	$(CHECKER) -m tests.npu.fuzz $(STREAMS)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \
 		tests/deploy/update tests/deploy/agent tests/data tests/metrics tests/npu tests/numerics tests/passes
 

@@ -13,6 +13,7 @@ from tests.fuzz import test_fuzz
 from tests.fuzz.corpus import EXPECTED
 from tests.fuzz.mutants import MODES
 from tests.fuzz.trial import EVERY_COMPUTED, EVERY_RUN
+from tests.npu import test_check_c, test_mutants
 
 import prove
 from mote.kernels.library import FOLDERS
@@ -53,6 +54,12 @@ def rows() -> list[tuple[str, str, str]]:
             " answer, nothing stands still",
             "{:,} requests, {} resets".format(*test_agent.TRIED),
             "`make fuzz`: {:,} requests, {:,} resets".format(*test_agent.FUZZED),
+        ),
+        (
+            "command streams and weights of Ethos-U with words changed: refused, or checked alike in Python and C,"
+            " and executed inside of their memory",
+            f"{test_mutants.TRIALS + test_mutants.MORE:,} mutants, {test_check_c.MUTANTS:,} in C with sanitizers",
+            "`make fuzz`: five minutes",
         ),
         (f"files that once failed, in {len(MODES)} modes", f"{len(EXPECTED)} files", ""),
         (

@@ -18,6 +18,7 @@ from tests.npu.compiled import Compiled, compiled
 
 CORES = ("ethos-u55-32", "ethos-u55-128", "ethos-u65-256", "ethos-u65-512")
 HERE = Path(__file__).parent
+MUTANTS = 20_000
 MOST_BYTES = 3 << 10
 """Bytes of flash that the checker may take on a Cortex-M55."""
 
@@ -116,6 +117,16 @@ def test_internal_memory_ends_where_the_configuration_says() -> None:
     assert transfer((24 << 10) - 240) is Status.OUTSIDE
 
 
+def test_two_cores_share_the_internal_memory() -> None:
+    part = compiled("digits", "ethos-u65-512")[0]
+    stream = decode(part.payload)
+    assert stream.config.shram == 96 << 10
+    tables = [n for n, c in enumerate(stream.commands) if c.name == "DMA0_DST" and c.value == (46 << 10)]
+    commands = list(stream.commands)
+    commands[tables[0]] = stream.command("DMA0_DST", (48 << 10) << 16)
+    assert decided(stream.with_commands(commands).encode(), part.sizes, part.writable)[0] is Status.OUTSIDE
+
+
 @pytest.fixture(scope="module")
 def mutants(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     """A program with sanitizers that damages payloads, and payloads."""
@@ -135,7 +146,7 @@ def mutants(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]
 
 def test_mutants_never_lead_out_of_the_payload(mutants: tuple[Path, list[Path]]) -> None:
     program, files = mutants
-    count = examples(2_000_000, 20_000)
+    count = examples(2_000_000, MUTANTS)
     done = subprocess.run([program, "1", str(count), *files], capture_output=True, text=True, check=False)
     seen = re.fullmatch(r"(\d+) tried, (\d+) taken\n", done.stdout)
     assert done.returncode == 0 and seen is not None, done.stderr[-4000:]

@@ -278,8 +278,8 @@ class _Checked:
         function = self.operation.said("ACTIVATION", "function") if self.operation.has("ACTIVATION") else "NONE"
         if not self.newest:
             if function.startswith("TABLE"):
-                first = max(0, self.config.shram - TABLES)
-                self.reads.append(MemorySpan(INTERNAL, first, self.config.shram, "ACTIVATION"))
+                end = _internal(self.config)
+                self.reads.append(MemorySpan(INTERNAL, max(0, end - TABLES), end, "ACTIVATION"))
             return
         if function == "NONE":
             return
@@ -362,7 +362,8 @@ def _broadcast(mode: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _internal(config: Config) -> int:
-    return TABLES if config.core == "ethos-u85" else config.shram
+    """Bytes of internal memory of each core."""
+    return TABLES if config.core == "ethos-u85" else config.shram // config.cores
 
 
 def _hull(spans: Iterator[MemorySpan]) -> tuple[int, int]:

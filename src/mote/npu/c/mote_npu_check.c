@@ -52,7 +52,7 @@ enum { /* in rows of LONGS */
 
 typedef struct {
     const uint32_t *sizes;
-    uint32_t writable, internal; /* bytes of the NPU's own memory */
+    uint32_t writable, internal; /* bytes of the NPU's own memory, of each core */
     uint32_t wide;               /* addresses have 40 bits: Ethos-U65 */
     uint16_t set[2][ROWS];       /* a bit for each register that was set */
     uint16_t shorts[ROWS * SHORTS];
@@ -348,8 +348,8 @@ mote_npu_status mote_npu_check(const void *payload, uint32_t bytes, const uint32
         if (action == ACTION_CONFIG && (tag & 0xff00ff00u) == 0 && config == 0 && left >= 2) {
             config = 1;
             npu.wide = words[1] >> 28;
-            npu.internal = (words[1] >> 8 & 0xffu) * 1024u;
-            macs = words[1] & 15u; /* their logarithm */
+            macs = words[1] & 15u; /* their logarithm: with 512 two cores share the internal memory */
+            npu.internal = (words[1] >> 8 & 0xffu) * 1024u >> (macs == 9);
             status = npu.wide > 1 || (words[1] >> 4 & 15u) != 0 || words[2] >> 28 != 1 || macs < (npu.wide ? 8u : 5u) ||
                              macs > (npu.wide ? 9u : 8u)
                          ? MOTE_NPU_CORE

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.npu.functional.elementwise import elementwise
+from mote.npu.functional.limits import bounded
 from mote.npu.functional.memory import Ints, NpuMemory, refuse
 from mote.npu.functional.windows import convolve, pool
 from mote.npu.stream import CommandStream, Config, NpuOperation, operations
@@ -31,6 +32,8 @@ def execute(stream: CommandStream, memory: Sequence[NDArray[np.uint8]], trace: T
 
 
 def _operate(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints | None:
+    if operation.name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE"):
+        bounded(operation)
     match operation.name:
         case "CONV" | "DEPTHWISE":
             return convolve(memory, operation, config)
