@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.helpers.network import Net
 
 
@@ -61,4 +63,56 @@ def others(seed: int = 0) -> bytes:
     return net.finish(*outputs)
 
 
-MODELS = {"convolutions": convolutions, "depthwises": depthwises, "others": others}
+def transposed(seed: int = 0) -> bytes:
+    """Transposed convolutions with few channels and with many, filters smaller than the stride and larger."""
+    net = Net(seed)
+    x, deep = net.input(1, 5, 4, 3), net.input(1, 3, 4, 20)
+    outputs = [net.transpose_conv(x, 5, kernel, stride) for kernel, stride in ((3, 2), (2, 2), (4, 2), (3, 1), (5, 3))]
+    outputs += [net.transpose_conv(deep, 6, kernel, stride) for kernel, stride in ((3, 2), (4, 2), (3, 1), (4, 3))]
+    return net.finish(*outputs)
+
+
+def elementwise(dtype: str = "int8", seed: int = 0) -> bytes:
+    """Sums, products, and softmax of few and many classes."""
+    net = Net(seed, dtype)
+    a, b, row = net.input(1, 3, 5, 7), net.input(1, 3, 5, 7), net.input(4, 21)
+    quant = {"int8": (1 / 256, -128), "int16": (1 / 32768, 0)}[dtype]
+    outputs = [
+        net.add(a, b),
+        net.op("ADD", [a, b], fused_activation_function="RELU"),
+        net.op("MUL", [a, b]),
+        net.op("MUL", [b, a], fused_activation_function="RELU6"),
+        net.op("SOFTMAX", [row], quant=quant, beta=1.0),
+        net.op("SOFTMAX", [a], quant=quant, beta=0.3),
+    ]
+    return net.finish(*outputs)
+
+
+def wide(seed: int = 0) -> bytes:
+    """int16 with int8 weights."""
+    net = Net(seed, "int16")
+    x, other = net.input(1, 6, 7, 5), net.input(2, 5, 5, 8)
+    outputs = [
+        net.conv(x, 6, 3),
+        net.conv(x, 7, 1),
+        net.conv(x, 3, (2, 3), stride=(2, 1), padding="VALID", fused_activation_function="RELU6"),
+        net.conv(other, 9, 3, dilation=2),
+        net.depthwise(x, 1, 3),
+        net.depthwise(other, 1, (3, 2), stride=2),
+        net.depthwise(x, 3, 3),
+        net.depthwise(other, 1, 3, dilation=2),
+    ]
+    for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        outputs += [net.pool(other, (5, 5), kind), net.pool(other, 2, kind, 1)]
+    return net.finish(*outputs)
+
+
+MODELS: dict[str, Callable[[], bytes]] = {
+    "convolutions": convolutions,
+    "depthwises": depthwises,
+    "others": others,
+    "transposed": transposed,
+    "elementwise": elementwise,
+    "elementwise16": lambda: elementwise("int16"),
+    "wide": wide,
+}

@@ -11,6 +11,8 @@ MVE, DSP = "mve", "dsp"
 """The features of a core that decide it."""
 MVE_CHANNELS = 124
 """Channels that Helium's depthwise convolution takes at once."""
+MOST_FAST_TAPS = 512
+"""Windows of so many elements and more have no fast version for int16."""
 
 
 def rounded_up(n: int, unit: int) -> int:
@@ -46,6 +48,26 @@ def depthwise_wrapper_s8(target: Target, x: Shape, out: int, vertical: Axis, hor
     if (vertical.kernel, horizontal.kernel) == (3, 3) and max(vertical.before, horizontal.before) <= 1:
         return 0
     return 2 * channels * taps if DSP in target.features else 0
+
+
+def convolve_s16(target: Target, taps: int) -> int:
+    """Of arm_convolve_s16: two windows, or four of whole vectors."""
+    return 8 * rounded_up(taps, 8) if MVE in target.features else 4 * taps
+
+
+def depthwise_wrapper_s16(target: Target, channels: int, multiplier: int, vertical: Axis, horizontal: Axis) -> int:
+    """Of arm_depthwise_conv_wrapper_s16: a window, or four."""
+    taps = vertical.kernel * horizontal.kernel
+    fast = multiplier == vertical.dilation == horizontal.dilation == 1 and taps < MOST_FAST_TAPS
+    if not fast or DSP not in target.features:
+        return 0
+    return 8 * channels * taps + 8 if MVE in target.features else 2 * channels * taps
+
+
+def transpose_conv_s8(width: int, channels: int, vertical: Axis, horizontal: Axis) -> int:
+    """Of arm_transpose_conv_s8: sums of as many output rows as an input row reaches."""
+    columns = (width - 1) * horizontal.stride + max(horizontal.kernel, horizontal.stride)
+    return 4 * channels * columns * max(vertical.kernel, vertical.stride)
 
 
 def avgpool(target: Target, channels: int) -> int:

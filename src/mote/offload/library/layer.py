@@ -8,15 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph import Graph
+from mote.graph.numeric.fixedpoint import INT32_MAX
 from mote.graph.types import DType, Rounding
 from mote.kernels.contract import Refusal
 from mote.offload.contract import Blob
-from mote.ops.common import bias_values, channel_scales, quantized_range, wide_sums
+from mote.ops.common import bias_values, channel_scales, quantized_range, real_scales, wide_sums
+from mote.ops.matrix.accumulators import wide_parts
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.transpose_conv import TransposeConv
 
-Layer = Conv2D | DepthwiseConv2D | FullyConnected
+Layer = Conv2D | DepthwiseConv2D | FullyConnected | TransposeConv
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +65,25 @@ def requantization(graph: Graph, op: Layer) -> Requantization | Refusal:
         if not np.all(sums.exact):
             return Refusal("no multiplier rounds its results as LiteRT does, which computes them in double precision")
         mult, shift = sums.mult, sums.shift
-    elif once or not wide_sums(graph, op):
-        return Refusal("LiteRT rounds its 32-bit sums otherwise")
+    elif problem := _wide_problem(graph, op):
+        return Refusal(problem)
     return Requantization(mult.astype(np.int32), shift.astype(np.int32), -x.zero_point, y.zero_point, low, high, once)
+
+
+def _wide_problem(graph: Graph, op: Layer) -> str:
+    """Why an int16 layer is not computed with products in 32 bits, biases in 64 and multipliers of 15 bits."""
+    x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)
+    assert w.data is not None
+    if op.rounding is Rounding.ONCE:
+        return "LiteRT scales its sums in double precision, and not with a multiplier of 15 bits"
+    if not wide_sums(graph, op):
+        return "its biases have 32 bits"
+    bias = bias_values(op.tensor(graph, 2), y.channels)
+    axis = w.data.ndim - 1 if isinstance(op, DepthwiseConv2D) else 0
+    largest = wide_parts(w.data, axis, bias)
+    if wide_parts(w.data, axis, 0 * bias) > INT32_MAX or largest * real_scales(x, w, y, y.channels).max() > 1 << 29:
+        return "sums may leave 32 bits"
+    return ""
 
 
 def bias_blob(graph: Graph, op: Layer) -> Blob:

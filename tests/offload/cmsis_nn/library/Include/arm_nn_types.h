@@ -53,6 +53,22 @@ typedef struct {
 } cmsis_nn_dw_conv_params;
 
 typedef struct {
+    int32_t input_offset, output_offset;
+    cmsis_nn_tile stride, padding, padding_offsets, dilation;
+    cmsis_nn_activation activation;
+} cmsis_nn_transpose_conv_params;
+
+typedef struct {
+    const void *data;
+    const bool is_int32_bias;
+} cmsis_nn_bias_data;
+
+typedef struct {
+    const int16_t *exp_lut;
+    const int16_t *one_by_one_lut;
+} cmsis_nn_softmax_lut_s16;
+
+typedef struct {
     cmsis_nn_tile stride, padding;
     cmsis_nn_activation activation;
 } cmsis_nn_pool_params;

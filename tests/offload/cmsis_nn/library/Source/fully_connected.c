@@ -43,3 +43,23 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s8(const cmsis_nn_context *c
     }
     return ARM_CMSIS_NN_SUCCESS;
 }
+
+arm_cmsis_nn_status arm_fully_connected_s16(const cmsis_nn_context *ctx, const cmsis_nn_fc_params *fc_params,
+                                            const cmsis_nn_per_tensor_quant_params *quant_params,
+                                            const cmsis_nn_dims *input_dims, const int16_t *input_data,
+                                            const cmsis_nn_dims *filter_dims, const int8_t *filter_data,
+                                            const cmsis_nn_dims *bias_dims, const int64_t *bias_data,
+                                            const cmsis_nn_dims *output_dims, int16_t *output_data) {
+    const int32_t depth = filter_dims->n, channels = output_dims->c;
+    (void)ctx;
+    (void)bias_dims;
+    for (int32_t i = 0; i < input_dims->n * channels; i++) {
+        int64_t sum = bias_data[i % channels];
+        for (int32_t k = 0; k < depth; k++) {
+            sum += (int64_t)input_data[i / channels * depth + k] * filter_data[i % channels * depth + k];
+        }
+        output_data[i] = (int16_t)clamp(requantize_wide(sum, quant_params->multiplier, quant_params->shift),
+                                        fc_params->activation.min, fc_params->activation.max);
+    }
+    return ARM_CMSIS_NN_SUCCESS;
+}

@@ -21,4 +21,10 @@ static inline int32_t requantize(int32_t value, int32_t multiplier, int32_t shif
 #endif
 }
 
+/* Sums of 64 bits, by a multiplier of 15 bits, rounded once (halves up). */
+static inline int32_t requantize_wide(int64_t value, int32_t multiplier, int32_t shift) {
+    const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
+    return (int32_t)((value * reduced + (INT64_C(1) << (14 - shift))) >> (15 - shift));
+}
+
 #endif
