@@ -206,6 +206,8 @@ class Entry:
     rows: str = ""
     """The function that computes up to `group` output rows at once, one below the other, from the input rows under all
     of them: `mote_<rows>(&params, rows, outs, count)`, and the scratch memory. It stands in for `row`."""
+    ordered: bool = False
+    """ADDS kernels: they take all rows of the first input, from the top, and the output may not lie over the sums."""
     row_index: bool = False
     """The row function takes the number of the row that it computes: `(&params, rows, y, out)`."""
     group: int = 1

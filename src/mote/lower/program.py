@@ -21,7 +21,7 @@ from mote.ops.control.control_flow import Control, If, While
 from mote.plan.control import outside
 from mote.plan.memory.several_memories import constant_reads
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Halved, Plan, Step
-from mote.plan.scheduling.rows import Arrival, further_outputs
+from mote.plan.scheduling.rows import Arrival, further_outputs, tap_rows
 
 STATES = 0x10
 """The memory of what is kept from one inference to the next."""
@@ -427,15 +427,21 @@ class _Lowered:
             assert isinstance(op, Control)
             return self._control(op, begun, kernel)
         if isinstance(kernel, Offloaded):
-            return replace(self._whole(op, begun, step), external=self._external(op, kernel.artifact))
+            external = self._external(op, kernel.artifact)
+            if kernel.entry.call is Call.ADDS:
+                return replace(self._sums(op, begun, steps), external=external)
+            return replace(self._whole(op, begun, step), external=external)
         if kernel.entry.call is Call.ADDS:
-            tensor, taps = op.input(graph), [s.tap for s in steps if s.tap is not None]
-            rows = op.reads(graph, 0, 0) or range(row_count(tensor.shape))
-            operand = self._operand(tensor, taps, [(rows[tap],) for tap in taps])
-            return _turning(replace(begun, form=Form.SUMS, operands=(operand,)), taps)
+            return self._sums(op, begun, steps)
         if kernel.entry.call is Call.RING:
             return replace(begun, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
         return self._whole(op, begun, step) if step.whole else self._rows(op, begun, steps)
+
+    def _sums(self, op: Op, begun: Instruction, steps: tuple[Step, ...]) -> Instruction:
+        tensor, taps = op.input(self.plan.graph), [s.tap for s in steps if s.tap is not None]
+        rows = tap_rows(self.plan.graph, op, steps[0].kernel)
+        operand = self._operand(tensor, taps, [(rows[tap],) for tap in taps])
+        return _turning(replace(begun, form=Form.SUMS, operands=(operand,)), taps)
 
     def _external(self, op: Op, artifact: Artifact) -> ExternalCalls:
         tensors = self.plan.graph.tensors

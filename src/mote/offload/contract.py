@@ -21,12 +21,17 @@ from numpy.typing import NDArray
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.region import Numbers, Region, region_problem
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array
-from mote.kernels.contract import ALIGNMENT, Entry, Needs, Packed, Price, Refusal
+from mote.kernels.contract import ALIGNMENT, Call, Entry, Needs, Packed, Price, Refusal
 from mote.targets import Target
 
 SCRATCH = "scratch"
 """The name of the working memory among what a `Pointer` may point to."""
+ROW = "row"
+"""The name of the row there that a call takes, where an artifact keeps `sums`."""
+TAP = "tap"
+"""An argument of such a call: the number of the row."""
 STATE = "state"
 """The name of `Artifact.state` there."""
 WAIT = "wait"
@@ -51,7 +56,7 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True)
 class Pointer:
-    """An argument of a C call: the address of a tensor (by id), of a blob (by name), of SCRATCH or of STATE."""
+    """An argument of a C call: the address of a tensor (by id), of a blob (by name), of SCRATCH, STATE or ROW."""
 
     to: int | str
 
@@ -100,6 +105,9 @@ class Artifact:
     """A function `int init(void)` that the model's init calls, once for all artifacts that name it; 0: it is ready."""
     scratch: int = 0
     """Bytes of working memory while the calls run."""
+    sums: int = 0
+    """Not 0: the calls are made once for each row of the only input, from the top, with ROW and TAP, and the last ones
+    have written the output, of one row. These are the bytes of SCRATCH, which is kept from one call to the next."""
     state: int = 0
     """Bytes outside of the arena, a multiple of 8, for a call that returns a status: from its begin to its end."""
     cancel: str = ""
@@ -231,9 +239,14 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
     return Offloaded(
         generator.name,
         {},
-        entry=Entry(operands=tuple(position for position, _ in region.computed(graph))),
+        entry=Entry(
+            Call.ADDS if artifact.sums else Call.WHOLE,
+            operands=tuple(position for position, _ in region.computed(graph)),
+            ordered=bool(artifact.sums),
+        ),
         needs=Needs(
             scratch=artifact.scratch or None,
+            sums=artifact.sums,
             alignment=max(artifact.alignment, ALIGNMENT),
             tensor_alignment=max(artifact.alignment, ALIGNMENT),
             memories=artifact.memories,
@@ -248,7 +261,8 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
 def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: str) -> None:
     """Refuse an artifact that no C can be made of."""
     blobs = [blob.name for blob in artifact.blobs]
-    rooms = [name for name, size in ((SCRATCH, artifact.scratch), (STATE, artifact.state)) if size]
+    kept = artifact.scratch or artifact.sums
+    rooms = [name for name, size in ((SCRATCH, kept), (STATE, artifact.state), (ROW, artifact.sums)) if size]
     known = {*region.inputs, *region.outputs, *blobs, *rooms}
     named = [name for name in (artifact.init, artifact.cancel) if name]
     functions = [*(call.function for call in artifact.calls), *named, *blobs]
@@ -256,6 +270,7 @@ def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: 
     problems = [
         *([] if artifact.calls else ["calls nothing"]),
         *_status_problems(artifact),
+        *_sums_problems(artifact, region, graph),
         *(f"has '{name}', which is no name in C" for name in functions if not _NAME.fullmatch(name)),
         *(
             [f"has two blobs of one name, or one called '{SCRATCH}' or '{STATE}'"]
@@ -309,6 +324,18 @@ def _status_problems(artifact: Artifact) -> list[str]:
     problems = ["has a call that returns a status, and others"] if len(artifact.calls) > 1 else []
     wrong = artifact.state < 0 or artifact.state % 8
     return [*problems, *([f"has a state of {artifact.state} bytes, which is no multiple of 8"] if wrong else [])]
+
+
+def _sums_problems(artifact: Artifact, region: Op, graph: Graph) -> list[str]:
+    if not artifact.sums:
+        return []
+    problems = ["keeps sums, and has working memory beside them"] if artifact.scratch else []
+    inputs = [t for _, t in region.computed(graph)]
+    if inputs != [region.inputs[0]] or row_count(graph.tensors[inputs[0]].shape) == 1:
+        problems.append("takes rows, and the region has not one input of several")
+    if len(region.outputs) > 1 or row_count(graph.tensors[region.outputs[0]].shape) > 1:
+        problems.append("keeps sums, and the region has not one output of one row")
+    return problems
 
 
 def _state_problems(artifact: Artifact, region: Op, graph: Graph) -> list[str]:

@@ -17,7 +17,7 @@ from mote.graph import Graph, Op, Rows
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import ALIGNMENT, NHWC, Call
 from mote.plan.plan import KEPT, LENT, Bodied, Copy, Halved, Plan, Step
-from mote.plan.scheduling.rows import Arrival
+from mote.plan.scheduling.rows import Arrival, tap_rows
 
 FREE, SCRATCH, SUMS, OPENED = -1, -2, -3, -(1 << 40)
 """Contents of a byte that belongs to no tensor. The accumulators of tensor t are SUMS - t, the decrypted constants of
@@ -122,7 +122,7 @@ class _Checker:
         mark = SUMS - op.outputs[0]
         sums = None if step.sums is None else self._span(step.sums_memory, step.sums, step.kernel.needs.sums, mark)
         for offset in (step.scratch, step.sums):
-            if (offset or 0) % (step.kernel.needs.alignment if offset == step.scratch else ALIGNMENT):
+            if (offset or 0) % (step.kernel.needs.alignment if offset == step.scratch or sums else ALIGNMENT):
                 raise PlanError(f"{where}: working memory starts at {offset}")
         for span in reads.values():
             self._read(span, where)
@@ -236,7 +236,9 @@ class _Checker:
         """Every row of the window inside the image is added once; every row of an input arrives, from the top, and so
         are rows computed that change states."""
         if steps[0].tap is not None:
-            rows = op.reads(self.graph, 0, 0) or range(row_count(op.input(self.graph).shape))
+            rows, kernel = tap_rows(self.graph, op, steps[0].kernel), steps[0].kernel
+            if kernel.entry.ordered and [s.tap for s in steps] != list(range(len(rows))):
+                raise PlanError(f"{op.kind} '{op.name}' does not take rows one after another")
             if sorted(s.tap or 0 for s in steps) != [k for k, r in enumerate(rows) if r != OUTSIDE]:
                 raise PlanError(f"{op.kind} '{op.name}' does not add every row once")
         if isinstance(op, Arrival):
@@ -264,8 +266,7 @@ class _Checker:
             t = op.outputs[later[position]] if position in later else before
             count = row_count(graph.tensors[t].shape)
             if step.tap is not None:
-                taps = op.reads(graph, position, 0) or tuple(range(count))
-                rows = [taps[step.tap]]
+                rows = [tap_rows(graph, op, step.kernel)[step.tap]]
             elif step.whole and op.reads(graph, position, 0) is None:
                 rows = list(range(count))
             else:

@@ -54,7 +54,7 @@ def adding(shape: tuple[int, ...] = (1, 6, 5, 8)) -> bytes:
 
 def test_the_whole_of_a_model() -> None:
     """One region; the payload is one for the target, and the driver's alignments are asked for."""
-    for made in built(DIGITS):
+    for made in (artifact for artifact in built(DIGITS) if not artifact.sums):
         words = made.blobs[0].data
         payload = words[HEAD:].tobytes()
         assert int(words[0]) == len(payload) and int(words[1]) == 5

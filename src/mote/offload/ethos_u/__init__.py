@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,11 @@ from mote.offload.ethos_u.exact import InexactError, Scales, exact_once, multipl
 from mote.offload.ethos_u.job import NpuJob, linked
 from mote.offload.ethos_u.regions import exported, members, regions
 from mote.offload.ethos_u.simulated import simulate
-from mote.offload.ethos_u.striped import NotPlainError, estimated, striped
+from mote.offload.ethos_u.striped.artifacts import striped_artifacts
 from mote.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, VelaModel, compiled, configuration
 from mote.targets import Target
 
 VARIANTS = {"Performance": "fast", "Size": "small"}
-STRIPED = "striped"
-"""The variant that is computed in stripes of rows."""
 
 
 class EthosU(Generator):
@@ -58,12 +55,8 @@ class EthosU(Generator):
             if all(job != jobs[other] for other in OPTIMISE[: OPTIMISE.index(goal)]):
                 cycles = models[goal].cycles
                 made.append(artifact(job, file.inputs, file.outputs, target, cycles, VARIANTS[goal]))
-        with suppress(NotPlainError):
-            stripes = striped(plain)
-            if stripes.job.scratch < min(job.scratch for job in jobs.values()):
-                estimate = estimated(stripes, whole.cycles)
-                made.append(artifact(stripes.job, file.inputs, file.outputs, target, estimate, STRIPED))
-        return made
+        least = min(job.scratch for job in jobs.values())
+        return [*made, *striped_artifacts(plain, file, graph, target, whole.cycles, least)]
 
     def simulate(self, memory: Sequence[NDArray[np.uint8]]) -> int:
         simulate(memory)

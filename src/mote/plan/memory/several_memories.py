@@ -205,6 +205,8 @@ def _allowed(draft: Draft, arrangement: Arrangement) -> dict[int, frozenset[str]
             stores = {rows.place[t] for t in (*op.inputs, *op.outputs) if t in rows.place}
             touched = {arrangement.home[r][0] for s in stores for r in rows.stores[s].ids if r in arrangement.home}
             touched |= {arrangement.scratch[run.node.op]} if step.kernel.needs.scratch else set()
+            sums = rows.sums.get(run.node.op) if step.sums is not None else None
+            touched |= {arrangement.home[rows.stores[sums].first][0]} if sums is not None else set()
             for item in touched:
                 allowed[item] = frozenset(step.kernel.needs.memories) & allowed.get(
                     item, frozenset(step.kernel.needs.memories)

@@ -551,9 +551,10 @@ class _Builder:
 
     def _adding(self, i: int, op: Op, kernel: Packed, out: Store) -> list[RowNode]:
         """One node per row of the window; the accumulators are live from the first node to the last."""
-        taps = op.reads(self.graph, 0, 0) or tuple(range(row_count(op.input(self.graph).shape)))
-        inside = [(k, r) for k, r in enumerate(taps) if r != OUTSIDE][:: self.step]
-        sums = self._add_store((), kernel.needs.sums, 1, NHWC, linear=False)
+        ordered = kernel.entry.ordered
+        inside = [(k, r) for k, r in enumerate(tap_rows(self.graph, op, kernel)) if r != OUTSIDE]
+        inside = inside[:: 1 if ordered else self.step]
+        sums = self._add_store((), kernel.needs.sums, 1, NHWC, linear=False, alignment=kernel.needs.alignment)
         self.sums[i] = sums
         acc = self.stores[sums].first
         nodes = []
@@ -561,9 +562,15 @@ class _Builder:
             first, last = n == 0, n == len(inside) - 1
             reads = (*self._rows_of(op.inputs[0], row), *(() if first else (acc,)))
             writes = (*((acc,) if first else ()), *(out.ids if last else ()))
-            over = ((acc,),) if last and not first else ()
+            over = ((acc,),) if last and not first and not ordered else ()
             nodes.append(RowNode(i, Rows(0, 1), reads, writes, kernel.needs.scratch or 0, over, tap))
         return nodes
+
+
+def tap_rows(graph: Graph, op: Op, kernel: Packed) -> tuple[int, ...]:
+    """The rows of the first input that an ADDS kernel adds, or OUTSIDE, one for each row of the window."""
+    window = None if kernel.entry.ordered else op.reads(graph, 0, 0)
+    return window or tuple(range(row_count(op.input(graph).shape)))
 
 
 def overlaid(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import NHWC, Knob, Knobs, Layout, Packed
+from mote.kernels.contract import NHWC, Call, Knob, Knobs, Layout, Packed
 from mote.offload.contract import VARIANT, Offload, Offloaded
 from mote.plan.plan import Step
 from mote.plan.selection.request import Lowering
@@ -46,11 +46,12 @@ class ExternalOffers(Offers):
 
     def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
         plain = how.reads == NHWC == how.writes
-        own = self.artifacts.get(ops, ()) if plain else ()
+        own = [k for k in self.artifacts.get(ops, ()) if plain and k.entry.call is not Call.ADDS]
         return [*own, *(self.known.everything(ops, how) if self._is_known(ops, how) else ())]
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return self.known.adding(ops, how) if self._is_known(ops, how) else None
+        own = (k for k in self.artifacts.get(ops, ()) if k.entry.call is Call.ADDS)
+        return next(own, None) or (self.known.adding(ops, how) if self._is_known(ops, how) else None)
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
         return self.known.ring(ops, how) if self._is_known(ops, how) else None

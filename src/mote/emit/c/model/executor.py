@@ -40,7 +40,8 @@ from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.kernels.contract import ALIGNMENT, Call, Sealed, Structs, operand_name
 from mote.lower.program import STATES, ExternalCalls, Form, Instruction, Kind, Operand, Place, Program, Scratch
-from mote.offload.contract import SCRATCH, STATE, Pointer
+from mote.offload.contract import ROW as GIVEN
+from mote.offload.contract import SCRATCH, STATE, TAP, Pointer
 
 N = Name("n")
 """How many turns the instruction has had in this inference."""
@@ -357,7 +358,8 @@ class Executor:
         if i.control is not None:
             return self._control(number, i)
         if i.external is not None:
-            return self._external(number, i, i.external)
+            body = self._external(number, i, i.external)
+            return self._counted(number, i).before(body) if i.form is Form.SUMS else body
         if i.form is Form.WHOLE:
             return self._whole(number, i)
         if i.form is Form.RING:
@@ -397,22 +399,30 @@ class Executor:
 
         def argument(given: Pointer | int | str) -> Expression:
             if not isinstance(given, Pointer):
-                return given
+                return Y if given == TAP else given
             if isinstance(given.to, int):
                 place = external.places[given.to]
                 return (
                     self._at(place) if place.constant is None else constant(f"tensor_{given.to}", place.constant.data)
                 )
             if given.to == SCRATCH:
-                assert i.scratch is not None
-                return self._at(i.scratch)
+                room = i.scratch or i.sums
+                assert room is not None
+                return self._at(room)
+            if given.to == GIVEN:
+                (source,) = _sources(number, i)
+                return self._source(source, self._row_read(source))
             if given.to == STATE:
                 return f"{variable(self.options, 'state')}.external"
             return constant(given.to, blobs[given.to].data, blobs[given.to].alignment)
 
         calls = [call(c.function, *map(argument, c.arguments)) for c in external.artifact.calls]
         written = [(self._at(place), place.nbytes) for place in (i.target, *i.others)]
-        traces = [self._trace(number, self._at(place), place.nbytes) for place in external.shown]
+        last = Template(f"{{}} == {i.times - 1} ? {{}} : 0", (N, i.target.nbytes))
+        traces = [
+            self._trace(number, self._at(place), last if i.form is Form.SUMS else place.nbytes)
+            for place in external.shown
+        ]
         shown = [trace for lines in traces for trace in lines]
         if not any(c.returns_status for c in external.artifact.calls):
             return [*self._guarded(i, calls, *written), *shown]

@@ -100,3 +100,10 @@ int npu_ethosu_run_inside(void *state, int wait, const uint32_t *job, const void
     }
     return result;
 }
+
+int npu_ethosu_row(void *state, const uint32_t *jobs, const void *constants, void *kept, const void *row, int32_t tap,
+                   void *output) {
+    const uint32_t at = jobs[4 + tap];
+    memcpy((uint8_t *)kept + jobs[1] + (uint32_t)tap % jobs[2] * jobs[0], row, jobs[0]);
+    return at == 0 ? 0 : npu_ethosu_run(state, 1, jobs + at, constants, kept, NULL, output, NULL, NULL, NULL);
+}

@@ -44,6 +44,12 @@ extern "C" {
 int npu_ethosu_run(void *state, int wait, const uint32_t *job, const void *constants, void *scratch, const void *first,
                    const void *second, const void *third, const void *fourth, const void *fifth);
 
+/* Keeps a row of an input that arrives in rows, and runs the job for it, if there is one, to its end: `jobs` are the
+ * words of all of them, `kept` the working memory, which stays as it is from one row to the next. Returns 0 when it is
+ * done, -1 when it failed. */
+int npu_ethosu_row(void *state, const uint32_t *jobs, const void *constants, void *kept, const void *row, int32_t tap,
+                   void *output);
+
 /* Ends a job that has begun. */
 void npu_ethosu_cancel(void *state);
 

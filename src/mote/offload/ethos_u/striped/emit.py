@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mote.npu.commands import Command
 from mote.npu.stream import CommandStream
@@ -15,8 +15,9 @@ _WEIGHTS = ("WEIGHT", "SCALE")
 _ELEMENTWISE = ("OPA_", "OPB_")
 
 
-def emitted(program: StreamProgram, layout: StripePlan) -> CommandStream:
-    """The stream. Every operation waits for the one before it to end (BLOCKDEP 0), whose results it may read."""
+def emitted(program: StreamProgram, layout: StripePlan, stripes: Sequence[Stripe]) -> CommandStream:
+    """The stream of some stripes. Every operation waits for the one before it to end (BLOCKDEP 0), whose results it may
+    read."""
     stream = program.stream
     commands: list[Command] = []
     now: dict[str, int] = {}
@@ -28,7 +29,7 @@ def emitted(program: StreamProgram, layout: StripePlan) -> CommandStream:
                 commands.append(command)
                 now[name] = command.operand
 
-    for stripe in layout.stripes:
+    for stripe in stripes:
         operation = program.operations[stripe.operation]
         if operation.tables and operation.tables != tables:
             commands.append(stream.command("KERNEL_WAIT"))
@@ -78,6 +79,7 @@ def _tiles(program: StreamProgram, layout: StripePlan, access: Access, first: in
         base = start + first * access.pitch
     what = access.what
     return {
+        f"{what}_REGION": tensor.base,
         f"{what}_BASE0": base,
         f"{what}_BASE1": 0,
         f"{what}_BASE2": start if rest else 0,

@@ -86,6 +86,8 @@ class RowOperation:
     write: Access
     tables: tuple[Registers, ...] = ()
     """The registers of DMA that bring its lookup table."""
+    arrives: bool = False
+    """It is no operation of the stream: a row of the input that somebody writes."""
 
     @property
     def rows(self) -> int:
@@ -231,8 +233,30 @@ def _in_place(program: StreamProgram) -> StreamProgram:
                     changed[n] = _renamed(changed[n], read.tensor, to.tensor)
                 operation = changed[number]
                 break
-    writers = (tuple(n for n, o in enumerate(changed) if o.write.tensor == t) for t in range(len(program.tensors)))
-    return replace(program, operations=tuple(changed), writers=tuple(writers))
+    return _linked(replace(program, operations=tuple(changed)))
+
+
+def _linked(program: StreamProgram) -> StreamProgram:
+    made = list(enumerate(program.operations))
+    writers = (tuple(n for n, o in made if o.write.tensor == t) for t in range(len(program.tensors)))
+    return replace(program, writers=tuple(writers))
+
+
+def arriving(program: StreamProgram, rows: int) -> StreamProgram:
+    """The program whose only input arrives in rows, into working memory, as its first operation."""
+    given = [t for t, tensor in enumerate(program.tensors) if tensor.base == TENSORS]
+    if len(given) != 1:
+        raise NotPlainError("nothing reads the input")
+    (number,) = given
+    tensor = program.tensors[number]
+    pitch = tensor.size // rows
+    reads = [read for operation in program.operations for read in operation.reads if read.tensor == number]
+    if any(read.pitch != pitch or read.offset >= pitch or read.window is None for read in reads):
+        raise NotPlainError("an operation does not read the input by rows")
+    first = RowOperation(program.stream.command("STOP"), {}, (), Access("OFM", number, 0, rows, pitch), arrives=True)
+    tensors = list(program.tensors)
+    tensors[number] = RowTensor(WORKING, tensor.size, pitch, rows)
+    return _linked(replace(program, operations=(first, *program.operations), tensors=tuple(tensors)))
 
 
 def _alike(program: StreamProgram, operation: RowOperation, read: Access) -> bool:

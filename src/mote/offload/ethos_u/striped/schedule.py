@@ -55,6 +55,9 @@ def stripes(program: StreamProgram, heights: Sequence[int]) -> list[Stripe]:
     for number, operation in enumerate(program.operations):
         if not program.tensors[operation.write.tensor].placed:
             compute(number, operation.rows)
+    for number, operation in enumerate(program.operations):
+        if operation.arrives:
+            compute(number, operation.rows)
     return order
 
 
