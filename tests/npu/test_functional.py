@@ -10,16 +10,16 @@ import pytest
 from mote.errors import MoteError
 from mote.npu.functional import execute
 from mote.npu.stream import decode
+from mote.targets.npu import NPU_CORES
 from tests.npu.compiled import compiled
 from tests.npu.judged import judged
 
 MODELS = Path(__file__).parents[2] / "models"
-FIRST = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "ethos-u65-256", "ethos-u65-512")
 
 
-@pytest.mark.parametrize("core", FIRST)
+@pytest.mark.parametrize("core", NPU_CORES)
 def test_a_model_on_every_core(core: str) -> None:
-    """Convolutions, depthwise ones, the mean and softmax, with one weight stream or two."""
+    """Convolutions, depthwise ones, the mean and softmax, with one weight stream or several."""
     assert judged((MODELS / "digits.tflite").read_bytes(), core).differing(3) == (0, 0)
 
 

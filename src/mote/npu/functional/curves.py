@@ -44,6 +44,18 @@ def tanh(values: Ints) -> Ints:
     return both >> fraction
 
 
+def interpolated(values: Ints, bases: Ints, slopes: Ints, function: str) -> Ints:
+    """SIGMOID or TANH by a table of 512 bases and slopes for values below and above 0, as Ethos-U85 has it."""
+    fraction = FRACTION - (function == "TANH")
+    most = (ENTRIES << fraction) - 1
+    at = np.clip(values, -most, most) + (ENTRIES << fraction)
+    index, rest = at >> fraction, at & (1 << fraction) - 1
+    curve = (bases[index] << fraction) + slopes[index] * rest - (values < 0)
+    if function == "TANH":
+        return np.asarray(curve + (1 << fraction - 1) >> fraction)
+    return np.asarray((1 << 14) + (curve + (1 << fraction) >> fraction + 1))
+
+
 def _between(size: Ints, fraction: int) -> Ints:
     """The entries before and behind, by the bits between them."""
     table, index = _table(), np.minimum(size >> fraction, ENTRIES - 2)

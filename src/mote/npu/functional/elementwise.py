@@ -6,12 +6,12 @@ import numpy as np
 
 from mote.npu.functional.memory import Ints, NpuMemory, feature_map
 from mote.npu.functional.output import finish, output_shape
-from mote.npu.functional.rounding import DOUBLE, NATURAL, halves_away, scaled, wrapped
+from mote.npu.functional.rounding import rounded, scaled, wrapped
 from mote.npu.stream import NpuOperation
 
 UNARY = ("LRELU", "ABS", "CLZ")
-LEFT = {8: 19, 16: 14, 32: 0}
-"""Bits by which the operand that is not scaled is shifted left, by the bits of operands."""
+BEFORE = {8: 20, 16: 15, 32: 1}
+"""Bits by which LiteRT shifts operands left before it scales them, by their bits; the larger scale is one half."""
 
 
 def elementwise(memory: NpuMemory, operation: NpuOperation) -> Ints:
@@ -53,7 +53,6 @@ def _bit_length(values: Ints) -> Ints:
 
 
 def _binary(operation: NpuOperation, mode: str, a: Ints, b: Ints, bits: int) -> Ints:
-    rounding = operation.value("OFM_PRECISION", "round_mode")
     match mode:
         case "ADD" | "SUB":
             a, b = _operands(operation, a, b, bits)
@@ -67,22 +66,21 @@ def _binary(operation: NpuOperation, mode: str, a: Ints, b: Ints, bits: int) -> 
         case "SHL":
             return wrapped(a << (b & 63), 32)
         case _:
-            a, b = np.broadcast_arrays(a, b)
-            half = (np.left_shift(1, b) >> 1) if rounding == NATURAL else 0
-            return halves_away(a, b) if rounding == DOUBLE else a + half >> b
+            return rounded(a, b & 63, operation.said("OFM_PRECISION", "round_mode"))
 
 
 def _operands(operation: NpuOperation, a: Ints, b: Ints, bits: int) -> tuple[Ints, Ints]:
     """Operands of sums: both times a factor, or one scaled and the other shifted left."""
     first, second = operation.register("OPA_SCALE"), operation.value("OPB_SCALE")
-    rounding = operation.value("IFM_PRECISION", "round_mode")
+    rounding = operation.said("IFM_PRECISION", "round_mode")
+    before = BEFORE[bits]
     match operation.said("IFM_PRECISION", "scale_mode"):
         case "BOTH_16":
             return a * first["scale"], b * second
         case "A_32":
-            return scaled(a, first["scale"], first["shift"], rounding), b << LEFT[bits]
+            return scaled(a, first["scale"], first["shift"], rounding, before), b << before - 1
         case _:
-            return a << LEFT[bits], scaled(b, first["scale"], first["shift"], rounding)
+            return a << before - 1, scaled(b, first["scale"], first["shift"], rounding, before)
 
 
 def _scaled(operation: NpuOperation, values: Ints, bits: int) -> Ints:
@@ -90,4 +88,4 @@ def _scaled(operation: NpuOperation, values: Ints, bits: int) -> Ints:
     if operation.said("OFM_PRECISION", "scale_mode") != "GLOBAL":
         return values
     scale, shift = (operation.value("OFM_SCALE", field) for field in ("scale", "shift"))
-    return scaled(values, 1 if bits == 32 else scale, shift, operation.value("OFM_PRECISION", "round_mode"))
+    return scaled(values, 1 if bits == 32 else scale, shift, operation.said("OFM_PRECISION", "round_mode"))

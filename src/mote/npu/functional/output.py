@@ -31,9 +31,14 @@ def finish(memory: NpuMemory, operation: NpuOperation, values: Ints) -> Ints:
         values = np.clip(values, *_bounds(operation, target, activation.said("clip")))
     if activation["function"] >= FIRST_TABLE:
         values = _looked_up(memory, operation, target, values, activation["function"] - FIRST_TABLE)
-    values = wrapped(values, target.bits) if target.signed else values & (1 << target.bits) - 1
+    values = to_bits(values, target.bits, signed=target.signed)
     target.write(memory, values)
     return values
+
+
+def to_bits(values: Ints, bits: int, *, signed: bool) -> Ints:
+    """The lower bits of numbers."""
+    return wrapped(values, bits) if signed or bits == 64 else values & (1 << bits) - 1
 
 
 def _bounds(operation: NpuOperation, target: FeatureMap, clip: str) -> tuple[int, int]:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from mote.npu.functional.elementwise import elementwise
 from mote.npu.functional.limits import bounded
 from mote.npu.functional.memory import Ints, NpuMemory, refuse
+from mote.npu.functional.transfers import transfer
+from mote.npu.functional.u85 import StateU85, convolve_u85, elementwise_u85, pool_u85, resize
 from mote.npu.functional.windows import convolve, pool
 from mote.npu.stream import CommandStream, Config, NpuOperation, operations
 
@@ -20,13 +22,12 @@ Trace = Callable[[NpuOperation, Ints], None]
 def execute(stream: CommandStream, memory: Sequence[NDArray[np.uint8]], trace: Trace | None = None) -> None:
     """Execute a stream with the memory behind its base pointers, which changes in place. Whatever a device would refuse
     is refused, and every access that is not in this memory."""
-    if stream.config.core == "ethos-u85":
-        refuse(next(operations(stream)), "Ethos-U85 is not modelled")
     state = NpuMemory(memory, stream.config.shram // stream.config.cores)
+    last = StateU85(state, stream.config) if stream.config.core == "ethos-u85" else None
     for operation in operations(stream):
         if operation.name == "STOP":
             return
-        written = _operate(state, operation, stream.config)
+        written = _operate(state, operation, stream.config) if last is None else _operate_u85(last, operation)
         if trace is not None and written is not None:
             trace(operation, written)
 
@@ -43,19 +44,21 @@ def _operate(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints
             return elementwise(memory, operation)
         case "DMA_START":
             return transfer(memory, operation)
-        case "BRANCH" | "RESIZE":
-            refuse(operation, f"{operation.name} is not modelled")
     return None
 
 
-def transfer(memory: NpuMemory, operation: NpuOperation) -> Ints:
-    """DMA of bytes in a row."""
-    value = operation.value
-    source, target = operation.register("DMA0_SRC_REGION"), operation.register("DMA0_DST_REGION")
-    if source.said("stride_mode") != "1D" or target.said("stride_mode") != "1D":
-        refuse(operation, "transfers of two and three dimensions are not modelled")
-    length = value("DMA0_LEN")
-    places = [None if end["place"] else end["region"] for end in (source, target)]
-    data = memory.run(operation, places[0], value("DMA0_SRC"), length).copy()
-    memory.run(operation, places[1], value("DMA0_DST"), length, writes=True)[...] = data
-    return data.astype(np.int64)
+def _operate_u85(state: StateU85, operation: NpuOperation) -> Ints | None:
+    match operation.name:
+        case "CONV" | "DEPTHWISE":
+            return convolve_u85(state, operation)
+        case "POOL":
+            return pool_u85(state, operation)
+        case "ELEMENTWISE":
+            return elementwise_u85(state, operation)
+        case "RESIZE":
+            return resize(state, operation)
+        case "DMA_START":
+            return transfer(state.memory, operation)
+        case "BRANCH":
+            refuse(operation, "branches are not modelled")
+    return None

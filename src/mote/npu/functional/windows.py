@@ -114,7 +114,7 @@ def convolve(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints
     sums = wrapped(sums, ACCUMULATORS[accumulator(operation)]) + bias
     if operation.said("OFM_PRECISION", "scale_mode") == "GLOBAL":
         scale, shift = (np.array(operation.value("OFM_SCALE", field), np.int64) for field in ("scale", "shift"))
-    return finish(memory, operation, scaled(sums, scale, shift, operation.value("OFM_PRECISION", "round_mode")))
+    return finish(memory, operation, scaled(sums, scale, shift, operation.said("OFM_PRECISION", "round_mode")))
 
 
 def products(over: KernelWindow, padded: Ints, weight: Ints, depthwise: bool) -> Ints:
@@ -199,7 +199,7 @@ def pool(memory: NpuMemory, operation: NpuOperation) -> Ints:
     depth = operation.value("IFM_DEPTH_M1") + 1 if mode == "REDUCE_SUM" else shape[2]
     values = source.read(memory, (*over.read, depth)) - operation.value("IFM_ZERO_POINT")
     scale, shift = operation.value("OFM_SCALE", "scale"), operation.value("OFM_SCALE", "shift")
-    rounding = operation.value("OFM_PRECISION", "round_mode")
+    rounding = operation.said("OFM_PRECISION", "round_mode")
     if mode == "MAX":
         lowest = np.iinfo(np.int64).min
         largest = np.maximum.reduce([met for *_, met in over.moved(over.padded(values, lowest))])
@@ -211,15 +211,15 @@ def pool(memory: NpuMemory, operation: NpuOperation) -> Ints:
             refuse(operation, f"a sum over channels has an output of {shape[2]} channels")
         sums = sums.sum(axis=-1, keepdims=True)
     elif any((*over.before, *over.after)):
-        return finish(memory, operation, _mean(sums, over))
+        return finish(memory, operation, averages(sums, over))
     return finish(
         memory, operation, scaled(wrapped(sums, ACCUMULATORS[accumulator(operation)]), scale, shift, rounding)
     )
 
 
-def _mean(sums: Ints, over: KernelWindow) -> Ints:
+def averages(sums: Ints, over: KernelWindow) -> Ints:
     """Averages of the elements that are not padding, halves away from zero."""
     inside = over.padded(np.ones((*over.read, 1), np.int64), 0)
     count = np.add.reduce([part for *_, part in over.moved(inside)])
-    averages: Ints = np.sign(sums) * ((np.abs(sums) + count // 2) // np.maximum(count, 1))
-    return averages
+    mean: Ints = np.sign(sums) * ((np.abs(sums) + count // 2) // np.maximum(count, 1))
+    return mean
