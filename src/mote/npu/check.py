@@ -28,6 +28,8 @@ UNARY = ("LRELU", "ABS", "CLZ", "NOT")
 """Element-wise operations of one operand."""
 TABLES = 2048
 """Bytes of tables for activation functions, at the end of internal memory; Ethos-U85 has them in one of their own."""
+SLOT = 256
+"""Bytes from the place of a table to the next."""
 TABLE_BYTES = {"TABLE_U8_U8": 256, "TABLE_S8_S8": 256, "TABLE_S8_S16": 512, "TABLE_S8_S32": 1024}
 """Bytes of the tables of Ethos-U85; those of functions of 16 bits take all."""
 BRICK = 16
@@ -96,7 +98,7 @@ def touched(
     writable: Sequence[bool] = (True,) * BASES,
 ) -> OperationFootprint:
     """The footprint of one operation, if it is good."""
-    return _Checked(config, [*sizes, _internal(config)], [*writable, True], operation).footprint()
+    return _Checked(config, [*sizes, internal_bytes(config)], [*writable, True], operation).footprint()
 
 
 class _Checked:
@@ -278,8 +280,10 @@ class _Checked:
         function = self.operation.said("ACTIVATION", "function") if self.operation.has("ACTIVATION") else "NONE"
         if not self.newest:
             if function.startswith("TABLE"):
-                end = _internal(self.config)
-                self.reads.append(MemorySpan(INTERNAL, max(0, end - TABLES), end, "ACTIVATION"))
+                wide = self.value("IFM_PRECISION", "bits") == 1 or self.value("OFM_PRECISION", "bits") == 1
+                size = TABLES if wide else SLOT << self.value("OFM_PRECISION", "bits")
+                first = internal_bytes(self.config) - TABLES + SLOT * int(function.removeprefix("TABLE_"))
+                self.reads.append(MemorySpan(INTERNAL, first, first + size, "ACTIVATION"))
             return
         if function == "NONE":
             return
@@ -361,7 +365,7 @@ def _broadcast(mode: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(1 if mode >> axis & 1 else size for axis, size in enumerate(shape))
 
 
-def _internal(config: Config) -> int:
+def internal_bytes(config: Config) -> int:
     """Bytes of internal memory of each core."""
     return TABLES if config.core == "ethos-u85" else config.shram // config.cores
 

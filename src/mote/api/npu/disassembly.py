@@ -14,8 +14,9 @@ from mote.files import read_file
 from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.file.streams import streams
 from mote.notebook import card, table
-from mote.npu.check import MemorySpan, check
+from mote.npu.check import MemorySpan
 from mote.npu.disassembly import Listed, heading, listing, place
+from mote.npu.hazards import judge
 from mote.npu.stream import CommandStream, decode
 from mote.offload.ethos_u.embedded import embedded
 
@@ -132,7 +133,7 @@ def _judged(where: str, payload: bytes, sizes: Sequence[int], writable: Sequence
         stream = decode(payload)
     try:
         if writable is not None:
-            check(stream, sizes, writable)
+            judge(stream, sizes, writable)
     except MoteError as error:
         return DisassembledStream(where, stream, f"{error.where}: {error.reason}")
     return DisassembledStream(where, stream, None if writable is None else "")

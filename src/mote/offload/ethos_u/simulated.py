@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.errors import MoteError
-from mote.npu.check import check
 from mote.npu.functional import execute
+from mote.npu.hazards import judge
 from mote.npu.stream import CommandStream, decode
 from mote.offload.ethos_u.artifact import job_of
 from mote.offload.ethos_u.job import FAST
@@ -32,5 +32,5 @@ def simulate(memory: Sequence[NDArray[np.uint8]]) -> None:
 @lru_cache(maxsize=64)
 def _checked(payload: bytes, sizes: tuple[int, ...], writable: tuple[bool, ...]) -> CommandStream:
     stream = decode(payload)
-    check(stream, sizes, writable)
+    judge(stream, sizes, writable)
     return stream

@@ -10,7 +10,7 @@ from mote.errors import MoteError, UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Tensor
 from mote.graph.types import DType
-from mote.npu.check import check
+from mote.npu.hazards import judge
 from mote.npu.stream import decode
 from mote.ops.control.ethos_u import NpuStream
 
@@ -48,7 +48,7 @@ def _stream(node: Node) -> NpuStream:
         raise UnsupportedNodeError(f"'{wrong[0]}' is uint8, which other layers of the file do not take as it is")
     places = tuple(_place(node, tensor, scratch) for tensor in tensors)
     try:
-        check(decode(payload), (node.input(CONSTANTS).nbytes, scratch, fast), (False, True, True))
+        judge(decode(payload), (node.input(CONSTANTS).nbytes, scratch, fast), (False, True, True))
     except MoteError as error:
         raise UnsupportedNodeError(f"its command stream is refused: {_said(error)}") from None
     return NpuStream(
