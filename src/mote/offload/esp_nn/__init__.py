@@ -47,7 +47,7 @@ def artifact(layer: EspLayer, edition: Edition, where: Path) -> Artifact:
     header = (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")
     return Artifact(
         calls=layer.calls,
-        cost=cycles(layer, edition),
+        cost=cycles(layer.work, edition),
         header=HEADER,
         blobs=layer.blobs,
         files={HEADER: header, EDITION: library.edition_header(edition)},

@@ -1,30 +1,30 @@
-"""Cycles of ESP-NN's functions."""
+"""Cycles of ESP-NN's functions.
+
+`costs.json` has, for each edition and kind of layer, the cycles of a tap, of a pixel of a window, of an output, and of
+a call. Those of the generic edition were fitted to its functions on the cycle model of an ESP32-C3
+(`benchmarks/esp_nn_costs.py`); an ESP32 is taken to be alike, as for Mote's own kernels. Those of the ESP32-S3 and the
+ESP32-P4 follow from the ticks that Espressif measured on these parts, in ESP-NN's README."""
 
 from __future__ import annotations
 
-from mote.offload.esp_nn.layer import EspLayer
+import json
+from functools import cache
+from importlib.resources import files
+
+from mote.offload.esp_nn.layer import EspWork
 from mote.offload.esp_nn.library import Edition
 
-Rates = dict[str, float]
-"""Cycles by what is done so often: a tap of a window, an output, a call."""
-
-GENERIC: dict[str, Rates] = {
-    "conv": {"taps": 6.0, "outputs": 50.0, "calls": 100.0},
-    "depthwise_conv": {"taps": 9.0, "outputs": 50.0, "calls": 100.0},
-    "fully_connected": {"taps": 7.0, "outputs": 50.0, "calls": 60.0},
-    "avg_pool": {"taps": 12.0, "outputs": 60.0, "calls": 60.0},
-    "max_pool": {"taps": 10.0, "outputs": 20.0, "calls": 60.0},
-    "softmax": {"taps": 0.0, "outputs": 500.0, "calls": 60.0},
-    "add": {"taps": 0.0, "outputs": 90.0, "calls": 60.0},
-    "mul": {"taps": 0.0, "outputs": 50.0, "calls": 60.0},
-    "hard_swish": {"taps": 0.0, "outputs": 50.0, "calls": 60.0},
-    "logistic": {"taps": 0.0, "outputs": 6.0, "calls": 20.0},
-    "mean": {"taps": 8.0, "outputs": 50.0, "calls": 60.0},
-}
-RATES = {Edition.GENERIC: GENERIC, Edition.S3: GENERIC, Edition.P4: GENERIC}
+Rates = tuple[float, float, float, float]
+"""Cycles of a tap, of a pixel, of an output, and of a call."""
 
 
-def cycles(layer: EspLayer, edition: Edition) -> float:
+def cycles(work: EspWork, edition: Edition) -> float:
     """About the cycles that a layer takes."""
-    rates = RATES[edition][layer.function]
-    return sum(rates[what] * times for what, times in {**layer.work, "calls": len(layer.calls)}.items())
+    tap, pixel, output, call = _tables()[edition][work.kind]
+    return tap * work.taps + pixel * work.pixels + output * work.outputs + call
+
+
+@cache
+def _tables() -> dict[str, dict[str, Rates]]:
+    tables: dict[str, dict[str, Rates]] = json.loads((files(__package__) / "costs.json").read_text(encoding="utf-8"))
+    return tables

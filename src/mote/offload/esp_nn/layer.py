@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 
 from mote.offload.contract import Blob, Invocation
 
@@ -58,13 +58,25 @@ class EspWindow:
 
 
 @dataclass(frozen=True)
+class EspWork:
+    """How often a function does what costs are known of."""
+
+    kind: str
+    """The function, or that case of it which costs something else."""
+    taps: int
+    """Products, or values that are looked at."""
+    pixels: int
+    """Pixels of all windows, for each output, or for each four channels of a depthwise layer; rows of a softmax."""
+    outputs: int
+
+
+@dataclass(frozen=True)
 class EspLayer:
     """The calls that compute an operator, before a target is known."""
 
     function: str
-    """The function of ESP-NN without its prefix, `conv_s8`: what costs and sources are found by."""
+    """The function of ESP-NN without its prefix, `conv_s8`: what its sources are found by."""
     calls: tuple[Invocation, ...]
+    work: EspWork
     blobs: tuple[Blob, ...] = ()
     scratch: int = 0
-    work: dict[str, int] = field(default_factory=dict)
-    """How often it does what costs are known of."""

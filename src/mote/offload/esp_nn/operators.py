@@ -13,7 +13,7 @@ from mote.graph.types import Activation, DType, Rounding
 from mote.kernels.contract import Refusal
 from mote.offload.contract import SCRATCH, Blob, Invocation, Pointer
 from mote.offload.esp_nn import known_defects, scratch
-from mote.offload.esp_nn.layer import MOST, EspLayer, EspWindow
+from mote.offload.esp_nn.layer import MOST, EspLayer, EspWindow, EspWork
 from mote.offload.esp_nn.library import Edition
 from mote.offload.esp_nn.rounding import twice_multiplier
 from mote.ops.common import WindowOp, bias_values, channel_scales, quantized_range
@@ -50,7 +50,8 @@ def _conv(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     assert isinstance(op, Conv2D)
     w = _window(op, graph, op.activation)
     problem = _window_problem(op, w) or _weights_problem(op, graph, op.rounding) or known_defects.conv(w, edition)
-    return Refusal(problem) if problem else _weighted("conv", op, graph, w, scratch.conv(w, edition))
+    kind = "conv_1x1" if w.height == w.width == 1 else "conv"
+    return Refusal(problem) if problem else _weighted("esp_nn_layer_conv", kind, op, graph, w, scratch.conv(w, edition))
 
 
 def _depthwise(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -59,7 +60,8 @@ def _depthwise(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     problem = _window_problem(op, w) or _weights_problem(op, graph, op.rounding)
     if problem := problem or known_defects.depthwise(w, op.multiplier, edition):
         return Refusal(problem)
-    return _weighted("depthwise", op, graph, w, scratch.depthwise(w, op.multiplier, edition))
+    kind = "depthwise_conv" if op.multiplier == 1 else "depthwise_conv_multiplied"
+    return _weighted("esp_nn_layer_depthwise", kind, op, graph, w, scratch.depthwise(w, op.multiplier, edition))
 
 
 def _pool(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -68,10 +70,9 @@ def _pool(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     if problem := _window_problem(op, w) or (known_defects.average(w, edition) if average else ""):
         return Refusal(problem)
     called = Invocation(f"esp_nn_layer_{'average' if average else 'max'}", _pointers("window", *_ends(op)))
-    taps = w.images * w.out_height * w.out_width * w.out_channels * w.height * w.width
-    return EspLayer(
-        "avg_pool" if average else "max_pool", (called,), (_blob("window", w.words),), work=_work(op, graph, taps)
-    )
+    function = "avg_pool" if average else "max_pool"
+    work = _work(function, op, graph, _inside(op, w) * w.out_channels)
+    return EspLayer(function, (called,), work, (_blob("window", w.words),))
 
 
 def _fully_connected(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -89,13 +90,13 @@ def _fully_connected(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refus
     source, target = map(Pointer, _ends(op))
     weights, bias, blobs = _constants(op, graph)
     sizes = (x.size // depth, depth, channels, -x.zero_point, y.zero_point)
-    work = _work(op, graph, op.macs(graph))
+    work = _work("fully_connected" if x.zero_point else "fully_connected_zero", op, graph, op.macs(graph))
     if np.all(scales == scales[:, :1]):
         arguments: tuple[Argument, ...] = (source, weights, bias, target, *sizes, *scales[:, 0].tolist(), low, high)
-        return EspLayer("fully_connected", (Invocation("esp_nn_layer_fully_connected", arguments),), blobs, work=work)
+        return EspLayer("fully_connected", (Invocation("esp_nn_layer_fully_connected", arguments),), work, blobs)
     arguments = (source, weights, bias, Pointer("scales"), target, *sizes, low, high)
     called = Invocation("esp_nn_layer_fully_connected_per_channel", arguments)
-    return EspLayer("fully_connected", (called,), (*blobs, _blob("scales", scales)), work=work)
+    return EspLayer("fully_connected", (called,), work, (*blobs, _blob("scales", scales)))
 
 
 def _softmax(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -107,7 +108,7 @@ def _softmax(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     mult, shift, radius = op.scaling(graph)
     source, target = map(Pointer, _ends(op))
     called = Invocation("esp_nn_layer_softmax", (source, target, rows, classes, mult, shift, -radius, Pointer(SCRATCH)))
-    return EspLayer("softmax", (called,), scratch=scratch.softmax(classes), work=_work(op, graph, 0))
+    return EspLayer("softmax", (called,), _work("softmax", op, graph, pixels=rows), scratch=scratch.softmax(classes))
 
 
 def _add(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -131,7 +132,7 @@ def _add(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
         *quantized_range(op.activation, y),
         y.size,
     )
-    return EspLayer("add", (Invocation("esp_nn_add_elementwise_s8", arguments),), blobs, work=_work(op, graph, 0))
+    return EspLayer("add", (Invocation("esp_nn_add_elementwise_s8", arguments),), _work("add", op, graph), blobs)
 
 
 def _mul(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -159,7 +160,7 @@ def _mul(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     alike = shapes[1] == y.shape
     function = "esp_nn_mul_elementwise_s8" if alike else "esp_nn_mul_broadcast_channel_s8"
     arguments = (*arguments, *((y.size,) if alike else (y.size // channels, channels)))
-    return EspLayer("mul", (Invocation(function, arguments),), blobs, work=_work(op, graph, 0))
+    return EspLayer("mul", (Invocation(function, arguments),), _work("mul", op, graph), blobs)
 
 
 def _hard_swish(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -173,7 +174,7 @@ def _hard_swish(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     arguments = (source, target, y.size, x.zero_point, mult, unit, unit_shift, shift, y.zero_point)
     room_at: Argument = Pointer(SCRATCH) if room else "0"
     called = Invocation("esp_nn_layer_hard_swish", (*arguments, room_at))
-    return EspLayer("hard_swish", (called,), scratch=room, work=_work(op, graph, 0))
+    return EspLayer("hard_swish", (called,), _work("hard_swish", op, graph), scratch=room)
 
 
 def _logistic(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -182,7 +183,7 @@ def _logistic(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     table = Blob("table", np.roll(op.table(graph), -128), ALIGNMENT)
     source, target = map(Pointer, _ends(op))
     called = Invocation("esp_nn_logistic_s8", (source, target, op.output(graph).size, Pointer("table")))
-    return EspLayer("logistic", (called,), (table,), work=_work(op, graph, 0))
+    return EspLayer("logistic", (called,), _work("logistic", op, graph), (table,))
 
 
 def _mean(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
@@ -198,7 +199,7 @@ def _mean(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     source, target = map(Pointer, _ends(op))
     sizes = (images, height, width, channels)
     called = Invocation("esp_nn_layer_mean", (source, target, *sizes, x.zero_point, y.zero_point, mult, shift))
-    return EspLayer("mean", (called,), work=_work(op, graph, x.size))
+    return EspLayer("mean", (called,), _work("mean", op, graph, x.size))
 
 
 Make = Callable[[Op, Graph, Edition], EspLayer | Refusal]
@@ -238,8 +239,8 @@ def _pointers(*to: int | str) -> tuple[Pointer, ...]:
     return tuple(map(Pointer, to))
 
 
-def _work(op: Op, graph: Graph, taps: int) -> dict[str, int]:
-    return {"taps": taps, "outputs": op.output(graph).size}
+def _work(kind: str, op: Op, graph: Graph, taps: int = 0, pixels: int = 0) -> EspWork:
+    return EspWork(kind, taps, pixels, op.output(graph).size)
 
 
 def _window(op: WindowOp, graph: Graph, activation: Activation) -> EspWindow:
@@ -269,6 +270,12 @@ def _window(op: WindowOp, graph: Graph, activation: Activation) -> EspWindow:
     )
 
 
+def _inside(op: WindowOp, w: EspWindow) -> int:
+    """Pixels of all windows that lie inside of the images."""
+    rows = op.vertical.inside(w.out_height, w.in_height).sum()
+    return int(w.images * rows * op.horizontal.inside(w.out_width, w.in_width).sum())
+
+
 def _window_problem(op: WindowOp, w: EspWindow) -> str:
     if (op.vertical.dilation, op.horizontal.dilation) != (1, 1):
         return "ESP-NN has no dilated windows"
@@ -289,7 +296,7 @@ def _weights_problem(op: Op, graph: Graph, rounding: Rounding | None) -> str:
     return "its sums may overflow 32 bits" if peak is None or peak.wraps else ""
 
 
-def _weighted(kind: str, op: Op, graph: Graph, w: EspWindow, room: int) -> EspLayer:
+def _weighted(called: str, kind: str, op: Conv2D | DepthwiseConv2D, graph: Graph, w: EspWindow, room: int) -> EspLayer:
     """A convolution of either kind."""
     x, y, weights = op.input(graph), op.output(graph), op.input(graph, 1)
     constant, bias, blobs = _constants(op, graph)
@@ -297,12 +304,18 @@ def _weighted(kind: str, op: Op, graph: Graph, w: EspWindow, room: int) -> EspLa
     source, target = map(Pointer, _ends(op))
     room_at: Argument = Pointer(SCRATCH) if room else "0"
     arguments = (Pointer("window"), source, constant, bias, Pointer("scales"), target, room_at)
+    inside = _inside(op, w)
+    taps, pixels = inside * w.out_channels * w.in_channels, inside * w.out_channels
+    if isinstance(op, DepthwiseConv2D):
+        side_by_side = w.in_channels if op.multiplier == 1 else op.multiplier
+        passes = (side_by_side // 4 + side_by_side % 4) * (w.out_channels // side_by_side)
+        taps, pixels = pixels, inside * passes
     return EspLayer(
-        f"{kind}_conv" if kind == "depthwise" else kind,
-        (Invocation(f"esp_nn_layer_{kind}", arguments),),
+        "conv" if isinstance(op, Conv2D) else "depthwise_conv",
+        (Invocation(called, arguments),),
+        _work(kind, op, graph, taps, pixels),
         (_blob("window", w.words), *blobs, _blob("scales", scales)),
         room,
-        _work(op, graph, op.macs(graph)),
     )
 
 
