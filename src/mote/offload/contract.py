@@ -98,6 +98,9 @@ class Artifact:
     """C files outside of the project, by path, that are compiled with it: a driver, say."""
     includes: tuple[str, ...] = ()
     """Folders outside of the project, by path, whose headers they include."""
+    components: Mapping[str, str] = field(default_factory=dict)
+    """Components of ESP-IDF's registry by name, each with a version, that an ESP-IDF project depends on in place of
+    `sources` and `includes`."""
     simulated: Mapping[str, str] = field(default_factory=dict)
     """C files and headers by name, that take the place of `sources` wherever Mote itself runs the model: a driver that
     has `Generator.simulate` compute what the accelerator would, by `mote_device_call`. No project has them."""

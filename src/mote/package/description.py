@@ -82,6 +82,10 @@ class Package:
     """C files outside of the package that are compiled with it, by path."""
     includes: tuple[str, ...] = ()
     """Folders of headers outside of the package."""
+    components: Mapping[str, str] = field(default_factory=dict)
+    """Components of ESP-IDF's registry by name, each with a version, that have such files and folders."""
+    provided: frozenset[str] = frozenset()
+    """Those of `external` and `includes` that they have."""
     metadata: Metadata = field(default_factory=Metadata)
     interfaces: tuple[Interface, ...] = ()
     """The functions of each compiled model; none for the runtime."""
@@ -130,6 +134,8 @@ def model_package(project: Project, target: Target) -> Package:
         external=project.external,
         constants=project.constants,
         includes=project.includes,
+        components=project.components,
+        provided=project.provided,
         interfaces=project.interfaces,
     )
 

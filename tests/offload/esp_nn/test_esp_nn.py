@@ -26,6 +26,7 @@ from mote.offload.contract import Artifact, Offloaded
 from mote.offload.esp_nn import EspNN
 from mote.offload.esp_nn.library import PATH, Edition, missing, sources
 from mote.offload.esp_nn.operators import layer
+from mote.package.libraries import arduino, esp_idf
 from mote.passes import optimize
 from mote.targets import Target
 from tests.helpers.network import Net
@@ -189,11 +190,18 @@ def test_operators_that_it_does_not_compute() -> None:
 
 
 @users
-@pytest.mark.parametrize("edition", Edition)
-def test_the_files_of_its_own_build(edition: Edition) -> None:
-    """Those that the CMakeLists.txt of ESP-NN lists."""
+def test_the_files_of_its_own_build() -> None:
+    """Those for any core that the CMakeLists.txt of ESP-NN lists."""
     where = Path(USERS).resolve()
     listed = re.findall(r'"(src/[^"]+)"', (where / "CMakeLists.txt").read_text(encoding="utf-8"))
-    others = {other.value for other in Edition if other.vectors and other is not edition}
-    wanted = sorted(str(where / path) for path in listed if not any(f"_{other}." in path for other in others))
-    assert list(map(str, sources(where, edition))) == sorted(path for path in wanted if path.endswith((".c", ".S")))
+    assert sources(where) == sorted(where / path for path in listed if path.endswith(".c") and "_esp32" not in path)
+
+
+def test_an_esp_idf_component_depends_on_it(library: str, tmp_path: Path) -> None:
+    """The registry's component has the files: the package names no path, and other ecosystems refuse theirs."""
+    compiled = mote.compile(layers(), target="esp32s3", backend="esp-nn", single_file=True)
+    files = {path: str(text) for path, text in esp_idf.files(compiled.package).items()}
+    assert 'dependencies: {"idf": ">=5.0", "espressif/esp-nn": "==1.2.3"}' in files["idf_component.yml"]
+    assert "src/esp_nn_layers.h" in files and not any(library in text for text in files.values())
+    with pytest.raises(MoteError, match="a package for arduino holds all of its files"):
+        arduino.files(compiled.package)

@@ -70,6 +70,11 @@ class Project:
     """C files outside of the project that are compiled with it, by path: of external generators."""
     includes: tuple[str, ...] = ()
     """Folders outside of the project with headers of external generators."""
+    components: Mapping[str, str] = field(default_factory=dict)
+    """Components of ESP-IDF's registry by name, each with a version, that have files and folders of external
+    generators."""
+    provided: frozenset[str] = frozenset()
+    """Those of `external` and `includes` that they have."""
     simulated: Mapping[str, str] = field(default_factory=dict)
     """C files of simulated drivers, which are compiled where Mote itself runs the model, and are not part of it."""
     replaced: frozenset[str] = frozenset()
@@ -282,6 +287,7 @@ def _project(
     artifacts = [artifact for p in parts for artifact in p.made.artifacts]
     own = _own_files([artifact.files for artifact in artifacts], files)
     simulated = [artifact for artifact in artifacts if artifact.simulated]
+    of_components = [artifact for artifact in artifacts if artifact.components]
     return Project(
         options,
         {**files, **own},
@@ -293,6 +299,8 @@ def _project(
         sum(array.nbytes for array in arrays if not array.sealed),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.sources)),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.includes)),
+        {name: version for artifact in of_components for name, version in artifact.components.items()},
+        frozenset(path for artifact in of_components for path in (*artifact.sources, *artifact.includes)),
         _own_files([artifact.simulated for artifact in simulated], {**files, **own}),
         frozenset(path for artifact in simulated for path in artifact.sources),
         program,

@@ -15,7 +15,7 @@ from mote.offload.esp_nn.layer import EspLayer
 from mote.offload.esp_nn.library import Edition
 from mote.targets import Target
 
-HEADER, EDITION = "esp_nn_layers.h", "esp_nn_edition.h"
+HEADER = "esp_nn_layers.h"
 CODE = 1500
 """About the bytes of a function's code."""
 
@@ -50,10 +50,11 @@ def artifact(layer: EspLayer, edition: Edition, where: Path) -> Artifact:
         cost=cycles(layer.work, edition),
         header=HEADER,
         blobs=layer.blobs,
-        files={HEADER: header, EDITION: library.edition_header(edition)},
-        sources=tuple(map(str, library.sources(where, edition, layer.function))),
+        files={HEADER: header},
+        sources=tuple(map(str, library.sources(where, layer.function))),
         includes=library.includes(where),
-        simulated=library.simulated(where, edition, layer.function),
+        components={library.COMPONENT: f"=={library.VERSION}"},
+        simulated=library.simulated(where, layer.function),
         scratch=layer.scratch,
         alignment=operators.ALIGNMENT if edition.vectors else ALIGNMENT,
         code=CODE,

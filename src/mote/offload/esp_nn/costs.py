@@ -3,7 +3,8 @@
 `costs.json` has, for each edition and kind of layer, the cycles of a tap, of a pixel of a window, of an output, and of
 a call. Those of the generic edition were fitted to its functions on the cycle model of an ESP32-C3
 (`benchmarks/esp_nn_costs.py`); an ESP32 is taken to be alike, as for Mote's own kernels. Those of the ESP32-S3 and the
-ESP32-P4 follow from the ticks that Espressif measured on these parts, in ESP-NN's README."""
+ESP32-P4 follow from the ticks that Espressif measured on these parts, in ESP-NN's README; a function that is not among
+those is taken to be the generic one."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ Rates = tuple[float, float, float, float]
 
 def cycles(work: EspWork, edition: Edition) -> float:
     """About the cycles that a layer takes."""
-    tap, pixel, output, call = _tables()[edition][work.kind]
+    tables = _tables()
+    tap, pixel, output, call = tables[edition].get(work.kind) or tables[Edition.GENERIC][work.kind]
     return tap * work.taps + pixel * work.pixels + output * work.outputs + call
 
 

@@ -1,4 +1,4 @@
-"""The user's own ESP-NN: where it lies, which version it is, and which of its files each part of Espressif compiles."""
+"""The user's own ESP-NN: where it lies, which version it is, and its files."""
 
 from __future__ import annotations
 
@@ -76,50 +76,20 @@ def version_of(where: Path) -> str:
     return stated[1] if stated else ""
 
 
-def portable_sources(where: Path, function: str = "*") -> list[Path]:
-    """The C files for any core, of a function or of all."""
+def sources(where: Path, function: str = "*") -> list[Path]:
+    """The C files of a function, or of all, for any core. ESP-IDF compiles those of the part's edition instead."""
     endings = ("ansi", Edition.GENERIC.value)
     return sorted(path for ending in endings for path in where.glob(f"src/*/esp_nn_{function}_{ending}.c"))
 
 
-def sources(where: Path, edition: Edition, function: str = "*") -> list[Path]:
-    """The files that its own build compiles for an edition; for any core those of a function alone."""
-    if not edition.vectors:
-        return portable_sources(where, function)
-    own = (path for ending in "cS" for path in where.glob(f"src/*/*_{edition}.{ending}"))
-    return sorted((*portable_sources(where), *own))
-
-
-PORTABLE = "esp_nn_portable.h"
-"""A header that is there where Mote itself runs a model for a core whose vectors nothing here has."""
-_EDITION = """\
-/* The ESP-NN that ESP-IDF is configured for; elsewhere its {about}. */
-#if defined(ESP_PLATFORM)
-#include "sdkconfig.h"
-#else
-{defines}#endif
-#include "esp_nn.h"
-"""
-_SILENT = "#include <stdio.h>\n#define printf(...) ((void)0)\n"
-_OPTIMIZED = "#define CONFIG_NN_OPTIMIZED 1\n"
-
-
-def edition_header(edition: Edition) -> str:
-    """The C that includes ESP-NN's header for an edition."""
-    if not edition.vectors:
-        return _EDITION.format(about="generic edition", defines=_OPTIMIZED)
-    names = f"{_OPTIMIZED}#define CONFIG_IDF_TARGET_{edition.upper()} 1\n"
-    simulated = f'#if defined(__has_include)\n#if __has_include("{PORTABLE}")\n#include "{PORTABLE}"\n#endif\n#endif\n'
-    unless = f"{simulated}#if !defined(ESP_NN_PORTABLE)\n{names}#endif\n"
-    return _EDITION.format(about=f"edition for {edition}, but where Mote runs the model", defines=unless)
-
-
-def simulated(where: Path, edition: Edition, function: str) -> dict[str, str]:
-    """The files of a function where Mote itself runs a model: those for any core, which print nothing there."""
-    copies = {f"portable_{path.name}": f'{_SILENT}#include "{path}"\n' for path in portable_sources(where, function)}
-    return {PORTABLE: "#define ESP_NN_PORTABLE 1\n", **copies} if edition.vectors else copies
+def simulated(where: Path, function: str) -> dict[str, str]:
+    """The same files where Mote itself runs a model: there is nothing to print to on an emulated core."""
+    return {f"silent_{path.name}": f'{_SILENT}#include "{path}"\n' for path in sources(where, function)}
 
 
 def includes(where: Path) -> tuple[str, ...]:
     """The folders of its headers."""
     return str(where / "include"), str(where / "src" / "common")
+
+
+_SILENT = "#include <stdio.h>\n#define printf(...) ((void)0)\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mote.emit.licence import SPDX
 from mote.errors import MoteError
 from mote.package.agent.description import (
@@ -88,19 +90,27 @@ def check(target: Target, options: AgentOptions) -> None:
 
 def files(package: AgentPackage) -> Files:
     """The project."""
-    self_contained(package.library, "esp-idf")
+    library = package.library
+    self_contained(library, "esp-idf", library.provided)
+    needed = {f"{COMPONENT}/idf_component.yml": _manifest(library.components)} if library.components else {}
     return {
         **{f"{COMPONENT}/src/{path}": text for path, text in package.files.items()},
         f"{COMPONENT}/CMakeLists.txt": _component(package),
+        **needed,
         f"main/{PORT}": port_text("esp-idf", PORT),
         **{f"main/{path}": text for path, text in rtt_files().items()},
         "main/CMakeLists.txt": _main(),
         "main/Kconfig.projbuild": KCONFIG,
-        "main/idf_component.yml": f'# {SPDX}\ndependencies:\n  idf: ">={LEAST_VERSION}"\n',
+        "main/idf_component.yml": _manifest({"idf": f">={LEAST_VERSION}"}),
         "CMakeLists.txt": _project(package),
         "sdkconfig.defaults": _defaults(package),
         "README.md": _readme(package),
     }
+
+
+def _manifest(dependencies: Mapping[str, str]) -> str:
+    listed = "".join(f'  {name}: "{version}"\n' for name, version in dependencies.items())
+    return f"# {SPDX}\ndependencies:\n{listed}"
 
 
 def _component(package: AgentPackage) -> str:

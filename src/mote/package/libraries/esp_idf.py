@@ -65,7 +65,7 @@ PSRAM = {
 
 def files(package: Package) -> Files:
     """The component and its example project."""
-    self_contained(package, "esp-idf")
+    self_contained(package, "esp-idf", package.provided)
     if not (package.target.is_host or package.target.core.name in ("riscv", "xtensa")):
         raise MoteError(
             f"{package.target.name} is no part that ESP-IDF builds for",
@@ -156,6 +156,7 @@ def _manifest(package: Package) -> str:
     about, target = package.metadata, package.target.name
     author = f"{about.author} <{about.email}>" if about.email else ""
     least = LEAST_WITH_I2S if "mote_esp_i2s.c" in package.files else LEAST_VERSION
+    needed = {"idf": f">={least}", **package.components}
     fields = {
         "version": about.version,
         "description": package.summary,
@@ -164,7 +165,7 @@ def _manifest(package: Package) -> str:
         **({"maintainers": [author]} if author else {}),
         "tags": list(KEYWORDS),
         **({"targets": [target, "linux"]} if target.startswith(ESPRESSIF) else {}),
-        "dependencies": {"idf": f">={least}"},
+        "dependencies": needed,
         "examples": [{"path": f"./{EXAMPLE.format(name=package.name)}"}],
     }
     # Any JSON value is a YAML value.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import replace
 
 from mote.errors import MoteError
@@ -15,9 +16,9 @@ ASIDE = "extras"
 """Folder of C files that are not part of the library: adapters."""
 
 
-def self_contained(package: Package, ecosystem: str) -> None:
-    """Refuses a library that needs files outside of its folder, which the ecosystem could not install."""
-    outside = (*package.external, *package.includes)
+def self_contained(package: Package, ecosystem: str, provided: Set[str] = frozenset()) -> None:
+    """Refuses a library that needs files outside of its folder, but those that the ecosystem itself provides."""
+    outside = [path for path in (*package.external, *package.includes) if path not in provided]
     if outside:
         raise MoteError(
             f"a package for {ecosystem} holds all of its files, and {package.name} needs {outside[0]}",

@@ -4,7 +4,16 @@
 
 #include <stdint.h>
 
-#include "esp_nn_edition.h"
+/* In ESP-IDF the functions for the part, as the project is configured; elsewhere those for any core. */
+#if defined(ESP_PLATFORM)
+#include "sdkconfig.h"
+#if defined(CONFIG_NN_SKIP_NUDGE)
+#error "results would not be exact: set CONFIG_NN_SKIP_NUDGE=n"
+#endif
+#else
+#define CONFIG_NN_OPTIMIZED 1
+#endif
+#include "esp_nn.h"
 
 /* A window over NHWC images. Offsets are added to inputs and to outputs. */
 typedef struct {
