@@ -17,7 +17,7 @@ def bounded(operation: NpuOperation) -> None:
     """Refuse an operation on feature maps that cannot be, as strides of 0 make possible in little memory."""
     made = [operation.value(f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH")]
     terms = elements = prod(made)
-    if operation.name != "ELEMENTWISE":
+    if operation.name not in ("ELEMENTWISE", "RESIZE"):
         window = [operation.value(f"KERNEL_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH")]
         depth = operation.value("IFM_DEPTH_M1") + 1
         steps = operation.register("KERNEL_STRIDE")

@@ -15,6 +15,7 @@ from mote.npu.functional.u85 import StateU85, convolve_u85, elementwise_u85, poo
 from mote.npu.functional.windows import convolve, pool
 from mote.npu.stream import CommandStream, Config, NpuOperation, operations
 
+COMPUTING = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")
 Trace = Callable[[NpuOperation, Ints], None]
 """Called after each operation that writes: with rows, columns and channels that it wrote, or bytes of a transfer."""
 
@@ -27,14 +28,14 @@ def execute(stream: CommandStream, memory: Sequence[NDArray[np.uint8]], trace: T
     for operation in operations(stream):
         if operation.name == "STOP":
             return
+        if operation.name in COMPUTING:
+            bounded(operation)
         written = _operate(state, operation, stream.config) if last is None else _operate_u85(last, operation)
         if trace is not None and written is not None:
             trace(operation, written)
 
 
 def _operate(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints | None:
-    if operation.name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE"):
-        bounded(operation)
     match operation.name:
         case "CONV" | "DEPTHWISE":
             return convolve(memory, operation, config)

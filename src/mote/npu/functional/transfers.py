@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mote.npu.functional.limits import MOST_ELEMENTS
 from mote.npu.functional.memory import TYPES, Bytes, Ints, NpuMemory, refuse
 from mote.npu.stream import NpuOperation
 
@@ -20,7 +21,7 @@ def transfer(memory: NpuMemory, operation: NpuOperation) -> Ints:
         rows.append((written, memory.run(operation, places[0], read, length).copy()))
     for address, data in rows:
         memory.run(operation, places[1], address, length, writes=True)[...] = data
-    return np.concatenate([data for _, data in rows]).astype(np.int64)
+    return np.concatenate([np.zeros(0, np.uint8), *(data for _, data in rows)]).astype(np.int64)
 
 
 def _rows(memory: NpuMemory, operation: NpuOperation) -> Iterator[tuple[int, int]]:
@@ -31,8 +32,10 @@ def _rows(memory: NpuMemory, operation: NpuOperation) -> Iterator[tuple[int, int
     many, planes = (value("DMA0_SIZE0") if dimensions > 1 else 1), (value("DMA0_SIZE1") if dimensions > 2 else 1)
     indexed = [operation.has("DMA0_IDX") and value(f"DMA0_{end}_REGION", "indexed") for end in ("SRC", "DST")]
     names = ("DMA0_SRC_STRIDE", "DMA0_DST_STRIDE")
-    if operation.has("DMA0_SKIP0"):
-        refuse(operation, "transfers that skip bytes are not modelled")
+    if dimensions > 1 and not operation.has("DMA0_SRC_STRIDE0"):
+        refuse(operation, "transfers of several dimensions are modelled for Ethos-U85 only")
+    if many * planes * value("DMA0_LEN") > MOST_ELEMENTS:
+        refuse(operation, f"{planes} x {many} rows of {value('DMA0_LEN')} bytes are more than any device transfers")
     for plane in range(planes):
         for number in range(many):
             addresses = []
@@ -45,9 +48,8 @@ def _rows(memory: NpuMemory, operation: NpuOperation) -> Iterator[tuple[int, int
 
 def _index(memory: NpuMemory, operation: NpuOperation, plane: int, number: int) -> int:
     value = operation.value
-    at = value("DMA0_IDX") + 4 * number
-    if plane:
-        at += plane * value("DMA0_IDX_SKIP1")
+    skipped = plane * (4 * value("DMA0_SIZE0") + value("DMA0_IDX_SKIP1")) if plane else 0
+    at = value("DMA0_IDX") + 4 * number + skipped
     index = int(memory.run(operation, value("DMA0_IDX_REGION"), at, 4).view(TYPES[True, 32])[0])
     if not 0 <= index <= value("DMA0_IDX_MAX"):
         refuse(operation, f"index {index} is not from 0 to {value('DMA0_IDX_MAX')}")
