@@ -96,7 +96,8 @@ def test_an_unknown_layer_is_refused(capsys: pytest.CaptureFixture[str]) -> None
 def test_json(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     found = planned(capsys, *options)
     assert set(found) == {
-        "model", "target", "costs", "totals", "memories", "peak", "operators", "steps", "kept", "buffers", "cells",
+        "model", "target", "costs", "totals", "memories", "peak", "operators", "regions", "steps", "kept", "buffers",
+        "cells",
     }  # fmt: skip
     assert found["costs"]["unit"] == "cycles" and found["costs"]["estimate"] > 0
     totals = found["totals"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -12,11 +12,14 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from mote import targets
+from mote.errors import MoteError
 from mote.execute.stimuli import stimuli
 from mote.graph import Graph, Op
-from mote.graph.region import Numbers, in_order, joined
+from mote.graph.region import Numbers, halves, in_order, joined, region_problem
+from mote.kernels.contract import Refusal
 from mote.offload.contract import SCRATCH, Artifact, Blob, Generator, Invocation, Offload, Pointer
 from mote.ops.elementwise.activations import LeakyRelu
+from mote.ops.elementwise.arithmetic import Add
 from mote.plan.goal import DoesNotFitError, Goal
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
@@ -54,7 +57,7 @@ class Claiming(Generator):
     def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
         return [joined(graph, [graph.ops[n] for n in ops]) for ops in self.wanted]
 
-    def build(self, region: Op, graph: Graph, target: Target) -> Artifact:
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
         ops = tuple(graph.places[id(op)] for op in getattr(region, "ops", (region,)))
         claim = self.wanted[ops]
         tensors = [*dict.fromkeys(t for _, t in region.computed(graph)), *region.outputs]
@@ -75,7 +78,7 @@ def planned(
     graph: Graph, goal: Goal, *generators: Generator, policy: Policy = Policy.SPEED, target: Target = HOST
 ) -> Plan:
     """A plan that the checker accepts, and that computes what the reference does."""
-    made = plan(graph, Lowering(optimize=policy), goal, target.ram, offload=Offload(generators, target))
+    made = plan(graph, Lowering(optimize=policy), goal, target.choice("ram"), offload=Offload(generators, target))
     case = stimuli(graph, 1)[0]
     expected = graph.evaluate(case)
     assert all(np.array_equal(value, expected[t]) for t, value in execute(made, case).items())
@@ -195,3 +198,78 @@ def test_best_by_brute_force(graph: Graph, data: st.DataObject) -> None:
             except DoesNotFitError:
                 continue
             assert cost(made) <= cost(other) * 1.0001, chosen
+
+
+class Splitting(Claiming):
+    """Claims everything, and builds regions of few operators."""
+
+    def __init__(self, most: int, claim: Claim) -> None:
+        super().__init__("made-up-0", {})
+        self.most, self.claim = most, claim
+
+    def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
+        return [] if region_problem(graph, graph.ops) else [joined(graph, graph.ops)]
+
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
+        ops = tuple(graph.places[id(op)] for op in getattr(region, "ops", (region,)))
+        self.wanted = {**self.wanted, ops: self.claim}
+        return super().build(region, graph, target) if len(ops) <= self.most else Refusal("too many operators")
+
+
+@given(graphs(), st.integers(1, 4))
+@settings(max_examples=examples(60, 10), **QUIET)
+def test_regions_are_split(graph: Graph, most: int) -> None:
+    """Until they can be built: by the generator, and within the budget. The parts are disjoint regions."""
+    assume(not region_problem(graph, graph.ops))
+    offer = Offload((Splitting(most, Claim(0.001)),), HOST).built(graph)
+    parts = [n for ops in offer.kernels for n in ops]
+    assert len(parts) == len(set(parts)) and all(len(ops) <= most for ops in offer.kernels)
+    assert all("too many" in one.why for one in offer.declined)
+    every = Splitting(len(graph.ops), Claim(0.001))
+    ram = planned(graph, Goal()).ram
+    offload = Offload((every,), HOST, ram)
+    for ops, (kernel,) in offload.kernels(graph).items():
+        region = joined(graph, [graph.ops[n] for n in ops])
+        large = offload.too_large(region, graph, kernel.artifact)
+        declined = {one.ops: one.why for one in offload.built(graph).declined}
+        assert large == declined.get(ops, "")
+
+
+def test_where_a_region_is_cut() -> None:
+    """At the narrowest tensor near the middle; what is not connected becomes regions of their own."""
+    net = GraphNet()
+    x = net.conv(net.input(1, 4, 4, 3), 8)
+    narrow = net.conv(net.conv(x, 16), 2)
+    graph = net.graph(net.conv(net.conv(narrow, 12), 9))
+    parts = halves(graph, joined(graph, graph.ops))
+    assert [[op.outputs[0] for op in getattr(part, "ops", (part,))] for part in parts] == [
+        [op.outputs[0] for op in graph.ops[:3]],
+        [op.outputs[0] for op in graph.ops[3:]],
+    ]
+    assert halves(graph, graph.ops[0]) == []
+    net = GraphNet()
+    x, y = net.input(1, 4, 4, 4), net.input(1, 4, 4, 4)
+    left, right = net.op(LeakyRelu, x, alpha=0.1), net.op(LeakyRelu, y, alpha=0.2)
+    graph = net.graph(net.op(Add, left, right))
+    assert len(halves(graph, joined(graph, graph.ops))) in (2, 3)
+
+
+def test_a_split_into_the_same_is_an_error() -> None:
+    class Stubborn(Splitting):
+        def split(self, region: Op, graph: Graph, target: Target) -> Iterable[Op]:
+            return [region]
+
+    with pytest.raises(MoteError, match="parts that are not smaller"):
+        Offload((Stubborn(1, Claim(0.1)),), HOST).built(chain(3))
+
+
+def test_a_budget_that_only_parts_fit() -> None:
+    """The whole network needs more working memory than there is; its parts do not."""
+    graph = chain(6)
+    large = Splitting(9, Claim(0.001))
+    large.build = lambda region, graph, target: replace(  # type: ignore[method-assign]
+        Splitting.build(large, region, graph, target), scratch=900 if len(getattr(region, "ops", ())) > 2 else 0
+    )
+    made = plan(graph, Lowering(optimize=Policy.SPEED), Goal(ram=200), offload=Offload((large,), HOST, 200))
+    assert {len(step.ops) for step in made.steps} == {1, 2} and made.ram <= 200
+    assert {step.kernel.name for step in made.steps} == {"made-up-0"}

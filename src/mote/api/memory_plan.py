@@ -19,6 +19,7 @@ from mote.pictures.memory import Holding, MemoryMap, direction
 from mote.plan.plan import Bodied, Plan, Step
 from mote.plan.selection.cores import divided
 from mote.plan.selection.estimate import estimate
+from mote.plan.selection.external_report import ExternalRegion, external_regions
 from mote.plan.selection.pins import one_layer
 from mote.plan.selection.select import refusals
 from mote.progress import Say, silent
@@ -108,6 +109,13 @@ class MemoryPlan:
         """The tensor arena over time as an SVG."""
         return plans.arena(self.memory, self.title)
 
+    @cached_property
+    def regions(self) -> list[ExternalRegion]:
+        """The regions that backends have been asked for: which they compute, what that costs against Mote's own
+        kernels, and why. Empty without `backend`."""
+        plan = self.compiled.plan
+        return external_regions(plan, line.offload_of(plan.graph, self.compiled.settings))
+
     def kernels(self, layer: str | int) -> list[KernelOption]:
         """Every kernel that the core has for a layer, given by its name or number: its cost, or why it does not fit."""
         plan, layer = self.compiled.plan, str(layer)
@@ -165,6 +173,7 @@ class MemoryPlan:
                 }
                 for i, (op, steps) in enumerate(plan.works)
             ],
+            "regions": [asdict(region) | {"layers": list(region.layers)} for region in self.regions],
             "steps": [
                 {
                     "operator": plan.numbers[s.ops],

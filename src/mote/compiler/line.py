@@ -42,6 +42,7 @@ from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.kernels.catalogue import instruction_sets
 from mote.offload.backends import offload
+from mote.offload.contract import Offload
 from mote.offload.streams import stream_backends
 from mote.package.packagers import packaged
 from mote.passes import Saving, optimize
@@ -359,6 +360,12 @@ def _is_padded(graph: Graph, axis: int, hop: int) -> bool:
     return False
 
 
+def offload_of(graph: Graph, settings: PlanOptions) -> Offload:
+    """The generators that are asked for a graph by settings."""
+    backends = (*settings.backend, *stream_backends(graph, settings.target))
+    return offload(backends, settings.target, settings.ram_limit)
+
+
 def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
     """Plans an optimized graph by settings."""
     flash = 0 if settings.least_flash else settings.flash_limit
@@ -381,9 +388,8 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
     if goal.pushed and not settings.preprocess:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
-    backends = (*settings.backend, *stream_backends(graph, settings.target))
     try:
-        return plan(graph, _lowering(settings), goal, memories, say, offload(backends, settings.target))
+        return plan(graph, _lowering(settings), goal, memories, say, offload_of(graph, settings))
     except TooSmallError as error:
         raise BudgetError(
             f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
@@ -132,6 +132,35 @@ def _is_seen(graph: Graph, ops: Sequence[Op], tensor: int) -> bool:
 def can_fuse(graph: Graph, ops: Sequence[Op]) -> bool:
     """Whether operators are a region whose last one makes all outputs: what a fused kernel computes."""
     return not region_problem(graph, ops) and joined(graph, ops).outputs == ops[-1].outputs
+
+
+def halves(graph: Graph, region: Op) -> list[Op]:
+    """A region cut in two near its middle, where the tensors between the parts take the fewest bytes; parts that are
+    not connected are regions of their own. Empty where no cut gives regions."""
+    ops = region.ops if isinstance(region, Region) else (region,)
+    count = len(ops)
+    cuts = sorted(range(1, count), key=lambda k: (not count <= 4 * k <= 3 * count, _crossing(graph, ops, k)))
+    for k in cuts:
+        parts = [*_connected(graph, ops[:k]), *_connected(graph, ops[k:])]
+        if not any(region_problem(graph, part) for part in parts):
+            return [joined(graph, part) for part in parts]
+    return []
+
+
+def _crossing(graph: Graph, ops: Sequence[Op], cut: int) -> tuple[int, int]:
+    """Bytes of the tensors between the operators before a cut and those behind it; then the distance to the middle."""
+    needed = {t for op in ops[cut:] for t in op.inputs}
+    nbytes = sum(graph.tensors[t].nbytes for t in _made(ops[:cut]) & needed)
+    return nbytes, abs(2 * cut - len(ops))
+
+
+def _connected(graph: Graph, ops: Sequence[Op]) -> Iterator[list[Op]]:
+    """Operators in groups that share computed tensors, each in the order of the graph."""
+    rest = list(ops)
+    while rest:
+        group = {id(op) for op in _component(graph, rest)}
+        yield [op for op in rest if id(op) in group]
+        rest = [op for op in rest if id(op) not in group]
 
 
 def region_problem(graph: Graph, ops: Sequence[Op]) -> str:

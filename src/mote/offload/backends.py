@@ -50,8 +50,9 @@ def named(names: Sequence[str]) -> tuple[Generator, ...]:
     return tuple(map(_loaded, external(names)))
 
 
-def offload(names: Sequence[str], target: Target) -> Offload:
-    """The generators that have these names, for a target; one that cannot be used or does not serve it is refused."""
+def offload(names: Sequence[str], target: Target, ram: int | None = None) -> Offload:
+    """The generators that have these names, for a target and a budget; one that cannot be used or does not serve it is
+    refused."""
     for generator in named(names):
         if missing := generator.missing():
             raise MoteError(
@@ -65,7 +66,7 @@ def offload(names: Sequence[str], target: Target) -> Offload:
                 where="option backend",
                 remedy="omit it, or compile for another target",
             )
-    return Offload(named(names), target)
+    return Offload(named(names), target, ram)
 
 
 def announced() -> dict[str, list[EntryPoint]]:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
-from mote.graph.region import Numbers, Region, region_problem
+from mote.graph.region import Numbers, Region, halves, region_problem
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
-from mote.kernels.contract import ALIGNMENT, Call, Entry, Needs, Packed, Price, Refusal
+from mote.kernels.contract import ALIGNMENT, Call, Entry, Needs, Packed, Price, Refusal, aligned
 from mote.targets import Target
 
 SCRATCH = "scratch"
@@ -163,6 +163,12 @@ class Generator(ABC):
         """What computes a region that it has claimed, or why it does not after all. Several artifacts are alternatives,
         say a fast one and one with less working memory, of which the planner takes what suits its goal."""
 
+    def split(self, region: Op, graph: Graph, target: Target) -> Iterable[Op]:
+        """Smaller regions in place of one that it refuses to build, or whose artifacts do not fit the memories or the
+        budget; they are built, and split again if need be. Usually two, cut in the middle at a narrow tensor; none:
+        the region is given up."""
+        return halves(graph, region)
+
     def reference(self, region: Op, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
         """What an artifact that is judged by REFERENCE computes: the outputs of the region from its inputs."""
         raise NotImplementedError(f"the generator '{self.name}' has no reference")
@@ -185,33 +191,90 @@ class Offloaded(Packed):
 
 
 @dataclass(frozen=True)
+class Declined:
+    """A region that a generator has claimed, or a part of one, that has no artifact that fits."""
+
+    generator: str
+    ops: Numbers
+    why: str
+
+
+@dataclass(frozen=True)
+class OffloadOffer:
+    """The artifacts of generators for the regions of a graph, and what they have declined."""
+
+    kernels: Mapping[Numbers, Sequence[Offloaded]]
+    declined: Sequence[Declined]
+
+
+@dataclass(frozen=True)
 class Offload:
-    """The generators that are asked for a graph, and the target that they generate for."""
+    """The generators that are asked for a graph, the target that they generate for, and its budget."""
 
     generators: tuple[Generator, ...]
     target: Target
+    ram: int | None = None
+    """Bytes of RAM that a plan may take: regions that take more are split."""
+
+    def built(self, graph: Graph) -> OffloadOffer:
+        """What they make of a graph, each region built once."""
+        return _built(graph, self)
 
     def kernels(self, graph: Graph) -> Mapping[Numbers, Sequence[Offloaded]]:
-        """What they offer for the operators of a graph, each region built once."""
-        return _built(graph, self)
+        """What they offer for the operators of a graph."""
+        return self.built(graph).kernels
+
+    def too_large(self, region: Op, graph: Graph, artifact: Artifact) -> str:
+        """Why an artifact cannot lie in the memories that it reaches, or in the budget; empty where it can."""
+        tensors = {t for _, t in region.computed(graph)} | set(region.outputs)
+        states = {t for state in graph.states for t in (state.before, state.after)}
+        nbytes = aligned(artifact.scratch) + sum(aligned(graph.tensors[t].nbytes) for t in tensors - states)
+        rams = [m for m in self.target.memories if m.kind == "ram"]
+        reached = sum(m.size for m in rams if not artifact.memories or m.name in artifact.memories)
+        limits = [*([reached] if rams else []), *([self.ram] if self.ram is not None else [])]
+        if not limits or nbytes <= min(limits):
+            return ""
+        return f"takes {nbytes:,} bytes of RAM, and there are {min(limits):,}"
 
 
 @lru_cache(maxsize=8)
-def _built(graph: Graph, offload: Offload) -> dict[Numbers, list[Offloaded]]:
+def _built(graph: Graph, offload: Offload) -> OffloadOffer:
     kernels: dict[Numbers, list[Offloaded]] = {}
+    declined: dict[tuple[str, Numbers], Declined] = {}
     for generator in offload.generators:
-        for region in generator.claims(graph, offload.target):
+        asked: set[Numbers] = set()
+        waiting = [(region, 0) for region in generator.claims(graph, offload.target)][::-1]
+        while waiting:
+            region, within = waiting.pop()
             where = f"generator '{generator.name}', layer '{region.name}'"
-            ops = region.ops if isinstance(region, Region) else (region,)
-            if problem := region_problem(graph, ops) or ("writes a state" if region.updates else ""):
-                raise MoteError(f"the region that it claims {problem}", where=where, remedy="correct the generator")
-            artifacts = _alternatives(generator.build(region, graph, offload.target), where)
+            numbers = _checked(graph, region, within, where)
+            if numbers in asked and within:
+                continue
+            asked.add(numbers)
+            built = generator.build(region, graph, offload.target)
+            artifacts = _alternatives(built, where)
             for artifact in artifacts:
                 _check(artifact, region, graph, offload.target, where)
-            numbers = tuple(graph.places[id(op)] for op in ops)
             made = [_kernel(generator, region, graph, artifact) for artifact in artifacts]
-            kernels[numbers] = [*kernels.get(numbers, []), *made]
-    return kernels
+            if made:
+                kernels[numbers] = [*kernels.get(numbers, []), *made]
+            large = [offload.too_large(region, graph, artifact) for artifact in artifacts]
+            if all(large):
+                why = built.why if isinstance(built, Refusal) else large[0]
+                declined[generator.name, numbers] = Declined(generator.name, numbers, why)
+                if len(numbers) > 1:
+                    waiting += [(part, len(numbers)) for part in generator.split(region, graph, offload.target)][::-1]
+    return OffloadOffer(kernels, list(declined.values()))
+
+
+def _checked(graph: Graph, region: Op, within: int, where: str) -> Numbers:
+    """The numbers of the operators of a region that is claimed; or of a part of one with `within` operators."""
+    ops = region.ops if isinstance(region, Region) else (region,)
+    if problem := region_problem(graph, ops) or ("writes a state" if region.updates else ""):
+        raise MoteError(f"the region that it claims {problem}", where=where, remedy="correct the generator")
+    if within and len(ops) >= within:
+        raise MoteError("it splits a region into parts that are not smaller", where=where, remedy="correct split")
+    return tuple(graph.places[id(op)] for op in ops)
 
 
 def forget() -> None:

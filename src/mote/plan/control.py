@@ -45,6 +45,9 @@ class Bodies(Offers):
     def regions(self, how: Lowering) -> list[Numbers]:
         return self.known.regions(how)
 
+    def refusal(self, ops: Numbers, kernel: str) -> str:
+        return self.known.refusal(ops, kernel)
+
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
         return self.known.adding(ops, how)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mote.api.memory_plan import MemoryPlan, body_plans, kept_states, peak_of, plan
@@ -28,6 +28,7 @@ from mote.pictures.text import arena_maps, letters
 from mote.plan.plan import Option, Runs
 from mote.plan.selection.cores import divided
 from mote.plan.selection.estimate import estimate
+from mote.plan.selection.external_report import ExternalRegion
 from mote.text import cut, short_names
 
 WIDTH = 100
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.layer:
         print_kernels(made, arguments.layer)
     else:
-        print_text(made.compiled, made.memory)
+        print_text(made.compiled, made.memory, made.regions)
     return 0
 
 
@@ -85,7 +86,7 @@ def print_kernels(made: MemoryPlan, layer: str) -> None:
         show(f"  {why}: {', '.join(names)}", 4)
 
 
-def print_text(compiled: Compiled, memory: MemoryMap) -> None:
+def print_text(compiled: Compiled, memory: MemoryMap, regions: Sequence[ExternalRegion] = ()) -> None:
     plan = compiled.plan
     steps = len(plan.steps)
     show(bold(f"{compiled.path} for {compiled.settings.target.name}"))
@@ -102,6 +103,11 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
         show(f"  cores: {two_cores_line(compiled)}")
     show()
     print(_operators(compiled))
+    if regions:
+        show()
+        show(bold("backends"))
+    for region in regions:
+        show(f"  {_region_line(region, costs.unit)}", 4)
     if compiled.settings.cores > 1:
         show()
         print(_on_two_cores(compiled))
@@ -122,6 +128,27 @@ def print_text(compiled: Compiled, memory: MemoryMap) -> None:
     show()
     show(bold("the arena: steps across, bytes down"))
     print(arena_maps(memory, min(WIDTH, width())))
+
+
+def _region_line(region: ExternalRegion, unit: str) -> str:
+    """Who computes a region, what that costs, and why."""
+    variant = f"[variant={region.variant}]" if region.variant else ""
+    own = f", Mote {region.own_cost:,}" if region.own_cost is not None else ""
+    costs = f"{region.cost:,} {unit}{own}, {region.ram:,} bytes of RAM: " if region.cost is not None else ""
+    verb = "computes" if region.taken else "does not compute"
+    return f"{region.backend}{variant} {verb} layer {layer_ranges(region.layers)}: {costs}{region.why}"
+
+
+def layer_ranges(layers: Sequence[str]) -> str:
+    """Numbers of layers, those that follow one another as ranges: 0-3+5."""
+    parts: list[list[str]] = []
+    for layer in layers:
+        follows = bool(parts) and layer.isdigit() and parts[-1][-1].isdigit() and int(layer) == int(parts[-1][-1]) + 1
+        if follows:
+            parts[-1].append(layer)
+        else:
+            parts.append([layer])
+    return "+".join(part[0] if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
 def _memories(memory: MemoryMap) -> str:

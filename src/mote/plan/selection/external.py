@@ -59,6 +59,15 @@ class ExternalOffers(Offers):
     def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
         return self.known.wanted_layouts(ops, how) if self._is_known(ops, how) else []
 
+    def refusal(self, ops: Numbers, kernel: str) -> str:
+        names = [generator.name for generator in self.offload.generators]
+        if kernel not in names:
+            return self.known.refusal(ops, kernel)
+        reasons = [
+            d.why for d in self.offload.built(self.graph).declined if d.generator == kernel and set(ops) <= set(d.ops)
+        ]
+        return f"{kernel}: {'; '.join(dict.fromkeys(reasons)) or 'it does not claim this layer'}"
+
     def _is_known(self, ops: Numbers, how: Lowering) -> bool:
         """Whether the core may have a kernel of its own for operators."""
         return len(ops) == 1 or ops in self.known.regions(how)

@@ -16,6 +16,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.region import Numbers
 from mote.kernels.contract import Knob, Knobs, Packed, written
+from mote.offload.backends import known as backends
 from mote.plan.scheduling.rows import is_alias
 from mote.plan.selection.request import Lowering
 from mote.plan.selection.select import Offers, PinError, loadable
@@ -118,6 +119,11 @@ def one_layer(layers: Mapping[str, Collection[str]], layer: str, where: str) -> 
     return numbers[0]
 
 
+def _not_asked(kernel: str, families: Collection[str]) -> str:
+    """The hint that a kernel is a backend that has not been asked for."""
+    return f"ask for it with --backend {kernel}" if kernel in backends() and kernel not in families else ""
+
+
 Key = tuple[int, str, str]
 """The identity of an operator in all graphs of a model: index and name of its layer there, and its kind, since one
 layer may become several operators."""
@@ -197,6 +203,12 @@ class Pinned(Offers):
         known = [k for piece in pieces for k in self._all(self.known, piece, every)]
         choice = dict.fromkeys(k.name if k.family in k.name[:-3] else f"{k.name} ({k.family})" for k in known)
         remedy = f"there is to choose from: {', '.join(choice)}"
+        refusals = [
+            self.known.refusal(ops, pin.kernel) or _not_asked(pin.kernel, [k.family for k in known])
+            for pin in self._wanted(ops)
+        ]
+        if any(refusals):
+            remedy = f"{'; '.join(filter(None, refusals))}; {remedy}"
         named = [k for k in known if all(pin.admits(k) for pin in self._wanted(ops))]
         if named:
             remedy = "; ".join(dict.fromkeys(self._knobs_of(k, pieces, every) for k in named))

@@ -91,6 +91,10 @@ class Offers:
         """Names of the kernels that the user has pinned for operators; empty without pins."""
         return set()
 
+    def refusal(self, ops: Numbers, kernel: str) -> str:
+        """Why an external generator of this name has no kernel for operators; empty where there is none."""
+        return ""
+
     def may_load(self, ops: Numbers) -> bool:
         """Whether the constants of operators may be copied to RAM before they run, where that is faster."""
         return True
