@@ -25,7 +25,9 @@ from mote.ops.matrix.round_once import Scale, same_once
 FULLY_CONNECTED = "FullyConnected"
 """Vela's name of the operator."""
 RECORD = 10
-"""Bytes of a channel in the table of scales: 5 of bias, 4 of multiplier, the shift."""
+"""Bytes of a channel in the table of scales."""
+BIAS = {"ethos-u55": 5, "ethos-u65": 5, "ethos-u85": 4}
+"""Bytes of its bias, which the multiplier of 4 bytes and the shift follow."""
 NEAR = 2.0**-22
 """How far Vela's factor may be from the operator's, relative to it: Vela multiplies scales in single precision."""
 Scales = Mapping[float, Scale]
@@ -81,7 +83,7 @@ def exact_once(model: VelaModel, layers: Sequence[Scales]) -> tuple[bytes, bytes
         scales = by_offset.get(operation.command.offset)
         if operation.name != "CONV" or scales is None:
             return {}
-        _rescale(constants, operation, copies, scales)
+        _rescale(constants, operation, copies, scales, BIAS[stream.config.core])
         return _naturally(stream, operation)
 
     names = frozenset({"OFM_PRECISION", "OFM_SCALE"})
@@ -106,7 +108,7 @@ def _note_copy(operation: NpuOperation, copies: dict[tuple[int, int], int]) -> N
 
 
 def _rescale(
-    constants: bytearray, operation: NpuOperation, copies: Mapping[tuple[int, int], int], scales: Scales
+    constants: bytearray, operation: NpuOperation, copies: Mapping[tuple[int, int], int], scales: Scales, skip: int
 ) -> None:
     """Write the multipliers of an operation's channels."""
     region, base = operation.value("SCALE_REGION"), operation.value("SCALE_BASE")
@@ -116,12 +118,11 @@ def _rescale(
             raise InexactError("its scales are not among the constants")
         base = copies[region, start] + base - start
     for channel in range(operation.value("OFM_DEPTH_M1") + 1):
-        at = base + RECORD * channel
-        record = constants[at : at + RECORD]
-        factor = int.from_bytes(record[5:9], "little") * 2.0 ** -(record[9] & 63)
+        at = base + RECORD * channel + skip
+        factor = int.from_bytes(constants[at : at + 4], "little") * 2.0 ** -(constants[at + 4] & 63)
         near = {scale for real, scale in scales.items() if abs(factor - real) <= NEAR * real}
         if len(near) != 1:
             what = "is that of channels that differ" if near else "is not the operator's"
             raise InexactError(f"Vela scales a channel by {factor:g}, which {what}")
         ((mult, shift),) = near
-        constants[at + 5 : at + 10] = mult.to_bytes(4, "little") + bytes([31 - shift])
+        constants[at : at + 5] = mult.to_bytes(4, "little") + bytes([31 - shift])
