@@ -16,6 +16,7 @@ import mote
 from mote import targets
 from mote.api.register import load_plugins
 from mote.compiler.compiled import Compiled
+from mote.compiler.several import compile_shared
 from mote.errors import MoteError
 from mote.execute.stimuli import stimuli
 from mote.files import fill
@@ -266,12 +267,23 @@ def test_bad_artifacts(folder: Path, changes: dict[str, Any], why: str) -> None:
     assert "generator 'diamond', layer" in str(error.value)
 
 
+def test_an_arena_of_the_caller(folder: Path) -> None:
+    """It is as much aligned as the tensors in it, and init checks that; and so is one that models share."""
+    made = compiled(Diamond(folder), caller_arena=True)
+    assert "(uintptr_t)arena % 16 != 0" in made.project.files["model.c"]
+    assert "aligned to 16)" in made.project.files["model.h"]
+    assert mote.verify(made, inputs=1).exact
+    paths = [folder / name for name in ("one.tflite", "two.tflite")]
+    for path in paths:
+        path.write_bytes(model())
+    both = compile_shared(paths, backend="diamond")
+    assert "mote_arena MOTE_ALIGN(16)" in both.project.files["mote_models.c"]
+
+
 def test_other_refusals(folder: Path) -> None:
     with pytest.raises(MoteError, match=r"there is no backend 'diamant'\n  help: did you mean: diamond\?"):
         compiled(Diamond(folder))
         mote.compile(model(), backend=["diamant"])
-    with pytest.raises(MoteError, match="multiples of 16 bytes, which only an arena"):
-        compiled(Diamond(folder), caller_arena=True)
     with pytest.raises(MoteError, match=r"the file model\.h of an external generator is another file"):
         compiled(Diamond(folder, files={"model.h": ""}))
 

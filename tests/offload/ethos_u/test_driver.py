@@ -52,6 +52,17 @@ def test_exact_on_the_host() -> None:
         assert np.array_equal(output, host.graph.evaluate(case)[host.graph.outputs[0]].reshape(output.shape))
 
 
+@pytest.mark.parametrize("options", [{"caller_arena": True}, {"instances": True}], ids=["caller", "instances"])
+def test_lines_of_a_cache(options: dict[str, Any], tmp_path: Path) -> None:
+    """Arenas begin and end with lines of the core's cache, and the driver takes all addresses."""
+    made = compiled(str(DIGITS), **options)
+    assert mote.verify(made, inputs=1).exact
+    assert all(b.offset % 32 == 0 for b in map(made.plan.place.__getitem__, made.plan.graph.inputs))
+    text = made.project.files["digits.c"] + made.project.files["digits.h"]
+    said = "(uintptr_t)arena % 32 != 0" if "caller_arena" in options else "MOTE_ALIGN(32)"
+    assert said.replace("arena ", "arena_sram ") in text or said in text
+
+
 def test_steps() -> None:
     """`step` begins a job and leaves, `run` finishes, `init` cancels."""
     host = HostModel(compiled(adding(LARGE)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_the_whole_of_a_model() -> None:
         payload = words[HEAD:].tobytes()
         assert int(words[0]) == len(payload) and int(words[1]) == 5
         assert decode(payload).config.name == "ethos-u55-128"
-        assert made.alignment == 16 and made.memories == ("sram",) and made.cost > 2000
+        assert made.alignment == 32 and made.memories == ("sram",) and made.cost > 2000
         assert list(words[2:10]) == [made.blobs[1].data.nbytes, made.scratch, 0, *words[5:7], 0, 0, 0]
 
 
@@ -70,7 +71,9 @@ def test_a_plan() -> None:
     assert isinstance(step.kernel, Offloaded) and step.kernel.name == "ethos-u"
     tensors = (*made.plan.graph.inputs, *made.plan.graph.outputs)
     assert {made.plan.memories[made.plan.place[t].memory].name for t in tensors} == {"sram"}
-    assert all(made.plan.place[t].offset % 16 == 0 for t in tensors)
+    assert all(made.plan.place[t].offset % 32 == 0 for t in tensors)
+    (size,) = re.findall(r"bytes\[(\d+)\];\n} digits_memory MOTE_ALIGN\(32\)", made.project.files["digits.c"])
+    assert int(size) % 32 == 0 and 0 <= int(size) - made.plan.arena < 32
     assert "npu_ethosu.c" in made.project.sources
 
 

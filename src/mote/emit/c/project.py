@@ -26,7 +26,7 @@ from mote.kernels import library
 from mote.kernels.contract import aligned
 from mote.kernels.structs import INCLUDE, closure
 from mote.lower.program import Program, program
-from mote.plan.plan import ARENA_ALIGNMENT, Plan
+from mote.plan.plan import Plan
 from mote.targets import Memory
 
 MOST_CODE = 16 << 10
@@ -131,8 +131,9 @@ def generate_several(jobs: Sequence[Job], folder: ProjectOptions) -> Project:
     models = [(j.plan, j.options) for j in jobs]
     joint = models if folder.keep_outputs else []
     sizes = shared(j.plan for j in jobs if j.options.shared_arena)
+    shared_arena = several.arena(sizes, max(j.plan.alignment for j in jobs))
     functions = together.functions(joint, folder) if joint else []
-    files = _sources(parts, folder, source.models([p.unit for p in parts], folder, several.arena(sizes), functions))
+    files = _sources(parts, folder, source.models([p.unit for p in parts], folder, shared_arena, functions))
     declared = together.declarations(joint, folder) if joint else []
     files[f"{folder.name}.h"] = several.header(models, sizes, folder, declared)
     program = _joint_example(jobs, folder, files) if joint else _examples(jobs, files)
@@ -219,20 +220,13 @@ def _part(job: Job, *, wide: bool = False) -> _Part:
 
 
 def _check_arena(job: Job) -> None:
-    """Refuses an arena of the caller's where tensors need more alignment than callers know of, and one struct where
-    tensors lie in several memories."""
+    """Refuses one struct where tensors lie in several memories."""
     if job.options.instances and not job.options.caller_arena and len(arenas(job.plan)) > 1:
         names = " and ".join(memory.name for memory in job.plan.memories)
         raise MoteError(
             f"the tensors lie in {names}, and a struct lies in one memory",
             where="option instances",
             remedy="use --caller-arena too: init is then given an arena in each memory",
-        )
-    if job.plan.alignment > ARENA_ALIGNMENT and (job.options.caller_arena or job.options.shared_arena):
-        raise MoteError(
-            f"an external generator wants tensors at multiples of {job.plan.alignment} bytes, which only an arena of"
-            " the model's own gives",
-            remedy="omit --caller-arena, do not share the arena, or omit --backend",
         )
 
 

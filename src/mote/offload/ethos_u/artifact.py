@@ -14,7 +14,9 @@ from mote.offload.ethos_u.job import BASES, MOST_TENSORS, NpuJob
 from mote.targets import Target
 
 ALIGNMENT = 16
-"""What the driver asks of the addresses behind base pointers, and of a command stream."""
+"""What the driver asks of the address of a command stream, and of those behind base pointers at least."""
+LINE = 32
+"""What its functions for the data cache ask of these: a line of the caches of Cortex-M."""
 HEAD = 12
 """Words in front of a payload: its bytes, the number of base pointers, the bytes behind each, a bit for each that may
 be written to, and padding."""
@@ -38,7 +40,7 @@ def artifact(
     tensors: list[Pointer | int | str] = [Pointer(t) for t in (*inputs, *outputs)]
     tensors += ["NULL"] * (MOST_TENSORS - len(tensors))
     blobs = [Blob("job", job_words(job), ALIGNMENT)]
-    blobs += [Blob("weights", np.frombuffer(job.constants, np.uint8), ALIGNMENT)] if job.constants else []
+    blobs += [Blob("weights", np.frombuffer(job.constants, np.uint8), LINE)] if job.constants else []
     constants: Pointer | str = Pointer("weights") if job.constants else "NULL"
     scratch: Pointer | str = Pointer(SCRATCH) if job.scratch else "NULL"
     return Artifact(
@@ -51,7 +53,7 @@ def artifact(
         scratch=job.scratch,
         state=STATE_BYTES,
         cancel=f"{NAME}_cancel",
-        alignment=ALIGNMENT,
+        alignment=LINE,
         memories=npu.memories,
         variant=variant,
         code=CODE,

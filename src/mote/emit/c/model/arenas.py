@@ -20,11 +20,13 @@ from mote.emit.c.c import (
 from mote.emit.c.model.handle import variable
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import brief, section
-from mote.kernels.contract import ALIGNMENT
+from mote.kernels.contract import ALIGNMENT, aligned
 from mote.lower.program import STATES
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import KEPT, Memory
 
+CACHE_LINE = 32
+"""Bytes of a line of the data caches of Cortex-M."""
 KEPT_SUFFIX = f"_{KEPT}"
 """Suffix of persistent state."""
 
@@ -132,7 +134,10 @@ def places(plan: Plan) -> dict[int, Arena]:
 def definition(
     union: str, name: str, nbytes: int | str, memory: Memory | None = None, alignment: int = ARENA_ALIGNMENT
 ) -> Compound:
-    """An aligned block of memory."""
+    """An aligned block of memory; one that is aligned to lines of a cache has all of its last line."""
+    if alignment >= CACHE_LINE:
+        counted = f"({nbytes} + {alignment - 1}) / {alignment} * {alignment}"
+        nbytes = aligned(nbytes, alignment) if isinstance(nbytes, int) else counted
     more = f" MOTE_ALIGN({alignment})" if alignment > ARENA_ALIGNMENT else ""
     return Compound(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{more}{section(memory)};")
 

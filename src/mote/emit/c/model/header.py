@@ -42,7 +42,7 @@ STATUS = Text("""\
 typedef enum {
     MOTE_OK = 0,
     MOTE_NOT_READY = 1,    /* init was not called, or has failed */
-    MOTE_BAD_ARENA = 2,    /* the arena is missing, too small or not aligned to 8 bytes */
+    MOTE_BAD_ARENA = 2,    /* the arena is missing, too small, or not aligned as the header says */
     MOTE_WRONG = 3,        /* the self-test found a difference */
     MOTE_BUSY = 4,         /* there is more to do: call step again */
     MOTE_WAITING = 5,      /* the next row of the input, or the next frame of a stream, is needed */
@@ -468,7 +468,7 @@ def _init(plan: Plan, options: ProjectOptions) -> list[Definition]:
         sizes = " and ".join(a.macro(options) for a in arenas(plan))
         why = (
             f"Before anything else: give the model its working memory ({sizes} or more bytes,\n"
-            "aligned to 8). It may be used for other things between runs."
+            f"aligned to {plan.alignment}). It may be used for other things between runs."
         )
     return [Comment(why), f"mote_status {options.name}_init({parameters(plan, options)})", BLANK]
 

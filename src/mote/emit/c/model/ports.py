@@ -12,7 +12,7 @@ from mote.graph import Tensor
 from mote.graph.rows import row_count
 from mote.graph.tensor import Normalization
 from mote.ops.features.scores import Decision
-from mote.plan.plan import Plan
+from mote.plan.plan import ARENA_ALIGNMENT, Plan
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,14 @@ def _ports(plan: Plan, options: ProjectOptions, ids: tuple[int, ...], const: str
 def caller_arenas(plan: Plan, options: ProjectOptions) -> list[str]:
     """Definitions of the memory that the caller supplies: an instance, arenas. Empty where the model has its own."""
     instance = [f"static {instance_type(options)} {HANDLE};"] if options.instances else []
+    return [*instance, *arena_definitions(plan, options)]
+
+
+def arena_definitions(plan: Plan, options: ProjectOptions) -> list[str]:
+    """Definitions of the arenas that the caller supplies."""
     own = arenas(plan) if options.caller_arena else []
-    return [*instance, *(f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8];" for a in own)]
+    more = f" __attribute__((aligned({plan.alignment})))" if plan.alignment > ARENA_ALIGNMENT else ""
+    return [f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8]{more};" for a in own]
 
 
 def init_call(plan: Plan, options: ProjectOptions) -> str:

@@ -9,6 +9,8 @@ from mote.emit.c.model.arenas import definition, shared_name, size_macro
 from mote.emit.c.model.ports import inputs, outputs
 from mote.emit.c.model.together import Model
 from mote.emit.c.options import ProjectOptions, banner
+from mote.emit.c.values import ALIGN
+from mote.plan.plan import ARENA_ALIGNMENT
 from mote.targets import Memory
 
 APART = """\
@@ -55,14 +57,17 @@ the outputs lie outside of it, so that all outputs are there after a run; what e
 may run alone too, with functions of its header, when no run of all is under way."""
 
 
-def arena(sizes: Mapping[Memory | None, int]) -> list[Definition]:
+def arena(sizes: Mapping[Memory | None, int], alignment: int) -> list[Definition]:
     """The arenas that models share, by memory."""
     if not sizes:
         return []
     names = {memory: shared_name(memory) for memory in sizes}
-    unions = [definition("static union", name, f"{name.upper()}_BYTES", memory) for memory, name in names.items()]
+    unions = [
+        definition("static union", name, f"{name.upper()}_BYTES", memory, alignment) for memory, name in names.items()
+    ]
     return [
         Comment("Every tensor of every model lives in here; the places were planned at compile time."),
+        *([ALIGN] if alignment > ARENA_ALIGNMENT else []),
         *unions,
         BLANK,
     ]

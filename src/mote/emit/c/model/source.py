@@ -328,7 +328,8 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     body += _cancel(made, options)
     if options.caller_arena:
         for a in arenas(plan):
-            bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || (uintptr_t){a.pointer} % 8 != 0"
+            odd = f"(uintptr_t){a.pointer} % {plan.alignment} != 0"
+            bad = f"{a.pointer} == NULL || {a.size} < {a.macro(options)} || {odd}"
             body.append(when(bad, "return MOTE_BAD_ARENA"))
         body += [assign(a.storage(options), f"(uint8_t *){a.pointer}") for a in arenas(plan)]
     if options.check_flash:

@@ -9,7 +9,7 @@ from mote.emit.c.model.arenas import arenas
 from mote.emit.c.model.conversions import is_quantized, is_ranked, labelled
 from mote.emit.c.model.handle import HANDLE, instance_type
 from mote.emit.c.model.header import STATUS
-from mote.emit.c.model.ports import CPort, inputs, outputs
+from mote.emit.c.model.ports import CPort, arena_definitions, inputs, outputs
 from mote.emit.c.options import ProjectOptions, banner
 from mote.plan.plan import Plan
 
@@ -100,7 +100,7 @@ def class_name(options: ProjectOptions) -> str:
 def _usage(plan: Plan, options: ProjectOptions) -> str:
     reads, writes = inputs(plan, options), outputs(plan, options)
     own = arenas(plan) if options.caller_arena else []
-    lines = [f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8];" for a in own]
+    lines = arena_definitions(plan, options)
     given = f"({', '.join(a.pointer for a in own)})" if own else ""
     lines += [f"mote::{class_name(options)} model{given};", "if (!model) { handle_the_error(model.started()); }"]
     used = ", ".join(f"model.output{port.suffix}()" for port in writes)

@@ -49,7 +49,7 @@ extern "C" {
 typedef enum {
     MOTE_OK = 0,
     MOTE_NOT_READY = 1,    /* init was not called, or has failed */
-    MOTE_BAD_ARENA = 2,    /* the arena is missing, too small or not aligned to 8 bytes */
+    MOTE_BAD_ARENA = 2,    /* the arena is missing, too small, or not aligned as the header says */
     MOTE_WRONG = 3,        /* the self-test found a difference */
     MOTE_BUSY = 4,         /* there is more to do: call step again */
     MOTE_WAITING = 5,      /* the next row of the input, or the next frame of a stream, is needed */

@@ -12,12 +12,13 @@
  *         cleans the lines of all areas, outputs too (SCB_CleanDCache_by_Addr, or SCB_CleanDCache for all of them);
  *     void ethosu_invalidate_dcache(const uint64_t *base_addr, const size_t *base_addr_size, int num_base_addr);
  *         invalidates the lines of areas 1 and 3 onwards (SCB_InvalidateDCache_by_Addr, or SCB_CleanInvalidateDCache).
- * Areas of 0 bytes have no address. Generated code aligns its arena to 32 bytes, the line of a Cortex-M, and fills its last
- * line: nothing else that the core writes lies in a line that the Ethos-U writes. An arena that the caller provides must
- * be like that too. Memory that is coupled to the core (TCM) is not cached, and no Ethos-U reaches it.
+ * Areas of 0 bytes have no address. Generated code aligns all areas to 32 bytes, the line of a Cortex-M, and its arena has
+ * all of its last line: nothing else that the core writes lies in a line that the Ethos-U writes. An arena that the caller
+ * provides must be like that, too. Memory that is coupled to the core (TCM) is not cached, and no Ethos-U reaches it.
  *
- * Memory attributes. Of the driver's NPU_REGIONCFG_n, n is 0 for constants, 1 for working memory, 2 for the driver's
- * fast memory, and 3 to 7 for inputs and outputs, which lie with the working memory: give 3 to 7 the value of 1.
+ * Memory attributes. Of the driver's NPU_REGIONCFG_n, n is 0 for constants, 1 for working memory, 2 for the driver's fast
+ * memory, and 3 to 7 for inputs and outputs, which lie with the working memory and need its port (the driver's defaults
+ * have that for Ethos-U55 and U85; those of U65 expect working memory in DRAM: set NPU_REGIONCFG_1 to 0 for SRAM).
  *
  * The driver's callbacks ethosu_inference_begin and ethosu_inference_end get the address of the job's words as
  * user_arg, which tells jobs apart.
