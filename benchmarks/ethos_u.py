@@ -88,7 +88,7 @@ def offloaded(made: Compiled) -> dict[str, Offloaded]:
 def arena_of(path: Path, target: str, layers: Sequence[str], variant: str) -> int | None:
     """Bytes of the arena with a variant of every region; None where one has no such variant."""
     try:
-        return compiled_with(path, target, {layer: f"ethos-u[variant={variant}]" for layer in layers}).plan.arena
+        return compiled_with(path, target, dict.fromkeys(layers, f"ethos-u[variant={variant}]")).plan.arena
     except MoteError:
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from mote.kernels.contract import Refusal
 from mote.offload.contract import Artifact, Generator, Missing
 from mote.offload.ethos_u.artifact import artifact
 from mote.offload.ethos_u.exact import InexactError, Scales, exact_once, multipliers, rounds_once
-from mote.offload.ethos_u.job import NpuJob, linked
+from mote.offload.ethos_u.job import NpuJob, job_of
 from mote.offload.ethos_u.regions import exported, members, regions
 from mote.offload.ethos_u.simulated import simulate
 from mote.offload.ethos_u.striped.artifacts import striped_artifacts
@@ -65,12 +66,4 @@ class EthosU(Generator):
 
 def _job(model: VelaModel, scales: Sequence[Scales]) -> NpuJob:
     payload, constants = exact_once(model, scales) if scales else (model.payload, model.constants)
-    tensors = (*model.inputs, *model.outputs)
-    return NpuJob(
-        linked(payload, tensors),
-        constants,
-        model.scratch,
-        model.fast,
-        tuple(t.size for t in model.inputs),
-        tuple(t.size for t in model.outputs),
-    )
+    return job_of(replace(model, payload=payload, constants=constants))

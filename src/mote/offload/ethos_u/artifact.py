@@ -9,6 +9,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.npu.check import check
+from mote.npu.stream import decode
 from mote.offload.contract import SCRATCH, STATE, WAIT, Artifact, Blob, Invocation, Pointer
 from mote.offload.ethos_u.job import BASES, MOST_TENSORS, NpuJob
 from mote.targets import Target
@@ -33,7 +35,9 @@ CODE = 600
 def artifact(
     job: NpuJob, inputs: Sequence[int], outputs: Sequence[int], target: Target, cycles: float, variant: str = ""
 ) -> Artifact:
-    """The artifact of a job whose inputs and outputs are these tensors; `cycles`: those of the Ethos-U."""
+    """The artifact of a job whose inputs and outputs are these tensors; `cycles`: those of the Ethos-U. A job that
+    touches other memory than its own is refused."""
+    check(decode(job.payload), job.sizes, job.writable)
     npu = target.npu
     assert npu is not None
     ratio = target.clock_hz / npu.clock_hz if target.clock_hz and npu.clock_hz else 1.0
@@ -74,7 +78,7 @@ def job_words(job: NpuJob) -> NDArray[np.uint32]:
     return np.concatenate([head, np.frombuffer(job.payload, "<u4")])
 
 
-def job_of(words: NDArray[np.uint8]) -> tuple[bytes, tuple[int, ...], tuple[bool, ...]]:
+def job_read(words: NDArray[np.uint8]) -> tuple[bytes, tuple[int, ...], tuple[bool, ...]]:
     """The payload of a job's words, the bytes behind each base pointer, and which of these may be written to."""
     head = words[: 4 * HEAD].view("<u4").tolist()
     count, writable = head[1], head[2 + BASES]

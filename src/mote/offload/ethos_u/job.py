@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mote.errors import MoteError
+from mote.npu.check import check
 from mote.npu.commands import Command
 from mote.npu.stream import CommandStream, NpuOperation, decode, operations
-from mote.offload.ethos_u.vela import VelaTensor
+from mote.offload.ethos_u.vela import NotAcceptedError, VelaModel, VelaTensor
 
 CONSTANTS, WORKING, FAST, TENSORS = range(4)
 """The base pointers, and the first one of a tensor."""
@@ -57,6 +58,18 @@ class NpuJob:
     def writable(self) -> tuple[bool, ...]:
         """Which of them the stream may write to."""
         return (False, True, True, *(False for _ in self.inputs), *(True for _ in self.outputs))
+
+
+def job_of(model: VelaModel) -> NpuJob:
+    """The job of a compiled file, if it touches nothing but its own memory."""
+    tensors = (*model.inputs, *model.outputs)
+    inputs, outputs = (tuple(t.size for t in part) for part in (model.inputs, model.outputs))
+    job = NpuJob(linked(model.payload, tensors), model.constants, model.scratch, model.fast, inputs, outputs)
+    try:
+        check(decode(job.payload), job.sizes, job.writable)
+    except MoteError as error:
+        raise NotAcceptedError(f"its command stream is refused: {error.where}: {error.reason}") from None
+    return job
 
 
 def linked(payload: bytes, tensors: Sequence[VelaTensor]) -> bytes:

@@ -11,7 +11,7 @@ from mote.graph import Graph, Op
 from mote.graph.region import Region, joined, region_problem
 from mote.graph.types import DType
 from mote.offload.ethos_u.exact import InexactError, multipliers, rounds_once
-from mote.offload.ethos_u.job import MOST_TENSORS
+from mote.offload.ethos_u.job import MOST_TENSORS, job_of
 from mote.offload.ethos_u.vela import Configuration, NotAcceptedError, compiled
 from mote.ops.elementwise.activations import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
 from mote.ops.elementwise.arithmetic import Add, Mul, Sub
@@ -84,7 +84,7 @@ def problem(graph: Graph, op: Op, config: Configuration) -> str:
     try:
         if rounds_once(op):
             multipliers(graph, op)
-        compiled(exported(op, graph).data, config)
+        job_of(compiled(exported(op, graph).data, config))
     except (InexactError, NotAcceptedError) as reason:
         return str(reason)
     except MoteError as error:
@@ -162,7 +162,7 @@ def _compiling(graph: Graph, ops: Sequence[Op], config: Configuration) -> Iterat
 
 def _compiles(region: Op, graph: Graph, config: Configuration) -> bool:
     try:
-        compiled(exported(region, graph).data, config)
+        job_of(compiled(exported(region, graph).data, config))
     except NotAcceptedError:
         return False
     return True

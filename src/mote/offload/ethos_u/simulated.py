@@ -12,7 +12,7 @@ from mote.errors import MoteError
 from mote.npu.functional import execute
 from mote.npu.hazards import judge
 from mote.npu.stream import CommandStream, decode
-from mote.offload.ethos_u.artifact import job_of
+from mote.offload.ethos_u.artifact import job_read
 from mote.offload.ethos_u.job import FAST
 
 UNDEFINED = 0xA5
@@ -21,7 +21,7 @@ UNDEFINED = 0xA5
 
 def simulate(memory: Sequence[NDArray[np.uint8]]) -> None:
     """Execute a job: its words, and the memory behind each base pointer but the driver's own."""
-    payload, sizes, writable = job_of(memory[0])
+    payload, sizes, writable = job_read(memory[0])
     areas = list(memory[1:])
     areas[FAST] = np.full(sizes[FAST], UNDEFINED, np.uint8)
     if tuple(area.size for area in areas) != sizes:
