@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mote.errors import MoteError
+from mote.npu.blocks import SMALL, check_blocks
 from mote.npu.check import BLOCK, INTERNAL, Footprint, MemorySpan, OperationFootprint, check, internal_bytes
 from mote.npu.stream import CommandStream, Config
 
@@ -17,8 +18,6 @@ TRANSFERS = {"ethos-u55": 1, "ethos-u65": 2, "ethos-u85": 4}
 """Transfers that may be outstanding: one more begins only when the first of them has ended."""
 OPERATIONS = 2
 """Computing operations that may be outstanding."""
-SMALL = 16 << 10
-"""Internal memory of so many bytes has no place of its own for tables: accumulators may lie there as well."""
 REMEDY = "compile the model again with Vela: a DMA_WAIT or KERNEL_WAIT is missing"
 
 
@@ -26,6 +25,7 @@ def judge(stream: CommandStream, sizes: Sequence[int], writable: Sequence[bool])
     """The footprint of a stream that touches only its own memory, and waits where it must."""
     footprint = check(stream, sizes, writable)
     check_order(stream.config, footprint)
+    check_blocks(stream.config, footprint)
     return footprint
 
 
