@@ -166,8 +166,9 @@ def _draft(planner: Planner) -> Draft:
 
 def _by_goal(planner: Planner, draft: Draft) -> tuple[float, float]:
     """The measures of a limited plan: the first is minimized, the second decides between equals."""
-    cost = estimate(planner.goal.costs, draft.plan)
-    if planner.goal.least or planner.goal.pushed or planner.goal.most_cost is not None:
+    goal, cost = planner.goal, estimate(planner.goal.costs, draft.plan)
+    spends = goal.ram is not None and goal.spend
+    if goal.least or goal.most_cost is not None or (goal.pushed and not spends):
         return draft.plan.ram, cost
     return (_smaller(planner.goal, draft) if planner.how.optimize is Policy.SIZE else cost), draft.plan.ram
 

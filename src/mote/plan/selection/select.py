@@ -327,7 +327,9 @@ class Selection:
         op = self.offers.op(region)
         tensors = {t for _, t in op.computed(self.graph)} | set(op.outputs)
         scratch = min(aligned(kernel.needs.scratch or 0) for kernel in kernels)
-        return scratch + sum(aligned(self.graph.tensors[t].nbytes) for t in tensors)
+        whole = scratch + sum(aligned(self.graph.tensors[t].nbytes) for t in tensors)
+        adding = self.offers.adding(region, self.how) if self.goal.pushed else None
+        return whole if adding is None else min(whole, adding.needs.sums)
 
     def _must_fuse(self, region: Numbers) -> bool:
         """Whether an external generator computes a region, or a kernel is pinned for it that needs all of it."""
