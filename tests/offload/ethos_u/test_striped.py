@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mote import targets
 from mote.frontends import load
+from mote.npu.check import check
 from mote.npu.commands import Command, named
 from mote.npu.functional import execute
 from mote.npu.stream import decode, made, operations
@@ -20,15 +21,18 @@ from mote.offload.ethos_u import _job
 from mote.offload.ethos_u.exact import multipliers, rounds_once
 from mote.offload.ethos_u.job import TENSORS, WORKING, NpuJob
 from mote.offload.ethos_u.regions import exported, members, regions
-from mote.offload.ethos_u.striped import RowJobs, by_rows, estimated, striped
+from mote.offload.ethos_u.striped import NotPlainError, RowJobs, by_rows, estimated, striped
 from mote.offload.ethos_u.striped.emit import _tiles
 from mote.offload.ethos_u.striped.program import Access, RowOperation, RowTensor, RowWindow, StreamProgram
 from mote.offload.ethos_u.striped.schedule import arranged, packed
+from mote.offload.ethos_u.striped.sums import sums
 from mote.offload.ethos_u.vela import compiled, configuration
 from mote.passes import optimize
+from tests.helpers.network import Net
 
 DIGITS = Path(__file__).parents[3] / "models" / "digits.tflite"
 TARGET = targets.load("corstone-300")
+SUMS = sums(configuration(TARGET))
 WIDTH = 16
 """Bytes of a row in programs made up here."""
 
@@ -138,9 +142,9 @@ def computed_by_rows(rows: RowJobs, given: NDArray[np.uint8]) -> list[bytes]:
 
 def test_the_same_results_in_less_memory() -> None:
     whole, estimate = job()
-    stripes = striped(whole)
+    stripes = striped(whole, SUMS)
     assert stripes.job.scratch < whole.scratch and estimated(stripes, estimate) > estimate
-    one = striped(whole, [1] * len(stripes.program.operations))
+    one = striped(whole, SUMS, 1)
     assert len(one.layout.stripes) == sum(operation.rows for operation in one.program.operations)
     for seed in range(3):
         expected = computed(whole, seed)
@@ -150,9 +154,9 @@ def test_the_same_results_in_less_memory() -> None:
 def test_rows_that_arrive() -> None:
     """The input is never in memory as a whole."""
     whole, _ = job()
-    rows = by_rows(whole, 8)
+    rows = by_rows(whole, 8, SUMS)
     some = next(job for job in rows.jobs if job is not None)
-    assert some.scratch < striped(whole).job.scratch + whole.inputs[0] and rows.lines < 8
+    assert some.scratch < striped(whole, SUMS).job.scratch + whole.inputs[0] and rows.lines < 8
     for seed in range(3):
         assert computed_by_rows(rows, given_input(whole, seed)) == computed(whole, seed)
 
@@ -166,4 +170,70 @@ def test_weights_are_those_of_the_whole_operator() -> None:
         convs = (o for o in operations(decode(job.payload)) if o.name == "CONV")
         return {tuple(o.value(name) for name in names) for o in convs}
 
-    assert seen(striped(whole).job) == seen(whole)
+    assert seen(striped(whole, SUMS).job) == seen(whole)
+
+
+def network(seed: int) -> tuple[bytes, int]:
+    """A random model of windows, sums, tables and a reduction; and the rows of its input."""
+    net, rng = Net(seed), np.random.default_rng(seed)
+    rows, width, depth = (int(n) for n in rng.integers((9, 4, 3), (20, 12, 20)))
+    x = net.input(1, rows, width, depth)
+    for _ in range(int(rng.integers(2, 6))):
+        padding = str(rng.choice(["SAME", "VALID"])) if min(net.shapes[x][1:3]) > 4 else "SAME"
+        stride = int(rng.integers(1, 3)) if min(net.shapes[x][1:3]) > 4 else 1
+        match int(rng.integers(0, 6)):
+            case 0:
+                x = net.conv(x, int(rng.integers(4, 40)), int(rng.integers(1, 4)), stride=stride, padding=padding)
+            case 1:
+                x = net.depthwise(x, 1, 3, stride=stride, padding=padding)
+            case 2 if min(net.shapes[x][1:3]) > 3:
+                x = net.pool(x, 2, str(rng.choice(["MAX_POOL_2D", "AVERAGE_POOL_2D"])), stride=int(rng.integers(1, 3)))
+            case 3:
+                other = net.depthwise(net.conv(x, net.shapes[x][3], 1))
+                x = net.add(x, other)
+            case 4:
+                x = net.op("HARD_SWISH", [x])
+            case _:
+                quant = net.quants[x]
+                other = net.op("RELU", [net.conv(x, 8, 3)], quant=quant)
+                x = net.concatenate(3, x, other)
+    match int(rng.integers(0, 3)):
+        case 0:
+            x = net.pool(x, net.shapes[x][1:3])
+        case 1:
+            x = net.mean(x)
+        case _:
+            pass
+    return net.finish(x), rows
+
+
+def same(seed: int, core: str) -> bool:
+    """Stripes of one row, of few bytes, and rows that arrive compute what the whole operators compute. Returns whether
+    the first operator takes rows."""
+    data, rows = network(seed)
+    config = configuration(targets.load(core))
+    whole = _job(compiled(data, config, whole=True), [])
+    expected = computed(whole, seed)
+    for stripes in (striped(whole, sums(config), 1), striped(whole, sums(config))):
+        check(decode(stripes.job.payload), stripes.job.sizes, stripes.job.writable)
+        assert computed(stripes.job, seed) == expected
+    try:
+        arriving = by_rows(whole, rows, sums(config))
+    except NotPlainError as reason:
+        assert "does not read the input by rows" in str(reason)
+        return False
+    assert computed_by_rows(arriving, given_input(whole, seed)) == expected
+    return True
+
+
+@pytest.mark.parametrize("core", ["corstone-300", "corstone-300-u65-256"])
+def test_random_networks(core: str) -> None:
+    pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")
+    assert sum(same(seed, core) for seed in range(6)) >= 3
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("core", ["corstone-300", "corstone-300-u55-256", "corstone-300-u65-256"])
+def test_more_random_networks(core: str) -> None:
+    pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")
+    assert sum(same(seed, core) for seed in range(6, 60)) >= 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mote.npu.stream import decode
@@ -10,6 +11,7 @@ from mote.offload.ethos_u.striped.emit import emitted
 from mote.offload.ethos_u.striped.program import NotPlainError, StreamProgram, arriving, program
 from mote.offload.ethos_u.striped.schedule import Stripe, StripePlan, arranged
 from mote.offload.ethos_u.striped.search import least
+from mote.offload.ethos_u.striped.sums import Sums, with_sums
 
 __all__ = ["NotPlainError", "RowJobs", "StreamProgram", "StripedJob", "by_rows", "estimated", "striped"]
 
@@ -28,13 +30,23 @@ class StripedJob:
     layout: StripePlan
 
 
-def striped(job: NpuJob, heights: list[int] | None = None) -> StripedJob:
-    """A job that computes the same in stripes: with the least working memory, or with given rows in a stripe of each
-    operation."""
-    whole = program(decode(job.payload), job)
-    layout = arranged(whole, heights) if heights is not None else least(whole)
-    payload = emitted(whole, layout, layout.stripes).encode()
-    return StripedJob(replace(job, payload=payload, scratch=layout.size), whole, layout)
+def striped(job: NpuJob, sums: Sums, heights: int | None = None) -> StripedJob:
+    """A job that computes the same in stripes: with the least working memory, or with given rows in each stripe."""
+    ways = []
+    for made, used in _ways(program(decode(job.payload), job), job, sums):
+        layout = least(made) if heights is None else arranged(made, [heights] * len(made.operations))
+        ways.append(StripedJob(replace(used, scratch=layout.size), made, layout))
+    best = min(ways, key=lambda way: way.layout.size)
+    payload = emitted(best.program, best.layout, best.layout.stripes).encode()
+    return replace(best, job=replace(best.job, payload=payload))
+
+
+def _ways(made: StreamProgram, job: NpuJob, sums: Sums) -> Iterator[tuple[StreamProgram, NpuJob]]:
+    """The program as it is, and with averages from sums of rows."""
+    yield made, job
+    summed, changed = with_sums(made, job, sums)
+    if summed.operations != made.operations:
+        yield summed, changed
 
 
 @dataclass(frozen=True)
@@ -50,18 +62,21 @@ class RowJobs:
     lines: int
 
 
-def by_rows(job: NpuJob, rows: int) -> RowJobs:
+def by_rows(job: NpuJob, rows: int, sums: Sums) -> RowJobs:
     """Jobs that compute the same from an input of so many rows, each when its row has arrived. Base pointer TENSORS is
     not used."""
-    made = arriving(program(decode(job.payload), job), rows)
-    layout = least(made)
+    ways = (
+        (least(made), made, changed)
+        for made, changed in _ways(arriving(program(decode(job.payload), job), rows), job, sums)
+    )
+    layout, made, changed = min(ways, key=lambda way: way[0].size)
     parts: list[list[Stripe]] = []
     for stripe in layout.stripes:
         if made.operations[stripe.operation].arrives:
             parts.append([])
         else:
             parts[-1].append(stripe)
-    used = replace(job, scratch=layout.size, inputs=(0,))
+    used = replace(changed, scratch=layout.size, inputs=(0,))
     jobs = (replace(used, payload=emitted(made, layout, p).encode()) if p else None for p in parts)
     write = made.operations[0].write
     return RowJobs(tuple(jobs), made, layout, write.pitch, layout.offsets[write.tensor], layout.lines[write.tensor])

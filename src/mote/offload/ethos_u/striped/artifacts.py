@@ -19,6 +19,8 @@ from mote.offload.ethos_u.artifact import ALIGNMENT, INVOCATION, NAME, artifact,
 from mote.offload.ethos_u.job import NpuJob
 from mote.offload.ethos_u.regions import ExportedRegion
 from mote.offload.ethos_u.striped import NotPlainError, RowJobs, by_rows, estimated, striped
+from mote.offload.ethos_u.striped.sums import sums
+from mote.offload.ethos_u.vela import configuration
 from mote.targets import Target
 
 STRIPED, ROWS = "striped", "rows"
@@ -32,14 +34,15 @@ def striped_artifacts(
 ) -> Iterator[Artifact]:
     """The artifacts of a region whose job is not split, and takes so many cycles; those of less than `most` bytes of
     working memory."""
+    given = sums(configuration(target))
     with suppress(NotPlainError):
-        made = striped(job)
+        made = striped(job, given)
         if made.job.scratch < most:
             yield artifact(made.job, region.inputs, region.outputs, target, estimated(made, cycles), STRIPED)
     counts = [[row_count(graph.tensors[t].shape) for t in tensors] for tensors in (region.inputs, region.outputs)]
     if len(counts[0]) == 1 < counts[0][0] and counts[1] == [1]:
         with suppress(NotPlainError):
-            jobs = by_rows(job, counts[0][0])
+            jobs = by_rows(job, counts[0][0], given)
             yield row_artifact(jobs, region.inputs[0], region.outputs[0], target, estimated(jobs, cycles))
 
 

@@ -59,6 +59,9 @@ def _registers(
             changed |= _tiles(program, layout, read, 0, read.rows)
             continue
         low, high, above, below = read.window.rows_of(stripe.first, stripe.end)
+        if low >= high:
+            kept |= operation.begins
+            continue
         changed |= _tiles(program, layout, read, low, high)
         if not elementwise:
             changed |= {"IFM_PAD_TOP": above, "IFM_PAD_BOTTOM": below}

@@ -86,12 +86,19 @@ class RowOperation:
     write: Access
     tables: tuple[Registers, ...] = ()
     """The registers of DMA that bring its lookup table."""
+    begins: Registers = field(default_factory=dict)
+    """The registers of an operand that has no rows yet: the operation adds to its own results."""
     arrives: bool = False
     """It is no operation of the stream: a row of the input that somebody writes."""
 
     @property
     def rows(self) -> int:
         return self.write.rows
+
+    @property
+    def most(self) -> int:
+        """The most rows that can be computed at once."""
+        return 1 if self.arrives or self.begins else self.rows
 
 
 @dataclass(frozen=True)
@@ -233,10 +240,11 @@ def _in_place(program: StreamProgram) -> StreamProgram:
                     changed[n] = _renamed(changed[n], read.tensor, to.tensor)
                 operation = changed[number]
                 break
-    return _linked(replace(program, operations=tuple(changed)))
+    return linked(replace(program, operations=tuple(changed)))
 
 
-def _linked(program: StreamProgram) -> StreamProgram:
+def linked(program: StreamProgram) -> StreamProgram:
+    """The program with the writers of its tensors."""
     made = list(enumerate(program.operations))
     writers = (tuple(n for n, o in made if o.write.tensor == t) for t in range(len(program.tensors)))
     return replace(program, writers=tuple(writers))
@@ -256,7 +264,7 @@ def arriving(program: StreamProgram, rows: int) -> StreamProgram:
     first = RowOperation(program.stream.command("STOP"), {}, (), Access("OFM", number, 0, rows, pitch), arrives=True)
     tensors = list(program.tensors)
     tensors[number] = RowTensor(WORKING, tensor.size, pitch, rows)
-    return _linked(replace(program, operations=(first, *program.operations), tensors=tuple(tensors)))
+    return linked(replace(program, operations=(first, *program.operations), tensors=tuple(tensors)))
 
 
 def _alike(program: StreamProgram, operation: RowOperation, read: Access) -> bool:

@@ -43,7 +43,7 @@ def stripes(program: StreamProgram, heights: Sequence[int]) -> list[Stripe]:
         operation = program.operations[number]
         while done[number] < rows:
             first = done[number]
-            end = min(first + heights[number], operation.rows)
+            end = min(first + min(heights[number], operation.most), operation.rows)
             for read in operation.reads:
                 needed = wanted(program, read, first, end)[1]
                 for writer in reversed(program.writers[read.tensor]):

@@ -11,7 +11,7 @@ ROUNDS = 2
 
 def least(program: StreamProgram) -> StripePlan:
     """The layout of the least working memory that a search comes to, and of few stripes."""
-    whole = [1 if operation.arrives else operation.rows for operation in program.operations]
+    whole = [operation.most for operation in program.operations]
     best = whole
     layout = arranged(program, whole)
 
