@@ -17,8 +17,8 @@ from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.emit.image import format
 from mote.emit.image.c_array import c_array
-from mote.emit.image.flatten import flattened
-from mote.emit.image.kernels import KernelRecord, merged, record
+from mote.emit.image.flatten import flattened, with_image_calls
+from mote.emit.image.kernels import KernelRecord, image_alignment, merged, record
 from mote.emit.image.manifest import Manifest, read_manifest
 from mote.emit.image.metadata import about
 from mote.emit.image.stock_kernels import stock
@@ -138,7 +138,7 @@ class Image:
 
     def c_array(self) -> dict[str, str]:
         """The image as C, `NAME_image.h` and `NAME_image.c`, for firmware without a file system."""
-        return c_array(self.data, self.name)
+        return c_array(self.data, self.name, image_alignment(self.records))
 
 
 def pack(
@@ -167,10 +167,10 @@ def pack(
     with naming(where), explaining():
         graph, warnings, optimized, savings = prepared(model, settings)
         planned = plan_for(optimized, where, settings, say)
-        _check_own(planned)
+        _check_own(planned, known)
         name, _ = c_name(settings, graph)
         settings = replace(settings, name=name)
-        flat = flattened(program(planned))
+        flat = flattened(with_image_calls(program(planned)))
         details = Details(
             hashlib.sha256(model.data).digest(),
             model_version,
@@ -228,14 +228,23 @@ def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tu
     return replace(settings, fixed=known.fixed), known
 
 
-def _check_own(plan: Plan) -> None:
-    """Refuse what an external generator computes: an image holds no code, and a runtime has none of a generator."""
+def _check_own(plan: Plan, known: Manifest | None) -> None:
+    """Refuse what an external generator computes with C of its own: an image holds no code, and a runtime has none of a
+    generator but for what its kernels do."""
     for op, steps in plan.works:
-        if isinstance(steps[0].kernel, Offloaded):
+        kernel = steps[0].kernel
+        if not isinstance(kernel, Offloaded):
+            continue
+        where = f"layer {plan.number(steps[0])} {op.kind} '{op.name}'"
+        if kernel.artifact.image is None:
             raise MoteError(
-                f"the external generator '{steps[0].kernel.name}' computes it with C of its own, which no image holds",
-                where=f"layer {plan.number(steps[0])} {op.kind} '{op.name}'",
+                f"the external generator '{kernel.name}' computes it with C of its own, which no image holds",
+                where=where,
                 remedy="omit --backend, or make C of the model: `mote compile`",
+            )
+        if known is not None and (lacks := known.lacks(kernel.artifact.image.kernel)):
+            raise MoteError(
+                lacks, where=where, remedy=f"write a runtime that has it: `mote runtime --backend {kernel.name}`"
             )
 
 

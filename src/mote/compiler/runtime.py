@@ -15,8 +15,9 @@ from mote.compiler.settings import Settings, chosen_settings
 from mote.deploy.update.sources import update_files
 from mote.emit.image import manifest as manifests
 from mote.emit.image.entries import entry_files
-from mote.emit.image.kernels import ANY, merged, record
+from mote.emit.image.kernels import ANY, image_alignment, merged, record
 from mote.emit.image.manifest import Manifest, manifest
+from mote.emit.image.npu.kernels import npu_kernels
 from mote.emit.image.sources import runtime_files
 from mote.emit.image.stock_kernels import limits_of, minimal, stock, tuned
 from mote.emit.licence import licensed
@@ -42,6 +43,8 @@ LEAST_TAPS = 8
 """Window rows that every runtime supports."""
 FURTHER = 2
 """Rows of other tensors that a window kernel takes in addition."""
+NPU_BACKENDS = frozenset({"ethos-u", "ethos-u-stream"})
+"""Backends whose jobs are kernels of a runtime."""
 OPERANDS = 16
 """The most operands of an image's step (mote_room.h)."""
 
@@ -122,7 +125,8 @@ def runtime(
     how = optimization(settings.optimize, settings.target.cpu)
     model = EXAMPLE_MODEL if isinstance(kernels, str) and kernels in SETS else _models(kernels)[0]
     image = pack(model, settings, runtime=own, say=say)
-    example = image_example(image.data, image.name, image.plan, golden(image.plan.graph))
+    alignment = image_alignment(image.records)
+    example = image_example(image.data, image.name, image.plan, golden(image.plan.graph), alignment)
     package = runtime_package({**files, manifests.FILE: own.to_json()}, settings.target, how, *example, image.data)
     return Runtime(own, settings, package)
 
@@ -134,7 +138,7 @@ def _models(kernels: str | Path | bytes | Sequence[str | Path | bytes]) -> list[
 def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, say: Say) -> Manifest:
     target = settings.target
     if isinstance(kernels, str) and kernels in SETS:
-        return SETS[kernels](target)
+        return _with_backends(SETS[kernels](target), settings)
     models = _models(kernels)
     if not models:
         raise MoteError("names no kernels", where="option kernels", remedy=f"give {', '.join(SETS)} or models")
@@ -149,6 +153,13 @@ def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, s
         words=max(len(k.fields) for k in records),
     )
     return manifest("the runtime of these models", target.name, target.features, records, limits)
+
+
+def _with_backends(own: Manifest, settings: Settings) -> Manifest:
+    """A set with the kernels that backends have, and no others: they need drivers."""
+    kernels = [kernel for kernel in own.kernels if not kernel.fails]
+    kernels += npu_kernels() if set(settings.backend) & NPU_BACKENDS else ()
+    return replace(own, kernels=tuple(merged(kernels)))
 
 
 def _portable(plan: Plan) -> Iterator[Packed]:

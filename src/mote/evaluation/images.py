@@ -26,6 +26,7 @@ from mote.emit.image.kernels import ANY, KernelRecord
 from mote.emit.image.manifest import Manifest, read_manifest
 from mote.emit.image.stock_kernels import limits_of, stock
 from mote.errors import MoteError, explaining, naming
+from mote.evaluation.npu_images import npu_simulation
 from mote.evaluation.verify import Case, Judge, Judged, TracedLayer, VerifyResult, cases_of, chosen_cases, compared
 from mote.execute.interpreter import Interpreter, turned_ports
 from mote.files import temporary_folder
@@ -172,6 +173,7 @@ class LoadedImage:
             lambda mode: project.glue(self.image, name, works, marks[mode]),
             lambda mode: [WRAPPING, *([] if mode == Mode.MEASURE else [f"-DMOTE_RUNTIME_TRACE={project.TRACED}"])],
             stateful=self.keeps,
+            simulation=npu_simulation(self.kernels),
             image=self.data + self.signature,
         )
 

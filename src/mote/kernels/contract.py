@@ -217,6 +217,9 @@ class Entry:
     together: tuple[int, ...] = ()
     """The positions of inputs whose rows lie one after another also where it is called for rows of the output: it finds
     all of them from where the first one begins."""
+    fails: bool = False
+    """An accelerator does the work, and may fail: the function of a WHOLE kernel takes a pointer to a flag after all
+    else, for runtimes only."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,15 @@ class Blob:
 
 
 @dataclass(frozen=True, eq=False)
+class ImageCall:
+    """A kernel of the runtime that does in an image what an artifact's calls do in C."""
+
+    kernel: Packed
+    inputs: tuple[int, ...]
+    """The tensors, by id, that are its operands."""
+
+
+@dataclass(frozen=True, eq=False)
 class Artifact:
     """What a generator makes for a region."""
 
@@ -126,6 +135,8 @@ class Artifact:
     """Of TOLERANCE: how far a stored value may be from the reference (1: one int8 code)."""
     code: int = 0
     """Bytes of flash that its code takes, about."""
+    image: ImageCall | None = None
+    """What stands in its place in an image; None: it is for C only."""
 
 
 @dataclass(frozen=True)

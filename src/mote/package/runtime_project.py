@@ -52,24 +52,28 @@ def runtime_package(
     )
 
 
-def image_example(image: bytes, name: str, plan: Plan, golden: Sequence[GoldenRun]) -> tuple[Example, dict[str, str]]:
-    """The example that runs an image, and the files beside it: the image as an array, and inputs."""
+def image_example(
+    image: bytes, name: str, plan: Plan, golden: Sequence[GoldenRun], alignment: int = format.ALIGNMENT
+) -> tuple[Example, dict[str, str]]:
+    """The example that runs an image, and the files beside it: the image as an array, and inputs. `alignment`: of the
+    image and of arenas."""
     options = ProjectOptions(name, source=f"{name}.mote", target="Mote's runtime")
     given = samples(plan, golden)
-    arrays = c_array(image, name)
+    arrays = c_array(image, name, alignment)
     # One file: build systems compile what is listed, and this is not part of the library.
     joined = "\n".join(text.replace(f'#include "{name}_image.h"\n', "") for text in arrays.values())
     files = {f"{name}_image.h": joined, f"{name}_inputs.h": inputs_text(plan, options, given)}
     headers = (*HEADERS, f"{name}_image.h")
-    return calling_example(plan, options, given, _calls(image, name, plan, options), headers), files
+    return calling_example(plan, options, given, _calls(image, name, plan, options, alignment), headers), files
 
 
-def _calls(image: bytes, name: str, plan: Plan, options: ProjectOptions) -> Calls:
+def _calls(image: bytes, name: str, plan: Plan, options: ProjectOptions, alignment: int) -> Calls:
     """The calls of an interpreter, in static memory."""
     sizes = format.HEADER.unpack(image)["arena"]
     prefix = f"{name.upper()}_IMAGE"
     arenas = {k: f"{prefix}_ARENA{f'_{k}' if k else ''}_BYTES" for k, size in enumerate(sizes) if size}
-    storage = [f"static uint64_t arena_{k}[({macro} + 7) / 8];" for k, macro in arenas.items()]
+    wide = f"__attribute__((aligned({alignment}))) " if alignment > format.ALIGNMENT else ""
+    storage = [f"{wide}static uint64_t arena_{k}[({macro} + 7) / 8];" for k, macro in arenas.items()]
     blocks = ", ".join(f"arena_{k}" if k in arenas else "NULL" for k in range(len(sizes)))
     lengths = ", ".join(f"sizeof arena_{k}" if k in arenas else "0" for k in range(len(sizes)))
     ports = (*enumerate(inputs(plan, options)), *enumerate(outputs(plan, options)))

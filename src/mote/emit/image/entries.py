@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from mote.emit.image.kernels import KernelRecord, merged
+from mote.emit.image.npu.kernels import npu_files
 from mote.errors import MoteError
 from mote.kernels import library
 from mote.kernels.contract import Call
@@ -40,6 +41,8 @@ class Limits:
     """Aligned 32-bit accesses only."""
     together: bool = False
     """All kernels are one C file, so that the functions that their headers share are linked once."""
+    fast: int = 0
+    """Bytes of fast memory that the firmware gives to the driver of an accelerator."""
 
 
 def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, str]:
@@ -54,6 +57,7 @@ def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, st
         checks = _checks(tuple(dict.fromkeys(h for k in same for h in k.headers)), same)
         files[f"mote_kernel_{header}.c"] = _file(header, same, own, checks)
         included |= {*own, *checks}
+    files |= npu_files() if any(k.fails for k in kernels) else {}
     return files | {name: library.header(name) for name in sorted(closure(included))} | table_files(kernels)
 
 
@@ -155,6 +159,7 @@ MOTE_NOINLINE void *mote_copied(void *to, const void *from, size_t bytes) {
 
 def _settings(limits: Limits) -> str:
     aligned = "#define MOTE_WORDS_ALIGNED 1 /* no word is loaded from another address than a multiple of four */\n"
+    fast = f"#define MOTE_NPU_FAST_BYTES {limits.fast} /* fast memory that the firmware gives to the NPU's driver */\n"
     fused = "#define MOTE_FUSED 1 /* products of float32 are added without being rounded first */\n"
     return f"""\
 {_banner(f"{SETTINGS}: what all kernels of this runtime are compiled with.")}
@@ -165,7 +170,7 @@ def _settings(limits: Limits) -> str:
 #define MOTE_TAPS {limits.pointers} /* pointers to rows that a step takes */
 #define MOTE_PARAMETER_WORDS {limits.words} /* of a kernel's parameters */
 #define MOTE_SUMS_WRAP 1 /* sums that do not fit 32 bits wrap, as LiteRT's do: nothing is known of the models to come */
-{fused if limits.fused else ""}{aligned if limits.aligned else ""}
+{fused if limits.fused else ""}{aligned if limits.aligned else ""}{fast if limits.fast else ""}
 #endif
 """
 
@@ -238,7 +243,7 @@ def _functions(k: KernelRecord) -> Iterator[tuple[str, str, list[str]]]:
     own = {
         Call.FLAT: [*operands, "c->out", "c->hi", *scratch],
         Call.ROWS: [*operands, "c->out", "c->lo", "c->hi", *scratch],
-        Call.WHOLE: [*operands, "c->out", *scratch],
+        Call.WHOLE: [*operands, "c->out", *scratch, *(["c->failed"] if k.fails else [])],
         Call.ADDS: ["c->in[0]", "c->y", "c->part", "c->sums", "c->out", *scratch],
         Call.RING: ["c->in[0]", "c->out", "c->oldest"],
     }

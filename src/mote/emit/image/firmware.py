@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mote.emit.image import format
 from mote.emit.image.c_array import c_array
 from mote.emit.image.entries import Limits, entry_files
-from mote.emit.image.kernels import KernelRecord
+from mote.emit.image.kernels import KernelRecord, image_alignment
 from mote.emit.image.reader import ImageContents
 from mote.emit.image.sources import runtime_files
 
@@ -19,8 +19,9 @@ def files(
     data: bytes, image: ImageContents, name: str, kernels: Sequence[KernelRecord], limits: Limits
 ) -> dict[str, str]:
     """The runtime, the kernels, the image as an array, and `NAME.c` with the API of a generated model."""
-    shared = {**runtime_files(), **entry_files(kernels, limits), **c_array(data, name)}
-    return {**shared, f"{name}.h": _header(name), f"{name}.c": _source(image, name)}
+    alignment = image_alignment(kernels)
+    shared = {**runtime_files(), **entry_files(kernels, limits), **c_array(data, name, alignment)}
+    return {**shared, f"{name}.h": _header(name), f"{name}.c": _source(image, name, alignment)}
 
 
 def arena_bytes(image: ImageContents) -> int:
@@ -46,10 +47,11 @@ const void *{name}_output(size_t i);
 """
 
 
-def _source(image: ImageContents, name: str) -> str:
+def _source(image: ImageContents, name: str, alignment: int) -> str:
     header = image.header
     sizes = [-(-size // 8) for size in header["arena"]]
-    arenas = "".join(f"static uint64_t arena_{i}[{size}];\n" for i, size in enumerate(sizes) if size)
+    wide = f"__attribute__((aligned({alignment}))) " if alignment > format.ALIGNMENT else ""
+    arenas = "".join(f"{wide}static uint64_t arena_{i}[{size}];\n" for i, size in enumerate(sizes) if size)
     pointers = ", ".join(f"arena_{i}" if size else "NULL" for i, size in enumerate(sizes))
     nbytes = ", ".join(f"sizeof arena_{i}" if size else "0" for i, size in enumerate(sizes))
     counts = 1 + header["rings"] + header["counters"] + header["kernels_count"]

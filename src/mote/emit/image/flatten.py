@@ -30,6 +30,18 @@ def flattened(program: Program) -> Program:
     return _Flattener(program).program()
 
 
+def with_image_calls(program: Program) -> Program:
+    """The program in which kernels of the runtime stand in the place of the calls of external generators."""
+    return replace(program, instructions=tuple(map(_with_image_call, program.instructions)))
+
+
+def _with_image_call(i: Instruction) -> Instruction:
+    if i.external is None or (called := i.external.artifact.image) is None:
+        return i
+    operands = tuple(Operand(i.external.places[tensor]) for tensor in called.inputs)
+    return replace(i, kernel=called.kernel, operands=operands, external=None)
+
+
 @dataclass(frozen=True)
 class _Base:
     """Where a memory of a program begins: that of a body is somewhere in the memories of the program around it."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mote.emit.image import format
 from mote.kernels.contract import ALIGNMENT, Call, Fixed, Instance, Packed
 from mote.kernels.structs import Field, kernel_fields
 
@@ -36,6 +37,8 @@ class KernelRecord:
     moves: bool = False
     alignment: int = ALIGNMENT
     instances: tuple[Instance, ...] = ()
+    fails: bool = False
+    """Whether an accelerator does its work, which may fail."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -88,6 +91,7 @@ class KernelRecord:
             "rows": self.rows,
             "row_index": self.row_index,
             "moves": self.moves,
+            "fails": self.fails,
             "alignment": self.alignment,
             "instances": [_instance_json(instance) for instance in self.instances],
             "fields": [f"{f.path} {f.ctype or '*'}" for f in self.fields],
@@ -109,6 +113,7 @@ class KernelRecord:
             bool(data.get("moves", False)),
             int(data["alignment"]),
             tuple(_instance(given) for given in data.get("instances", ())),
+            bool(data.get("fails", False)),
         )
 
 
@@ -143,6 +148,7 @@ def record(packed: Packed) -> KernelRecord:
         packed.entry.moves,
         packed.needs.alignment,
         packed.instances,
+        packed.entry.fails,
     )
 
 
@@ -152,6 +158,11 @@ def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
     for one in records:
         by_id[one.id] = one.joined(by_id[one.id]) if one.id in by_id else one
     return [by_id[key] for key in sorted(by_id)]
+
+
+def image_alignment(kernels: Iterable[KernelRecord]) -> int:
+    """Alignment in bytes of an image that needs these kernels, and of the arenas that it is given."""
+    return max((format.ALIGNMENT, *(k.alignment for k in kernels)))
 
 
 ANY = Fixed(lambda packed: "its code would be that of one model" if packed.price.written else "")

@@ -16,6 +16,7 @@ from importlib.resources import files
 from mote.emit.image.entries import Limits
 from mote.emit.image.kernels import KernelRecord
 from mote.emit.image.manifest import Manifest, manifest
+from mote.emit.image.npu.kernels import npu_kernels
 from mote.errors import MoteError
 from mote.kernels.armv7em.gemm.gemm3 import GemmForm
 from mote.kernels.armv7em.gemm.gemm4x2 import shared_instances
@@ -53,12 +54,14 @@ def everything() -> tuple[KernelRecord, ...]:
 
 def limits_of(target: Target, *, together: bool = False) -> Limits:
     """Limits of a runtime for a core; `together`: kernels are one C file."""
-    return Limits(fused="fma" in target.features, aligned=ALIGNED in target.features, together=together)
+    fast = target.npu.fast if target.npu else 0
+    return Limits(fused="fma" in target.features, aligned=ALIGNED in target.features, together=together, fast=fast)
 
 
 def stock(target: Target) -> Manifest:
-    """The stock runtime of a target."""
-    return manifest("the stock runtime", target.name, target.features, everything(), limits_of(target))
+    """The stock runtime of a target; where that has an Ethos-U, with the kernels for its jobs."""
+    kernels = (*everything(), *(npu_kernels() if target.npu else ()))
+    return manifest("the stock runtime", target.name, target.features, kernels, limits_of(target))
 
 
 def minimal(target: Target) -> Manifest:

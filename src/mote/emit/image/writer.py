@@ -54,9 +54,10 @@ class _Blobs:
     data: bytearray = field(default_factory=bytearray)
     _found: dict[bytes, int] = field(default_factory=dict)
 
-    def add(self, value: bytes) -> int:
+    def add(self, value: bytes, alignment: int = format.ALIGNMENT) -> int:
         """The offset of a piece of data in the image."""
-        if value not in self._found:
+        if self._found.get(value, 1) % alignment:
+            self.data += bytes(-(self.begin + len(self.data)) % alignment)
             self._found[value] = self.begin + len(self.data)
             self.data += value.ljust(format.aligned(max(len(value), 1)), b"\0")
         return self._found[value]
@@ -303,12 +304,13 @@ class _Writer:
             return 0
         values = words(known.fields, i.kernel.params)
         self.words = max(self.words, len(values))
-        plain = [word if isinstance(word, int) else self._array(word) for word in values]
+        alignment = max(known.alignment, format.ALIGNMENT)
+        plain = [word if isinstance(word, int) else self._array(word, alignment) for word in values]
         return self.blobs.add(np.array(plain, "<u4").tobytes())
 
-    def _array(self, value: Array | Structs) -> int:
+    def _array(self, value: Array | Structs, alignment: int) -> int:
         data = (value.rows & 0xFFFFFFFF).astype("<u4") if isinstance(value, Structs) else value
-        return self.blobs.add(_little(data))
+        return self.blobs.add(_little(data), alignment)
 
     def _list(self, listed: tuple[int, ...]) -> int:
         return self.lists.add(listed) if listed else format.NO_LIST

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mote.npu.check import check
 from mote.npu.stream import decode
 from mote.offload.contract import SCRATCH, STATE, WAIT, Artifact, Blob, Invocation, Pointer
+from mote.offload.ethos_u.image import image_call
 from mote.offload.ethos_u.job import BASES, MOST_TENSORS, NpuJob
 from mote.targets import Target
 
@@ -53,7 +54,7 @@ def artifact(
         header=f"{NAME}.h",
         blobs=tuple(blobs),
         files=_texts(f"{NAME}.h", f"{NAME}.c"),
-        simulated=_texts(f"{NAME}_driver.c"),
+        simulated=simulated_driver(),
         scratch=job.scratch,
         state=STATE_BYTES,
         cancel=f"{NAME}_cancel",
@@ -61,7 +62,13 @@ def artifact(
         memories=npu.memories,
         variant=variant,
         code=CODE,
+        image=image_call(job_words(job), job, inputs, outputs),
     )
+
+
+def simulated_driver() -> dict[str, str]:
+    """The C file that stands in for the Ethos-U driver where Mote itself runs a model."""
+    return _texts(f"{NAME}_driver.c")
 
 
 @cache

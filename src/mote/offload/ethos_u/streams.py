@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mote.graph import Graph, Op
 from mote.offload.contract import Artifact, Blob, Generator, Pointer
-from mote.offload.ethos_u.artifact import NAME, artifact
+from mote.offload.ethos_u.artifact import NAME, artifact, job_words
+from mote.offload.ethos_u.image import image_call
 from mote.offload.ethos_u.job import MOST_TENSORS, NpuJob
 from mote.offload.ethos_u.simulated import simulate
 from mote.ops.control.ethos_u import NpuStream
@@ -50,10 +51,12 @@ class EthosUStreams(Generator):
             *(Pointer(tensor) for tensor, _ in tensors),
             *["NULL"] * (MOST_TENSORS - len(tensors)),
         ]
+        inside = {tensor: (graph.tensors[tensor].nbytes, at) for tensor, at in tensors}
         (call,) = made.calls
         before = call.arguments[:-MOST_TENSORS]
         return replace(
             made,
             calls=(replace(call, function=f"{NAME}_run_inside", arguments=(*before, Pointer("places"), *addresses)),),
             blobs=(*made.blobs, Blob("places", np.array(places, np.uint32))),
+            image=image_call(job_words(job), job, region.inputs[:-1], region.outputs, inside),
         )

@@ -76,7 +76,7 @@ mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem);
 const void *mote_parameters(const mote_interpreter_t *it, const mote_op_t *op, const mote_kernel_t *kernel,
                             uintptr_t *room);
 
-/* One step of the schedule, with a row that is handed over; the position after it. */
+/* One step of the schedule, with a row that is handed over; the position after it, 0 where an accelerator has failed. */
 uint32_t mote_execute(const mote_interpreter_t *it, const void *handed);
 
 #endif

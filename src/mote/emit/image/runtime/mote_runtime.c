@@ -170,6 +170,10 @@ static mote_status mote_advance(mote_interpreter_t *it, const void *row) {
     const uint32_t steps = mote_header(it)->sections[MOTE_SECTION_SCHEDULE].count;
     if (steps > 0) {
         it->position = mote_execute(it, row);
+        if (it->position == 0) {
+            mote_forget(it);
+            return MOTE_FAILED;
+        }
         if (it->position <= steps) {
             return mote_expects(it);
         }
@@ -219,7 +223,7 @@ mote_status mote_push(mote_interpreter_t *it, const void *rows, size_t count) {
         while (status == MOTE_BUSY) {
             status = mote_advance(it, NULL);
         }
-        if (count == 0) {
+        if (count == 0 || status == MOTE_FAILED) {
             return status;
         }
         status = mote_advance(it, row);
@@ -300,6 +304,7 @@ const char *mote_status_text(mote_status status) {
         "not a valid image",
         "kernel is missing",
         "needs another runtime",
+        "accelerator failed",
     };
     return (uint32_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }

@@ -1,0 +1,155 @@
+"""Images with command streams of an Ethos-U: the runtime checks each before it may be used, and believes nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mote
+from mote.compiler.packer import Image, pack
+from mote.emit.image import format
+from mote.emit.image.entries import Limits, entry_files
+from mote.emit.image.npu.kernels import npu_kernels
+from mote.emit.image.sources import runtime_files
+from mote.errors import MoteError
+from mote.evaluation.images import load_image, verify_image
+from mote.npu.stream import decode
+from mote.offload.ethos_u.embedded import embedded
+from tests.emit.image.c_runtime import CHECKED, built
+from tests.emit.image.damaged import PROGRAM, tried
+from tests.helpers.npu_files import BYTES, SCRATCH, copying, npu_file
+from tests.helpers.support import examples, needs
+from tests.npu.compiled import MODELS
+
+HERE = Path(__file__).parent
+TARGET = "corstone-300"
+MUTANTS = examples(300_000, 15_000)
+
+
+def images() -> list[Image]:
+    """A stream with one input and one with three, whose tensors lie in its working memory."""
+    three = npu_file(copying((0, 3 * BYTES)), (0, BYTES, 2 * BYTES, 3 * BYTES), inputs=3)
+    return [pack(model, target=TARGET) for model in (npu_file(copying((0, BYTES))), three)]
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that damages images and runs them, with an accelerator that touches all memory of its jobs."""
+    needs("gcc")
+    folder = tmp_path_factory.mktemp("npu")
+    files = runtime_files() | entry_files(npu_kernels(), Limits())
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    sources = [*(folder / name for name in files if name.endswith(".c")), HERE / "campaign.c", HERE / "npu_fake.c"]
+    return built(folder / "program", sources, f"-I{folder}", *CHECKED, *PROGRAM)
+
+
+def refused(campaign: Path, image: bytes, folder: Path) -> bool:
+    path = folder / "damaged.mote"
+    path.write_bytes(image)
+    status, said = tried(campaign, (0, "0+0"), [path])
+    assert status == 0 or "is refused: parameters do not fit" in said, said
+    return status != 0
+
+
+def with_payload(image: Image, payload: bytes) -> bytes:
+    """The image with another stream of the same length."""
+    (job,) = embedded(image.data)
+    at = job.offset + 48
+    assert len(payload) == len(job.payload) and image.data[at : at + len(payload)] == job.payload
+    return image.data[:at] + payload + image.data[at + len(payload) :]
+
+
+def test_bad_streams_are_refused_when_an_image_is_loaded(campaign: Path, tmp_path: Path) -> None:
+    image = images()[0]
+    assert not refused(campaign, image.data, tmp_path)
+    assert not refused(campaign, with_payload(image, copying((0, SCRATCH - BYTES))), tmp_path)
+    for stream in (
+        copying((0, SCRATCH - BYTES + 16)),
+        copying((SCRATCH, 0)),
+        copying((0, BYTES), bytes_=SCRATCH),
+        copying((0, BYTES), macs=128).replace(b"COP1", b"COP7"),
+        copying((0, BYTES))[:-4] + copying((0, BYTES))[-8:-4],  # nothing stops it
+    ):
+        assert refused(campaign, with_payload(image, stream), tmp_path)
+
+
+def test_the_head_of_a_job_gives_no_more_memory_than_there_is(campaign: Path, tmp_path: Path) -> None:
+    image = images()[0]
+    (job,) = embedded(image.data)
+    assert job.sizes == (BYTES, SCRATCH, 0) and job.writable == (False, True, True)
+    head = np.frombuffer(image.data[job.offset : job.offset + 48], "<u4")
+    for word, value in [
+        (0, 1 << 20),
+        (0, 0xFFFFFFF0),
+        (1, 4),
+        (1, 2),
+        (2, 1 << 20),
+        (3, SCRATCH + 16),
+        (4, 16),
+        (5, 64),
+    ]:
+        changed = head.copy()
+        changed[word] = value
+        data = image.data[: job.offset] + changed.tobytes() + image.data[job.offset + 48 :]
+        assert refused(campaign, data, tmp_path), f"word {word} is {value}"
+
+
+def test_tensors_lie_in_the_working_memory(campaign: Path, tmp_path: Path) -> None:
+    image = images()[0]
+    (op,) = (format.OP.unpack(image.data, image.header["ops_offset"]),)
+    words = np.frombuffer(image.data[op["params"] : op["params"] + 40], "<u4")
+    assert words[2:4].tolist() == [BYTES, 0] and words[8:10].tolist() == [BYTES, BYTES]
+    for word, value in [(2, BYTES + 1), (3, SCRATCH - BYTES + 1), (3, 0x7FFFFFFF), (8, 0xFFFFFFFF), (9, SCRATCH)]:
+        changed = words.copy()
+        changed[word] = value
+        data = image.data[: op["params"]] + changed.tobytes() + image.data[op["params"] + 40 :]
+        assert refused(campaign, data, tmp_path), f"word {word} is {value}"
+
+
+def test_mutants(campaign: Path, tmp_path: Path) -> None:
+    """Whatever is damaged: refused, or inside of its bounds as sanitizers see it."""
+    files = [tmp_path / f"{i}.mote" for i in range(2)]
+    for file, image in zip(files, images(), strict=True):
+        file.write_bytes(image.data)
+    status, said = tried(campaign, (0, f"0+{MUTANTS}"), files)
+    counted = re.search(r"(\d+) tried, (\d+) taken", said)
+    assert status == 0 and counted is not None, said[-4000:]
+    count, taken = map(int, counted.groups())
+    assert count == MUTANTS and count / 10 < taken < 3 * count / 4
+    status, said = tried(campaign, ("every", 1), files[:1])
+    assert status == 0, said[-4000:]
+
+
+def test_an_image_runs_on_the_core_and_its_simulated_accelerator(tmp_path: Path) -> None:
+    model = tmp_path / "model.tflite"
+    model.write_bytes(npu_file(copying((0, BYTES)), layers=1))
+    pack(model, target=TARGET).write(tmp_path / "model.mote")
+    loaded = load_image(tmp_path / "model.mote", target=TARGET)
+    assert verify_image(loaded, 2).exact
+
+
+def test_a_region_of_the_backend_in_an_image(tmp_path: Path) -> None:
+    """Its tensors have base pointers of their own."""
+    pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")
+    model = MODELS / "keywords.tflite"
+    image = pack(model, target=TARGET, backend="ethos-u")
+    assert [k.name for k in image.records] == ["npu_job"]
+    (job,) = embedded(image.data)
+    assert len(job.sizes) == 5 and decode(job.payload).config.name == "ethos-u55-128" and not (job.offset + 48) % 16
+    image.write(tmp_path / "keywords.mote")
+    assert verify_image(load_image(tmp_path / "keywords.mote", target=TARGET), 2, source=model).exact
+
+
+def test_runtimes_have_the_kernels_that_backends_ask_for() -> None:
+    plain, npu = (mote.runtime("minimal", target=TARGET, backend=backend) for backend in ((), ("ethos-u-stream",)))
+    assert "mote_npu_check.c" not in plain.files and not any(k.fails for k in plain.manifest.kernels)
+    assert {"mote_npu_check.c", "mote_npu_job.c", "mote_npu_driver.c"} <= npu.files.keys()
+    file = npu_file(copying((0, BYTES)))
+    assert pack(file, target=TARGET, runtime=npu.manifest).records
+    with pytest.raises(MoteError, match="has no kernel 'npu_job'") as raised:
+        pack(file, target=TARGET, runtime=plain.manifest)
+    assert "mote runtime --backend" in raised.value.remedy
