@@ -7,7 +7,7 @@ from tests.compiler import test_untrusted
 from tests.data import test_arrays, test_sounds
 from tests.deploy.agent import test_agent
 from tests.emit.c import test_compilers, test_misuse, test_selftest
-from tests.emit.image import test_damaged
+from tests.emit.image import test_damaged, test_npu_images
 from tests.frontends.tflite import test_malformed as bytes_
 from tests.fuzz import test_fuzz
 from tests.fuzz.corpus import EXPECTED
@@ -46,7 +46,7 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "images with numbers changed where numbers are, every byte and every length of small ones; with sanitizers:"
             " refused, or run inside of their memory",
-            f"{sum(test_damaged.MUTANTS):,} mutants",
+            f"{sum(test_damaged.MUTANTS) + test_npu_images.MUTANTS:,} mutants, some with jobs of an Ethos-U",
             "`make fuzz`: ten minutes; `python -m damaged`: 10^6",
         ),
         (

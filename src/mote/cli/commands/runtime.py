@@ -38,6 +38,14 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--postprocess", default="", metavar="STEPS", help="with the kernels of these steps behind the model files"
     )
+    p.add_argument(
+        "--backend",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with the kernels that run jobs of a backend (ethos-u), which call its driver; separated by commas;"
+        " repeatable",
+    )
     p.add_argument("--aligned", action="store_true", help="aligned 32-bit accesses only")
     p.add_argument("--update", action="store_true", help="include the over-the-air update module")
     p.add_argument(
@@ -60,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         optimize=arguments.optimize,
         aligned=arguments.aligned,
         postprocess=arguments.postprocess,
+        backend=arguments.backend,
     )
     with progress("planning") as say:
         kernels = given[0] if given[0] in SETS and len(given) == 1 else given
