@@ -46,11 +46,11 @@ class ExternalOffers(Offers):
 
     def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
         plain = how.reads == NHWC == how.writes
-        own = [k for k in self.artifacts.get(ops, ()) if plain and k.entry.call is not Call.ADDS]
+        own = [k for k in self._fitting(ops, how) if plain and k.entry.call is not Call.ADDS]
         return [*own, *(self.known.everything(ops, how) if self._is_known(ops, how) else ())]
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        own = (k for k in self.artifacts.get(ops, ()) if k.entry.call is Call.ADDS)
+        own = (k for k in self._fitting(ops, how) if k.entry.call is Call.ADDS)
         return next(own, None) or (self.known.adding(ops, how) if self._is_known(ops, how) else None)
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
@@ -67,6 +67,13 @@ class ExternalOffers(Offers):
             d.why for d in self.offload.built(self.graph).declined if d.generator == kernel and set(ops) <= set(d.ops)
         ]
         return f"{kernel}: {'; '.join(dict.fromkeys(reasons)) or 'it does not claim this layer'}"
+
+    def _fitting(self, ops: Numbers, how: Lowering) -> Sequence[Offloaded]:
+        """The artifacts of operators. Where the firmware is fixed those that images can hold, unless there are none:
+        an error names them."""
+        own = self.artifacts.get(ops, ())
+        held = [k for k in own if k.artifact.image is not None]
+        return held if how.fixed is not None and held else own
 
     def _is_known(self, ops: Numbers, how: Lowering) -> bool:
         """Whether the core may have a kernel of its own for operators."""

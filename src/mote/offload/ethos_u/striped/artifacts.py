@@ -59,6 +59,7 @@ def row_artifact(rows: RowJobs, given: int, output: int, target: Target, cycles:
         blobs=(Blob("job", words(rows), ALIGNMENT), *weights),
         scratch=0,
         sums=some.scratch,
+        image=None,
     )
 
 
