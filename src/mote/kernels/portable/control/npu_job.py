@@ -8,7 +8,7 @@ NPU = "npu_job"
 MOST_INPUTS = 3
 """Inputs that a job in an image has at most."""
 JOB_ALIGNMENT = 16
-"""What the hardware asks of addresses."""
+"""Of addresses that the hardware takes, in bytes."""
 
 
 def npu_job(inputs: int, params: Params, scratch: int = 0) -> Packed:
