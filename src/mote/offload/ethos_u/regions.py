@@ -11,6 +11,7 @@ from mote.graph import Graph, Op
 from mote.graph.region import Region, joined, region_problem
 from mote.graph.types import DType
 from mote.offload.ethos_u.exact import InexactError, multipliers, rounds_once
+from mote.offload.ethos_u.inexact import difference
 from mote.offload.ethos_u.job import MOST_TENSORS, job_of
 from mote.offload.ethos_u.vela import Configuration, NotAcceptedError, compiled
 from mote.ops.elementwise.activations import HardSwish, LeakyRelu, Logistic, Relu, Relu0To1, Relu6, ReluN1To1, Tanh
@@ -79,8 +80,8 @@ def problem(graph: Graph, op: Op, config: Configuration) -> str:
             return f"it has {tensor.dtype} tensors"
         if tensor.quant is None or tensor.quant.unsigned:
             return "it rounds as uint8 files do" if tensor.quant else "it is not quantized"
-    if isinstance(op, AveragePool) and any(axis.before or axis.after for axis in (op.vertical, op.horizontal)):
-        return "averages over padding are not known to equal LiteRT's"
+    if reason := difference(graph, op):
+        return reason
     try:
         if rounds_once(op):
             multipliers(graph, op)
