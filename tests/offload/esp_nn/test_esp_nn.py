@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mote
 from mote import targets
@@ -20,16 +23,20 @@ from mote.execute.host_library import HostModel
 from mote.execute.stimuli import stimuli
 from mote.frontends import load
 from mote.graph import Graph, Op
+from mote.graph.numeric.fixedpoint import rescale
 from mote.kernels.contract import Refusal
 from mote.offload.backends import GENERATORS
 from mote.offload.contract import Artifact, Offloaded
 from mote.offload.esp_nn import EspNN
-from mote.offload.esp_nn.library import PATH, Edition, missing, sources
+from mote.offload.esp_nn.library import PATH, Edition, includes, missing, sources
 from mote.offload.esp_nn.operators import layer
+from mote.offload.esp_nn.rounding import twice_multiplier
+from mote.ops.matrix.round_once import once_results
 from mote.package.libraries import arduino, esp_idf
 from mote.passes import optimize
 from mote.targets import Target
 from tests.helpers.network import Net
+from tests.helpers.support import needs
 
 STANDIN = Path(__file__).parent / "standin"
 USERS = os.environ.get(PATH, "")
@@ -130,6 +137,25 @@ def test_every_function_on_an_emulated_core(library: str) -> None:
     assert mote.verify(compiled_for("esp32c3"), inputs=1).exact
 
 
+class OnXtensa(Cheap):
+    """The generic edition for the one Xtensa core that is emulated."""
+
+    def serves(self, target: Target) -> bool:
+        return True
+
+    def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
+        return super().build(region, graph, targets.load("esp32"))
+
+
+def test_the_generic_edition_on_emulated_xtensa(library: str) -> None:
+    """An ESP32 has no emulator; the compiler and the byte order are those of its family."""
+    needs("xtensa-lx106-elf-gcc", "qemu-system-xtensa")
+    mote.register_generator(OnXtensa())
+    compiled = mote.compile(layers(), target="xtensa-lx106", backend="esp-nn", optimize="speed")
+    assert len(offloaded(compiled)) == 24
+    assert mote.verify(compiled, inputs=1).exact
+
+
 def test_only_parts_of_espressif(library: str) -> None:
     assert [part for part in targets.names() if EspNN().serves(targets.load(part))] == sorted(PARTS)
     with pytest.raises(MoteError, match="backend 'esp-nn' does not serve the target cortex-m4"):
@@ -205,3 +231,54 @@ def test_an_esp_idf_component_depends_on_it(library: str, tmp_path: Path) -> Non
     assert "src/esp_nn_layers.h" in files and not any(library in text for text in files.values())
     with pytest.raises(MoteError, match="a package for arduino holds all of its files"):
         arduino.files(compiled.package)
+
+
+def c_of_the_component(compiled: Compiled, folder: Path, library: str, *options: str) -> list[str]:
+    """The errors of the component's C, compiled as ESP-IDF does, with these options of the project."""
+    for path, text in esp_idf.files(compiled.package).items():
+        if path.startswith("src/"):
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(str(text), encoding="utf-8")
+    (folder / "sdkconfig.h").write_text("".join(f"#define {name} 1\n" for name in options), encoding="utf-8")
+    flags = [f"-I{path}" for path in (folder, *includes(Path(library)))]
+    command = ["cc", "-std=gnu17", "-Wall", "-Werror", "-DESP_PLATFORM", *flags, "-fsyntax-only", "src/model.c"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return re.findall(r"error: (.*)", done.stderr)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_component_compiles_for_every_edition(library: str, part: str, tmp_path: Path) -> None:
+    """With the declarations of the edition that the project's configuration chooses."""
+    compiled = mote.compile(layers(), target=part, backend="esp-nn", single_file=True, optimize="speed")
+    options = ("CONFIG_NN_OPTIMIZED", f"CONFIG_IDF_TARGET_{part.upper()}")
+    assert c_of_the_component(compiled, tmp_path, library, *options) == []
+    (why,) = c_of_the_component(compiled, tmp_path, library, *options, "CONFIG_NN_SKIP_NUDGE")
+    assert "results would not be exact" in why
+
+
+@users
+def test_costs_are_those_of_an_emulated_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a tenth, without the waits for flash."""
+    monkeypatch.setenv(PATH, USERS)
+    pinned = dict.fromkeys("0124", "esp-nn")
+    net = Net(5)
+    x = net.input(1, 7, 7, 10)
+    image = net.depthwise(net.conv(x, 12, 3), 1, 3)
+    model = net.finish(net.fully_connected(net.flat(net.conv(image, 6, 1)), 5))
+    compiled = mote.compile(model, target="esp32c3", backend="esp-nn", kernels=pinned)
+    costs = [kernel.artifact.cost for kernel in offloaded(compiled)]
+    measured = [p for p in mote.profile(compiled).layers if p.kernel == "esp-nn"]
+    assert len(costs) == len(measured) == 4
+    total = sum(p.cycles - p.waits.code - p.waits.constants for p in measured)
+    assert sum(costs) == pytest.approx(total, rel=0.1)
+
+
+@settings(max_examples=60)
+@given(st.floats(-12, 1), st.integers(-128, 127), st.integers(1, 1 << 20))
+def test_two_roundings_that_give_one(log: float, zero: int, limit: int) -> None:
+    """Whatever multiplier is found gives LiteRT's result for every sum; all sums are tried."""
+    real = 2.0**log
+    scale = twice_multiplier(real, zero, limit)
+    if scale is not None:
+        sums = np.arange(-limit, limit + 1)
+        assert np.array_equal(np.clip(rescale(sums, *scale) + zero, -128, 127), once_results(sums, real, zero))

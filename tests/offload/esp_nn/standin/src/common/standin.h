@@ -13,15 +13,13 @@ static inline int32_t clamped(int64_t x, int64_t low, int64_t high) {
 
 /* The high half of the doubled product, halves up. */
 static inline int32_t high_product(int64_t a, int64_t b) {
-    const int64_t half = (int64_t)1 << 30, whole = (int64_t)1 << 31;
-    const int64_t sum = a * b + half;
-    return clamped(sum >= 0 ? sum / whole : -((-sum + whole - 1) / whole), INT32_MIN, INT32_MAX);
+    return clamped((a * b + ((int64_t)1 << 30)) >> 31, INT32_MIN, INT32_MAX);
 }
 
 /* Halves away from zero. */
 static inline int32_t rounded_shift(int64_t x, int32_t bits) {
-    const int64_t unit = (int64_t)1 << bits;
-    return (int32_t)(x >= 0 ? (x + unit / 2) / unit : -((-x + unit / 2) / unit));
+    const int64_t half = ((int64_t)1 << bits) >> 1;
+    return (int32_t)(x >= 0 ? (x + half) >> bits : -((half - x) >> bits));
 }
 
 static inline int32_t rescaled(int32_t x, int32_t mult, int32_t shift) {
