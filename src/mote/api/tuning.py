@@ -14,6 +14,9 @@ from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.errors import MoteError, explaining
 from mote.evaluation.verify import verify
+from mote.graph import Graph
+from mote.offload.backends import offload
+from mote.offload.contract import Judgement
 from mote.progress import Say, silent
 from mote.search.session import searching, sendable
 from mote.tune.database import CostDatabase
@@ -92,6 +95,7 @@ def tune(
     source = sendable(given_model(model, settings, example_inputs))
     task = TuningTask(source, replace(settings, pinned_model=""), counter)
     graph = prepared(source, settings)[2]
+    _check_backends(graph, settings)
     names = {number: graph.short_name(op) for number, op in zip(graph.numbers, graph.ops, strict=True)}
     effort = TuningEffort(60 * minutes, trials)
     tools = counter.tools(settings.target)
@@ -103,7 +107,8 @@ def tune(
             for when, one in (("before", first), ("after", best))
         }
         chosen = best.setup.applied(settings)
-        told = {name: getattr(chosen, name) for name in SETTINGS if getattr(chosen, name) not in (None, "")}
+        values = {name: getattr(chosen, name) for name in SETTINGS} | {"backend": ",".join(chosen.external)}
+        told = {name: value for name, value in values.items() if value not in (None, "")}
         pins = PinsFile(model_digest(source), settings.target.name, chosen.kernels, told, sizes, tools, __version__)
         layers = tuned_layers(first.trial, best.trial, names)
         return Tuned(
@@ -144,9 +149,19 @@ def _check(settings: Settings) -> None:
     """Refuses settings that leave nothing to choose, or that cannot be measured."""
     for option, wrong, why in (
         ("cores", settings.cores > 1, "two cores are not emulated"),
-        ("backend", bool(settings.external), "an external generator's C is not measured"),
         ("fixed", settings.fixed is not None, "the kernels of a firmware are fixed"),
         ("recompute", settings.recompute > 0, "layers that run twice are not tuned"),
     ):
         if wrong:
             raise MoteError(f"cannot be tuned: {why}", where=f"option {option}", remedy="omit it")
+
+
+def _check_backends(graph: Graph, settings: Settings) -> None:
+    """Refuses generators whose C is not what runs here: nothing measures their accelerators."""
+    kernels = offload(settings.backend, settings.target).kernels(graph)
+    artifacts = ((kernel.family, kernel.artifact) for offered in kernels.values() for kernel in offered)
+    for name, artifact in artifacts:
+        if artifact.simulated or artifact.judgement is Judgement.REFERENCE:
+            raise MoteError(
+                f"cannot be tuned: nothing here measures the time of '{name}'", where="option backend", remedy="omit it"
+            )

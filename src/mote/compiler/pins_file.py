@@ -12,13 +12,14 @@ from typing import Any
 from mote.errors import MoteError
 from mote.files import read_file, write_file
 from mote.frontends import Source
+from mote.offload.backends import external
 from mote.text import did_you_mean, printable
 
 FORMAT = 1
 MOST_TEXT = 1 << 20
 HEAD = b"# Pins of a model"
 """The beginning of every file, so that no other one is overwritten."""
-SETTINGS = ("optimize", "flags", "place_code", "place_constants", "ram")
+SETTINGS = ("optimize", "flags", "place_code", "place_constants", "ram", "backend")
 """Settings that are tuned, or that the kernels were tuned with."""
 RETUNE = "tune the model again: `mote tune MODEL --target TARGET -o FILE`"
 _KEYS = {"format": int, "model": str, "target": str, "mote": str, "measured": str} | dict.fromkeys(SETTINGS, str)
@@ -106,8 +107,10 @@ def with_pins(options: Mapping[str, Any], path: str | Path, target: str, usual: 
             where=str(path),
             remedy=f"compile for that target, or tune for this one: `mote tune MODEL --target {target}`",
         )
-    for name, value in pins.settings.items():
-        given = others.get(name)
+    for name, text in pins.settings.items():
+        value, given = text, others.get(name)
+        if name == "backend":
+            value, given = tuple(text.split(",")), external(given or ())
         if given not in (None, usual[name], value):
             raise MoteError(
                 f"'{given}' was given, but {path} was tuned with '{value}'",

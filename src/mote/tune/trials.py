@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from mote.compiler.compiled import Compiled
@@ -16,6 +17,7 @@ from mote.graph.region import Numbers, Region
 from mote.kernels.contract import Packed, Structs
 from mote.kernels.library import header
 from mote.kernels.structs import closure
+from mote.offload.contract import Artifact, Offloaded, Pointer
 from mote.plan.plan import Plan, Step
 from mote.plan.selection.select import PinError
 from mote.search import digest
@@ -136,7 +138,7 @@ def layer_digest(graph: Graph, ops: tuple[int, ...], kernel: Packed, *, whole: b
         [_signature(graph, graph.ops[n]) for n in ops],
         kernel.variant,
         list(map(str, kernel.instances)),
-        _code(kernel.files),
+        _code(kernel.files) if not isinstance(kernel, Offloaded) else _external(kernel.artifact),
         _sizes(kernel.params),
         kernel.price.density,
         kernel.constants,
@@ -146,6 +148,20 @@ def layer_digest(graph: Graph, ops: tuple[int, ...], kernel: Packed, *, whole: b
         1 if whole else kernel.entry.group,
         whole,
     )
+
+
+def _external(artifact: Artifact) -> str:
+    """A digest of the calls of an external generator, and of its files and those that are compiled with them; tensors
+    have other numbers in other models."""
+    calls = [
+        [call.function, *("" if isinstance(one, Pointer) else one for one in call.arguments)] for call in artifact.calls
+    ]
+    return digest(calls, dict(artifact.files), *map(_source, artifact.sources))
+
+
+@lru_cache(maxsize=256)
+def _source(path: str) -> str:
+    return digest(Path(path).read_text(encoding="utf-8", errors="replace"))
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,9 @@ from mote.compiler.line import prepared
 from mote.compiler.settings import Settings
 from mote.errors import BudgetError, MoteError
 from mote.kernels.contract import Knob
+from mote.offload.backends import offload
 from mote.plan.plan import Plan
+from mote.plan.selection.external import with_external
 from mote.plan.selection.pins import RAM, one_layer
 from mote.plan.selection.select import offers, ordered
 from mote.progress import Say, duration, silent
@@ -219,7 +221,8 @@ class Tuner:
         compiled = self.task.compile(self.best.setup)
         graph = prepared(self.task.model, compiled.settings)[2]
         costs, places = compiled.settings.costs, placeable(compiled.settings)
-        space = Space(offers(ordered(graph)), compiled.plan.how, costs, places)
+        known = with_external(offers(ordered(graph)), offload(compiled.settings.backend, compiled.settings.target))
+        space = Space(known, compiled.plan.how, costs, places)
         return Ground(self.best, compiled.plan, space, surrounded(compiled.settings, self.tools))
 
     def _kernels(self, ground: Ground) -> None:

@@ -1,26 +1,87 @@
-"""About the cycles that functions of CMSIS-NN take on a core."""
+"""About the cycles that functions of CMSIS-NN take: tables that `benchmarks/fit_cmsis_nn.py` fits to emulated cores."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from math import prod
 
 from mote.graph import Graph, Op
+from mote.graph.types import DType
+from mote.offload.cmsis_nn.sizes import DSP, MVE
+from mote.ops.common import WindowOp
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.targets import Target
+
+Amounts = Mapping[str, float]
+"""Cycles by the feature."""
+TABLES = "costs.json"
+USUAL = {MVE: "cortex-m55", DSP: "cortex-m4"}
+"""The tables of cores that have none, by what they can do."""
+PLAIN = "cortex-m3"
+"""That of cores with neither."""
 
 
 def cycles(graph: Graph, op: Op, target: Target) -> float:
-    """The estimate of a table that was fitted to emulated cores: cycles for each multiplication, for each element of
-    the output, and for the call."""
+    """The estimate, with the time that constants are waited for."""
+    known = table(target)[family(graph, op)]
+    computing = sum(known[name] * amount for name, amount in features(graph, op).items())
+    reads = target.constant_reads
+    return computing + (reads.stream(round(constants_read(graph, op))) if reads.waits else 0.0)
+
+
+def family(graph: Graph, op: Op) -> str:
+    """The kind of function that computes an operator: the name of its costs."""
+    name = op.kind.lower()
+    if isinstance(op, Conv2D) and op.pointwise:
+        name = "pointwise"
+    elif isinstance(op, DepthwiseConv2D):
+        kernel = op.vertical.kernel, op.horizontal.kernel
+        name += "" if op.multiplier == 1 else "_multiplied"
+        name += "_3x3" if op.multiplier == 1 and kernel == (3, 3) else ""
+    return name + ("_s16" if op.input(graph).dtype == DType.INT16 else "")
+
+
+def features(graph: Graph, op: Op) -> dict[str, float]:
+    """What takes time: products, those of a last odd pixel and those that are left over fours or sixteens; elements of
+    windows that are gathered, elements and pixels of the output, the call."""
+    y, products = op.output(graph), op.macs(graph)
+    taps = op.vertical.kernel * op.horizontal.kernel if isinstance(op, WindowOp) else 0
+    pixels, depth = prod(y.shape[:-1]), products // y.size
+    amounts = {
+        "product": products,
+        "odd": products // pixels * (pixels % 2),
+        "rest": y.size * (depth % 4),
+        "lanes": y.size * (-depth % 16),
+        "gathered": pixels * taps * op.input(graph).channels,
+        "output": y.size,
+        "pixel": pixels,
+        "call": 1,
+    }
+    return {name: float(amount) for name, amount in amounts.items()}
+
+
+def constants_read(graph: Graph, op: Op) -> int:
+    """Bytes of weights that are loaded: convolutions go through all of them for every other pixel."""
+    w = op.tensor(graph, 1) if op.weights == 1 else None
+    if w is None or w.data is None:
+        return 0
+    pixels = prod(op.output(graph).shape[:-1])
+    return w.data.nbytes * (pixels if not isinstance(op, Conv2D) else -(-pixels // 2))
+
+
+def table(target: Target) -> Mapping[str, Amounts]:
+    """The table of a core."""
     tables = _tables()
-    table = tables.get(target.costs) or tables["cortex-m4"]
-    mac, element, call = table.get(op.kind) or table["CONV_2D"]
-    return float(op.macs(graph) * mac + op.output(graph).size * element + call)
+    usual = next((name for feature, name in USUAL.items() if feature in target.features), PLAIN)
+    return tables.get(target.costs, tables[usual])
 
 
 @cache
-def _tables() -> dict[str, dict[str, tuple[float, float, float]]]:
-    tables: dict[str, dict[str, tuple[float, float, float]]]
-    tables = json.loads((files(__package__) / "costs.json").read_text(encoding="utf-8"))
+def _tables() -> dict[str, dict[str, Amounts]]:
+    tables: dict[str, dict[str, Amounts]]
+    tables = json.loads((files(__package__) / TABLES).read_text(encoding="utf-8"))
     return tables
