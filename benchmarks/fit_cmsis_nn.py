@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -24,6 +24,8 @@ from mote import targets
 from mote.compiler.line import compile_graph
 from mote.compiler.settings import make_settings
 from mote.errors import MoteError
+from mote.frontends import tflite
+from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph, Op
 from mote.measure.least_squares import non_negative
 from mote.measure.profiler.costs import steps
@@ -43,7 +45,8 @@ MANY = 12
 DIGITS = 3
 """Significant digits of a cost."""
 MULTIPLIED = [
-    CostLayer("DEPTHWISE_CONV_2D", size, channels, channels * times, kernel)
+    CostLayer("DEPTHWISE_CONV_2D", size, channels, channels * times, kernel, dtype=dtype)
+    for dtype in ("int8", "int16")
     for size, channels, kernel, times in (
         *(((8, 8), 8, (3, 3), 2), ((6, 6), 4, (3, 5), 4), ((9, 9), 1, (3, 3), 8)),
         *(((12, 12), 6, (2, 2), 3), ((7, 7), 16, (3, 3), 2), ((10, 4), 3, (4, 4), 8)),
@@ -66,7 +69,7 @@ def main() -> None:
     for core in cores:
         tables[core.costs] = fitted(core.costs, samples[core.name])
     if arguments.update:
-        TABLE.write_text(json.dumps(tables, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        TABLE.write_text(text(tables), encoding="utf-8")
 
 
 class Chosen(cmsis_nn.CmsisNN):
@@ -81,8 +84,8 @@ def measured(cores: Sequence[Target], every: int) -> dict[str, dict[str, list[Sa
     backends.register(Chosen())
     samples: dict[str, dict[str, list[Sample]]] = {core.name: defaultdict(list) for core in cores}
     plain = few(chosen_layers(), every)
-    for start in range(0, len(plain), BATCH):
-        graph = optimize(graph_of(plain[start : start + BATCH]), numerics="tflm")[0]
+    graphs = [graph_of(plain[start : start + BATCH]) for start in range(0, len(plain), BATCH)]
+    for graph in (optimize(one, numerics="tflm")[0] for one in (*graphs, remembering())):
         try:
             compiled = compile_graph(graph, make_settings(cores[0].name, backend="cmsis-nn", optimize="balanced"))
         except MoteError as error:
@@ -108,12 +111,39 @@ def chosen_layers() -> list[CostLayer]:
     return [*dict.fromkeys(plain), *MULTIPLIED]
 
 
+def remembering() -> Graph:
+    """Layers that remember what they were given."""
+    w, rng = Writer("remembering"), np.random.default_rng(0)
+    for size, units, rank, memory in ((16, 8, 1, 4), (40, 16, 2, 10), (64, 32, 1, 8), (10, 6, 2, 20), (128, 24, 1, 3)):
+        filters = units * rank
+        operands = [
+            w.input("x", (1, size), "int8", 0.05, 3),
+            w.const("weights", rng.integers(-127, 128, (filters, size)).astype(np.int8), 0.01),
+            w.const("time", rng.integers(-3000, 3000, (filters, memory)).astype(np.int16), 0.0001),
+            w.const("bias", rng.integers(-2000, 2000, units).astype(np.int32), 0.0000002),
+            w.variable("state", (1, memory * filters), "int16", 0.002, 0),
+        ]
+        y = w.tensor("y", (1, units), "int8", 0.004, -128)
+        w.op("SVDF", operands, [y], rank=rank, fused_activation_function="RELU")
+        w.output(y)
+    return tflite.parse(w.finish(), "remembering")
+
+
 def few(plain: Sequence[CostLayer], every: int) -> list[CostLayer]:
     """Every Nth of layers of which there are many; those of one type are together."""
     kinds: dict[tuple[str, str], list[CostLayer]] = defaultdict(list)
     for layer in sorted(plain, key=lambda layer: layer.dtype, reverse=True):
         kinds[layer.kind, layer.dtype].append(layer)
     return [one for same in kinds.values() for one in same[:: every if len(same) > MANY else 1]]
+
+
+def text(tables: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """The tables as JSON, a family in a line."""
+    cores = [
+        f'"{core}": {{\n' + ",\n".join(f' "{name}": {json.dumps(known)}' for name, known in sorted(of.items())) + "\n}"
+        for core, of in sorted(tables.items())
+    ]
+    return "{" + ",\n".join(cores) + "}\n"
 
 
 def fitted(core: str, samples: dict[str, list[Sample]]) -> dict[str, dict[str, float]]:
@@ -126,7 +156,7 @@ def fitted(core: str, samples: dict[str, list[Sample]]) -> dict[str, dict[str, f
         costs = non_negative(amounts / cycles[:, None], np.ones(len(cycles)))
         errors = np.abs(amounts @ costs / cycles - 1)
         print(f"{core}: {name}: {len(gathered)} layers, off by {median(errors):.1%}, at most {errors.max():.1%}")
-        table[name] = {n: float(f"{cost:.{DIGITS}g}") for n, cost in zip(names, costs, strict=True)}
+        table[name] = {n: float(f"{cost:.{DIGITS}g}") for n, cost in zip(names, costs, strict=True) if cost > 0}
     return table
 
 

@@ -281,7 +281,7 @@ def _built(graph: Graph, offload: Offload) -> OffloadOffer:
 def _checked(graph: Graph, region: Op, within: int, where: str) -> Numbers:
     """The numbers of the operators of a region that is claimed; or of a part of one with `within` operators."""
     ops = region.ops if isinstance(region, Region) else (region,)
-    if problem := region_problem(graph, ops) or ("writes a state" if region.updates else ""):
+    if problem := region_problem(graph, ops):
         raise MoteError(f"the region that it claims {problem}", where=where, remedy="correct the generator")
     if within and len(ops) >= within:
         raise MoteError("it splits a region into parts that are not smaller", where=where, remedy="correct split")
@@ -359,7 +359,7 @@ def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: 
             for to in pointers
             if to not in known
         ),
-        *(f"never gives the address of output {t}" for t in region.outputs if t not in pointers),
+        *(f"never gives the address of output {t}" for t in _written(region) if t not in pointers),
         *(
             f"wants an alignment of {n}, which is no power of two up to {MOST_ALIGNMENT}"
             for n in (artifact.alignment, *(blob.alignment for blob in artifact.blobs))
@@ -376,6 +376,11 @@ def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: 
         problems.append(f"costs {artifact.cost}")
     if problems:
         raise MoteError(f"its artifact {problems[0]}", where=where, remedy="correct the generator")
+
+
+def _written(region: Op) -> list[int]:
+    """The tensors whose addresses calls must have: a state is written where it was before."""
+    return [region.inputs[region.updates[p]] if p in region.updates else t for p, t in enumerate(region.outputs)]
 
 
 _ELEMENTS = tuple(map(np.dtype, ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32")))

@@ -21,6 +21,8 @@ from mote.frontends import Source
 from mote.measure.profiler.costs import no_model, profile
 from mote.measure.run import run
 from mote.notebook import card, picture, sizes, table
+from mote.offload.backends import MOTE
+from mote.offload.contract import Offloaded
 from mote.pictures import plans
 from mote.plan.plan import Runs
 from mote.plan.selection.estimate import estimate
@@ -66,6 +68,8 @@ class Point:
     """Steps of the plan."""
     by_rows: int
     """Number of operators that run by rows or by accumulators."""
+    external: int = 0
+    """Number of steps that other backends than Mote's own kernels compute."""
 
     def __repr__(self) -> str:
         return f"<Point {self.name!r}: RAM {self.ram:,} bytes, flash {self.flash:,} bytes, cost {self.cost:,}>"
@@ -121,6 +125,8 @@ class Front:
     """Dominated points."""
     little_flash: tuple[Point, ...] = ()
     """The plan with the least flash, and the one with little flash, if it is another."""
+    own: Front | None = None
+    """The front of Mote's own kernels alone, where `mote` was named among several backends."""
 
     def __repr__(self) -> str:
         return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
@@ -153,6 +159,7 @@ class Front:
             "points": [p.json() for p in self.points],
             "dominated": [p.json() for p in self.dominated],
             "little_flash": [p.json() for p in self.little_flash],
+            "own": self.own.json() if self.own else None,
         }
 
     def svg(self) -> str:
@@ -192,6 +199,7 @@ def explore(
     """The front of a model. Options are the fields of Settings, of which `ram`, `least_ram` and `least_flash` are
     ignored.
 
+    Where backends are `mote` and others, the result has the front of Mote's own kernels as well, as `own`.
     `measure`: whether to run every plan on the emulated target; None: if the tools are installed. `board`: the board
     that runs every plan instead, with its own counter of cycles. `scheduler` and
     `workers`: where plans are made and measured (`mote.search.running`), without effect on the result. `journal`: a
@@ -206,12 +214,19 @@ def explore(
     if measure and obstacle:
         raise obstacle
     reason = "as asked for" if measure is False else obstacle.reason if obstacle else ""
-    source = given_model(model, settings, example_inputs)
+    source = sendable(given_model(model, settings, example_inputs))
     with nullcontext() if board is None else board_pool(board) as pool:
-        task = ExplorationTask(sendable(source), settings, not reason, compiler, emulator, board, pool)
-        at_once = workers or (0 if pool is None or scheduler else pool.workers)
-        with searching(task, scheduler=scheduler, workers=at_once, journal=journal) as runner:
-            return _explored(task, _Search(runner, digest(task) if journal is not None else "", points, say), reason)
+
+        def explored(settings: Settings) -> Front:
+            task = ExplorationTask(source, settings, not reason, compiler, emulator, board, pool)
+            at_once = workers or (0 if pool is None or scheduler else pool.workers)
+            with searching(task, scheduler=scheduler, workers=at_once, journal=journal) as runner:
+                key = digest(task) if journal is not None else ""
+                return _explored(task, _Search(runner, key, points, say), reason)
+
+        both = explored(settings)
+        compared = MOTE in settings.backend and settings.external
+        return replace(both, own=explored(replace(settings, backend=()))) if compared else both
 
 
 def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS, say: Say = silent) -> Front:
@@ -278,6 +293,7 @@ class Planned:
     constants: int
     steps: int
     by_rows: int
+    external: int = 0
 
     @property
     def ram(self) -> int:
@@ -315,6 +331,7 @@ def planned(task: ExplorationTask, name: str) -> Planned | None:
         constants=compiled.project.constants,
         steps=len(plan.steps),
         by_rows=sum(plan.runs(steps) in (Runs.ROWS, Runs.SUMS) for _, steps in plan.works),
+        external=sum(isinstance(step.kernel, Offloaded) for step in plan.steps),
     )
 
 
@@ -438,4 +455,5 @@ def _point(candidate: _Found, costs: Measured | None) -> Point:
         constants=plan.constants if costs is None else costs.constants,
         steps=plan.steps,
         by_rows=plan.by_rows,
+        external=plan.external,
     )

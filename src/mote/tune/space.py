@@ -13,6 +13,7 @@ from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels.contract import NHWC, Knob, Knobs, Layout, Packed, written
 from mote.kernels.cost import Costs
+from mote.offload.contract import Offloaded
 from mote.ops.control.control_flow import Control
 from mote.plan.plan import Plan, Step
 from mote.plan.scheduling.rows import is_alias
@@ -133,8 +134,10 @@ class Space:
 
     def kernels(self, piece: PlanPiece) -> list[KernelChoice]:
         """Kernels of a piece with the defaults of their knobs, in the layouts that it has, the best first by the
-        estimate; without the hopeless."""
-        return _promising(list(self._choices(piece, self.offers.everything(piece.ops, self._how(piece)))))
+        estimate; without the hopeless. Those of external generators are all measured."""
+        own, others = _apart(self.offers.everything(piece.ops, self._how(piece)))
+        choices = [*_promising(list(self._choices(piece, own))), *self._choices(piece, others)]
+        return sorted(choices, key=lambda c: c.estimate)
 
     def _choices(self, piece: PlanPiece, kernels: list[Packed]) -> Iterator[KernelChoice]:
         op = self.offers.op(piece.ops)
@@ -203,8 +206,8 @@ class Space:
 
     def _best(self, ops: Numbers, reads: Layout) -> list[KernelChoice]:
         piece = PlanPiece(ops, tuple(self.graph.numbers[n] for n in ops), reads)
-        kernels = self.offers.everything(ops, replace(self.how, reads=reads))
-        return sorted(self._choices(piece, kernels), key=lambda c: c.estimate)[:1]
+        own, others = _apart(self.offers.everything(ops, replace(self.how, reads=reads)))
+        return [*sorted(self._choices(piece, own), key=lambda c: c.estimate)[:1], *self._choices(piece, others)]
 
     def around(self, plan: Plan, layers: tuple[str, ...]) -> set[str]:
         """The layers of a plan whose kernels another kernel for some of them may change: all of the pieces that
@@ -220,9 +223,14 @@ class Space:
         return {graph.numbers[n] for piece in pieces if piece & near for n in piece if n >= 0}
 
 
+def _apart(kernels: list[Packed]) -> tuple[list[Packed], list[Packed]]:
+    """Kernels of the core, and those of external generators."""
+    return [k for k in kernels if not isinstance(k, Offloaded)], [k for k in kernels if isinstance(k, Offloaded)]
+
+
 def _promising(choices: list[KernelChoice]) -> list[KernelChoice]:
-    ordered = sorted(choices, key=lambda c: c.estimate)
-    return [c for c in ordered if c.estimate <= HOPELESS * ordered[0].estimate]
+    least = min((c.estimate for c in choices), default=0.0)
+    return [c for c in choices if c.estimate <= HOPELESS * least]
 
 
 def with_flags(base: Setup, settings: Settings) -> list[Setup]:

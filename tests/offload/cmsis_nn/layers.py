@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from tests.helpers.network import Net
 
 
@@ -107,6 +109,26 @@ def wide(seed: int = 0) -> bytes:
     return net.finish(*outputs)
 
 
+def remembering(seed: int = 0) -> bytes:
+    """Filters that remember several inputs, one and two of them for each unit."""
+    net = Net(seed)
+    outputs = []
+    for batches, size, units, rank, memory in ((1, 7, 6, 1, 5), (2, 19, 3, 2, 4)):
+        x, filters, w = net.input(batches, size, quant=(0.05, 3)), units * rank, net.writer
+        bias = net.rng.integers(-2000, 2000, units).astype(np.int32)
+        time = net.rng.integers(-3000, 3000, (filters, memory)).astype(np.int16)
+        operands = [
+            x,
+            w.const("weights", net.weights(filters, size), 0.01),
+            w.const("time", time, 0.0001),
+            w.const("bias", bias, 0.0000002),
+            w.variable("state", (batches, memory * filters), "int16", 0.002, 0),
+        ]
+        options = {"rank": rank, "fused_activation_function": "RELU"}
+        outputs.append(net.op("SVDF", operands, (batches, units), (0.004, -128), **options))
+    return net.finish(*outputs)
+
+
 MODELS: dict[str, Callable[[], bytes]] = {
     "convolutions": convolutions,
     "depthwises": depthwises,
@@ -115,4 +137,5 @@ MODELS: dict[str, Callable[[], bytes]] = {
     "elementwise": elementwise,
     "elementwise16": lambda: elementwise("int16"),
     "wide": wide,
+    "remembering": remembering,
 }

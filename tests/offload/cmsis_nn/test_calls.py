@@ -3,6 +3,7 @@ compile against them, and whole models equal LiteRT."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,17 @@ def test_layers(name: str, standin: Path) -> None:
     assert on_core(made) == []
     result = mote.verify(made, 2, sanitize=True)
     assert result.passed, result.mismatches
+
+
+def test_a_call_that_fails(standin: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The status of a function is the model's."""
+    shutil.copytree(standin, tmp_path / "library")
+    source = tmp_path / "library" / "Source" / "fully_connected.c"
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("return ARM_CMSIS_NN_SUCCESS;", "return ARM_CMSIS_NN_ARG_ERROR;"), encoding="utf-8")
+    monkeypatch.setenv(PATH, str(tmp_path / "library"))
+    with pytest.raises(MoteError, match="12"):
+        mote.verify(mote.compile(MODELS["others"](), backend="cmsis-nn"), 1)
 
 
 def test_no_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

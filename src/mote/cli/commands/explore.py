@@ -89,6 +89,10 @@ def print_text(front: Front) -> None:
         show(f"less flash ({'code and constants' if front.measured else 'constants only'}):")
         print(table(*_table(front, front.little_flash), left=1, fit=FIT))
         show()
+    if front.own:
+        show("with Mote's own kernels alone:")
+        print(table(*_table(front.own, front.own.points), left=1, fit=FIT))
+        show()
     show("`mote compile --point NAME` compiles a point.")
 
 
@@ -98,6 +102,8 @@ def _table(front: Front, points: Sequence[Point]) -> tuple[tuple[str, ...], list
         per = f"{p.cost / front.points[-1].cost:.2f}x" if front.measured else ""
         cost: tuple[object, ...] = (p.instructions, p.cycles, per) if front.measured else (p.macs, p.estimate)
         sizes = (p.ram, p.arena, p.static, p.stack)
-        rows.append((", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows))
+        others = (p.external,) if front.own else ()
+        rows.append((", ".join(p.names), *sizes, *cost, p.flash, p.steps, p.by_rows, *others))
     costs = ("instructions", "cycles", "ratio") if front.measured else ("MACs", "estimate")
-    return ("point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows"), rows
+    heads = ("point", "RAM", "arena", "static", "stack", *costs, "flash", "steps", "by rows")
+    return (*heads, "external") if front.own else heads, rows

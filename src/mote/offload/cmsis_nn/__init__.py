@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mote.graph import Graph, Op
 from mote.kernels.contract import Refusal
@@ -50,7 +51,7 @@ class CmsisNN(Generator):
             return Refusal(f"the CMSIS-NN in {root} has no {absent[0]}")
         own = once_files(root, call.functions) if call.once else {}
         return Artifact(
-            calls=(call.invocation,),
+            calls=(replace(call.invocation, returns_status=True),),
             cost=self.estimate(graph, region, target),
             header=HEADER,
             blobs=call.blobs,

@@ -17,7 +17,7 @@ from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.targets import Target
 
 Amounts = Mapping[str, float]
-"""Cycles by the feature."""
+"""Cycles by the feature; others take none."""
 TABLES = "costs.json"
 USUAL = {MVE: "cortex-m55", DSP: "cortex-m4"}
 """The tables of cores that have none, by what they can do."""
@@ -28,7 +28,7 @@ PLAIN = "cortex-m3"
 def cycles(graph: Graph, op: Op, target: Target) -> float:
     """The estimate, with the time that constants are waited for."""
     known = table(target)[family(graph, op)]
-    computing = sum(known[name] * amount for name, amount in features(graph, op).items())
+    computing = sum(known.get(name, 0.0) * amount for name, amount in features(graph, op).items())
     reads = target.constant_reads
     return computing + (reads.stream(round(constants_read(graph, op))) if reads.waits else 0.0)
 

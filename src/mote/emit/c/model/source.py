@@ -396,6 +396,7 @@ def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition]
         *(f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in arenas),
         *executor.variables,
         *(f"(void){a.pointer}" for a in arenas),
+        *([f"(void){WAIT}"] if made.polls else []),
         Switch("step" if made.straight else executor.scheduled("step"), cases),
     ]
     more = ["const void *row"] if made.pushed else [f"uint32_t {CORES.text}"] if made.split else []

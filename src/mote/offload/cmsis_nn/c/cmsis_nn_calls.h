@@ -135,4 +135,18 @@ static inline int cmsis_nn_softmax_s16(const int16_t *in, int32_t rows, int32_t 
     return (int)arm_softmax_s16(in, rows, size, mult, shift, &tables, out);
 }
 
+/* `scratch`: sums of filters, and behind them those of units, of so many bytes each. */
+static inline int cmsis_nn_svdf_state_s16_s8(
+    void *scratch, int32_t filters, int32_t units, const cmsis_nn_svdf_params *params,
+    const cmsis_nn_per_tensor_quant_params *in_scale, const cmsis_nn_per_tensor_quant_params *out_scale,
+    const cmsis_nn_dims *in_dims, const int8_t *in, int16_t *state, const cmsis_nn_dims *weights_dims,
+    const cmsis_nn_dims *time_dims, const int8_t *weights, const int16_t *time, const int32_t *bias,
+    const cmsis_nn_dims *out_dims, int8_t *out) {
+    const cmsis_nn_context first = {scratch, filters}, second = {(int8_t *)scratch + filters, units};
+    const cmsis_nn_dims state_dims = {in_dims->n, weights_dims->n * time_dims->h, 1, 1};
+    const cmsis_nn_dims bias_dims = {out_dims->h, 1, 1, 1};
+    return (int)arm_svdf_state_s16_s8(&first, &second, params, in_scale, out_scale, in_dims, in, &state_dims, state,
+                                      weights_dims, weights, time_dims, time, &bias_dims, bias, out_dims, out);
+}
+
 #endif

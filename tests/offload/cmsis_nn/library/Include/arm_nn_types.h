@@ -64,6 +64,11 @@ typedef struct {
 } cmsis_nn_bias_data;
 
 typedef struct {
+    int32_t rank, input_offset, output_offset;
+    cmsis_nn_activation input_activation, output_activation;
+} cmsis_nn_svdf_params;
+
+typedef struct {
     const int16_t *exp_lut;
     const int16_t *one_by_one_lut;
 } cmsis_nn_softmax_lut_s16;

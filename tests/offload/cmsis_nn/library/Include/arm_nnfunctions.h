@@ -108,5 +108,15 @@ arm_cmsis_nn_status arm_elementwise_mul_s16(const int16_t *input_1_vect, const i
                                             const int32_t out_offset, const int32_t out_mult, const int32_t out_shift,
                                             const int32_t out_activation_min, const int32_t out_activation_max,
                                             const int32_t block_size);
+arm_cmsis_nn_status arm_svdf_state_s16_s8(const cmsis_nn_context *input_ctx, const cmsis_nn_context *output_ctx,
+                                          const cmsis_nn_svdf_params *svdf_params,
+                                          const cmsis_nn_per_tensor_quant_params *input_quant_params,
+                                          const cmsis_nn_per_tensor_quant_params *output_quant_params,
+                                          const cmsis_nn_dims *input_dims, const int8_t *input_data,
+                                          const cmsis_nn_dims *state_dims, int16_t *state_data,
+                                          const cmsis_nn_dims *weights_feature_dims, const int8_t *weights_feature_data,
+                                          const cmsis_nn_dims *weights_time_dims, const int16_t *weights_time_data,
+                                          const cmsis_nn_dims *bias_dims, const int32_t *bias_data,
+                                          const cmsis_nn_dims *output_dims, int8_t *output_data);
 
 #endif

@@ -1,0 +1,101 @@
+"""Kernels of CMSIS-NN beside Mote's: estimates of all that is called, tuning that measures both, and both fronts."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote import targets
+from mote.compiler.line import given_model
+from mote.compiler.settings import make_settings
+from mote.errors import MoteError
+from mote.offload.backends import named
+from mote.offload.cmsis_nn import CmsisNN
+from mote.offload.cmsis_nn.calls import CALLERS
+from mote.offload.cmsis_nn.costs import cycles
+from mote.offload.cmsis_nn.files import PATH
+from mote.offload.contract import Artifact, Offloaded, forget
+from mote.passes import optimize
+from mote.search import running
+from mote.tune.database import CostDatabase
+from mote.tune.trials import TuningTask
+from mote.tune.tuner import Best, Tuner, TuningEffort
+from tests.helpers.network import Net
+from tests.offload.cmsis_nn.conftest import LIBRARY
+from tests.offload.cmsis_nn.layers import MODELS
+from tests.tune.counting import Counted
+
+CORES = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85", "rv32imc")
+
+
+def tiny() -> bytes:
+    net = Net()
+    return net.finish(net.fully_connected(net.flat(net.conv(net.input(1, 4, 4, 4), 8)), 4))
+
+
+TINY = tiny()
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mote's own functions, with the estimates of the real ones."""
+    monkeypatch.setenv(PATH, str(LIBRARY))
+    forget()
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_all_that_is_called_has_an_estimate(core: str, library: None) -> None:
+    target = targets.load(core)
+    for make in MODELS.values():
+        graph = optimize(mote.frontends.load(make()))[0]
+        for op in graph.ops:
+            if type(op) in CALLERS and isinstance(CmsisNN().build(op, graph, target), Artifact):
+                assert 0 < cycles(graph, op, target) < math.inf
+
+
+def tuned(measurer: Counted) -> tuple[TuningTask, Best]:
+    settings = make_settings("cortex-m4", optimize="speed", backend="mote,cmsis-nn")
+    task = TuningTask(given_model(TINY, settings), settings, measurer)
+    with running(task) as runner:
+        return task, Tuner(task, runner, CostDatabase(None), TuningEffort(600, 40)).run()
+
+
+def test_tuning_takes_the_faster_of_both(library: None) -> None:
+    """A kernel of either is taken where it was measured to be faster."""
+    task, best = tuned(Counted(("cmsis-nn",)))
+    kernels = {op.kind: steps[0].kernel for op, steps in task.compile(best.setup).plan.works}
+    assert all(isinstance(kernels[kind], Offloaded) for kind in ("CONV_2D", "FULLY_CONNECTED"))
+    assert "cmsis-nn" in best.setup.kernels.values()
+
+
+def test_tuning_leaves_what_is_slower(library: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is estimated."""
+    monkeypatch.setattr(CmsisNN, "estimate", lambda self, graph, op, target: 1.0)
+    measurer = Counted()
+    monkeypatch.setattr(Counted, "of", lambda self, kernel: 5000 if isinstance(kernel, Offloaded) else 100)
+    task, best = tuned(measurer)
+    assert not any(isinstance(step.kernel, Offloaded) for step in task.compile(best.setup).plan.steps)
+
+
+def test_pins_know_their_backend(library: None, tmp_path: Path) -> None:
+    """A file of pins asks for the backend that it needs, and one that differs is refused."""
+    result = mote.tune(TINY, target="cortex-m4", backend="mote,cmsis-nn", trials=3, measurer=Counted(("cmsis-nn",)))
+    result.write(tmp_path / "pins.toml")
+    assert 'backend = "cmsis-nn"' in (tmp_path / "pins.toml").read_text(encoding="utf-8")
+    made = mote.compile(TINY, target="cortex-m4", pins=tmp_path / "pins.toml")
+    assert made.settings.external == ("cmsis-nn",)
+    with pytest.raises(MoteError, match="was tuned with"):
+        mote.compile(TINY, target="cortex-m4", pins=tmp_path / "pins.toml", backend="esp-nn")
+
+
+def test_exploring_shows_both(library: None) -> None:
+    front = mote.explore(TINY, target="cortex-m4", backend="mote,cmsis-nn", points=1, measure=False)
+    assert front.own is not None and front.own.own is None
+    assert all(point.external == 0 for point in front.own.points)
+    assert min(p.cost for p in front.points) <= min(p.cost for p in front.own.points)
+    assert front.json()["own"]["points"] and named(["cmsis-nn"])
+    alone = mote.explore(TINY, target="cortex-m4", backend="cmsis-nn", points=1, measure=False)
+    assert alone.own is None
