@@ -85,6 +85,18 @@ def test_a_region_of_unlike_shapes() -> None:
     assert [step.kernel.name for step in made.plan.steps] == ["ethos-u"]
 
 
+def test_rows_that_operators_see_differently() -> None:
+    """One operation writes rows, and the next reads all of them as one: no variant keeps less than that."""
+    w, rng = Writer("mean"), np.random.default_rng(0)
+    x = w.input("x", (1, 160, 3), "int8", 0.05, 3)
+    mean, y = w.tensor("mean", (1, 160), "int8", 0.03, -4), w.tensor("y", (1, 2), "int8", 0.1, 5)
+    w.op("MEAN", [x, w.const("axis", np.array([2], np.int32))], [mean], keep_dims=False)
+    weights = w.const("weights", rng.integers(-127, 128, (2, 160)).astype(np.int8), 0.01, 0)
+    w.op("FULLY_CONNECTED", [mean, weights], [y], fused_activation_function="NONE")
+    w.output(y)
+    assert all(made.scratch >= 640 + 160 for made in built(w.finish()))
+
+
 def test_the_rest_stays_on_the_core() -> None:
     g = graph(adding())
     config = configuration(TARGET)

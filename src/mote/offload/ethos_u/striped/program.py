@@ -296,6 +296,7 @@ def _tensor(areas: Sequence[_Area], base: int, start: int, size: int) -> RowTens
         len(pitches) == 1
         and len(set(written)) == 1
         and all(area.rows <= written[0] and area.first - start < pitch for area in areas)
+        and all(area.end - area.first <= area.rows * pitch for area in areas)
         and all(area.window is not None for area in areas if area.what != "OFM")
     )
     if base != WORKING or not alike:
