@@ -23,7 +23,7 @@ from mote.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, compiled, conf
 ROOT = Path(__file__).parents[1]
 PAGE = Page(ROOT / "docs" / "deploy" / "ethos-u.md", "<!-- ethos_u.py -->", "<!-- end of ethos_u.py -->")
 TARGETS = ("corstone-300", "corstone-300-u65-256", "corstone-320")
-VARIANTS = ("fast", "small", "striped")
+VARIANTS = ("fast", "small", "striped", "shared")
 HEAD = (
     "| model | Ethos-U | regions | operators on the NPU | on the CPU | NPU cycles | arena, fastest | arena, least |"
     " Vela's SRAM, Performance | Size | edges equal to LiteRT |\n"

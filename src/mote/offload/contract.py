@@ -126,6 +126,9 @@ class Artifact:
     """A function `void cancel(void *state)` that the model's init calls where such a call has begun and not ended."""
     alignment: int = ALIGNMENT
     """What the addresses of the tensors that it reads and writes, and of its working memory, are multiples of."""
+    in_place: bool = False
+    """Whether its only output may lie where its first input does, if they have the same size: the calls have read that
+    when they begin to write the output, and whatever working memory lies there."""
     memories: tuple[str, ...] = ()
     """The only memories of the target, by name, that these may lie in; none named: any."""
     variant: str = ""
@@ -327,6 +330,8 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
             alignment=max(artifact.alignment, ALIGNMENT),
             tensor_alignment=max(artifact.alignment, ALIGNMENT),
             memories=artifact.memories,
+            in_place=(0,) if artifact.in_place else (),
+            overlays=artifact.in_place,
         ),
         price=Price(cost=artifact.cost, written=artifact.code),
         family=generator.name,
@@ -368,6 +373,11 @@ def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: 
         *(f"has blob '{b.name}' of type {b.data.dtype}" for b in artifact.blobs if b.data.dtype not in _ELEMENTS),
         *_files_problems(artifact),
         *_state_problems(artifact, region, graph),
+        *(
+            ["may lie where its input does, and has several outputs"]
+            if artifact.in_place and region.outputs[1:]
+            else []
+        ),
         *_memory_problems(artifact, target),
     ]
     if artifact.judgement is Judgement.TOLERANCE and len({graph.tensors[t].dtype for t in region.outputs}) > 1:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import NHWC, Entry, Needs, Packed, Price, aligned
+from mote.kernels.contract import NHWC, Entry, Layout, Needs, Packed, Price, aligned
 from mote.ops.control.control_flow import Control, If, While
 from mote.plan.goal import Goal
 from mote.plan.plan import Bodied, Copy, Plan
@@ -53,6 +53,9 @@ class Bodies(Offers):
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
         return self.known.ring(ops, how)
+
+    def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        return self.known.wanted_layouts(ops, how)
 
     def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
         op = self.graph.ops[ops[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,33 @@ def test_a_region_of_unlike_shapes() -> None:
     data = net.finish(net.mean(net.depthwise(net.input(1, 40, 40, 16, quant=(0.05, -128)), 1, (3, 3))))
     made = mote.compile(data, target="corstone-300", backend="ethos-u", optimize="speed")
     assert [step.kernel.name for step in made.plan.steps] == ["ethos-u"]
+    pins = {made.plan.works[0][0].name: "ethos-u[variant=fast]"}
+    mote.compile(data, target="corstone-300", backend="ethos-u", optimize="speed", kernels=pins)
+
+
+def chain(*widths: int) -> bytes:
+    """Fully connected layers."""
+    w, rng = Writer("chain"), np.random.default_rng(1)
+    x = w.input("x", (1, widths[0]), "int8", 0.05, 3)
+    for n, (inputs, outputs) in enumerate(pairwise(widths)):
+        y = w.tensor(f"y{n}", (1, outputs), "int8", 0.1, -5)
+        weights = w.const(f"w{n}", rng.integers(-127, 128, (outputs, inputs)).astype(np.int8), 0.002, 0)
+        w.op("FULLY_CONNECTED", [x, weights], [y], fused_activation_function="NONE")
+        x = y
+    w.output(x)
+    return w.finish()
+
+
+def test_working_memory_in_the_place_of_the_output() -> None:
+    """Tensors in the middle lie where the output will, and that where the input was."""
+    data = chain(256, 64, 64, 128, 64, 256)
+    *_, made = built(data)
+    assert (made.variant, made.in_place, made.scratch) == ("shared", True, 64)
+    pinned = mote.compile(
+        data, target="corstone-300", backend="ethos-u", optimize="speed", kernels={"y4": "ethos-u[variant=shared]"}
+    )
+    assert pinned.plan.arena == 256 + 64 and mote.verify(pinned, inputs=3).exact
+    assert all(made.variant != "shared" for made in built(chain(256, 64, 32))), "nothing would be gained"
 
 
 def test_rows_that_operators_see_differently() -> None:

@@ -16,6 +16,7 @@ from mote.offload.ethos_u.artifact import artifact
 from mote.offload.ethos_u.exact import InexactError, Scales, exact_once, multipliers, rounds_once
 from mote.offload.ethos_u.job import NpuJob, job_of
 from mote.offload.ethos_u.regions import exported, members, regions
+from mote.offload.ethos_u.shared import shared_artifact
 from mote.offload.ethos_u.simulated import simulate
 from mote.offload.ethos_u.striped.artifacts import striped_artifacts
 from mote.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, VelaModel, compiled, configuration
@@ -57,7 +58,8 @@ class EthosU(Generator):
                 cycles = models[goal].cycles
                 made.append(artifact(job, file.inputs, file.outputs, target, cycles, VARIANTS[goal]))
         least = min(job.scratch for job in jobs.values())
-        return [*made, *striped_artifacts(plain, file, graph, target, whole.cycles, least)]
+        made += striped_artifacts(plain, file, graph, target, whole.cycles, least)
+        return [*made, *shared_artifact(plain, file, target, whole.cycles, least)]
 
     def simulate(self, memory: Sequence[NDArray[np.uint8]]) -> int:
         simulate(memory)

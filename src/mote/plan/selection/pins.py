@@ -15,7 +15,7 @@ from itertools import chain
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.region import Numbers
-from mote.kernels.contract import Knob, Knobs, Packed, written
+from mote.kernels.contract import Knob, Knobs, Layout, Packed, written
 from mote.offload.backends import known as backends
 from mote.plan.scheduling.rows import is_alias
 from mote.plan.selection.request import Lowering
@@ -180,6 +180,9 @@ class Pinned(Offers):
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
         return self._unless_excluded(ops, self.known.ring(ops, how))
+
+    def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        return self.known.wanted_layouts(ops, how)
 
     def pinned(self, ops: Numbers) -> set[str]:
         return set(map(str, self._wanted(ops)))
