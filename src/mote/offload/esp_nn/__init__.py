@@ -39,15 +39,15 @@ class EspNN(Generator):
         edition = library.edition_of(target)
         assert edition is not None
         layer = operators.layer(region, graph, edition)
-        return layer if isinstance(layer, Refusal) else artifact(layer, edition, library.folder())
+        return layer if isinstance(layer, Refusal) else artifact(layer, edition, target, library.folder())
 
 
-def artifact(layer: EspLayer, edition: Edition, where: Path) -> Artifact:
-    """What computes a layer with the ESP-NN of a folder."""
+def artifact(layer: EspLayer, edition: Edition, target: Target, where: Path) -> Artifact:
+    """What computes a layer on a target with the ESP-NN of a folder."""
     header = (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")
     return Artifact(
         calls=layer.calls,
-        cost=cycles(layer.work, edition),
+        cost=cycles(layer, edition, target.constant_reads),
         header=HEADER,
         blobs=layer.blobs,
         files={HEADER: header},

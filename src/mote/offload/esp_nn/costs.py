@@ -12,18 +12,35 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from mote.offload.esp_nn.layer import EspWork
+from mote.offload.esp_nn.layer import EspLayer, EspWork
 from mote.offload.esp_nn.library import Edition
+from mote.targets import Reads
 
 Rates = tuple[float, float, float, float]
 """Cycles of a tap, of a pixel, of an output, and of a call."""
+SCALING = 12
+"""Bytes of bias, multiplier and shift of an output."""
 
 
-def cycles(work: EspWork, edition: Edition) -> float:
-    """About the cycles that a layer takes."""
+def cycles(layer: EspLayer, edition: Edition, reads: Reads) -> float:
+    """About the cycles that a layer takes, with the waits for constants."""
+    return computing(layer.work, edition) + waiting(layer, edition, reads)
+
+
+def computing(work: EspWork, edition: Edition) -> float:
+    """The cycles without any waits."""
     tables = _tables()
     tap, pixel, output, call = tables[edition].get(work.kind) or tables[Edition.GENERIC][work.kind]
     return tap * work.taps + pixel * work.pixels + output * work.outputs + call
+
+
+def waiting(layer: EspLayer, edition: Edition, reads: Reads) -> float:
+    """The cycles of waiting for constants: for all of them once; for every read of weights where the cache does not
+    hold them, but for functions with vectors, which use them for several pixels or copy them."""
+    held = sum(blob.data.nbytes for blob in layer.blobs)
+    lines = reads.code_lines if reads.shared_lines else reads.data_lines
+    again = layer.weighted and not edition.vectors and held > lines * reads.line_bytes
+    return reads.stream(layer.work.taps + SCALING * layer.work.outputs if again else held) if reads.waits else 0.0
 
 
 @cache

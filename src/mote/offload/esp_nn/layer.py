@@ -80,3 +80,8 @@ class EspLayer:
     work: EspWork
     blobs: tuple[Blob, ...] = ()
     scratch: int = 0
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it has weights, each of which is read for every product."""
+        return any(blob.name == "weights" for blob in self.blobs)
