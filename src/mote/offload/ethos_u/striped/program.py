@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,25 @@ class RowOperation:
 
 
 @dataclass(frozen=True)
+class Need:
+    """A tensor that an operation reads: all of its rows where there is no window. Its writers come before the
+    operation, the last one first."""
+
+    tensor: int
+    window: RowWindow | None
+    rows: int
+    writers: tuple[int, ...]
+
+    def rows_of(self, first: int, end: int) -> tuple[int, int]:
+        """The rows that a stripe reads, first and end."""
+        window = self.window
+        if window is None:
+            return 0, self.rows
+        low, high = first * window.stride - window.above, (end - 1) * window.stride - window.above + window.kernel
+        return (low if low > 0 else 0), (high if high < window.rows else window.rows)
+
+
+@dataclass(frozen=True)
 class StreamProgram:
     """The operations of a stream on tensors."""
 
@@ -110,6 +130,20 @@ class StreamProgram:
     tensors: tuple[RowTensor, ...]
     writers: tuple[tuple[int, ...], ...] = field(default=())
     """The operations that write each tensor."""
+
+    @cached_property
+    def needs(self) -> tuple[tuple[Need, ...], ...]:
+        """What each operation reads, by rows."""
+        return tuple(
+            tuple(self._need(number, read) for read in operation.reads)
+            for number, operation in enumerate(self.operations)
+        )
+
+    def _need(self, number: int, read: Access) -> Need:
+        writers = self.writers[read.tensor]
+        rows = max((self.operations[w].rows for w in writers), default=0)
+        window = read.window if self.tensors[read.tensor].pitch else None
+        return Need(read.tensor, window, rows, tuple(w for w in reversed(writers) if w < number))
 
 
 def program(stream: CommandStream, job: NpuJob) -> StreamProgram:

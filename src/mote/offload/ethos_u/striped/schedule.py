@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mote.offload.ethos_u.striped.program import Access, StreamProgram
+import numpy as np
+
+from mote.offload.ethos_u.striped.program import StreamProgram
 
 ALIGNMENT = 16
 
@@ -32,23 +34,39 @@ class StripePlan:
     offsets: tuple[int, ...]
     lines: tuple[int, ...]
     size: int
+    sizes: tuple[int, ...] = ()
+    """Bytes of each tensor in working memory."""
+    live: tuple[int, ...] = ()
+    """The stripes during which anything of it is needed, one bit each."""
+
+    @property
+    def peak(self) -> int:
+        """The stripe during which most bytes are needed."""
+        needed = np.zeros(len(self.stripes), np.int64)
+        for size, mask in zip(self.sizes, self.live, strict=True):
+            if size:
+                bits = np.frombuffer(mask.to_bytes(len(needed) // 8 + 1, "little"), np.uint8)
+                needed += size * np.unpackbits(bits, bitorder="little")[: len(needed)].astype(np.int64)
+        return int(needed.argmax())
 
 
 def stripes(program: StreamProgram, heights: Sequence[int]) -> list[Stripe]:
     """The stripes in order, where each operation computes as many rows at a time as `heights` says."""
-    done = [0] * len(program.operations)
+    rows = [operation.rows for operation in program.operations]
+    steps = [min(height, operation.most) for height, operation in zip(heights, program.operations, strict=True)]
+    done = [0] * len(rows)
     order: list[Stripe] = []
 
-    def compute(number: int, rows: int) -> None:
-        operation = program.operations[number]
-        while done[number] < rows:
+    def compute(number: int, until: int) -> None:
+        until = min(until, rows[number])
+        while done[number] < until:
             first = done[number]
-            end = min(first + min(heights[number], operation.most), operation.rows)
-            for read in operation.reads:
-                needed = wanted(program, read, first, end)[1]
-                for writer in reversed(program.writers[read.tensor]):
-                    if writer < number:
-                        compute(writer, min(needed, program.operations[writer].rows))
+            end = min(first + steps[number], rows[number])
+            for need in program.needs[number]:
+                needed = need.rows_of(first, end)[1]
+                for writer in need.writers:
+                    if done[writer] < needed:
+                        compute(writer, needed)
             order.append(Stripe(number, first, end))
             done[number] = end
 
@@ -59,15 +77,6 @@ def stripes(program: StreamProgram, heights: Sequence[int]) -> list[Stripe]:
         if operation.arrives:
             compute(number, operation.rows)
     return order
-
-
-def wanted(program: StreamProgram, read: Access, first: int, end: int) -> tuple[int, int]:
-    """The rows of a tensor that a stripe reads: all of a linear one."""
-    tensor = program.tensors[read.tensor]
-    if not tensor.pitch or read.window is None:
-        return 0, max((program.operations[w].rows for w in program.writers[read.tensor]), default=0)
-    low, high, _, _ = read.window.rows_of(first, end)
-    return low, high
 
 
 def arranged(program: StreamProgram, heights: Sequence[int]) -> StripePlan:
@@ -84,16 +93,15 @@ def arranged(program: StreamProgram, heights: Sequence[int]) -> StripePlan:
         for t, tensor in enumerate(program.tensors)
     ]
     offsets, size = packed(sizes, live)
-    return StripePlan(tuple(order), tuple(offsets), tuple(lines), size)
+    return StripePlan(tuple(order), tuple(offsets), tuple(lines), size, tuple(sizes), tuple(live))
 
 
 def lives(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
     """The stripes during which anything of a tensor is needed, one bit each."""
     last: list[dict[int, int]] = [{} for _ in program.tensors]
     for step, stripe in enumerate(order):
-        for read in program.operations[stripe.operation].reads:
-            rows = range(*wanted(program, read, stripe.first, stripe.end))
-            last[read.tensor].update(dict.fromkeys(rows, step))
+        for need in program.needs[stripe.operation]:
+            last[need.tensor].update(dict.fromkeys(range(*need.rows_of(stripe.first, stripe.end)), step))
     live = [0] * len(program.tensors)
     for step, stripe in enumerate(order):
         write = program.operations[stripe.operation].write.tensor
@@ -110,9 +118,10 @@ def _oldest(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
         stripe = order[step]
         operation = program.operations[stripe.operation]
         oldest[step] = min(needed[operation.write.tensor], stripe.first)
-        for read in operation.reads:
-            low = wanted(program, read, stripe.first, stripe.end)[0]
-            needed[read.tensor] = min(needed[read.tensor], low)
+        for need in program.needs[stripe.operation]:
+            low = need.rows_of(stripe.first, stripe.end)[0]
+            if low < needed[need.tensor]:
+                needed[need.tensor] = low
     return oldest
 
 
