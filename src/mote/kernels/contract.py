@@ -218,8 +218,8 @@ class Entry:
     """The positions of inputs whose rows lie one after another also where it is called for rows of the output: it finds
     all of them from where the first one begins."""
     fails: bool = False
-    """An accelerator does the work, and may fail: the function of a WHOLE kernel takes a pointer to a flag after all
-    else, for runtimes only."""
+    """An accelerator does the work, and may fail: the function of a WHOLE kernel takes the address of a word after all
+    else, which it sets to 0 then. Only runtimes have such kernels."""
 
 
 @dataclass(frozen=True)

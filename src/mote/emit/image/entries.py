@@ -243,7 +243,7 @@ def _functions(k: KernelRecord) -> Iterator[tuple[str, str, list[str]]]:
     own = {
         Call.FLAT: [*operands, "c->out", "c->hi", *scratch],
         Call.ROWS: [*operands, "c->out", "c->lo", "c->hi", *scratch],
-        Call.WHOLE: [*operands, "c->out", *scratch, *(["c->failed"] if k.fails else [])],
+        Call.WHOLE: [*operands, "c->out", *scratch, *(["&((mote_call_t *)c)->done"] if k.fails else [])],
         Call.ADDS: ["c->in[0]", "c->y", "c->part", "c->sums", "c->out", *scratch],
         Call.RING: ["c->in[0]", "c->out", "c->oldest"],
     }

@@ -419,7 +419,6 @@ static const char *mote_check_call(const mote_interpreter_t *it, const mote_op_t
         (in_one && first < room->out && mote_over(op, room, out->memory, out->at + first, room->out - first))) {
         return "working memory overlaps";
     }
-    room->work = op->scratch_memory == MOTE_MEMORY_NONE ? NULL : it->memory[op->scratch_memory] + op->scratch;
     if (!mote_check_parameters(it, op, kernel)) {
         return "parameters";
     }

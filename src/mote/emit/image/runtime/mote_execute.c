@@ -94,8 +94,8 @@ static void mote_show(const mote_interpreter_t *it, const mote_op_t *op, const m
 #define MOTE_SHOW(number, data, bytes) ((void)0)
 #endif
 
-/* What a step computes: its tensors, or its rows from y on. Returns 1 where an accelerator has failed. */
-static int32_t mote_run(const mote_interpreter_t *it, const mote_op_t *op, uint32_t n, int32_t y) {
+/* What a step computes: its tensors, or its rows from y on. Returns all ones, or 0 where an accelerator has failed. */
+static uint32_t mote_run(const mote_interpreter_t *it, const mote_op_t *op, uint32_t n, int32_t y) {
     const mote_kernel_t *const kernel = it->kernels->entries[mote_entries(it)[op->kernel]];
     const mote_location_t *const out = mote_location(it, op->out);
     const mote_operand_t *const operands = mote_operands(it, op);
@@ -107,11 +107,9 @@ static int32_t mote_run(const mote_interpreter_t *it, const mote_op_t *op, uint3
     const void *const params = mote_parameters(it, op, kernel, room);
     mote_function_t *const function =
         form == MOTE_RUN_ROW ? kernel->row : form == MOTE_RUN_ROWS ? kernel->rows : kernel->run;
-    int32_t failed = 0;
     mote_call_t call;
     call.in = rows;
-    call.failed = &failed;
-    call.outs = NULL;
+    call.done = UINT32_MAX;
     call.out = mote_begin(it, out);
     call.scratch = op->scratch_memory == MOTE_MEMORY_NONE ? NULL : it->memory[op->scratch_memory] + op->scratch;
     call.sums = op->sums_memory == MOTE_MEMORY_NONE ? NULL : it->memory[op->sums_memory] + op->sums;
@@ -146,7 +144,7 @@ static int32_t mote_run(const mote_interpreter_t *it, const mote_op_t *op, uint3
         MOTE_NEXT();
         mote_show(it, op, &call);
     }
-    return failed;
+    return call.done;
 }
 
 uint32_t mote_execute(const mote_interpreter_t *it, const void *handed) {
@@ -181,6 +179,6 @@ uint32_t mote_execute(const mote_interpreter_t *it, const void *handed) {
     case MOTE_RUN_REPEAT:
         return n + 1u == op->times ? next : target;
     default:
-        return mote_run(it, op, n, y) != 0 ? 0 : next;
+        return mote_run(it, op, n, y) & next;
     }
 }

@@ -29,7 +29,7 @@ typedef struct {
     int32_t count;         /* ROWS: how many output rows */
     int32_t part;          /* SUMS: bit 0 in the first call, bit 1 in the last */
     uint16_t *oldest;      /* RING: the oldest row of the buffer */
-    int32_t *failed;       /* becomes 1 where an accelerator could not do its work */
+    uint32_t done;         /* all ones; a kernel whose accelerator has failed sets it to 0 */
 } mote_call_t;
 
 /* What runs a kernel: `p` is its struct of parameters. */

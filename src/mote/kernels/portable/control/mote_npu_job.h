@@ -35,12 +35,12 @@ extern "C" {
 /* Whether a job with so many inputs touches only memory that it has: the stream is checked, command by command. */
 int mote_npu_checked(const mote_npu_job_t *p, const mote_room_t *room, int32_t inputs);
 
-/* Run a job with one, two or three inputs. `failed` becomes 1 where the driver could not. */
-void mote_npu_job(const mote_npu_job_t *p, const void *first, void *out, void *scratch, int32_t *failed);
+/* Run a job with one, two or three inputs. `done` becomes 0 where the driver could not. */
+void mote_npu_job(const mote_npu_job_t *p, const void *first, void *out, void *scratch, uint32_t *done);
 void mote_npu_job2(const mote_npu_job2_t *p, const void *first, const void *second, void *out, void *scratch,
-                   int32_t *failed);
+                   uint32_t *done);
 void mote_npu_job3(const mote_npu_job3_t *p, const void *first, const void *second, const void *third, void *out,
-                   void *scratch, int32_t *failed);
+                   void *scratch, uint32_t *done);
 
 /* The firmware's: have the driver run a job with these base pointers, and wait until it is done. Returns 0, or anything
  * else where it failed. Base pointer 2 is NULL: the driver has its own fast memory. mote_npu_driver.c has one for the

@@ -28,8 +28,7 @@ int mote_npu_checked(const mote_npu_job_t *p, const mote_room_t *room, int32_t i
     if (room->form != MOTE_RUN_WHOLE || !mote_holds(room, job, 4 * MOTE_NPU_HEAD, ALIGNMENT) ||
         !mote_holds(room, job, mote_much_plus(4 * MOTE_NPU_HEAD, job[BYTES]), ALIGNMENT) ||
         (sizes[CONSTANTS] > 0 && !mote_holds(room, p->constants, sizes[CONSTANTS], ALIGNMENT)) ||
-        sizes[SCRATCH] > room->scratch || (uintptr_t)room->work % ALIGNMENT != 0 ||
-        sizes[FAST] > (uint32_t)MOTE_NPU_FAST_BYTES) {
+        sizes[SCRATCH] > room->scratch || sizes[FAST] > (uint32_t)MOTE_NPU_FAST_BYTES) {
         return 0;
     }
     for (int32_t i = 0; i < inputs; i++) {
@@ -50,7 +49,7 @@ int mote_npu_checked(const mote_npu_job_t *p, const mote_room_t *room, int32_t i
 }
 
 static void mote_npu_run(const mote_npu_job_t *p, const void *const *in, int32_t inputs, void *out, void *scratch,
-                         int32_t *failed) {
+                         uint32_t *done) {
     const mote_npu_tensor_t *const tensors[INPUTS] = {&p->first, &p->second, &p->third};
     uint8_t *const work = (uint8_t *)scratch;
     const void *base[MOTE_NPU_BASES] = {p->constants, scratch, NULL, NULL, NULL, NULL, NULL, NULL};
@@ -65,25 +64,25 @@ static void mote_npu_run(const mote_npu_job_t *p, const void *const *in, int32_t
     if (p->out.at == MOTE_NPU_OWN) {
         base[next] = out;
     }
-    if (mote_npu_invoke(p->job, base) != 0) {
-        *failed = 1;
+    if ((uintptr_t)scratch % ALIGNMENT != 0 || mote_npu_invoke(p->job, base) != 0) {
+        *done = 0;
     } else if (p->out.at != MOTE_NPU_OWN) {
         memmove(out, work + p->out.at, (size_t)p->out.bytes);
     }
 }
 
-void mote_npu_job(const mote_npu_job_t *p, const void *first, void *out, void *scratch, int32_t *failed) {
-    mote_npu_run(p, &first, 1, out, scratch, failed);
+void mote_npu_job(const mote_npu_job_t *p, const void *first, void *out, void *scratch, uint32_t *done) {
+    mote_npu_run(p, &first, 1, out, scratch, done);
 }
 
 void mote_npu_job2(const mote_npu_job2_t *p, const void *first, const void *second, void *out, void *scratch,
-                   int32_t *failed) {
+                   uint32_t *done) {
     const void *const in[2] = {first, second};
-    mote_npu_run(p, in, 2, out, scratch, failed);
+    mote_npu_run(p, in, 2, out, scratch, done);
 }
 
 void mote_npu_job3(const mote_npu_job3_t *p, const void *first, const void *second, const void *third, void *out,
-                   void *scratch, int32_t *failed) {
+                   void *scratch, uint32_t *done) {
     const void *const in[3] = {first, second, third};
-    mote_npu_run(p, in, 3, out, scratch, failed);
+    mote_npu_run(p, in, 3, out, scratch, done);
 }

@@ -51,7 +51,6 @@ typedef struct {
                                      computed, SUMS: every tap is in lo..hi-1; RING: the buffer has hi rows */
     int32_t most;                 /* ROWS: the largest count */
     uint32_t scratch, sums;       /* bytes of working memory and of running sums; addresses are multiples of 4 */
-    const uint8_t *work;          /* where working memory begins, or NULL */
     uint32_t lent;                /* bytes of working memory that stand for an array where kernels call others; else 0 */
 } mote_room_t;
 
