@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mote.api.boards import BoardFlashed, BoardInfo, BoardList, board
     from mote.api.deploying import Delta, FlashResult, ImageVerdict, Signing, delta, flash, ota, sign, verify_image
     from mote.api.doors import QuantizeModule, TargetsModule
+    from mote.api.generators.checks import GeneratorReport, check_generator
+    from mote.api.generators.listing import Backend, backends
     from mote.api.image_dump import ImageDump, dump
     from mote.api.inspection import Inspection, inspect
     from mote.api.listings import CMakeFiles, cmake, ops
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentProject",
+    "Backend",
     "BoardFlashed",
     "BoardInfo",
     "BoardList",
@@ -88,6 +91,7 @@ __all__ = [
     "Finding",
     "FlashResult",
     "Front",
+    "GeneratorReport",
     "Image",
     "ImageDump",
     "ImageVerdict",
@@ -114,10 +118,12 @@ __all__ = [
     "VerifyResult",
     "__version__",
     "agent",
+    "backends",
     "board",
     "build",
     "calibrate_target",
     "check",
+    "check_generator",
     "cmake",
     "compile",
     "compile_several",
@@ -163,6 +169,7 @@ __all__ = [
 
 _HOMES = {
     "AgentProject": "api.agents",
+    "Backend": "api.generators.listing",
     "BoardFlashed": "api.boards",
     "BoardInfo": "api.boards",
     "BoardList": "api.boards",
@@ -183,6 +190,7 @@ _HOMES = {
     "Finding": "toolchain.doctor",
     "FlashResult": "api.deploying",
     "Front": "search.explorer",
+    "GeneratorReport": "api.generators.checks",
     "Image": "compiler.packer",
     "ImageDump": "api.image_dump",
     "ImageVerdict": "api.deploying",
@@ -208,10 +216,12 @@ _HOMES = {
     "UpdateOutcome": "deploy.update.session",
     "VerifyResult": "evaluation.verify",
     "agent": "api.agents",
+    "backends": "api.generators.listing",
     "board": "api.boards",
     "build": "project.builder",
     "calibrate_target": "tune.calibration.calibrate",
     "check": "project.checker",
+    "check_generator": "api.generators.checks",
     "cmake": "api.listings",
     "compile": "compiler.line",
     "compile_several": "compiler.several",

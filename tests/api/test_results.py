@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 import mote
 from mote import notebook
+from mote.api.generators.checks import GeneratorCheck
 from mote.boards.session import BoardSession
 from mote.deploy.update.session import Device, UpdateOutcome
 from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.measure.run import Flash, LayerCost, Ram
 from mote.npu.stream import made
+from mote.plan.selection.external_report import ExternalRegion
 from mote.targets import Reads
 from mote.targets.energy import EnergyModel
 from mote.tune.calibration.memory_fit import MemoryFit
@@ -106,6 +108,7 @@ def _board() -> mote.BoardInfo:
 
 RESULTS: dict[str, Callable[[Path], Any]] = {
     "AgentProject": lambda _: mote.agent(DIGITS, target="cortex-m4"),
+    "Backend": lambda _: mote.backends(target="host")[0],
     "BoardFlashed": lambda _: mote.BoardFlashed(_board(), "flashed by pyocd"),
     "BoardInfo": lambda _: _board(),
     "BoardList": lambda _: mote.board(),
@@ -124,6 +127,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "Evaluation": lambda _: mote.evaluate(DIGITS, TEST, worst=2),
     "FlashResult": _flash,
     "Front": lambda _: front(),
+    "GeneratorReport": lambda _: mote.GeneratorReport("g", "host", 1, (GeneratorCheck("exact", True, "LiteRT"),)),
     "Image": lambda _: mote.pack(DIGITS),
     "ImageDump": lambda folder: mote.dump(_image(folder)),
     "ImageVerdict": lambda folder: _signed(folder)[1],
@@ -144,7 +148,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
 }
 OTHERS = {"CMakeFiles", "Finding", "Mixed", "Pruned", "Report", "Settings"}
 """Results whose own tests call `assert_readable`, and data classes that are no results."""
-PARTS = (LayerCost, Ram, Flash, SampleAnswer, ByReference, OnCore, Against)
+PARTS = (GeneratorCheck, ExternalRegion, LayerCost, Ram, Flash, SampleAnswer, ByReference, OnCore, Against)
 
 
 @pytest.mark.parametrize("name", RESULTS)

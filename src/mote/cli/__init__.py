@@ -52,6 +52,8 @@ COMMANDS = {
     "verify-image": "check the signature of an image",
     "ops": "list operators, their types and kernels",
     "targets": "list cores and parts",
+    "backends": "list backends, and what is missing for them",
+    "check-generator": "check an external generator, for its author",
     "cmake": "print the folder of CMake's find_package(Mote)",
     "doctor": "what is missing for what, and how to install it",
     "completion": "print a script that completes commands in a shell",

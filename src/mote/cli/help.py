@@ -9,11 +9,11 @@ from mote.cli.terminal import folded, width
 from mote.version import __version__
 
 COMMAND_GROUPS = {
-    "start": ("inspect", "ops", "targets", "doctor", "completion"),
+    "start": ("inspect", "ops", "targets", "backends", "doctor", "completion"),
     "compile": ("compile", "plan", "explore", "convert"),
     "improve": ("tune", "quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "fit-energy", "calibrate-target", "verify", "evaluate", "report"),
-    "project": ("build", "check"),
+    "project": ("build", "check", "check-generator"),
     "deploy": (
         *("pack", "runtime", "dump", "disassemble", "sign", "verify-image", "delta", "ota", "agent", "board", "flash"),
         "cmake",
@@ -22,7 +22,22 @@ COMMAND_GROUPS = {
 """The groups of `mote --help`."""
 OPTION_GROUPS = {
     "model": (
-        *("model", "shape", "set", "signature", "plugin", "outputs", "edges", "features", "io", "numerics", "labels"),
+        *(
+            "model",
+            "generator",
+            "layers",
+            "models",
+            "shape",
+            "set",
+            "signature",
+            "plugin",
+            "outputs",
+            "edges",
+            "features",
+            "io",
+            "numerics",
+            "labels",
+        ),
         *("quantize", "calibrate", "source", "runtime", "label_file", "elf", "entry", "against"),
     ),
     "image": ("image", "file", "old", "new", "model_version", "product", "strip", "sources"),
@@ -192,6 +207,11 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "cmake": (("", "the folder for CMAKE_PREFIX_PATH"),),
     "ops": (("", "all operators"), ("CONV_2D ADD", "two of them"), ("--format onnx", "what is read of ONNX")),
     "targets": (("", "cores and parts"), ("--wide", "with features, flash and RAM")),
+    "backends": (("", "all backends"), ("-t cortex-m55", "those for a target")),
+    "check-generator": (
+        ("lookup-tables", "a generator by its name, run on the host"),
+        ("my_package:MyGenerator -t cortex-m4", "a class, with costs against measured cycles"),
+    ),
     "doctor": (("", "tools that are here, and how to get the others"),),
     "completion": (
         ("bash > build/mote.bash", "for bash, which reads it with `source`"),
