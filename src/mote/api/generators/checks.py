@@ -192,7 +192,7 @@ Piece = tuple[Numbers, str]
 """A region by the numbers of its operators, and the name of one of its alternatives."""
 
 
-class Chosen(Generator):
+class ChosenRegions(Generator):
     """Another generator, restricted to some of its regions and alternatives; in a harness, if that is wanted."""
 
     def __init__(self, other: Generator, pieces: Iterable[Piece], *, guarded: bool = False) -> None:
@@ -323,8 +323,8 @@ class _Suite:
     def _checked(self, model: Any, graph: Graph, turn: Mapping[Piece, Artifact]) -> None:
         name = self.generator.name
         pins = {graph.numbers[ops[0]]: f"{name}[variant={v}]" if v else name for (ops, v) in turn}
-        plain = self._compiled(model, pins, Chosen(self.generator, turn))
-        with _standing_in(Chosen(self.generator, turn), self.generator):
+        plain = self._compiled(model, pins, ChosenRegions(self.generator, turn))
+        with _standing_in(ChosenRegions(self.generator, turn), self.generator):
             result = verify(plain, self.inputs, seed=self.seed, emulator=self.emulator)
         wrong = {m.number: m for m in reversed(result.mismatches) if m.number}
         by_number = {plain.plan.number(s): s.ops for s in plain.plan.steps if isinstance(s.kernel, Offloaded)}
@@ -351,7 +351,7 @@ class _Suite:
         if not able:
             return
         self.guarded += len(able)
-        chosen = Chosen(self.generator, [*turn], guarded=True)
+        chosen = ChosenRegions(self.generator, [*turn], guarded=True)
         few = {graph.numbers[ops[0]]: pins[graph.numbers[ops[0]]] for ops, _ in turn}
         guarded = self._compiled(model, few, chosen)
         try:
@@ -391,7 +391,7 @@ class _Suite:
         if not timed:
             self.unmeasured = "the time of a simulated accelerator is not measured"
             return
-        with _standing_in(Chosen(self.generator, turn), self.generator):
+        with _standing_in(ChosenRegions(self.generator, turn), self.generator):
             profiled = profile(made, emulator=self.emulator)
         cycles = {layer.number: layer.cycles for layer in profiled.layers}
         for step in made.plan.steps:
