@@ -54,7 +54,7 @@ class GeneratorCheck:
     passed: bool | None
     """Whether it passed; None where nothing could be checked."""
     detail: str
-    """What was checked, or why nothing could be."""
+    """The extent of the check, or why nothing could be checked."""
     failures: tuple[str, ...] = ()
     """The regions that failed, each with the reason."""
 

@@ -19,7 +19,7 @@ class Backend:
     name: str
     """Its name for `--backend`."""
     about: str
-    """What it is, in a few words."""
+    """A description in a few words."""
     origin: str
     """`built in`, the package that announces it with its version, or `registered` by a program or a plug-in."""
     missing: str
