@@ -149,10 +149,12 @@ def refuse(operation: NpuOperation, reason: str) -> NoReturn:
     raise MoteError(reason, where=operation.where, remedy=REMEDY)
 
 
-def feature_map(operation: NpuOperation, name: str) -> FeatureMap:
-    """The feature map that the registers of IFM, IFM2 or OFM describe."""
+def feature_map(operation: NpuOperation, name: str, most: int = 32) -> FeatureMap:
+    """The feature map that the registers of IFM, IFM2 or OFM describe, whose elements have at most so many bits."""
     value = operation.value
     precision = operation.register(f"{name}_PRECISION")
+    if 8 << precision["bits"] > most:
+        refuse(operation, f"{name} has elements of {8 << precision['bits']} bits, and there are {most} at most")
     bricks = precision.said("layout") == "NHCWB16"
     y, x = (value(f"{name}_STRIDE_{axis}") for axis in "YX")
     return FeatureMap(

@@ -48,11 +48,11 @@ def convolve_u85(state: StateU85, operation: NpuOperation) -> Ints | None:
     inputs = operation.value("IFM_DEPTH_M1") + 1
     if depthwise and inputs != shape[2]:
         refuse(operation, f"a depthwise convolution of {inputs} channels has no output of {shape[2]}")
-    values = over.padded(read(state, operation, "IFM", (*over.read, inputs)), 0)
+    values = over.padded(read(state, operation, "IFM", (*over.read, inputs), 16), 0)
     if not depthwise and operation.command["weights_ifm2"]:
         if over.size != (1, 1):
             refuse(operation, f"kernels of {over.size[0]} x {over.size[1]} cannot be a second input")
-        weight = read(state, operation, "IFM2", (1, shape[2], inputs)).reshape(shape[2], 1, 1, inputs)
+        weight = read(state, operation, "IFM2", (1, shape[2], inputs), 16).reshape(shape[2], 1, 1, inputs)
         return accumulated(state, operation, products(over, values, weight, depthwise))
     weight = _weights(state, operation, over, inputs)
     return accumulated(state, operation, products(over, values, weight, depthwise))
@@ -253,12 +253,12 @@ def _broadcast(operation: NpuOperation, name: str, shape: tuple[int, int, int]) 
     )
 
 
-def read(state: StateU85, operation: NpuOperation, name: str, shape: tuple[int, int, int]) -> Ints:
+def read(state: StateU85, operation: NpuOperation, name: str, shape: tuple[int, int, int], most: int = 64) -> Ints:
     """An operand without its zero point: a number, an output of an operation before, or a feature map."""
     zero = operation.value(f"{name}_ZERO_POINT")
     match operation.said(f"{name}_PRECISION", "storage"):
         case "NONE":
-            return np.full((1, 1, 1), wrapped(np.array(operation.value("OP_SCALAR")), 32) - zero)
+            return np.full(shape, wrapped(np.array(operation.value("OP_SCALAR")), 32) - zero)
         case "CHAINED":
             kept = state.chained.get(operation.value(f"{name}_REGION"))
             if kept is None or kept.shape != shape:
@@ -266,7 +266,7 @@ def read(state: StateU85, operation: NpuOperation, name: str, shape: tuple[int, 
             return kept - zero
         case "TILES_3X1":
             refuse(operation, "tiles of 3 x 1 are not modelled")
-    return feature_map(operation, name).read(state.memory, shape) - zero
+    return feature_map(operation, name, most).read(state.memory, shape) - zero
 
 
 def finish_u85(state: StateU85, operation: NpuOperation, values: Ints) -> Ints:
@@ -286,7 +286,7 @@ def finish_u85(state: StateU85, operation: NpuOperation, values: Ints) -> Ints:
         case "CHAINED":
             state.chained[operation.value("OFM_REGION")] = values
         case "TILES_2X2":
-            feature_map(operation, "OFM").write(state.memory, values)
+            feature_map(operation, "OFM", 64).write(state.memory, values)
         case other:
             refuse(operation, f"an output cannot be stored as {other}")
     return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,9 +105,7 @@ def convolve(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints
     inputs = operation.value("IFM_DEPTH_M1") + 1
     if depthwise and inputs != shape[2]:
         refuse(operation, f"a depthwise convolution of {inputs} channels has no output of {shape[2]}")
-    source = feature_map(operation, "IFM")
-    if source.bits > 16:
-        refuse(operation, f"there are no convolutions of {source.bits}-bit inputs")
+    source = feature_map(operation, "IFM", 16)
     values = source.read(memory, (*over.read, inputs)) - operation.value("IFM_ZERO_POINT")
     weight, bias, scale, shift = parameters(memory, operation, config, over, inputs, source.bits)
     sums = products(over, over.padded(values, 0), weight, depthwise)
@@ -118,11 +116,14 @@ def convolve(memory: NpuMemory, operation: NpuOperation, config: Config) -> Ints
 
 
 def products(over: KernelWindow, padded: Ints, weight: Ints, depthwise: bool) -> Ints:
-    """Sums of products of a kernel (outputs, rows, columns, inputs). Inputs have 17 bits at most, weights 9 and kernels
-    2^27 elements: sums are exact in double precision."""
-    values = padded.astype(np.float64)
-    factors = weight.astype(np.float64)
-    sums = np.zeros((*over.output, len(weight)))
+    """Sums of products of a kernel (outputs, rows, columns, inputs), in double precision where they are exact in it, as
+    those of 16-bit inputs and 9-bit weights always are."""
+    terms = weight[0].size
+    largest = int(np.abs(padded).max(initial=0)) * int(np.abs(weight).max(initial=0)) * terms
+    kind = np.float64 if largest < 1 << 53 else np.int64
+    values: NDArray[Any] = padded.astype(kind)
+    factors: NDArray[Any] = weight.astype(kind)
+    sums: NDArray[Any] = np.zeros((*over.output, len(weight)), kind)
     for row, column, met in over.moved(values):
         sums += met * factors[:, row, column, 0] if depthwise else met @ factors[:, row, column].T
     return sums.astype(np.int64)
