@@ -83,7 +83,7 @@ def _stream(
         assert status is not Status.OK, error
         return "refused"
     assert newest or stream.form == "COP2" or status is Status.OK, f"{status.name} at {at}"
-    if not executed or newest:
+    if not executed:
         return "good"
     return _executed(stream, footprint, sizes, writable, constants, chance)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.errors import naming
 from mote.npu.functional.elementwise import elementwise
 from mote.npu.functional.limits import bounded
 from mote.npu.functional.memory import Ints, NpuMemory, refuse
@@ -28,9 +29,10 @@ def execute(stream: CommandStream, memory: Sequence[NDArray[np.uint8]], trace: T
     for operation in operations(stream):
         if operation.name == "STOP":
             return
-        if operation.name in COMPUTING:
-            bounded(operation)
-        written = _operate(state, operation, stream.config) if last is None else _operate_u85(last, operation)
+        with naming(operation.where):
+            if operation.name in COMPUTING:
+                bounded(operation)
+            written = _operate(state, operation, stream.config) if last is None else _operate_u85(last, operation)
         if trace is not None and written is not None:
             trace(operation, written)
 
