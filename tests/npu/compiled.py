@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import multiprocessing
+import os
 import tempfile
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +35,29 @@ class Compiled:
 def compiled(model: str | bytes, core: str, *options: str) -> tuple[Compiled, ...]:
     """The operators of Ethos-U that Vela makes of a bundled model, or of the bytes of one."""
     return _operators(compiled_file(model, core, *options))
+
+
+def compiled_apart(model: bytes, core: str) -> tuple[Compiled, ...] | None:
+    """The operators of a model that Vela compiles in a process of its own; None where that crashes or refuses it."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_send, args=(sender, model, core))
+    child.start()
+    sender.close()
+    try:
+        parts: tuple[Compiled, ...] | None = receiver.recv()
+    except EOFError:
+        parts = None
+    child.join()
+    return parts
+
+
+def _send(sender: Connection, model: bytes, core: str) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    try:
+        sender.send(compiled(model, core))
+    except RuntimeError:
+        sender.send(None)
 
 
 @cache
@@ -58,6 +85,10 @@ def _operators(content: bytes) -> tuple[Compiled, ...]:
         if model.OperatorCodes(operator.OpcodeIndex()).CustomCode() != b"ethos-u":
             continue
         tensors = [graph.Tensors(int(number)) for number in operator.InputsAsNumpy()[:4]]
-        payload, weights = (np.asarray(model.Buffers(t.Buffer()).DataAsNumpy()).tobytes() for t in tensors[:2])
+        payload, weights = (_content(model.Buffers(t.Buffer())) for t in tensors[:2])
         listed.append(Compiled(payload, weights, tuple(int(np.prod(t.ShapeAsNumpy())) for t in tensors[1:])))
     return tuple(listed)
+
+
+def _content(buffer: Any) -> bytes:
+    return np.asarray(buffer.DataAsNumpy()).tobytes() if buffer.DataLength() else b""

@@ -1,8 +1,9 @@
 """Damaged command streams and weights against all that reads them: python -m tests.npu.fuzz --minutes 5.
 
-A mutant is refused with a reason or it is good: then the checker on the device says so too, it is executed in memory
-between guards, and nothing changes but the bytes that its footprint writes. A failure is printed with its number, and
-`--only 123` tries that one again.
+Streams of random models that Vela compiles are good, and touch nothing but their own memory. A mutant of one is refused
+with a reason or it is good: then the checker on the device says so too, it is executed in memory between guards, and
+nothing changes but the bytes that its footprint writes. A failure is printed with its number, and `--only 123` tries
+that one again.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from mote.npu import weights
 from mote.npu.check import Footprint, check
 from mote.npu.disassembly import disassemble
 from mote.npu.functional import execute
+from mote.npu.hazards import judge
 from mote.npu.stream import CommandStream, decode
 from tests.npu.checker import Status, decided
-from tests.npu.compiled import Compiled, compiled
+from tests.npu.compiled import Compiled, compiled, compiled_apart
 from tests.npu.mutate import mutant, short_stream
 
 CORES = ("ethos-u55-32", "ethos-u55-128", "ethos-u65-256", "ethos-u65-512", "ethos-u85-256")
@@ -35,6 +37,8 @@ GUARD = 64
 """Bytes in front of each area and behind it that no stream may touch."""
 EVERY_EXECUTED = 4
 """One good stream of a whole model in so many is executed; all short ones are."""
+EVERY_COMPILED = 10
+"""One trial in so many is a random model, the others are mutants."""
 OUT_OF_BOUNDS = re.compile(r"^it (reads|writes) bytes \S+ to \S+ behind base|^there is no memory|is read only$")
 """Refusals of the functional model that the check should have made."""
 
@@ -55,6 +59,21 @@ def trial(number: int) -> str:
     constants = constants.ljust(part.sizes[0], b"\0")[: part.sizes[0]]
     whole = not chance.randrange(EVERY_EXECUTED)
     return _stream(mutant(part.payload, chance), part.sizes, part.writable, constants, chance, executed=whole)
+
+
+def vela_trial(number: int) -> str:
+    """Streams of a random model, by its number: they touch their own memory, wait where they must, and write only what
+    their footprints say."""
+    from tests.fuzz.bases import base  # it imports half of the tests
+
+    chance = random.Random(number)
+    _, model = base(chance)
+    parts = compiled_apart(model, chance.choice(CORES))
+    for part in parts or ():
+        stream = decode(part.payload)
+        footprint = judge(stream, part.sizes, part.writable)
+        _executed(stream, footprint, part.sizes, part.writable, part.weights, chance)
+    return "not compiled" if parts is None else "compiled" if parts else "nothing for the NPU"
 
 
 def _stream(
@@ -167,7 +186,7 @@ def main() -> int:
     parser.add_argument("--only", type=int)
     arguments = parser.parse_args()
     if arguments.only is not None:
-        print(trial(arguments.only))
+        print((vela_trial if arguments.only % EVERY_COMPILED == 0 else trial)(arguments.only))
         return 0
     fates: Counter[str] = Counter()
     failed = 0
@@ -175,12 +194,12 @@ def main() -> int:
     number = arguments.seed
     while monotonic() < end:
         try:
-            fates[trial(number)] += 1
+            fates[vela_trial(number) if number % EVERY_COMPILED == 0 else trial(number)] += 1
         except Exception:
             failed += 1
-            print(f"mutant {number}:\n{traceback.format_exc()}", flush=True)
+            print(f"trial {number}:\n{traceback.format_exc()}", flush=True)
         number += 1
-    print(f"{sum(fates.values()) + failed:,} mutants: " + ", ".join(f"{n:,} {fate}" for fate, n in fates.most_common()))
+    print(f"{sum(fates.values()) + failed:,} trials: " + ", ".join(f"{n:,} {fate}" for fate, n in fates.most_common()))
     return 1 if failed else 0
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.helpers.support import fuzzed
-from tests.npu.fuzz import trial
+from tests.npu.fuzz import trial, vela_trial
 
 TRIALS = 250
 MORE = 6000
+RANDOM_MODELS = 60
 
 
 def fates(numbers: range) -> Counter[str]:
@@ -27,3 +30,10 @@ def test_mutants_are_refused_or_stay_in_their_memory() -> None:
 @fuzzed
 def test_more_mutants_are_refused_or_stay_in_their_memory() -> None:
     assert sum(fates(range(TRIALS, TRIALS + MORE)).values()) == MORE
+
+
+@fuzzed
+def test_streams_of_random_models_are_good() -> None:
+    pytest.importorskip("ethosu.vela", reason="ethos-u-vela is not installed")
+    seen = Counter(map(vela_trial, range(RANDOM_MODELS)))
+    assert seen["compiled"] > RANDOM_MODELS / 4
