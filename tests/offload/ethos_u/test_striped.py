@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mote import targets
 from mote.frontends import load
-from mote.npu.check import check
 from mote.npu.commands import Command, named
 from mote.npu.functional import execute
+from mote.npu.hazards import judge
 from mote.npu.stream import decode, made, operations
 from mote.offload.ethos_u import _job
 from mote.offload.ethos_u.exact import multipliers, rounds_once
@@ -215,13 +215,15 @@ def same(seed: int, core: str) -> bool:
     whole = _job(compiled(data, config, whole=True), [])
     expected = computed(whole, seed)
     for stripes in (striped(whole, sums(config), 1), striped(whole, sums(config))):
-        check(decode(stripes.job.payload), stripes.job.sizes, stripes.job.writable)
+        judge(decode(stripes.job.payload), stripes.job.sizes, stripes.job.writable)
         assert computed(stripes.job, seed) == expected
     try:
         arriving = by_rows(whole, rows, sums(config))
     except NotPlainError as reason:
         assert "does not read the input by rows" in str(reason)
         return False
+    for each in arriving.jobs:
+        assert each is None or judge(decode(each.payload), each.sizes, each.writable)
     assert computed_by_rows(arriving, given_input(whole, seed)) == expected
     return True
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from mote.kernels.contract import aligned
 from mote.npu.commands import Command
 from mote.npu.stream import NpuOperation, decode, operations
 from mote.offload.contract import Artifact
@@ -24,8 +23,6 @@ from mote.targets import Target
 
 SHARED = "shared"
 """The variant."""
-BRICK = 64
-"""Most bytes of 16 channels, which the layout NHCWB16 keeps together and fills up."""
 _NAMES = frozenset({"BLOCKDEP", *(f"{what}_{n}" for what in ("IFM", "IFM2", "OFM") for n in ("REGION", "BASE0"))})
 
 
@@ -51,7 +48,7 @@ def shared(job: NpuJob) -> NpuJob:
     begun = min(first for t, (first, _) in spans.items() if whole.tensors[t].base == output)
     if begun <= read:
         raise NotPlainError("an input is read when the output has begun")
-    sizes = [aligned(tensor.size, BRICK) if tensor.base == WORKING else 0 for tensor in whole.tensors]
+    sizes = [tensor.size if tensor.base == WORKING else 0 for tensor in whole.tensors]
     live = [(1 << spans[t][1] + 1) - (1 << spans[t][0]) if t in spans else 0 for t in range(len(sizes))]
     inside = _inside(sizes, live, [t for t, (a, b) in spans.items() if sizes[t] and read < a and b < begun], job)
     offsets, scratch = packed([0 if t in inside else size for t, size in enumerate(sizes)], live)

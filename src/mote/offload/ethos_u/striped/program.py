@@ -14,11 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.kernels.contract import aligned
 from mote.npu.commands import Command
 from mote.npu.stream import CommandStream, NpuOperation, operations
 from mote.offload.ethos_u.job import CONSTANTS, FAST, TENSORS, WORKING, NpuJob, Registers
 
 KERNELS = frozenset({"CONV", "DEPTHWISE", "POOL", "ELEMENTWISE"})
+BRICK = 64
+"""Most bytes of 16 channels, which the layout NHCWB16 keeps together and fills up."""
 _ALONE = frozenset({"LRELU", "ABS", "CLZ"})
 """Element-wise operations of one operand."""
 _LUT = "TABLE"
@@ -241,7 +244,8 @@ def _joined(stream: CommandStream, kept: Sequence[_Seen], job: NpuJob) -> Stream
             raise NotPlainError("a tensor lies behind two base pointers")
         base = areas[0].base
         starts[key] = min(a.first for a in areas) if base == WORKING else 0
-        size = max(a.end for a in areas) - starts[key] if base == WORKING else job.sizes[base]
+        end = max(a.end for a in areas)
+        size = aligned(end - starts[key], BRICK) if base == WORKING else job.sizes[base]
         tensors.append(_tensor(areas, base, starts[key], size))
 
     def access(area: _Area) -> Access:
