@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from mote.errors import MoteError
+from mote.frontends import load
 from mote.npu.functional import execute
 from mote.npu.stream import decode
+from mote.offload.ethos_u.regions import exported, regions
+from mote.passes import optimize
 from mote.targets.npu import NPU_CORES
+from tests.helpers.support import PUBLIC_MODELS
 from tests.npu.compiled import compiled
-from tests.npu.judged import judged
+from tests.npu.judged import judged, vela
 
 MODELS = Path(__file__).parents[2] / "models"
 
@@ -21,6 +25,26 @@ MODELS = Path(__file__).parents[2] / "models"
 def test_a_model_on_every_core(core: str) -> None:
     """Convolutions, depthwise ones, the mean and softmax, with one weight stream or several."""
     assert judged((MODELS / "digits.tflite").read_bytes(), core).differing(3) == (0, 0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("core", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+@pytest.mark.parametrize(
+    "name", ["kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8", "mcunet_vww1", "ad01_int8"]
+)
+def test_published_models(name: str, core: str) -> None:
+    """Regions that an Ethos-U may compute; those with FULLY_CONNECTED are off by 1 at most, as Vela rounds twice."""
+    path = PUBLIC_MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    graph, _ = optimize(load(path))
+    parts = list(regions(graph, vela(core)))
+    assert parts
+    for part in parts:
+        model = judged(exported(part, graph).data, core)
+        rounds = any(o.kind == "FullyConnected" for o in model.model.operations.values())
+        many, most = model.differing(2)
+        assert most <= (1 if rounds else 0), (many, most)
 
 
 def test_accesses_behind_the_end_of_memory_are_refused() -> None:
