@@ -16,6 +16,7 @@ from mote.emit.image.npu.kernels import npu_kernels
 from mote.emit.image.sources import runtime_files
 from mote.errors import MoteError
 from mote.evaluation.images import load_image, verify_image
+from mote.execute.interpreter import Interpreter
 from mote.npu.stream import decode
 from mote.offload.ethos_u.embedded import embedded
 from tests.emit.image.c_runtime import CHECKED, built
@@ -153,3 +154,33 @@ def test_runtimes_have_the_kernels_that_backends_ask_for() -> None:
     with pytest.raises(MoteError, match="has no kernel 'npu_job'") as raised:
         pack(file, target=TARGET, runtime=plain.manifest)
     assert "mote runtime --backend" in raised.value.remedy
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3])
+def test_an_image_runs_on_this_computer(inputs: int) -> None:
+    places = [BYTES * i for i in range(inputs)]
+    file = npu_file(copying((places[-1], 3 * BYTES)), (*places, 3 * BYTES), inputs=inputs)
+    it = Interpreter.of(pack(file, target=TARGET).data, npu_kernels(), "model")
+    given = [np.arange(BYTES, dtype=np.int8)[None] - 20 * i for i in range(inputs)]
+    for i, x in enumerate(given):
+        it.set_tensor(i, x)
+    it.invoke()
+    np.testing.assert_array_equal(it.get_tensor(inputs), given[-1])
+
+
+def test_a_job_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inference ends with an error, and the next one begins anew."""
+    it = Interpreter.of(pack(npu_file(copying((0, BYTES))), target=TARGET).data, npu_kernels(), "model")
+    x = np.arange(BYTES, dtype=np.int8)[None]
+    it.set_tensor(0, x)
+    with monkeypatch.context() as patch:
+        patch.setattr("mote.execute.npu_jobs.simulate", failing)
+        with pytest.raises(MoteError, match="accelerator failed"):
+            it.invoke()
+    it.set_tensor(0, x)
+    it.invoke()
+    np.testing.assert_array_equal(it.get_tensor(1), x)
+
+
+def failing(memory: object) -> None:
+    raise MoteError("a bus error")

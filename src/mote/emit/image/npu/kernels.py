@@ -9,7 +9,9 @@ from mote.emit.image.kernels import KernelRecord, record
 from mote.kernels.portable.control.npu_job import MOST_INPUTS, NPU, npu_job
 from mote.npu.sources import check_files
 
-FILES = (f"mote_{NPU}.c", "mote_npu_driver.c")
+DRIVER = "mote_npu_driver.c"
+"""The file that calls the Ethos-U driver."""
+FILES = (f"mote_{NPU}.c", DRIVER)
 
 
 @cache
