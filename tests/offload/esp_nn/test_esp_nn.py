@@ -37,6 +37,7 @@ from mote.passes import optimize
 from mote.targets import Target
 from tests.helpers.network import Net
 from tests.helpers.support import needs
+from tests.tune.counting import Counted
 
 STANDIN = Path(__file__).parent / "standin"
 USERS = os.environ.get(PATH, "")
@@ -95,6 +96,14 @@ def layers() -> bytes:
     outputs += [vectors, net.op("FULLY_CONNECTED", [vectors, *per_channel], (18, 11))]
     outputs.append(net.op("FULLY_CONNECTED", [vectors, per_channel[0], -1], (18, 11)))
     return net.finish(*outputs)
+
+
+def tiny() -> bytes:
+    net = Net()
+    return net.finish(net.fully_connected(net.flat(net.conv(net.input(1, 4, 4, 4), 8)), 4))
+
+
+TINY = tiny()
 
 
 def offloaded(compiled: Compiled) -> list[Offloaded]:
@@ -282,3 +291,19 @@ def test_two_roundings_that_give_one(log: float, zero: int, limit: int) -> None:
     if scale is not None:
         sums = np.arange(-limit, limit + 1)
         assert np.array_equal(np.clip(rescale(sums, *scale) + zero, -128, 127), once_results(sums, real, zero))
+
+
+def test_tuning_measures_the_generic_edition_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The functions with vectors run nowhere here, so that their time is not known."""
+    monkeypatch.setenv(PATH, str(STANDIN))
+    result = mote.tune(TINY, target="esp32c3", backend="mote,esp-nn", trials=40, measurer=Counted(("esp-nn",)))
+    assert "esp-nn" in result.pins.kernels.values()
+    with pytest.raises(MoteError, match="nothing here measures the time of 'esp-nn'"):
+        mote.tune(TINY, target="esp32p4", backend="mote,esp-nn", trials=3, measurer=Counted())
+
+
+def test_exploring_shows_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PATH, str(STANDIN))
+    front = mote.explore(TINY, target="esp32s3", backend="mote,esp-nn", points=1, measure=False)
+    assert front.own is not None and any(point.external for point in front.points)
+    assert min(p.cost for p in front.points) < min(p.cost for p in front.own.points)

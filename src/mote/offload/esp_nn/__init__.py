@@ -16,8 +16,8 @@ from mote.offload.esp_nn.library import Edition
 from mote.targets import Target
 
 HEADER = "esp_nn_layers.h"
-CODE = 1500
-"""About the bytes of a function's code."""
+CODE = 60
+"""About the bytes of a call's code; functions are shared by all layers."""
 
 
 class EspNN(Generator):
@@ -54,7 +54,7 @@ def artifact(layer: EspLayer, edition: Edition, target: Target, where: Path) -> 
         sources=tuple(map(str, library.sources(where, layer.function))),
         includes=library.includes(where),
         components={library.COMPONENT: f"=={library.VERSION}"},
-        simulated=library.simulated(where, layer.function),
+        simulated=library.simulated(where, edition, layer.function),
         scratch=layer.scratch,
         alignment=operators.ALIGNMENT if edition.vectors else ALIGNMENT,
         code=CODE,

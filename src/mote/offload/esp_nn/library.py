@@ -82,14 +82,13 @@ def sources(where: Path, function: str = "*") -> list[Path]:
     return sorted(path for ending in endings for path in where.glob(f"src/*/esp_nn_{function}_{ending}.c"))
 
 
-def simulated(where: Path, function: str) -> dict[str, str]:
-    """The same files where Mote itself runs a model: there is nothing to print to on an emulated core."""
-    return {f"silent_{path.name}": f'{_SILENT}#include "{path}"\n' for path in sources(where, function)}
+def simulated(where: Path, edition: Edition, function: str) -> dict[str, str]:
+    """The files for any core as those that Mote runs in place of a part's: nothing here has vectors of its kind."""
+    if not edition.vectors:
+        return {}
+    return {f"portable_{path.name}": f'#include "{path}"\n' for path in sources(where, function)}
 
 
 def includes(where: Path) -> tuple[str, ...]:
     """The folders of its headers."""
     return str(where / "include"), str(where / "src" / "common")
-
-
-_SILENT = "#include <stdio.h>\n#define printf(...) ((void)0)\n"
