@@ -129,6 +129,34 @@ def remembering(seed: int = 0) -> bytes:
     return net.finish(*outputs)
 
 
+def random_layers(seed: int, count: int = 8) -> bytes:
+    """Layers of random shapes side by side, int8 or int16."""
+    rng = np.random.default_rng(seed)
+    net = Net(seed, str(rng.choice(["int8", "int8", "int16"])))
+    outputs = []
+    for _ in range(count):
+        height, width, channels = (int(n) for n in rng.integers(1, (8, 12, 19)))
+        x = net.input(int(rng.choice([1, 1, 2])), height, width, channels)
+        kernel = int(rng.integers(1, min(height, 5) + 1)), int(rng.integers(1, min(width, 5) + 1))
+        plain = rng.random() < 0.7
+        window = {
+            "stride": 1 if not plain else (int(rng.integers(1, 4)), int(rng.integers(1, 4))),
+            "dilation": 1 if plain else (int(rng.integers(1, 3)), int(rng.integers(1, 3))),
+            "padding": "SAME" if not plain else str(rng.choice(["SAME", "VALID"])),
+            "fused_activation_function": str(rng.choice(["NONE", "RELU", "RELU6"])),
+        }
+        kind = rng.choice(["conv", "conv", "depthwise", "pool", "pool", "add"])
+        if kind == "conv":
+            outputs.append(net.conv(x, int(rng.integers(1, 20)), kernel, **window))
+        elif kind == "depthwise":
+            outputs.append(net.depthwise(x, int(rng.choice([1, 1, 2, 4])), kernel, **window))
+        elif kind == "pool":
+            outputs.append(net.pool(x, kernel, str(rng.choice(["AVERAGE_POOL_2D", "MAX_POOL_2D"])), 1))
+        else:
+            outputs.append(net.add(x, net.input(*net.shapes[x])))
+    return net.finish(*outputs)
+
+
 MODELS: dict[str, Callable[[], bytes]] = {
     "convolutions": convolutions,
     "depthwises": depthwises,

@@ -7,15 +7,26 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import mote
+from mote import targets
 from mote.compiler.compiled import Compiled
 from mote.errors import MoteError
+from mote.frontends import load
+from mote.kernels.contract import Refusal
 from mote.offload.cmsis_nn import CmsisNN
 from mote.offload.cmsis_nn.files import PACKS, PATH, checkout, sources
 from mote.offload.contract import Offloaded
-from tests.helpers.support import needs_litert
-from tests.offload.cmsis_nn.layers import MODELS
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.recurrent.lstm import LstmLayer
+from mote.passes import optimize
+from tests.helpers.network import Net
+from tests.helpers.support import examples, needs_litert, varied
+from tests.offload.cmsis_nn.layers import MODELS, random_layers
+from tests.ops.recurrent.test_lstm import Config
+from tests.ops.recurrent.test_lstm import model as lstm_model
 
 pytestmark = needs_litert
 
@@ -32,6 +43,26 @@ def test_layers(name: str, standin: Path) -> None:
     assert on_core(made) == []
     result = mote.verify(made, 2, sanitize=True)
     assert result.passed, result.mismatches
+
+
+@settings(max_examples=examples(3), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(varied(st.integers(0, 2**32 - 1)))
+def test_random_layers(standin: Path, seed: int) -> None:
+    """Whatever is called equals LiteRT."""
+    result = mote.verify(mote.compile(random_layers(seed), backend="cmsis-nn"), 2, sanitize=True)
+    assert result.passed, result.mismatches
+
+
+def test_what_would_differ_is_refused(standin: Path) -> None:
+    """With the reason: gates of an LSTM, and int16 that LiteRT scales in double precision."""
+    net = Net(0, "int16")
+    connected = net.finish(net.fully_connected(net.input(1, 20), 4))
+    lstm = lstm_model(Config("int8", seed=3))
+    for model, kind, reason in ((connected, FullyConnected, "double precision"), (lstm, LstmLayer, "series")):
+        graph = optimize(load(model))[0]
+        (op,) = (op for op in graph.ops if isinstance(op, kind))
+        refusal = CmsisNN().build(op, graph, targets.load("cortex-m4"))
+        assert isinstance(refusal, Refusal) and reason in refusal.why
 
 
 def test_a_call_that_fails(standin: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
