@@ -240,15 +240,23 @@ class Offload:
 
     def too_large(self, region: Op, graph: Graph, artifact: Artifact) -> str:
         """Why an artifact cannot lie in the memories that it reaches, or in the budget; empty where it can."""
-        tensors = {t for _, t in region.computed(graph)} | set(region.outputs)
-        states = {t for state in graph.states for t in (state.before, state.after)}
-        nbytes = aligned(artifact.scratch) + sum(aligned(graph.tensors[t].nbytes) for t in tensors - states)
+        nbytes = ram_of(artifact, region, graph)
         rams = [m for m in self.target.memories if m.kind == "ram"]
         reached = sum(m.size for m in rams if not artifact.memories or m.name in artifact.memories)
         limits = [*([reached] if rams else []), *([self.ram] if self.ram is not None else [])]
         if not limits or nbytes <= min(limits):
             return ""
         return f"takes {nbytes:,} bytes of RAM, and there are {min(limits):,}"
+
+
+def ram_of(artifact: Artifact, region: Op, graph: Graph) -> int:
+    """The bytes of the tensor arena that a region takes at least while an artifact computes it: its inputs and outputs
+    as a whole, and working memory."""
+    states = {t for state in graph.states for t in (state.before, state.after)}
+    inputs = list(dict.fromkeys(t for _, t in region.computed(graph)))
+    size = {t: 0 if t in states else aligned(graph.tensors[t].nbytes) for t in (*inputs, *region.outputs)}
+    over = bool(inputs) and artifact.in_place and size[inputs[0]] == size[region.outputs[0]]
+    return aligned(artifact.scratch) + sum(size.values()) - (size[inputs[0]] if over else 0)
 
 
 @lru_cache(maxsize=8)

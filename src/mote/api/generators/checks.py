@@ -210,7 +210,7 @@ class ChosenRegions(Generator):
         chosen = [a for a in alternatives(self.other.build(region, graph, target)) if (ops, a.variant) in self.pieces]
         if not self.guarded:
             return chosen
-        return [instrumented(a, region, graph, ops[0]) if is_checked(a) else a for a in chosen]
+        return [instrumented(a, region, graph, ops[0]) if is_checked(a, region) else a for a in chosen]
 
     def reference(self, region: Op, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.other.reference(region, graph, values)
@@ -347,7 +347,11 @@ class _Suite:
 
     def _guards(self, model: Any, graph: Graph, turn: Mapping[Piece, Artifact], pins: Mapping[str, str]) -> None:
         """Runs regions whose results are exact once more, with guard bytes."""
-        able = {piece for piece, artifact in turn.items() if is_checked(artifact)}
+        able = [
+            artifact
+            for (ops, _), artifact in turn.items()
+            if is_checked(artifact, joined(graph, [graph.ops[n] for n in ops]))
+        ]
         if not able:
             return
         self.guarded += len(able)

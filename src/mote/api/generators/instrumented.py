@@ -72,10 +72,11 @@ class Area:
         return f"tensor_{self.to}" if isinstance(self.to, int) else str(self.to)
 
 
-def is_checked(artifact: Artifact) -> bool:
-    """Whether the harness can stand around an artifact: not where a call returns before it is done, or takes rows."""
+def is_checked(artifact: Artifact, region: Op) -> bool:
+    """Whether the harness can stand around an artifact: not where a call returns before it is done, takes rows, or
+    writes states of the model."""
     asynchronous = any(call.returns_status for call in artifact.calls)
-    return not asynchronous and not artifact.sums and not artifact.state
+    return not (asynchronous or artifact.sums or artifact.state or region.updates)
 
 
 def instrumented(artifact: Artifact, region: Op, graph: Graph, number: int) -> Artifact:

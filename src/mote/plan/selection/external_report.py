@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from mote.graph import Graph
 from mote.graph.region import Numbers
-from mote.kernels.contract import aligned
 from mote.kernels.cost import Costs
-from mote.offload.contract import Declined, Offload, Offloaded
+from mote.offload.contract import Declined, Offload, Offloaded, ram_of
 from mote.plan.plan import Plan
 from mote.plan.scheduling.rows import is_alias
 from mote.plan.selection.request import Lowering
@@ -50,7 +49,7 @@ def external_regions(plan: Plan, offload: Offload) -> list[ExternalRegion]:
             is_taken = chosen is not None and chosen.name == backend
             cheapest = min((k for k in kernels if k.name == backend), key=lambda k: k.artifact.cost)
             kernel = chosen if isinstance(chosen, Offloaded) and is_taken else cheapest
-            ram, cost = _ram(graph, ops, kernel), round(kernel.artifact.cost)
+            ram, cost = ram_of(kernel.artifact, offers(graph).op(ops), graph), round(kernel.artifact.cost)
             if is_taken:
                 why = _for(plan, ops, cost, own)
             else:
@@ -80,12 +79,6 @@ def _own_cost(graph: Graph, how: Lowering, costs: Costs, ops: Numbers) -> int | 
             return None
         total += min(costs.of(graph, graph.ops[n], kernel, True) for kernel in kernels)
     return round(total)
-
-
-def _ram(graph: Graph, ops: Numbers, kernel: Offloaded) -> int:
-    region = offers(graph).op(ops)
-    tensors = {t for _, t in region.computed(graph)} | set(region.outputs)
-    return aligned(kernel.needs.scratch or 0) + sum(aligned(graph.tensors[t].nbytes) for t in tensors)
 
 
 def _for(plan: Plan, ops: Numbers, cost: int, own: int | None) -> str:
