@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -465,17 +465,12 @@ def _said(error: Exception) -> str:
     return error.reason if isinstance(error, MoteError) else f"{type(error).__name__}: {error}"
 
 
-def _fingerprint(built: Artifact | Refusal | Sequence[Artifact]) -> object:
-    """Everything of a build that two of them must have in common."""
-    if isinstance(built, Refusal):
-        return built.why
-    return [
-        (
-            {name: value for name, value in vars(artifact).items() if name != "blobs"},
-            [
-                (blob.name, blob.alignment, blob.data.dtype, blob.data.shape, blob.data.tobytes())
-                for blob in artifact.blobs
-            ],
-        )
-        for artifact in alternatives(built)
-    ]
+def _fingerprint(built: object) -> object:
+    """Everything of a build that two of them must have in common, in types that compare by value."""
+    if isinstance(built, np.ndarray):
+        return built.dtype, built.shape, built.tobytes()
+    if is_dataclass(built):
+        return type(built).__name__, [_fingerprint(getattr(built, f.name)) for f in fields(built)]
+    if isinstance(built, Mapping):
+        return [(_fingerprint(key), _fingerprint(value)) for key, value in built.items()]
+    return [_fingerprint(each) for each in built] if isinstance(built, list | tuple) else built

@@ -1,7 +1,8 @@
 """Artifacts in a harness of C: memory of its own for everything that a region is given, with guard bytes around it.
 
-The harness calls what the artifact calls, with copies of tensors, blobs and working memory that lie at multiples of the
-alignment that the artifact asks for, and of no larger one. A violation fills the outputs with a byte that tells which.
+The harness calls what the artifact calls, and waits until it is done, with copies of tensors, blobs and working memory
+that lie at multiples of the alignment that the artifact asks for, and of no larger one. A violation fills the outputs
+with a byte that tells which.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from mote.graph import Graph, Op
-from mote.offload.contract import SCRATCH, Artifact, Invocation, Pointer
+from mote.offload.contract import SCRATCH, STATE, WAIT, Artifact, Invocation, Pointer
 
 GUARD = 32
 """Guard bytes before and behind every area."""
@@ -73,29 +74,30 @@ class Area:
 
 
 def is_checked(artifact: Artifact, region: Op) -> bool:
-    """Whether the harness can stand around an artifact: not where a call returns before it is done, takes rows, or
-    writes states of the model."""
-    asynchronous = any(call.returns_status for call in artifact.calls)
-    return not (asynchronous or artifact.sums or artifact.state or region.updates)
+    """Whether the harness can stand around an artifact: not where it takes rows, or writes states of the model."""
+    return not (artifact.sums or region.updates)
 
 
 def instrumented(artifact: Artifact, region: Op, graph: Graph, number: int) -> Artifact:
     """The artifact in a harness, which is a file of the project."""
     areas = _areas(artifact, region, graph)
     function = f"checked_{number}"
-    given = [area for area in areas if area.to != SCRATCH]
-    lines = [f"void {function}({', '.join(_parameter(area) for area in given)}) {{"]
+    given = [area for area in areas if area.filled or area.written]
+    lines = [f"int {function}({', '.join(_parameter(area) for area in given)}) {{"]
     at = 0
     for area in areas:
         lines.append(f"    unsigned char *const {area.name} = placed(memory + {at + GUARD}, {area.alignment});")
         at += area.nbytes + 3 * area.alignment + 2 * GUARD
-    lines.append("    int violation = 0;\n    memset(memory, FILL, sizeof(memory));")
+    lines.append("    int violation = 0, status = 0;\n    memset(memory, FILL, sizeof(memory));")
     lines += [f"    memcpy({a.name}, given_{a.name}, {a.nbytes});" for a in areas if a.filled]
     lines += [f"    memset({a.name}, FRESH, {a.nbytes});" for a in areas if a.written]
+    lines += [f"    memset({a.name}, 0, {a.nbytes});" for a in areas if a.to == STATE]
     for call in artifact.calls:
         names = {area.to: area.name for area in areas}
         arguments = [f"(void *){names[a.to]}" if isinstance(a, Pointer) else str(a) for a in call.arguments]
-        lines.append(f"    (void){call.function}({', '.join(arguments)});")
+        made = f"{call.function}({', '.join('1' if a == WAIT else a for a in arguments)})"
+        done = f"do {{\n        status = {made};\n    }} while (status > 0)"
+        lines.append(f"    {done if call.returns_status else f'(void){made}'};")
     for area in areas:
         what = Violation.INPUTS if isinstance(area.to, int) else Violation.BLOBS
         if area.filled:
@@ -107,17 +109,19 @@ def instrumented(artifact: Artifact, region: Op, graph: Graph, number: int) -> A
         lines.append(
             f"    if (violation != 0) {{\n        memset(given_{area.name}, violation, {area.nbytes});\n    }}"
         )
-    lines.append("}\n")
+    lines.append("    return status;\n}\n")
     header = f"{function}.h"
     declaration = f'#include "{artifact.header}"\n{lines[0].removesuffix(" {")};\n'
     source = f'#include "{header}"\n' + _COMMON.format(header=artifact.header, guard=GUARD, room=max(at, 1))
     files = {header: declaration, f"{function}.c": source + "\n".join(lines)}
     return replace(
         artifact,
-        calls=(Invocation(function, tuple(Pointer(area.to) for area in given)),),
+        calls=(Invocation(function, tuple(Pointer(area.to) for area in given), returns_status=True),),
         header=header,
         files={**artifact.files, **files},
         scratch=0,
+        state=0,
+        cancel="",
     )
 
 
@@ -133,6 +137,8 @@ def _areas(artifact: Artifact, region: Op, graph: Graph) -> list[Area]:
     for to in places:
         if to == SCRATCH:
             areas.append(Area(to, artifact.scratch, artifact.alignment, filled=False))
+        elif to == STATE:
+            areas.append(Area(to, artifact.state, 8, filled=False))
         elif isinstance(to, str):
             areas.append(Area(to, blobs[to].data.nbytes, blobs[to].alignment, filled=True))
         else:
