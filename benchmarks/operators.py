@@ -27,6 +27,7 @@ TESTS = (
     "tests/kernels/test_rows.py",
     "tests/fuzz",
     "tests/api/test_operators.py",
+    "tests/frontends/tflite/test_npu_streams.py",
 )
 BEGIN, END = "<!-- the record: benchmarks/operators.py -->\n", "<!-- end of the record -->\n"
 

@@ -15,6 +15,8 @@ from typing import Any
 import mote.targets as targets
 
 RECORD = files("mote.api") / "operators.json"
+APART = {"CUSTOM(ethos-u)": "on an Ethos-U"}
+"""Operators that no core computes, and what does."""
 LISTED = 6
 """Types that are listed; of more only their number."""
 
@@ -79,7 +81,7 @@ def _lines(operator: Operator) -> list[Sequence[str]]:
         (
             operator.name,
             _listed([form.types for form in group]),
-            ", ".join(group[0].cores) if group[0].portable else "at compile time",
+            ", ".join(group[0].cores) if group[0].portable else APART.get(operator.name, "at compile time"),
             *(_yes(flag) for flag in (group[0].rows, group[0].streams, group[0].in_place)),
         )
         for group in groups.values()

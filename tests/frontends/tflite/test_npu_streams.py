@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -12,7 +15,9 @@ from mote.graph import Graph
 from mote.npu.check import check
 from mote.ops.control.ethos_u import NpuStream
 from tests.helpers.npu_files import BYTES, SCRATCH, copying, npu_file
+from tests.helpers.support import examples
 from tests.npu.compiled import MODELS, compiled_file
+from tests.npu.mutate import mutant
 
 
 def outputs(graph: Graph, *inputs: np.ndarray) -> np.ndarray:
@@ -95,3 +100,19 @@ def test_a_file_runs_on_the_core_and_its_simulated_accelerator(target: str) -> N
     """The tensors are copied to their places, and from there, also where the job is begun and polled."""
     result = mote.verify(mote.compile(npu_file(copying((0, BYTES)), layers=1), target=target), 2)
     assert result.exact and "numpy" in result.reference
+
+
+def test_damaged_streams_are_refused_or_run_inside_of_their_memory() -> None:
+    """Never another error: neither while the file is read, nor when the functional model executes what was taken."""
+    chance, taken = random.Random(0), 0
+    payload, x = copying((0, 2 * BYTES), (2 * BYTES, BYTES)), np.zeros((1, BYTES), np.int8)
+    for _ in range(examples(5_000, 200)):
+        try:
+            graph = load(npu_file(mutant(payload, chance)))
+        except MoteError as error:
+            assert "the `.tflite` file that vela was given" in str(error)
+            continue
+        taken += 1
+        with suppress(MoteError):
+            assert outputs(graph, x).shape == x.shape
+    assert taken > 20
