@@ -1,20 +1,17 @@
-"""Vela, called in process: a `.tflite` file becomes a payload for the Ethos-U driver, constants and estimates."""
+"""Vela, in a process of its own: a `.tflite` file becomes a payload for the Ethos-U driver, constants and estimates."""
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from mote.errors import MoteError
 from mote.extras import require
+from mote.offload.ethos_u.vela_process import VelaCrashError, VelaProcess
 from mote.targets import Npu, Target
 
 OPTIMISE = ("Performance", "Size")
@@ -25,8 +22,7 @@ WHOLE = "WeightBuffering|Cascading"
 """Features of its scheduler that split operators, or copy weights."""
 CONFIG = "config_files/Arm/vela.ini"
 """The configuration that comes with Vela, beside its compiler."""
-_OUTPUT = Lock()
-"""Vela prints to the process's standard output, which is one for all threads."""
+_PROCESS = VelaProcess()
 
 
 @dataclass(frozen=True)
@@ -118,32 +114,26 @@ def compiled(
 ) -> VelaModel:
     """A file compiled as a whole, each once. `apart`: inputs and outputs have base pointers of their own instead of
     places in the working memory; `whole`: no operator is split, and weights are read where they lie."""
-    regor = _regor()
-    with _captured() as printed:
-        try:
-            options = _options(config, optimise, apart, WHOLE if whole else "")
-            model = regor.compile(config.architecture, data, "TFLITE", config.system, options)
-        except RuntimeError as error:
-            raise NotAcceptedError(_reason(printed(), str(error))) from None
-    report = model.perf_report
-    tables = {name: _rows(table) for name, table in model.opt_database.tables.items()}
-    fast = model.scratch_fast.size if model.scratch_fast.region != model.read_only.region else 0
+    _regor()
+    options = _options(config, optimise, apart, WHOLE if whole else "")
+    try:
+        made = _PROCESS.ask(config.architecture, data, config.system, options)
+    except VelaCrashError as how:
+        raise NotAcceptedError(f"Vela's compiler ended with {how}") from None
+    if "error" in made:
+        raise NotAcceptedError(_reason(made["printed"], made["error"]))
     return VelaModel(
-        payload=bytes(model.command_stream),
-        constants=bytes(model.read_only.data),
-        scratch=int(model.scratch.size),
-        fast=int(fast),
-        inputs=tuple(map(_tensor, model.inputs)),
-        outputs=tuple(map(_tensor, model.outputs)),
-        cycles=int(report.totalCycles),
-        sram=sum(m.peakUsage for name, m in report.memories.items() if name.lower() == "sram"),
-        operations=_operations(tables),
-        estimates=_estimates(tables),
+        payload=made["payload"],
+        constants=made["constants"],
+        scratch=made["scratch"],
+        fast=made["fast"],
+        inputs=tuple(VelaTensor(*tensor) for tensor in made["inputs"]),
+        outputs=tuple(VelaTensor(*tensor) for tensor in made["outputs"]),
+        cycles=made["cycles"],
+        sram=sum(size for name, size in made["memories"].items() if name.lower() == "sram"),
+        operations=_operations(made["tables"]),
+        estimates=_estimates(made["tables"]),
     )
-
-
-def _tensor(tensor: Any) -> VelaTensor:
-    return VelaTensor(int(tensor.region), int(tensor.address), int(tensor.size))
 
 
 def _options(config: Configuration, optimise: str, apart: bool, disabled: str) -> str:
@@ -174,10 +164,6 @@ def _estimates(tables: Mapping[str, list[dict[str, str]]]) -> dict[int, int]:
     return cycles
 
 
-def _rows(table: Any) -> list[dict[str, str]]:
-    return [dict(zip(table.header, row, strict=True)) for row in table.data]
-
-
 def _reason(printed: str, error: str) -> str:
     """The first reason that Vela printed, or its error."""
     said = re.findall(r"^Reason: (.*(?:\n(?!\n|Warning).*)*)", printed, re.MULTILINE)
@@ -191,21 +177,3 @@ def _compiler_folder() -> Path:
 
 def _regor() -> Any:
     return require("ethosu.regor", extra="ethos-u", what="the backend ethos-u")
-
-
-@contextmanager
-def _captured() -> Iterator[Callable[[], str]]:
-    """Standard output goes to a file meanwhile, whose text can be asked for."""
-    with _OUTPUT, tempfile.TemporaryFile() as file:
-        kept = os.dup(1)
-        os.dup2(file.fileno(), 1)
-        try:
-            yield lambda: _text(file)
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
-
-
-def _text(file: Any) -> str:
-    file.seek(0)
-    return bytes(file.read()).decode("utf-8", "replace")
