@@ -34,10 +34,10 @@ def test_a_process_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     process = VelaProcess(tmp_path / "worker.py")
     first, second = process.ask("a"), process.ask(b"b" * 100_000)
     assert first[0] == "a" and second == (b"b" * 100_000, first[1]) and first[1] != os.getpid()
-    with pytest.raises(VelaCrashError, match="^signal SIGSEGV$"):
+    with pytest.raises(VelaCrashError, match=r"^signal SIGSEGV$"):
         process.ask("crash")
     assert process.ask("c")[1] != first[1]
-    with pytest.raises(VelaCrashError, match="^status 3$"):
+    with pytest.raises(VelaCrashError, match=r"^status 3$"):
         process.ask("leave")
     process.ask("d")
     monkeypatch.setattr(vela, "_PROCESS", process)
