@@ -32,11 +32,11 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     found = json.loads(out)
     assert status == 0 and found["measured"] is None and found["reason"]
     assert found.keys() == {
-        "model", "target", "input", "optimize", "measured", "reason", "points", "dominated", "little_flash",
+        "model", "target", "input", "optimize", "measured", "reason", "points", "dominated", "little_flash", "own",
     }  # fmt: skip
     assert set(found["points"][0]) == {
         "name", "aliases", "ram", "arena", "static", "stack", "instructions", "cycles", "estimate", "macs", "flash",
-        "code", "constants", "steps", "by_rows",
+        "code", "constants", "steps", "by_rows", "external",
     }  # fmt: skip
     root = ElementTree.parse(path).getroot()
     assert len([c for c in root.iter(f"{SVG}circle") if c.get("class") == "point"]) == len(

@@ -84,6 +84,17 @@ def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None
     )
 
 
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--backend",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="backends that compute parts of the model where that costs less than Mote's own kernels, separated by"
+        " commas; repeatable",
+    )
+
+
 def add_compile_options(
     parser: argparse.ArgumentParser,
     *,
@@ -210,14 +221,7 @@ def add_compile_options(
         parser.add_argument(
             "--pins", default="", metavar="FILE", help="kernels, places and compiler flags that `mote tune` has chosen"
         )
-        parser.add_argument(
-            "--backend",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help="backends that compute parts of the model where that costs less than Mote's own kernels, separated by"
-            " commas; repeatable",
-        )
+        add_backend(parser)
         budget.add_argument(
             "--point",
             metavar="NAME",

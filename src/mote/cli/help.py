@@ -112,6 +112,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "explore": (
         (f"{DIGITS} -t cortex-m4", "plans from the least RAM to the fastest, measured"),
         (f"{DIGITS} -t cortex-m4 --no-measure --picture build/front.svg", "estimates and a picture"),
+        (f"{DIGITS} -t esp32s3 --backend mote,esp-nn", "with another library's kernels, and without"),
     ),
     "convert": (("models/digits.onnx build/digits.tflite", "an ONNX model for TensorFlow Lite"),),
     "quantize": (

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from mote.cli.common import (
+    add_backend,
     add_board,
     add_compile_options,
     add_journal,
@@ -31,6 +32,7 @@ FIT = (drop("static"), drop("arena"), drop("by rows"), drop("steps"), drop("stac
 
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, plan=False, calibrated=True)
+    add_backend(p)
     add_tools(p)
     add_board(p, "measure the plans on this board")
     p.add_argument(
