@@ -46,6 +46,7 @@ class Claim:
     scratch: int = 0
     alignment: int = 4
     constants: int = 0
+    memories: tuple[str, ...] = ()
 
 
 class Claiming(Generator):
@@ -71,6 +72,7 @@ class Claiming(Generator):
             blobs=blobs,
             scratch=claim.scratch,
             alignment=claim.alignment,
+            memories=claim.memories,
         )
 
 
@@ -273,3 +275,35 @@ def test_a_budget_that_only_parts_fit() -> None:
     made = plan(graph, Lowering(optimize=Policy.SPEED), Goal(ram=200), offload=Offload((large,), HOST, 200))
     assert {len(step.ops) for step in made.steps} == {1, 2} and made.ram <= 200
     assert {step.kernel.name for step in made.steps} == {"made-up-0"}
+
+
+H7 = targets.load("stm32h743")
+RAMS = [memory.name for memory in H7.choice("ram")]
+
+
+@given(graphs(), st.data())
+@settings(max_examples=examples(60, 6), **QUIET)
+def test_tensors_lie_where_all_reach_them(graph: Graph, data: st.DataObject) -> None:
+    """Generators that reach some memories only: the checker looks at every tensor, and there is always a plan."""
+    assume(len(graph.ops) > 2)
+    memories = st.lists(st.sampled_from(RAMS), min_size=1, max_size=2, unique=True).map(tuple)
+    claims = st.builds(Claim, st.floats(0.001, 0.01), memories=memories)
+    regions = data.draw(st.lists(grown(graph), min_size=1, max_size=4, unique=True))
+    made = planned(graph, Goal(), Claiming("made-up-0", {ops: data.draw(claims) for ops in regions}), target=H7)
+    assert {step.ops for step in made.steps} & set(regions)
+    for step in made.steps:
+        reached = step.kernel.needs.memories
+        tensors = {t for _, t in made.op(step).computed(graph)} | set(made.op(step).outputs)
+        assert not reached or {made.memories[made.place[t].memory].name for t in tensors} <= set(reached)
+
+
+def test_the_better_of_two_that_cannot_meet() -> None:
+    """Two regions share a tensor, and no memory: the one that saves less is left to the core, unless it is pinned."""
+    graph = chain(4)
+    small, large = Claim(0.02, memories=(RAMS[0],)), Claim(0.001, memories=(RAMS[1],))
+    both = Claiming("made-up-0", {(0, 1): small, (2, 3): large})
+    assert (2, 3) in {step.ops for step in planned(graph, Goal(), both, target=H7).steps}
+    made = planned(graph, Goal(pins={"0": "made-up-0"}), both, target=H7)
+    assert (0, 1) in {step.ops for step in made.steps} and (2, 3) not in {step.ops for step in made.steps}
+    with pytest.raises(MoteError, match="no memory of the target can be reached by all"):
+        planned(graph, Goal(pins={"0": "made-up-0", "2": "made-up-0"}), both, target=H7)

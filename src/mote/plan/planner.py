@@ -10,12 +10,13 @@ from heapq import heappop, heappush
 from itertools import count
 
 from mote.graph import Graph
+from mote.kernels.contract import Packed
 from mote.offload.contract import Offload
 from mote.plan.check import check
 from mote.plan.control import with_bodies
 from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.memory.layout import Draft
-from mote.plan.memory.several_memories import plan_over, room, spread
+from mote.plan.memory.several_memories import UnreachableError, plan_over, room, spread
 from mote.plan.memory.traffic import waits
 from mote.plan.plan import Plan
 from mote.plan.scheduling.frontier import UNLIMITED, Lane, Limit, PlanFront, Sketch, rung_above, rung_below
@@ -37,6 +38,7 @@ from mote.plan.selection.select import (
     ROOMY,
     SMALLEST,
     Offers,
+    PinError,
     Selection,
     Way,
     offers,
@@ -64,6 +66,8 @@ MOST_ROOMS = 6
 """Maximum number of limits of the RAM of external regions for which plans are searched."""
 FLASH_STEP, FLASH_STEPS = 1.1, 16
 """Price increase of flash from one plan to the next on the flash curve, and the number of plans."""
+MOST_CONFLICTS = 3
+"""Conflicts of external kernels about memories of which all ways out are tried."""
 RATE_STEP = 2.0
 """Price increase of flash from one attempt to fit a budget to the next."""
 
@@ -77,10 +81,36 @@ def plan(
     offload: Offload | None = None,
 ) -> Plan:
     """The plan of a graph for a goal (see Goal), checked. With several memories it is spread over them; `offload` adds
-    the kernels of external generators."""
-    wanted = goal or Goal()
-    known = with_external(offers(ordered(graph)), offload)
-    known = pinned(with_bodies(known, wanted, plan), wanted.pins, how, wanted.cores)
+    the kernels of external generators, of which those are taken that reach the tensors between them."""
+    return _reachable(graph, how, goal or Goal(), memories, say, offload, frozenset())
+
+
+def _reachable(
+    graph: Graph,
+    how: Lowering,
+    goal: Goal,
+    memories: Sequence[Memory],
+    say: Say,
+    offload: Offload | None,
+    omitted: frozenset[Packed],
+) -> Plan:
+    """The plan without some kernels of external generators. Where no memory is left for a tensor between others, the
+    best of the plans that omit one of these; after a few conflicts the first that there is."""
+    try:
+        return _planned(graph, how, goal, memories, say, with_external(offers(ordered(graph)), offload, omitted))
+    except UnreachableError as error:
+        plans: list[Plan] = []
+        for kernel in error.kernels:
+            if not plans or len(omitted) < MOST_CONFLICTS:
+                with suppress(PinError, UnreachableError):
+                    plans.append(_reachable(graph, how, goal, memories, say, offload, omitted | {kernel}))
+        if not plans:
+            raise
+        return min(plans, key=_with_waits)
+
+
+def _planned(graph: Graph, how: Lowering, wanted: Goal, memories: Sequence[Memory], say: Say, external: Offers) -> Plan:
+    known = pinned(with_bodies(external, wanted, plan), wanted.pins, how, wanted.cores)
 
     def make(goal: Goal) -> Draft:
         return draft(known, how, goal, say)

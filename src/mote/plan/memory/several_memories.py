@@ -7,17 +7,17 @@ filled from the fastest on with what has the most accesses for its size.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
-from mote.kernels.contract import aligned
+from mote.kernels.contract import Packed, aligned
 from mote.plan.goal import DoesNotFitError, Goal
 from mote.plan.memory.arena import ROUNDS as LONG
 from mote.plan.memory.arena import Item, Overlays, live_peak, place
 from mote.plan.memory.layout import Arrangement, Draft
-from mote.plan.plan import Plan
+from mote.plan.plan import Plan, Step
 from mote.plan.scheduling.rows import Arrival
 from mote.targets import Memory
 
@@ -94,7 +94,7 @@ def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
     for apart in (False, True):
         arrangement = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps], apart=apart)
         units, overlays = _units(draft, arrangement), arrangement.overlays()
-        _check_reachable(units, memories)
+        _check_reachable(draft, arrangement, units, memories)
         for order in ORDERS:
             try:
                 return _filled(plan, arrangement, overlays, sorted(units, key=order), memories)
@@ -198,7 +198,16 @@ def _units(draft: Draft, arrangement: Arrangement) -> list[Unit]:
 
 def _allowed(draft: Draft, arrangement: Arrangement) -> dict[int, frozenset[str]]:
     """The memories that items may lie in, where a kernel reaches some only."""
-    rows, allowed = draft.rows, dict[int, frozenset[str]]()
+    allowed = dict[int, frozenset[str]]()
+    for step, items in _touched(draft, arrangement):
+        reached = frozenset(step.kernel.needs.memories)
+        allowed |= {item: reached & allowed.get(item, reached) for item in items}
+    return allowed
+
+
+def _touched(draft: Draft, arrangement: Arrangement) -> Iterator[tuple[Step, set[int]]]:
+    """The steps whose kernels reach some memories only, and the items that they read and write."""
+    rows = draft.rows
     for run, step in zip(draft.schedule.runs, draft.plan.steps, strict=True):
         if step.kernel.needs.memories:
             op = rows.works[run.node.op].op
@@ -207,20 +216,26 @@ def _allowed(draft: Draft, arrangement: Arrangement) -> dict[int, frozenset[str]
             touched |= {arrangement.scratch[run.node.op]} if step.kernel.needs.scratch else set()
             sums = rows.sums.get(run.node.op) if step.sums is not None else None
             touched |= {arrangement.home[rows.stores[sums].first][0]} if sums is not None else set()
-            for item in touched:
-                allowed[item] = frozenset(step.kernel.needs.memories) & allowed.get(
-                    item, frozenset(step.kernel.needs.memories)
-                )
-    return allowed
+            yield step, touched
 
 
-def _check_reachable(units: Sequence[Unit], memories: Sequence[Memory]) -> None:
-    if any(not any(u.may_lie_in(m) for m in memories) for u in units):
-        raise MoteError(
+class UnreachableError(MoteError):
+    """No memory can be reached by all kernels that read and write a tensor. `kernels`: those that reach some only."""
+
+    def __init__(self, memories: Sequence[Memory], kernels: Iterable[Packed]) -> None:
+        super().__init__(
             "no memory of the target can be reached by all who read and write a tensor",
             where=", ".join(m.name for m in memories),
             remedy="compile with fewer backends (--backend), or correct the memories that they name",
         )
+        self.kernels = tuple(dict.fromkeys(kernels))
+
+
+def _check_reachable(draft: Draft, arrangement: Arrangement, units: Sequence[Unit], memories: Sequence[Memory]) -> None:
+    lost = {i for u in units if not any(u.may_lie_in(m) for m in memories) for i in u.items}
+    if lost:
+        touching = _touched(draft, arrangement)
+        raise UnreachableError(memories, [step.kernel for step, items in touching if lost & items])
 
 
 def _accesses(draft: Draft, arrangement: Arrangement) -> Counter[int]:

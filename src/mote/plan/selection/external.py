@@ -13,21 +13,22 @@ from mote.plan.selection.request import Lowering
 from mote.plan.selection.select import Offers
 
 
-def with_external(known: Offers, offload: Offload | None) -> Offers:
-    """The offers of a graph, with those of generators."""
-    return ExternalOffers(known, offload) if offload is not None and offload.generators else known
+def with_external(known: Offers, offload: Offload | None, omitted: frozenset[Packed] = frozenset()) -> Offers:
+    """The offers of a graph, with those of generators but for `omitted` ones."""
+    return ExternalOffers(known, offload, omitted) if offload is not None and offload.generators else known
 
 
 class ExternalOffers(Offers):
     """Other offers, and the artifacts of generators. Bodies of control flow run on the core."""
 
-    def __init__(self, known: Offers, offload: Offload) -> None:
+    def __init__(self, known: Offers, offload: Offload, omitted: frozenset[Packed] = frozenset()) -> None:
         super().__init__(known.graph)
-        self.known, self.offload = known, offload
-        self.artifacts: Mapping[Numbers, Sequence[Offloaded]] = offload.kernels(known.graph)
+        self.known, self.offload, self.omitted = known, offload, omitted
+        offered = {ops: [k for k in ks if k not in omitted] for ops, ks in offload.kernels(known.graph).items()}
+        self.artifacts: Mapping[Numbers, Sequence[Offloaded]] = {ops: ks for ops, ks in offered.items() if ks}
 
     def of(self, graph: Graph) -> Offers:
-        return ExternalOffers(self.known.of(graph), self.offload)
+        return ExternalOffers(self.known.of(graph), self.offload, self.omitted)
 
     def regions(self, how: Lowering) -> list[Numbers]:
         claimed = (ops for ops in self.artifacts if len(ops) > 1)
