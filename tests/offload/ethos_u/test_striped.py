@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import mote
 from mote import targets
 from mote.frontends import load
 from mote.npu.commands import Command, named
 from mote.npu.functional import execute
 from mote.npu.hazards import judge
 from mote.npu.stream import decode, made, operations
+from mote.offload.contract import Offloaded
 from mote.offload.ethos_u import _job
 from mote.offload.ethos_u.exact import multipliers, rounds_once
 from mote.offload.ethos_u.job import TENSORS, WORKING, NpuJob
@@ -159,6 +162,20 @@ def test_rows_that_arrive() -> None:
     assert some.scratch < striped(whole, SUMS).job.scratch + whole.inputs[0] and rows.lines < 8
     for seed in range(3):
         assert computed_by_rows(rows, given_input(whole, seed)) == computed(whole, seed)
+
+
+def test_a_plan_by_rows() -> None:
+    """Where the whole input has no room, each row that arrives is one call; run as C, every value is LiteRT's."""
+    pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")
+    net = Net(1)
+    x = net.conv(net.input(1, 32, 96, 3), 16, stride=2)
+    model = net.finish(net.pool(net.conv(net.conv(x, 32), 64, 1), (16, 48)))
+    options: dict[str, Any] = {"target": "corstone-300", "backend": "ethos-u", "optimize": "speed", "input": "rows"}
+    made = mote.compile(model, ram=str(13 << 10), **options)
+    calls = [step for step in made.plan.steps if isinstance(step.kernel, Offloaded)]
+    assert [step.tap for step in calls] == list(range(32)) and made.plan.ram <= 13 << 10
+    assert dict(calls[0].kernel.knobs) == {"variant": "rows"}
+    assert mote.verify(made, inputs=2).exact
 
 
 def test_weights_are_those_of_the_whole_operator() -> None:

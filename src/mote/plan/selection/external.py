@@ -41,7 +41,7 @@ class ExternalOffers(Offers):
     def knobs(self, ops: Numbers, how: Lowering) -> dict[str, Mapping[str, tuple[Knob, ...]]]:
         own: dict[str, Mapping[str, tuple[Knob, ...]]] = {}
         for kernel in self.artifacts.get(ops, ()):
-            if kernel.artifact.variant:
+            if kernel.artifact.variant and kernel.entry.call is not Call.ADDS:
                 own[kernel.family] = {VARIANT: (*own.get(kernel.family, {}).get(VARIANT, ()), kernel.artifact.variant)}
         return own | (self.known.knobs(ops, how) if self._is_known(ops, how) else {})
 
@@ -51,8 +51,9 @@ class ExternalOffers(Offers):
         return [*own, *(self.known.everything(ops, how) if self._is_known(ops, how) else ())]
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        own = (k for k in self._fitting(ops, how) if k.entry.call is Call.ADDS)
-        return next(own, None) or (self.known.adding(ops, how) if self._is_known(ops, how) else None)
+        if self._is_known(ops, how):
+            return self.known.adding(ops, how)
+        return next((k for k in self._fitting(ops, how) if k.entry.call is Call.ADDS), None)
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
         return self.known.ring(ops, how) if self._is_known(ops, how) else None

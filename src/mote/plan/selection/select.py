@@ -643,7 +643,8 @@ class Selection:
         single output row."""
         kernels = {}
         for ops, op in self.ops.items():
-            single = [k for k in self.on_one_core[ops] if not lacks_rows(k)]
+            own = [k for k in self.on_one_core[ops] if not isinstance(k, Offloaded)]
+            single = [k for k in own if not lacks_rows(k)]
             kernels[ops] = self._leanest(ops, single or self.on_one_core[ops])
             best = self.best(ops, False)
             if best.entry.group > 1 and takes_rows(self.graph, op, best):
