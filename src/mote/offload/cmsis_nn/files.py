@@ -11,8 +11,10 @@ from pathlib import Path
 
 from mote.offload.library.sources import LibrarySources
 
-PATH, PACKS = "CMSIS_NN_PATH", "CMSIS_PACK_ROOT"
-"""Variables of the environment: the folder of CMSIS-NN, and the folder of packs."""
+PATH = "CMSIS_NN_PATH"
+"""The variable of the environment with the folder of CMSIS-NN."""
+PACKS = "CMSIS_PACK_ROOT"
+"""That with the folder of packs."""
 INCLUDE, SOURCE = "Include", "Source"
 HEADER = "cmsis_nn_calls.h"
 OWN = {HEADER: (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")}
