@@ -28,15 +28,18 @@ class Status(IntEnum):
 
 
 @cache
-def library() -> ctypes.CDLL:
-    return host.load(check_files(), ["mote_npu_check.c"])
+def library(core: str = "ethos-u55") -> ctypes.CDLL:
+    sources = check_files(core)
+    return host.load(sources, [name for name in sources if name.endswith(".c")])
 
 
-def decided(payload: bytes, sizes: Sequence[int], writable: Sequence[bool]) -> tuple[Status, int]:
-    """The status, and where the stream was refused."""
+def decided(
+    payload: bytes, sizes: Sequence[int], writable: Sequence[bool], core: str = "ethos-u55"
+) -> tuple[Status, int]:
+    """The status, and where the stream was refused by the checker of a core."""
     words = (ctypes.c_uint32 * max(1, -(-len(payload) // 4)))()
     ctypes.memmove(words, payload, len(payload))
     given = (ctypes.c_uint32 * REGIONS)(*sizes)
     bits = sum(1 << n for n, may in enumerate(writable) if may)
     at = ctypes.c_uint32()
-    return Status(library().mote_npu_check(words, len(payload), given, bits, ctypes.byref(at))), at.value
+    return Status(library(core).mote_npu_check(words, len(payload), given, bits, ctypes.byref(at))), at.value

@@ -2,8 +2,8 @@
 
 An Ethos-U accesses whatever addresses a stream says, past any memory protection of the core. A stream is good where
 every operation has the registers that it needs, and all bytes lie behind a base pointer, those that are written behind
-one that may be written. Whatever is not understood is refused. For Ethos-U55 and U65 this decides exactly as
-`mote_npu_check.c` does on the device.
+one that may be written. Whatever is not understood is refused. This decides exactly as `mote_npu_check.c` and
+`mote_npu_check_u85.c` do on devices.
 """
 
 from __future__ import annotations

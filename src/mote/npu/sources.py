@@ -10,7 +10,8 @@ CHECK = "mote_npu_check"
 
 
 @cache
-def check_files() -> dict[str, str]:
-    """The checker's header and source by name."""
+def check_files(core: str = "ethos-u55") -> dict[str, str]:
+    """The checker's header and source by name: Ethos-U85 has another source than U55 and U65."""
     folder = files("mote.npu") / "c"
-    return {name: (folder / name).read_text(encoding="utf-8") for name in (f"{CHECK}.h", f"{CHECK}.c")}
+    source = f"{CHECK}_u85.c" if core == "ethos-u85" else f"{CHECK}.c"
+    return {name: (folder / name).read_text(encoding="utf-8") for name in (f"{CHECK}.h", source)}

@@ -283,6 +283,8 @@ def _config(word: int, identity: int, offset: int) -> Config:
     config = Config(word, identity)
     if config.macs not in MACS[config.core]:
         _refuse(offset, f"there is no {config.core} of {config.macs} MACs per cycle")
+    if config.cores > 4:
+        _refuse(offset, f"there is no {config.core} with {config.cores} weight decoders")
     version = word >> 4 & 15
     if version != (1 if config.core == "ethos-u85" else 0):
         _refuse(offset, f"version {version} of command streams is unknown")

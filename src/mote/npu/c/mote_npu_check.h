@@ -10,8 +10,9 @@
  * that are written where writing is allowed. What it does not know, it refuses. docs/develop/ethos-u-format.md has the
  * rules; mote.npu.check decides alike in Python.
  *
- * No heap, no recursion, about 1 KB of stack; the time is proportional to the length of the stream. Ethos-U55 and
- * Ethos-U65; streams for Ethos-U85 are refused. The payload is little-endian, and so must the core be.
+ * No heap, no recursion; the time is proportional to the length of the stream. mote_npu_check.c is for Ethos-U55 and
+ * Ethos-U65 and takes about 1 KB of stack, mote_npu_check_u85.c is for Ethos-U85 and takes 2 KB; a device has one of
+ * them, and streams for the other are refused. The payload is little-endian, and so must the core be.
  */
 #ifndef MOTE_NPU_CHECK_H
 #define MOTE_NPU_CHECK_H
@@ -27,7 +28,7 @@ extern "C" {
 typedef enum {
     MOTE_NPU_OK = 0,
     MOTE_NPU_PAYLOAD = 1,   /* not a payload that the driver takes: its actions, or their lengths */
-    MOTE_NPU_CORE = 2,      /* for another NPU than Ethos-U55 and Ethos-U65 */
+    MOTE_NPU_CORE = 2,      /* for another NPU */
     MOTE_NPU_COMMAND = 3,   /* a command that there is not, or none at the end that stops the NPU */
     MOTE_NPU_VALUE = 4,     /* a register has a value that it cannot have */
     MOTE_NPU_UNSET = 5,     /* an operation needs a register that was never set */
