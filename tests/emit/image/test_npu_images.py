@@ -184,3 +184,10 @@ def test_a_job_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def failing(memory: object) -> None:
     raise MoteError("a bus error")
+
+
+def test_streams_that_devices_cannot_check_are_for_generated_c() -> None:
+    file = npu_file(copying((0, BYTES), core="ethos-u85", macs=256))
+    assert mote.compile(file, target="corstone-320").plan.steps
+    with pytest.raises(MoteError, match="computes it with C of its own, which no image holds"):
+        pack(file, target="corstone-320")
