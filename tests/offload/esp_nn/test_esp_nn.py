@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,14 +133,43 @@ def compiled_for(part: str) -> Compiled:
 @pytest.mark.parametrize("part", ["esp32", "esp32s3"])
 def test_every_function_on_this_computer(library: str, part: str) -> None:
     """Of the ESP32-S3's edition those functions run that are for any core."""
-    compiled = compiled_for(part)
+    check_outputs(compiled_for(part), 3)
+
+
+def check_outputs(compiled: Compiled, count: int) -> None:
+    """Every output of some inferences equals the reference."""
     graph = compiled.plan.graph
-    cases = stimuli(graph, 3)
+    cases = stimuli(graph, count)
     made = HostModel(compiled).run(cases)
     for number, case in enumerate(cases):
         expected = graph.evaluate(case)
         for tensor, values in zip(graph.outputs, made, strict=True):
-            assert np.array_equal(values[number], expected[tensor]), graph.tensors[tensor].name
+            right = expected[tensor].reshape(values[number].shape)
+            assert np.array_equal(values[number], right), graph.tensors[tensor].name
+
+
+def random_layers(seed: int) -> bytes:
+    """Convolutions, depthwise and fully connected layers and pools of random shapes."""
+    net = Net(seed)
+
+    def one(*values: int) -> int:
+        return int(net.rng.choice(values))
+
+    outputs = []
+    for _ in range(4):
+        x = net.input(1, one(3, 5, 8, 11), one(2, 4, 7, 9), one(1, 3, 4, 5, 8, 16, 17))
+        small = min(net.shapes[x][1:3])
+        window: dict[str, Any] = {"stride": one(1, 2, 3), "padding": ("SAME", "VALID")[one(0, 1)]}
+        kernel = one(*range(1, small + 1)), one(*range(1, small + 1))
+        outputs += [net.conv(x, one(1, 4, 6, 9), kernel, **window), net.depthwise(x, one(1, 2, 4, 5), kernel, **window)]
+        outputs += [net.pool(x, kernel, kind) for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")]
+        outputs.append(net.fully_connected(net.flat(x), one(1, 3, 8)))
+    return net.finish(*outputs)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 16))])
+def test_random_layers(library: str, seed: int) -> None:
+    check_outputs(mote.compile(random_layers(seed), target="esp32", backend="esp-nn", optimize="speed"), 2)
 
 
 def test_every_function_on_an_emulated_core(library: str) -> None:
@@ -240,6 +270,16 @@ def test_an_esp_idf_component_depends_on_it(library: str, tmp_path: Path) -> Non
     assert "src/esp_nn_layers.h" in files and not any(library in text for text in files.values())
     with pytest.raises(MoteError, match="a package for arduino holds all of its files"):
         arduino.files(compiled.package)
+
+
+def test_an_agent_of_esp_idf_depends_on_it(library: str) -> None:
+    """The agent's component has the model in it, so that it needs the library too."""
+    made = mote.agent(TINY, target="esp32s3", backend="esp-nn", optimize="speed", package="esp-idf")
+    files = {path: str(text) for path, text in made.files.items()}
+    assert '  espressif/esp-nn: "==1.2.3"\n' in files["components/mote_agent/idf_component.yml"]
+    assert not any(library in text for text in files.values())
+    plain = mote.agent(TINY, target="esp32s3", package="esp-idf")
+    assert "components/mote_agent/idf_component.yml" not in plain.files
 
 
 def c_of_the_component(compiled: Compiled, folder: Path, library: str, *options: str) -> list[str]:
