@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from mote.errors import MoteError
 from mote.offload.contract import Generator, Offload, forget
 from mote.targets import Target
 from mote.text import did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 MOTE = "mote"
 """The name of Mote's own kernels among backends."""
@@ -71,6 +74,8 @@ def offload(names: Sequence[str], target: Target, ram: int | None = None) -> Off
 
 def announced() -> dict[str, list[EntryPoint]]:
     """The entry points of installed packages by name; one that several packages give is refused when it is loaded."""
+    from importlib.metadata import entry_points  # takes 40 ms to import
+
     points: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=GROUP):
         if point not in points.setdefault(point.name, []):
