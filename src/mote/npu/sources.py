@@ -7,11 +7,13 @@ from importlib.resources import files
 
 CHECK = "mote_npu_check"
 """The name of the checker's files."""
+SHARED = "mote_npu_stream.h"
+"""The part of the checker that all families share."""
 
 
 @cache
 def check_files(core: str = "ethos-u55") -> dict[str, str]:
-    """The checker's header and source by name: Ethos-U85 has another source than U55 and U65."""
+    """The checker's headers and its source by name: Ethos-U85 has another source than U55 and U65."""
     folder = files("mote.npu") / "c"
     source = f"{CHECK}_u85.c" if core == "ethos-u85" else f"{CHECK}.c"
-    return {name: (folder / name).read_text(encoding="utf-8") for name in (f"{CHECK}.h", source)}
+    return {name: (folder / name).read_text(encoding="utf-8") for name in (f"{CHECK}.h", SHARED, source)}

@@ -10,9 +10,9 @@
  * that are written where writing is allowed. What it does not know, it refuses. docs/develop/ethos-u-format.md has the
  * rules; mote.npu.check decides alike in Python.
  *
- * No heap, no recursion; the time is proportional to the length of the stream. mote_npu_check.c is for Ethos-U55 and
- * Ethos-U65 and takes about 1 KB of stack, mote_npu_check_u85.c is for Ethos-U85 and takes 2 KB; a device has one of
- * them, and streams for the other are refused. The payload is little-endian, and so must the core be.
+ * No heap, no recursion; the time is proportional to the length of the stream; about 1 KB of stack. mote_npu_check.c is
+ * for Ethos-U55 and Ethos-U65, mote_npu_check_u85.c for Ethos-U85: a device has one of them, with mote_npu_stream.h, and
+ * streams for the other are refused. The payload is little-endian, and so must the core be.
  */
 #ifndef MOTE_NPU_CHECK_H
 #define MOTE_NPU_CHECK_H
