@@ -30,12 +30,13 @@ from mote.graph import Graph
 from mote.graph.tolerance import computes_floats
 from mote.lower.program import Program, program
 from mote.notebook import card, folded, sizes, table
+from mote.npu.sources import check_files
 from mote.offload.contract import Offloaded
 from mote.ops.features.scores import Decision
 from mote.passes import Saving
 from mote.plan.plan import Plan
 from mote.progress import Say, silent
-from mote.targets import ALIGNED
+from mote.targets import ALIGNED, Target
 
 ONLY_C = {
     "single_file": "an image is one file anyway",
@@ -167,7 +168,7 @@ def pack(
     with naming(where), explaining():
         graph, warnings, optimized, savings = prepared(model, settings)
         planned = plan_for(optimized, where, settings, say)
-        _check_own(planned, known)
+        _check_own(planned, known, settings.target)
         name, _ = c_name(settings, graph)
         settings = replace(settings, name=name)
         flat = flattened(with_image_calls(program(planned)))
@@ -228,7 +229,7 @@ def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tu
     return replace(settings, fixed=known.fixed), known
 
 
-def _check_own(plan: Plan, known: Manifest | None) -> None:
+def _check_own(plan: Plan, known: Manifest | None, target: Target) -> None:
     """Refuse what an external generator computes with C of its own: an image holds no code, and a runtime has none of a
     generator but for what its kernels do."""
     for op, steps in plan.works:
@@ -245,6 +246,12 @@ def _check_own(plan: Plan, known: Manifest | None) -> None:
         if known is not None and (lacks := known.lacks(kernel.artifact.image.kernel)):
             raise MoteError(
                 lacks, where=where, remedy=f"write a runtime that has it: `mote runtime --backend {kernel.name}`"
+            )
+        if known is not None and target.npu and check_files(known.limits.npu) != check_files(target.npu.family):
+            raise MoteError(
+                f"{known.where} checks command streams for another accelerator than {target.npu.core}",
+                where=where,
+                remedy=f"write a runtime for this target: `mote runtime -t {target.name} --backend {kernel.name}`",
             )
 
 

@@ -10,13 +10,39 @@ from numpy.typing import NDArray
 
 from mote.emit.image.npu.kernels import DRIVER
 from mote.errors import MoteError
+from mote.npu.sources import check_files
 from mote.offload.ethos_u.artifact import HEAD
 from mote.offload.ethos_u.job import FAST
 from mote.offload.ethos_u.simulated import simulate
 
 MOST_FAST = 1 << 24
 """Bytes of fast memory that a job may have here."""
+_EITHER = """\
+#include "mote_npu_check.h"
+
+typedef mote_npu_status mote_npu_check_t(const void *, uint32_t, const uint32_t *, uint32_t, uint32_t *);
+mote_npu_check_t mote_npu_check_for_u55, mote_npu_check_for_u85;
+
+mote_npu_status mote_npu_check(const void *payload, uint32_t bytes, const uint32_t sizes[MOTE_NPU_REGIONS],
+                               uint32_t writable, uint32_t *at) {
+    const mote_npu_status status = mote_npu_check_for_u55(payload, bytes, sizes, writable, at);
+    return status == MOTE_NPU_CORE ? mote_npu_check_for_u85(payload, bytes, sizes, writable, at) : status;
+}
+"""
+
+
+def _checkers() -> dict[str, str]:
+    """The check of command streams for every family: this computer runs images for all targets."""
+    files = {"mote_npu_either.c": _EITHER}
+    for core in ("u55", "u85"):
+        for name, text in check_files(f"ethos-{core}").items():
+            renamed = f"#define mote_npu_check mote_npu_check_for_{core}\n" if name.endswith(".c") else ""
+            files[name] = f"{renamed}{text}"
+    return files
+
+
 FILES = {
+    **_checkers(),
     DRIVER: """\
 #include "mote_settings.h"
 
@@ -29,9 +55,9 @@ void mote_npu_hook(mote_npu_hook_t *function);
 void mote_npu_hook(mote_npu_hook_t *function) { hook = function; }
 
 int mote_npu_invoke(const uint32_t *job, const void *const *base) { return hook(job, base); }
-"""
+""",
 }
-"""A library's C file in the place of the one that calls the driver."""
+"""A library's C files in the place of those that call the driver and check for one family."""
 _Hook = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_void_p))
 
 

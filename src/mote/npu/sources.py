@@ -12,8 +12,8 @@ SHARED = "mote_npu_stream.h"
 
 
 @cache
-def check_files(core: str = "ethos-u55") -> dict[str, str]:
+def check_files(family: str) -> dict[str, str]:
     """The checker's headers and its source by name: Ethos-U85 has another source than U55 and U65."""
     folder = files("mote.npu") / "c"
-    source = f"{CHECK}_u85.c" if core == "ethos-u85" else f"{CHECK}.c"
+    source = f"{CHECK}_u85.c" if family == "ethos-u85" else f"{CHECK}.c"
     return {name: (folder / name).read_text(encoding="utf-8") for name in (f"{CHECK}.h", SHARED, source)}

@@ -43,6 +43,8 @@ class Limits:
     """All kernels are one C file, so that the functions that their headers share are linked once."""
     fast: int = 0
     """Bytes of fast memory that the firmware gives to the driver of an accelerator."""
+    npu: str = ""
+    """The family of the Ethos-U whose command streams are checked; empty: Ethos-U55 and Ethos-U65."""
 
 
 def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, str]:
@@ -57,7 +59,7 @@ def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, st
         checks = _checks(tuple(dict.fromkeys(h for k in same for h in k.headers)), same)
         files[f"mote_kernel_{header}.c"] = _file(header, same, own, checks)
         included |= {*own, *checks}
-    files |= npu_files() if any(k.fails for k in kernels) else {}
+    files |= npu_files(limits.npu) if any(k.fails for k in kernels) else {}
     return files | {name: library.header(name) for name in sorted(closure(included))} | table_files(kernels)
 
 

@@ -87,7 +87,7 @@ class Manifest:
             "mote": self.version,
             "target": self.target,
             "features": sorted(self.features),
-            "limits": asdict(self.limits),
+            "limits": {name: limit for name, limit in asdict(self.limits).items() if name != "npu" or limit},
             "kernels": [k.to_json() for k in self.kernels],
         }
         return json.dumps(data, indent=1) + "\n"

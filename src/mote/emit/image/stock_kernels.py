@@ -54,8 +54,9 @@ def everything() -> tuple[KernelRecord, ...]:
 
 def limits_of(target: Target, *, together: bool = False) -> Limits:
     """Limits of a runtime for a core; `together`: kernels are one C file."""
-    fast = target.npu.fast if target.npu else 0
-    return Limits(fused="fma" in target.features, aligned=ALIGNED in target.features, together=together, fast=fast)
+    fast, npu = (target.npu.fast, target.npu.family) if target.npu else (0, "")
+    fused, aligned = "fma" in target.features, ALIGNED in target.features
+    return Limits(fused=fused, aligned=aligned, together=together, fast=fast, npu=npu)
 
 
 def stock(target: Target) -> Manifest:

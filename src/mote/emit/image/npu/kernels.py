@@ -21,7 +21,7 @@ def npu_kernels() -> tuple[KernelRecord, ...]:
 
 
 @cache
-def npu_files() -> dict[str, str]:
-    """C files that these kernels need: the check of command streams, and the calls of the Ethos-U driver."""
+def npu_files(family: str) -> dict[str, str]:
+    """C files that these kernels need: the check of a family's command streams, and the calls of the Ethos-U driver."""
     folder = files(__package__) / "c"
-    return {**{name: (folder / name).read_text(encoding="utf-8") for name in FILES}, **check_files()}
+    return {**{name: (folder / name).read_text(encoding="utf-8") for name in FILES}, **check_files(family)}
