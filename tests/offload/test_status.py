@@ -209,7 +209,7 @@ def compiled(generator: Generator, **options: Any) -> Compiled:
     [
         ({}, []),
         ({"instances": True, "red_zones": True}, ["-DINSTANCES"]),
-        ({"input": "rows"}, ["-DPUSHED"]),
+        ({"input": "rows", "ram": 4096}, ["-DPUSHED"]),
     ],
     ids=["static", "instances", "pushed"],
 )

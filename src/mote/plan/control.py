@@ -45,6 +45,9 @@ class Bodies(Offers):
     def regions(self, how: Lowering) -> list[Numbers]:
         return self.known.regions(how)
 
+    def claimed(self) -> list[Numbers]:
+        return self.known.claimed()
+
     def refusal(self, ops: Numbers, kernel: str) -> str:
         return self.known.refusal(ops, kernel)
 

@@ -299,6 +299,8 @@ class Planner:
     @cached_property
     def external(self) -> list[int]:
         """The RAM that regions of external generators take, in ascending order."""
+        if not self.offers.claimed():
+            return []
         selection = Selection(self.offers, self.how, self.goal, ROOMY)
         sizes = {selection.region_bytes(ops) for ops in self.offers.regions(self.how)}
         return sorted(size for size in sizes if size is not None)

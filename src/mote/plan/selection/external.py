@@ -31,8 +31,10 @@ class ExternalOffers(Offers):
         return ExternalOffers(self.known.of(graph), self.offload, self.omitted)
 
     def regions(self, how: Lowering) -> list[Numbers]:
-        claimed = (ops for ops in self.artifacts if len(ops) > 1)
-        return list(dict.fromkeys((*self.known.regions(how), *claimed)))
+        return list(dict.fromkeys((*self.known.regions(how), *self.claimed())))
+
+    def claimed(self) -> list[Numbers]:
+        return [ops for ops in self.artifacts if len(ops) > 1]
 
     def turned(self, ops: Numbers, how: Lowering, knobs: Knobs, named: str) -> list[Packed]:
         alternatives = [k for k in self.everything(ops, how) if isinstance(k, Offloaded) and k.knobs == knobs]

@@ -144,6 +144,9 @@ class Pinned(Offers):
     def of(self, graph: Graph) -> Offers:
         return Pinned(self.known.of(graph), self.pins)
 
+    def claimed(self) -> list[Numbers]:
+        return self.known.claimed()
+
     def regions(self, how: Lowering) -> list[Numbers]:
         return self.known.regions(how)
 

@@ -91,6 +91,10 @@ class Offers:
         """Names of the kernels that the user has pinned for operators; empty without pins."""
         return set()
 
+    def claimed(self) -> list[Numbers]:
+        """The regions of several operators that external generators compute."""
+        return []
+
     def refusal(self, ops: Numbers, kernel: str) -> str:
         """Why an external generator of this name has no kernel for operators; empty where there is none."""
         return ""
