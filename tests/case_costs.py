@@ -23,7 +23,7 @@ RECORD = "MOTE_RECORD_COSTS"
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "tests" / "case_costs.json"
 LONG = ROOT / "tests" / "long_tests.txt"
-BUDGET = 1.0
+BUDGET = 0.3
 """CPU seconds that the cases of a test may take in `make test`; the first is run whatever it takes."""
 WHOLE = (
     "tests/benchmarks/test_benchmarks.py::test_no_figure_has_grown_by_more_than_a_percent",

@@ -184,6 +184,7 @@ def test_paper_shows_everything(page: Page) -> None:
     """In dark colours of the screen too: ink on paper is dark."""
     page.resize(718)
     page.emulate(dark=True)
+    page.wait("!document.querySelector('.tryit-checked')?.textContent.startsWith('Checking')")
     screen = dict(page.evaluate(WORDS))
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate(dark=True, print_media=True)
