@@ -28,6 +28,7 @@ BUDGET = 0.3
 WHOLE = (
     "tests/benchmarks/test_benchmarks.py::test_no_figure_has_grown_by_more_than_a_percent",
     "tests/benchmarks/test_fingerprints.py::test_generated_code_is_what_it_was",
+    "tests/test_words.py::test_names",
     "tests/test_words.py::test_words",
 )
 """Tests that hold what no other test does in any of their cases: `make test` runs them all."""
