@@ -21,7 +21,7 @@ ROOMS = (
     "metrics",
     *("offload", "plan", "lower", "emit", "deploy", "package", "pictures"),
     *("toolchain", "boards", "compiler", "execute", "measure", "search", "tune", "evaluation", "train", "compress"),
-    "reporter",
+    *("reporter", "nas"),
     *("api", "project", "cli"),
 )
 """Every room may import those before it in this list, and no others."""

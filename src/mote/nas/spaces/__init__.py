@@ -1,0 +1,1 @@
+"""Networks as data, and spaces of them: layers, blocks of layers, choices."""
