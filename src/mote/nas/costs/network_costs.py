@@ -1,0 +1,44 @@
+"""Costs of a network on a target, the limits they are held to, and the verdict on one that exceeds them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class NetworkCosts:
+    """Costs of an int8 model as `mote compile` plans it for the target."""
+
+    ram: int
+    """Bytes of the tensor arena and of other variables."""
+    flash: int
+    """Bytes of code and constants."""
+    cycles: int
+    """Modelled cycles of an inference."""
+    latency: float | None = None
+    """Seconds of an inference at the clock of the part; None where the target has no clock."""
+    energy: float | None = None
+    """Joules of an inference; None where the target has no energy model."""
+
+    def json(self) -> dict[str, Any]:
+        """The costs as JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class CostLimits:
+    """The most that a network may cost; None is no limit."""
+
+    ram: int | None = None
+    flash: int | None = None
+    cycles: int | None = None
+    latency: float | None = None
+    """Seconds of an inference."""
+
+
+@dataclass(frozen=True)
+class DoesNotFit:
+    """The verdict on a network that exceeds a limit, or that the compiler refuses."""
+
+    reason: str
