@@ -35,7 +35,7 @@ class FinishedMember:
     """Further options of `mote.compile`, such as `preprocess`."""
 
 
-class Family(Protocol):
+class ModelFamily(Protocol):
     """A family of candidates for one task and one target.
 
     Accuracies are between 0 and 1, of held-out data; for a regression they are the coefficient of determination. More
