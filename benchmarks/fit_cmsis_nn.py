@@ -31,8 +31,9 @@ from mote.measure.least_squares import non_negative
 from mote.measure.profiler.costs import steps
 from mote.offload import backends, cmsis_nn
 from mote.offload.cmsis_nn.calls import CALLERS
-from mote.offload.cmsis_nn.costs import TABLES, family, features
+from mote.offload.cmsis_nn.costs import family, features
 from mote.offload.contract import Offloaded
+from mote.offload.library.tables import TABLES
 from mote.passes import optimize
 from mote.targets import Target
 from mote.tune.calibration.cost_layers import CostLayer, graph_of, layers

@@ -29,7 +29,7 @@ from mote.kernels.contract import Refusal
 from mote.offload.backends import GENERATORS
 from mote.offload.contract import Artifact, Offloaded
 from mote.offload.esp_nn import EspNN
-from mote.offload.esp_nn.library import PATH, Edition, includes, missing, sources
+from mote.offload.esp_nn.library import PATH, Edition, includes, sources
 from mote.offload.esp_nn.operators import layer
 from mote.offload.esp_nn.rounding import twice_multiplier
 from mote.ops.matrix.round_once import once_results
@@ -222,10 +222,10 @@ def test_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
             (tmp_path / "idf_component.yml").write_text(f"version: '{version}'\n", encoding="utf-8")
         else:
             (tmp_path / folder).mkdir()
-        told = missing()
+        told = EspNN().missing()
         assert told is not None and what in told.what
     (tmp_path / "idf_component.yml").unlink()
-    told = missing()
+    told = EspNN().missing()
     assert told is not None and "of an unknown version" in told.what
 
 

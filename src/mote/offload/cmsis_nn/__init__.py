@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from mote.graph import Graph, Op
 from mote.kernels.contract import Refusal
 from mote.offload.cmsis_nn.calls import CALLERS
 from mote.offload.cmsis_nn.costs import cycles
 from mote.offload.cmsis_nn.files import HEADER, INCLUDE, OWN, SOURCE, checkout, once_files, sources
-from mote.offload.contract import Artifact, Generator, Missing
-from mote.offload.library.call import caller, claimed
+from mote.offload.contract import Artifact
+from mote.offload.library.generator import LibraryGenerator
 from mote.targets import Target
 
-REMEDY = (
-    "set CMSIS_NN_PATH to a checkout of CMSIS-NN or to an unpacked pack ARM.CMSIS-NN, or CMSIS_PACK_ROOT to the folder"
-    " of packs that has one"
-)
 
-
-class CmsisNN(Generator):
+class CmsisNN(LibraryGenerator):
     """Single operators, each by one function of CMSIS-NN, exactly as LiteRT computes them."""
 
     name = "cmsis-nn"
     about = "Arm's CMSIS-NN, from the sources in CMSIS_NN_PATH"
+    operators = CALLERS
+    remedy = (
+        "set CMSIS_NN_PATH to a checkout of CMSIS-NN or to an unpacked pack ARM.CMSIS-NN, or CMSIS_PACK_ROOT to the"
+        " folder of packs that has one"
+    )
 
-    def missing(self) -> Missing | None:
-        try:
-            checkout()
-        except FileNotFoundError as reason:
-            return Missing(str(reason), REMEDY)
-        return None
+    def checkout(self) -> Path:
+        return checkout()
 
     def serves(self, target: Target) -> bool:
         return not target.core.flash_apart
 
-    def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
-        return claimed(graph, CALLERS)
-
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
-        make = caller(region, CALLERS)
-        assert make is not None
-        call = make(graph, region, target)
+        call = CALLERS[type(region)](graph, region, target)
         if isinstance(call, Refusal):
             return call
-        root = checkout()
+        root = self.checkout()
         library = sources(root)
         if absent := [name for name in call.functions if not library.has(name)]:
             return Refusal(f"the CMSIS-NN in {root} has no {absent[0]}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from math import prod
 
 from mote.graph import Graph, Op
 from mote.graph.types import DType
 from mote.offload.cmsis_nn.sizes import DSP, MVE
+from mote.offload.library.tables import tables
 from mote.ops.common import WindowOp
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -18,7 +16,6 @@ from mote.targets import Target
 
 Amounts = Mapping[str, float]
 """Cycles by the feature; others take none."""
-TABLES = "costs.json"
 USUAL = {MVE: "cortex-m55", DSP: "cortex-m4"}
 """The tables of cores that have none, by what they can do."""
 PLAIN = "cortex-m3"
@@ -75,13 +72,6 @@ def constants_read(graph: Graph, op: Op) -> int:
 
 def table(target: Target) -> Mapping[str, Amounts]:
     """The table of a core."""
-    tables = _tables()
+    known: dict[str, dict[str, Amounts]] = tables(__package__)
     usual = next((name for feature, name in USUAL.items() if feature in target.features), PLAIN)
-    return tables.get(target.costs, tables[usual])
-
-
-@cache
-def _tables() -> dict[str, dict[str, Amounts]]:
-    tables: dict[str, dict[str, Amounts]]
-    tables = json.loads((files(__package__) / TABLES).read_text(encoding="utf-8"))
-    return tables
+    return known.get(target.costs, known[usual])

@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
+from mote.offload.library.generator import given_folder
 from mote.offload.library.sources import LibrarySources
 
 PATH = "CMSIS_NN_PATH"
@@ -16,6 +17,7 @@ PATH = "CMSIS_NN_PATH"
 PACKS = "CMSIS_PACK_ROOT"
 """That with the folder of packs."""
 INCLUDE, SOURCE = "Include", "Source"
+FUNCTIONS = f"{INCLUDE}/arm_nnfunctions.h"
 HEADER = "cmsis_nn_calls.h"
 OWN = {HEADER: (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")}
 """What every project that calls CMSIS-NN has."""
@@ -25,15 +27,12 @@ ONCE = "cmsis_nn_once_"
 
 def checkout() -> Path:
     """The folder of CMSIS-NN. Raises FileNotFoundError, which says what is not there."""
-    if given := os.environ.get(PATH):
-        root = Path(given).resolve()
-        if not (root / INCLUDE / "arm_nnfunctions.h").is_file():
-            raise FileNotFoundError(f"{PATH} is {given}, which has no {INCLUDE}/arm_nnfunctions.h")
+    if root := given_folder(PATH, FUNCTIONS):
         return root
     if not (packs := os.environ.get(PACKS)):
         raise FileNotFoundError(f"neither {PATH} nor {PACKS} is set")
     folder = Path(packs).resolve() / "ARM" / "CMSIS-NN"
-    versions = [path.parents[1] for path in folder.glob(f"*/{INCLUDE}/arm_nnfunctions.h")]
+    versions = [path.parents[1] for path in folder.glob(f"*/{FUNCTIONS}")]
     if not versions:
         raise FileNotFoundError(f"{PACKS} is {packs}, which has no pack ARM/CMSIS-NN")
     return max(versions, key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)])

@@ -8,12 +8,9 @@ those is taken to be the generic one."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from importlib.resources import files
-
 from mote.offload.esp_nn.layer import EspLayer, EspWork
 from mote.offload.esp_nn.library import Edition
+from mote.offload.library.tables import tables
 from mote.targets import Reads
 
 Rates = tuple[float, float, float, float]
@@ -29,8 +26,8 @@ def cycles(layer: EspLayer, edition: Edition, reads: Reads) -> float:
 
 def computing(work: EspWork, edition: Edition) -> float:
     """The cycles without any waits."""
-    tables = _tables()
-    tap, pixel, output, call = tables[edition].get(work.kind) or tables[Edition.GENERIC][work.kind]
+    known: dict[str, dict[str, Rates]] = tables(__package__)
+    tap, pixel, output, call = known[edition].get(work.kind) or known[Edition.GENERIC][work.kind]
     return tap * work.taps + pixel * work.pixels + output * work.outputs + call
 
 
@@ -41,9 +38,3 @@ def waiting(layer: EspLayer, edition: Edition, reads: Reads) -> float:
     lines = reads.code_lines if reads.shared_lines else reads.data_lines
     again = layer.weighted and not edition.vectors and held > lines * reads.line_bytes
     return reads.stream(layer.work.taps + SCALING * layer.work.outputs if again else held) if reads.waits else 0.0
-
-
-@cache
-def _tables() -> dict[str, dict[str, Rates]]:
-    tables: dict[str, dict[str, Rates]] = json.loads((files(__package__) / "costs.json").read_text(encoding="utf-8"))
-    return tables

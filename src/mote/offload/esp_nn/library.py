@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from enum import StrEnum
 from pathlib import Path
 
-from mote.offload.contract import Missing
+from mote.offload.library.generator import given_folder
 from mote.targets import Target
 
 PATH = "ESP_NN_PATH"
@@ -48,22 +47,15 @@ def edition_of(target: Target) -> Edition | None:
     return EDITIONS.get(target.flashing.esptool)
 
 
-def folder() -> Path:
-    """The user's ESP-NN."""
-    return Path(os.environ[PATH]).resolve()
-
-
-def missing() -> Missing | None:
-    """Why there is no ESP-NN to use, with the remedy."""
-    given = os.environ.get(PATH, "")
-    if not given:
-        return Missing(f"{PATH} is not set", REMEDY)
-    if not (Path(given) / HEADER).is_file():
-        return Missing(f"{PATH} is {given}, which has no {HEADER}", REMEDY)
-    version = version_of(Path(given))
+def checkout() -> Path:
+    """The user's ESP-NN. Raises FileNotFoundError, which says what is not there."""
+    root = given_folder(PATH, HEADER)
+    if root is None:
+        raise FileNotFoundError(f"{PATH} is not set")
+    version = version_of(root)
     if version != VERSION:
-        return Missing(f"{PATH} has ESP-NN {version or 'of an unknown version'}, and {VERSION} is needed", REMEDY)
-    return None
+        raise FileNotFoundError(f"{PATH} has ESP-NN {version or 'of an unknown version'}, and {VERSION} is needed")
+    return root
 
 
 def version_of(where: Path) -> str:

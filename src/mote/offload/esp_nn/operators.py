@@ -26,7 +26,7 @@ from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.ops.windows.pool import AveragePool, MaxPool
 
-ALIGNMENT = 16
+VECTOR = 16
 """What constants are multiples of: vectors of 16 bytes are loaded."""
 INT32 = np.iinfo(np.int32)
 MOST_SHIFT = 30
@@ -180,7 +180,7 @@ def _hard_swish(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
 def _logistic(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
     """ESP-NN looks values up in a table that it would make with a float32 exp; the one that it gets is LiteRT's."""
     assert isinstance(op, Logistic)
-    table = Blob("table", np.roll(op.table(graph), -128), ALIGNMENT)
+    table = Blob("table", np.roll(op.table(graph), -128), VECTOR)
     source, target = map(Pointer, _ends(op))
     called = Invocation("esp_nn_logistic_s8", (source, target, op.output(graph).size, Pointer("table")))
     return EspLayer("logistic", (called,), _work("logistic", op, graph), (table,))
@@ -224,9 +224,7 @@ def _pair_problem(operands: Sequence[Tensor], y: Tensor) -> str:
 
 def _operands(op: Op, operands: Sequence[Tensor]) -> tuple[tuple[Pointer, ...], tuple[Blob, ...]]:
     """Both tensors of an operator as arguments; constants as blobs."""
-    blobs = {
-        p: Blob(f"operand{p}", t.data.reshape(-1), ALIGNMENT) for p, t in enumerate(operands) if t.data is not None
-    }
+    blobs = {p: Blob(f"operand{p}", t.data.reshape(-1), VECTOR) for p, t in enumerate(operands) if t.data is not None}
     pointers = tuple(Pointer(blobs[p].name if p in blobs else op.inputs[p]) for p in range(len(operands)))
     return pointers, tuple(blobs.values())
 
@@ -323,7 +321,7 @@ def _constants(op: Op, graph: Graph) -> tuple[Pointer, Argument, tuple[Blob, ...
     """The weights and the bias as arguments, and as blobs; no bias is a null pointer."""
     w, bias = op.input(graph, 1), op.tensor(graph, 2)
     assert w.data is not None
-    weights = Blob("weights", w.data.reshape(-1), ALIGNMENT)
+    weights = Blob("weights", w.data.reshape(-1), VECTOR)
     if bias is None:
         return Pointer("weights"), "0", (weights,)
     values = bias_values(bias, bias.size)
@@ -348,4 +346,4 @@ def _once_scales(op: FullyConnected, graph: Graph) -> Ints | Refusal:
 def _blob(name: str, values: Ints | Sequence[int]) -> Blob:
     data = np.asarray(values, np.int64).reshape(-1)
     assert data.size == 0 or INT32.min <= data.min() <= data.max() <= INT32.max
-    return Blob(name, data.astype(np.int32), ALIGNMENT)
+    return Blob(name, data.astype(np.int32), VECTOR)

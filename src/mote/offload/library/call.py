@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mote.graph import Graph, Op
@@ -26,13 +26,3 @@ class LibraryCall:
 
 Caller = Callable[[Graph, Op, Target], LibraryCall | Refusal]
 """Makes the call of an operator, or says why the library does not compute it."""
-
-
-def caller(op: Op, callers: Mapping[type[Op], Caller]) -> Caller | None:
-    """What makes the calls of operators of that class: subclasses may compute something else."""
-    return callers.get(type(op))
-
-
-def claimed(graph: Graph, callers: Mapping[type[Op], Caller]) -> Iterable[Op]:
-    """The operators of a graph of classes that a library has functions for."""
-    return (op for op in graph.ops if caller(op, callers))

@@ -1,0 +1,47 @@
+"""A backend whose library lies on the user's disk, in a folder that a variable of the environment names."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from mote.graph import Graph, Op
+from mote.offload.contract import Generator, Missing
+from mote.targets import Target
+
+
+class LibraryGenerator(Generator):
+    """Single operators, each by a function of a library."""
+
+    operators: Collection[type[Op]]
+    """The classes of operators that it has functions for; a subclass of one may compute something else."""
+    remedy: str
+    """How to get the library."""
+
+    @abstractmethod
+    def checkout(self) -> Path:
+        """The folder of the library. Raises FileNotFoundError, which says what is not there."""
+
+    def missing(self) -> Missing | None:
+        try:
+            self.checkout()
+        except FileNotFoundError as reason:
+            return Missing(str(reason), self.remedy)
+        return None
+
+    def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
+        return (op for op in graph.ops if type(op) in self.operators)
+
+
+def given_folder(variable: str, header: str) -> Path | None:
+    """The folder of a library that a variable names; None where it is not set. Raises FileNotFoundError where the
+    library's header is not in it."""
+    given = os.environ.get(variable)
+    if not given:
+        return None
+    root = Path(given).resolve()
+    if not (root / header).is_file():
+        raise FileNotFoundError(f"{variable} is {given}, which has no {header}")
+    return root

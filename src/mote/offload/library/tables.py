@@ -1,0 +1,17 @@
+"""Tables of what the functions of a library take, beside the backend that calls them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+TABLES = "costs.json"
+"""The file of a backend's tables."""
+
+
+@cache
+def tables(package: str) -> Any:
+    """The tables of the backend in a package."""
+    return json.loads((files(package) / TABLES).read_text(encoding="utf-8"))
