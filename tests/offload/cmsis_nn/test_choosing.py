@@ -28,7 +28,7 @@ from tests.offload.cmsis_nn.conftest import LIBRARY
 from tests.offload.cmsis_nn.layers import MODELS
 from tests.tune.counting import Counted
 
-CORES = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85", "rv32imc")
+CORES = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85")
 
 
 def tiny() -> bytes:
@@ -54,6 +54,13 @@ def test_all_that_is_called_has_an_estimate(core: str, library: None) -> None:
         for op in graph.ops:
             if type(op) in CALLERS and isinstance(CmsisNN().build(op, graph, target), Artifact):
                 assert 0 < cycles(graph, op, target) < math.inf
+
+
+def test_only_cores_of_arm(library: None) -> None:
+    served = {targets.load(part).core.name for part in targets.names() if CmsisNN().serves(targets.load(part))}
+    assert served == {"arm", "host"}
+    with pytest.raises(MoteError, match="backend 'cmsis-nn' does not serve the target rv32imc"):
+        mote.compile(TINY, target="rv32imc", backend="cmsis-nn")
 
 
 def tuned(measurer: Counted) -> tuple[TuningTask, Best]:

@@ -10,6 +10,7 @@ from mote.kernels.contract import Refusal
 from mote.offload.cmsis_nn.calls import CALLERS
 from mote.offload.cmsis_nn.costs import cycles
 from mote.offload.cmsis_nn.files import HEADER, INCLUDE, OWN, SOURCE, checkout, once_files, sources
+from mote.offload.cmsis_nn.sizes import MVE
 from mote.offload.contract import Artifact
 from mote.offload.library.generator import LibraryGenerator
 from mote.targets import Target
@@ -30,7 +31,8 @@ class CmsisNN(LibraryGenerator):
         return checkout()
 
     def serves(self, target: Target) -> bool:
-        return not target.core.flash_apart
+        """Cores of the family that has the instructions which it is written for, and this computer for trying it."""
+        return MVE in target.core.features or target.is_host
 
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
         call = CALLERS[type(region)](graph, region, target)
