@@ -25,13 +25,19 @@
 #define MOTE_COUNTER MOTE_COUNTER_NONE
 #endif
 
+#if defined(__riscv)
+/* Reads a register of machine mode. */
+#define MOTE_CSR(name, value) \
+    __asm__ volatile(".option push\n\t.option arch, +zicsr\n\tcsrr %0, " name "\n\t.option pop" : "=r"(value))
+#endif
+
 /* The counter, which wraps at 2^32. */
 static inline uint32_t mote_counter_read(void) {
 #if defined(MOTE_DWT_CYCCNT)
     return MOTE_DWT_CYCCNT;
 #elif defined(__riscv)
     unsigned long cycles;
-    __asm__ volatile(".option push\n\t.option arch, +zicsr\n\tcsrr %0, mcycle\n\t.option pop" : "=r"(cycles));
+    MOTE_CSR("mcycle", cycles);
     return (uint32_t)cycles;
 #else
     return 0;
@@ -57,7 +63,7 @@ static inline uint32_t mote_core_id(void) {
     return MOTE_REGISTER(0xE000ED00u);
 #elif defined(__riscv)
     unsigned long id;
-    __asm__ volatile(".option push\n\t.option arch, +zicsr\n\tcsrr %0, marchid\n\t.option pop" : "=r"(id));
+    MOTE_CSR("marchid", id);
     return (uint32_t)id;
 #else
     return 0;
