@@ -44,7 +44,7 @@ EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
-class LayerCall:
+class PlacedLayer:
     """A layer to be built: its inputs, their shapes in the network, and its constants."""
 
     b: Builder
@@ -65,7 +65,7 @@ def float_graph(network: Network, weights: Weights, name: str = "network", label
         for number, layer in enumerate(network.layers):
             with b.layer(number, type(layer).__name__, layer.name):
                 inputs = [values[source] for source in layer.inputs]
-                call = LayerCall(b, layer, inputs, network.given(layer), weights.get(layer.name, {}))
+                call = PlacedLayer(b, layer, inputs, network.given(layer), weights.get(layer.name, {}))
                 made = BUILDERS[type(layer)](call)
                 whole = network.classes or layer is not network.layers[-1]
                 values[layer.name] = b.named(made, layer.name) if whole else made
@@ -92,7 +92,7 @@ _ACTIVATIONS: Mapping[str, Callable[[Builder, Value], Value]] = {
 }
 
 
-def _conv(call: LayerCall) -> Value:
+def _conv(call: PlacedLayer) -> Value:
     layer: ConvLayer = call.layer
     channels = call.shapes[0][2]
     weights = file_weights(layer, call.weights["weights"])
@@ -107,7 +107,7 @@ def file_weights(layer: ConvLayer, weights: Array) -> Array:
     return weights.transpose(2, 0, 1)[:, None] if layer.depthwise else weights.transpose(0, 3, 1, 2)
 
 
-def _dense(call: LayerCall) -> Value:
+def _dense(call: PlacedLayer) -> Value:
     flat = moves.flatten(call.b, call.inputs[0])
     made = matrix.linear(call.b, flat, file_matrix(call.shapes[0], call.weights["weights"]).T, call.weights["bias"])
     return activated(call.b, made, call.layer.activation)
@@ -120,47 +120,47 @@ def file_matrix(given: Shape, weights: Array) -> Array:
     return weights.reshape(len(weights), *given).transpose(0, 3, 1, 2).reshape(weights.shape)
 
 
-def _pool(call: LayerCall) -> Value:
+def _pool(call: PlacedLayer) -> Value:
     pool = windows.max_pool if call.layer.largest else windows.average_pool
     return pool(call.b, call.inputs[0], call.layer.axes(call.shapes[0]))
 
 
-def _mean(call: LayerCall) -> Value:
+def _mean(call: PlacedLayer) -> Value:
     whole = call.layer.axes == (0, 1)
     axes = [2 + axis for axis in call.layer.axes]
     made = reductions.mean(call.b, call.inputs[0], axes, True)
     return moves.flatten(call.b, made) if whole else made
 
 
-def _last(call: LayerCall) -> Value:
+def _last(call: PlacedLayer) -> Value:
     time, width, channels = call.shapes[0]
     row = moves.slice_(call.b, call.inputs[0], 2, time - 1, 1)
     return moves.reshape(call.b, moves.transpose(call.b, row, (0, 2, 3, 1)), (1, width * channels))
 
 
-def _add(call: LayerCall) -> Value:
+def _add(call: PlacedLayer) -> Value:
     return activated(call.b, elementwise.add(call.b, *_together(call)), call.layer.activation)
 
 
-def _mul(call: LayerCall) -> Value:
+def _mul(call: PlacedLayer) -> Value:
     return elementwise.mul(call.b, *_together(call))
 
 
-def _together(call: LayerCall) -> list[Value]:
+def _together(call: PlacedLayer) -> list[Value]:
     """Both operands with as many axes: a vector beside a feature map is one of one element in height and width."""
     rank = max(value.rank for value in call.inputs)
     return [moves.reshape(call.b, v, v.shape + (1,) * (rank - v.rank)) for v in call.inputs]
 
 
-def _activation(call: LayerCall) -> Value:
+def _activation(call: PlacedLayer) -> Value:
     return activated(call.b, call.inputs[0], call.layer.activation)
 
 
-def _concat(call: LayerCall) -> Value:
+def _concat(call: PlacedLayer) -> Value:
     return moves.concat(call.b, call.inputs, 1)
 
 
-def _gru(call: LayerCall) -> Value:
+def _gru(call: PlacedLayer) -> Value:
     b, (time, _, channels) = call.b, call.shapes[0]
     w = call.weights
     side = recurrent.of_torch("GRU", w["kernel"], w["recurrent"], w["bias"], w["recurrent_bias"])
@@ -169,7 +169,7 @@ def _gru(call: LayerCall) -> Value:
     return moves.transpose(b, made[RecurrentOutput.SEQUENCE], (1, 3, 0, 2))
 
 
-def _norm(call: LayerCall) -> Value:
+def _norm(call: PlacedLayer) -> Value:
     b, x = call.b, call.inputs[0]
     scale, bias = (b.constant(call.weights[name]) for name in ("scale", "bias"))
     if x.rank == 2:
@@ -178,7 +178,7 @@ def _norm(call: LayerCall) -> Value:
     return moves.transpose(b, norms.layer_norm(b, last, [3], scale, bias, EPSILON), (0, 3, 1, 2))
 
 
-def _attention(call: LayerCall) -> Value:
+def _attention(call: PlacedLayer) -> Value:
     b, layer, (time, _, channels) = call.b, call.layer, call.shapes[0]
     w = scaled_query(layer, call.weights)
     rows = moves.reshape(b, moves.transpose(b, call.inputs[0], (0, 2, 3, 1)), (1, time, channels))
@@ -200,7 +200,7 @@ def scaled_query(layer: AttentionLayer, weights: Mapping[str, Array]) -> Mapping
     return {**weights, **{name: weights[name] * factor for name in ("query", "query_bias")}}
 
 
-BUILDERS: Mapping[type[NetworkLayer], Callable[[LayerCall], Value]] = {
+BUILDERS: Mapping[type[NetworkLayer], Callable[[PlacedLayer], Value]] = {
     ConvLayer: _conv,
     DenseLayer: _dense,
     PoolLayer: _pool,
